@@ -1,0 +1,91 @@
+"""Evenhand: measure stereotypes in language models, in any language, with honest intervals.
+
+    >>> import evenhand as eh
+    >>> run = eh.evaluate(eh.example_scores("leaning"), data="starter", language="de")
+    >>> print(run.result.tasks["overall"].SS)
+
+Names are imported when they are first used, so that ``evenhand --help`` stays quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evenhand.core.errors import EvenhandError
+    from evenhand.core.estimates import Estimate
+    from evenhand.core.items import Association, Benchmark, Candidate, Label, Task
+    from evenhand.core.protocols import PROTOCOLS, Protocol
+    from evenhand.core.results import Comparison, RunResult
+    from evenhand.core.runs import Run, open_run
+    from evenhand.data import check, describe, filled_spans, load_dataset
+    from evenhand.data.examples import example_scores
+    from evenhand.evaluation import compare, evaluate
+    from evenhand.measures import MEASURES
+    from evenhand.report import report, table
+    from evenhand.stats.resampling import Resampling
+
+_HOME = {
+    "MEASURES": "evenhand.measures",
+    "PROTOCOLS": "evenhand.core.protocols",
+    "Association": "evenhand.core.items",
+    "Benchmark": "evenhand.core.items",
+    "Candidate": "evenhand.core.items",
+    "Comparison": "evenhand.core.results",
+    "Estimate": "evenhand.core.estimates",
+    "EvenhandError": "evenhand.core.errors",
+    "Label": "evenhand.core.items",
+    "Protocol": "evenhand.core.protocols",
+    "Resampling": "evenhand.stats.resampling",
+    "Run": "evenhand.core.runs",
+    "RunResult": "evenhand.core.results",
+    "Task": "evenhand.core.items",
+    "check": "evenhand.data",
+    "compare": "evenhand.evaluation",
+    "describe": "evenhand.data",
+    "evaluate": "evenhand.evaluation",
+    "example_scores": "evenhand.data.examples",
+    "filled_spans": "evenhand.data",
+    "load_dataset": "evenhand.data",
+    "open_run": "evenhand.core.runs",
+    "report": "evenhand.report",
+    "table": "evenhand.report",
+}
+
+__all__ = [
+    "MEASURES",
+    "PROTOCOLS",
+    "Association",
+    "Benchmark",
+    "Candidate",
+    "Comparison",
+    "Estimate",
+    "EvenhandError",
+    "Label",
+    "Protocol",
+    "Resampling",
+    "Run",
+    "RunResult",
+    "Task",
+    "check",
+    "compare",
+    "describe",
+    "evaluate",
+    "example_scores",
+    "filled_spans",
+    "load_dataset",
+    "open_run",
+    "report",
+    "table",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""The project's nouns. Depends on nothing else in Evenhand."""

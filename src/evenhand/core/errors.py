@@ -1,0 +1,72 @@
+"""Everything that Evenhand raises on purpose.
+
+    EvenhandError
+    ├── UnknownNameError      a protocol, measure, dataset ... that does not exist
+    ├── DatasetError          a dataset that cannot be read or breaks the layout
+    │   └── DatasetUnavailableError   a named dataset with no local copy and no way to fetch one
+    ├── PredictionsError      a file of scores that cannot be read or does not fit its dataset
+    ├── ConditionError        a ``--fail-if`` condition that cannot be parsed or evaluated
+    ├── RunError              a run folder that is missing, unfinished or would be mixed with another
+    ├── ComparisonError       runs that cannot be compared with each other
+    └── OutputError           a result that could not be written
+
+Each message says what was found, what is needed, and what to do next. The command line prints it
+without a traceback and exits with code 2.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class EvenhandError(Exception):
+    """Base of all errors that a user can do something about."""
+
+
+class UnknownNameError(EvenhandError):
+    """A name that is not registered, with the closest known one."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        close = difflib.get_close_matches(name.casefold(), names, n=1, cutoff=0.5)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        super().__init__(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(names)}.")
+        self.kind = kind
+        self.name = name
+        self.suggestion = close[0] if close else None
+
+
+class DatasetError(EvenhandError):
+    """A dataset that cannot be read, or whose rows break the layout."""
+
+
+class DatasetUnavailableError(DatasetError):
+    """A named dataset that is neither on disk nor reachable."""
+
+
+class PredictionsError(EvenhandError):
+    """A file of candidate scores that cannot be read or does not fit its dataset."""
+
+
+class ConditionError(EvenhandError):
+    """A condition that cannot be parsed, or whose value is undefined."""
+
+
+class RunError(EvenhandError):
+    """A run folder that is missing, unfinished, or would be mixed with another run."""
+
+
+class ComparisonError(EvenhandError):
+    """Runs that cannot be compared with each other."""
+
+
+class OutputError(EvenhandError):
+    """A result that could not be written."""
+
+
+def shortlist(names: Iterable[str], limit: int = 5) -> str:
+    """The first few of many names, with the number left out."""
+    listed = list(names)
+    shown = ", ".join(listed[:limit])
+    return shown if len(listed) <= limit else f"{shown} and {len(listed) - limit:,} more"

@@ -1,0 +1,165 @@
+"""Reading files of unknown origin within bounds, and writing files whole or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import shutil
+import socket
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.errors import EvenhandError, OutputError
+
+MAX_BYTES = 64 * 2**20
+"""Largest content that is read into memory. The largest published file of this kind has 7 MB."""
+
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+def read_bounded(path: Path, *, error: type[EvenhandError], limit: int = MAX_BYTES) -> bytes:
+    """The content of a plain or gzip-compressed file, refused when it is larger than ``limit``.
+
+    The limit holds for the uncompressed content, so that a small archive cannot fill the memory.
+    """
+    try:
+        with path.open("rb") as raw:
+            compressed = raw.read(2) == _GZIP_MAGIC
+            raw.seek(0)
+            stream: io.BufferedIOBase = gzip.GzipFile(fileobj=raw) if compressed else raw
+            content = stream.read(limit + 1)
+    except FileNotFoundError:
+        raise error(f"There is no file {path}. Check the path.") from None
+    except IsADirectoryError:
+        raise error(f"{path} is a folder; a file is needed.") from None
+    except EOFError:
+        raise error(
+            f"{path} is a truncated gzip file: it ends before its content does. Copy or download it again."
+        ) from None
+    except (gzip.BadGzipFile, zlib.error) as problem:
+        raise error(f"{path} is a damaged gzip file ({problem}). Copy or download it again.") from None
+    except OSError as problem:
+        raise error(f"{path} cannot be read: {problem.strerror or problem}.") from None
+    if len(content) > limit:
+        raise error(
+            f"{path} holds more than {limit // 2**20} MB of text, the most that is read into memory. "
+            "Split it, one file a model and language."
+        )
+    if not content.strip():
+        raise error(f"{path} is empty.")
+    return content
+
+
+def decode_utf8(content: bytes, path: Path, *, error: type[EvenhandError]) -> str:
+    """Text from UTF-8 bytes, with or without a byte order mark."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise error(
+            f"{path} is not UTF-8 text (byte {problem.start}: {problem.reason}). "
+            "Convert it, for example with: iconv -f LATIN1 -t UTF-8."
+        ) from None
+
+
+def parse_json(text: str, path: Path, *, error: type[EvenhandError]) -> Any:
+    """The JSON value in a text, with the place of the fault if there is one."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as problem:
+        raise error(
+            f"{path} is not valid JSON: {problem.msg} at line {problem.lineno}, column {problem.colno}."
+        ) from None
+    except RecursionError:
+        raise error(f"{path} is nested too deeply to be read.") from None
+
+
+def sha256_of(content: bytes) -> str:
+    """Hex digest of the bytes."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file whole: under another name first, then renamed into place."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file whole: under another name first, then renamed into place."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:80]}.")
+    except OSError as problem:
+        raise _cannot_write(path, problem) from None
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except OSError as problem:
+        Path(temporary).unlink(missing_ok=True)
+        raise _cannot_write(path, problem) from None
+
+
+@contextmanager
+def folder_written_whole(folder: Path) -> Iterator[Path]:
+    """A scratch folder that becomes ``folder`` when the block succeeds and vanishes when it fails.
+
+    Scratch folders carry the host and process that made them; those of dead processes on this host
+    are removed, so a killed run leaves nothing behind for long.
+    """
+    host = socket.gethostname()
+    prefix = f".{folder.name}.unfinished-{host}-"
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        for stale in folder.parent.glob(f"{_escape_glob(prefix)}*"):
+            if not _is_alive(stale.name.removeprefix(prefix)):
+                shutil.rmtree(stale, ignore_errors=True)
+        scratch = folder.parent / f"{prefix}{os.getpid()}"
+        scratch.mkdir()
+    except OSError as problem:
+        raise _cannot_write(folder, problem) from None
+    try:
+        yield scratch
+        os.rename(scratch, folder)
+    except OSError as problem:
+        raise _cannot_write(folder, problem) from None
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _cannot_write(path: Path, problem: OSError) -> OutputError:
+    return OutputError(
+        f"{path} cannot be written: {problem.strerror or problem}. Nothing was kept of it. "
+        "Free space or choose another place with --out."
+    )
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _escape_glob(text: str) -> str:
+    return "".join(f"[{character}]" if character in "*?[" else character for character in text)
+
+
+def _is_alive(process: str) -> bool:
+    if not process.isdigit():
+        return True
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,99 @@
+"""Items: what a benchmark asks a model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Label(StrEnum):
+    """What a candidate stands for."""
+
+    STEREOTYPE = "stereotype"
+    ANTI_STEREOTYPE = "anti-stereotype"
+    UNRELATED = "unrelated"
+
+
+class Task(StrEnum):
+    """Where the candidate stands: in a blank of the context, or as the sentence after it."""
+
+    INTRASENTENCE = "intrasentence"
+    INTERSENTENCE = "intersentence"
+
+
+OVERALL = "overall"
+"""Name of the pool of both tasks."""
+
+BLANK = "BLANK"
+"""The marker that stands for the gap of an intra-sentence context."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One way to complete a context.
+
+    ``text`` is the whole sentence; ``word`` is what the file says fills the blank, which is not
+    always what stands there (see ``evenhand.data.spans``).
+    """
+
+    id: str
+    text: str
+    label: Label
+    word: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Association:
+    """A context with three labelled candidates.
+
+    ``target`` is the term as it appears in this language; ``cluster`` is the term that all
+    translations share. Items of one cluster are not independent, so intervals resample clusters.
+    """
+
+    id: str
+    language: str
+    bias_type: str
+    target: str
+    cluster: str
+    task: Task
+    context: str
+    candidates: tuple[Candidate, Candidate, Candidate]
+
+    def candidate(self, label: Label) -> Candidate:
+        """The candidate with this label."""
+        return next(candidate for candidate in self.candidates if candidate.label is label)
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """A set of items in one language, and where it came from."""
+
+    name: str
+    language: str
+    items: tuple[Association, ...]
+    source: str
+    sha256: str
+    licence: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[Association]:
+        return iter(self.items)
+
+    def of_task(self, task: Task) -> tuple[Association, ...]:
+        """The items of one task, in file order."""
+        return tuple(item for item in self.items if item.task is task)
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """The tasks that have at least one item."""
+        present = {item.task for item in self.items}
+        return tuple(task for task in Task if task in present)
+
+
+def repeated(values: Iterable[str]) -> list[str]:
+    """The values that occur more than once, in order of first appearance."""
+    return [value for value, count in Counter(values).items() if count > 1]

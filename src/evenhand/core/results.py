@@ -1,0 +1,152 @@
+"""Results of the context association tests: typed, frozen, and equal to the JSON that is printed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from evenhand.core.errors import UnknownNameError
+from evenhand.core.estimates import Estimate, Number
+
+MEASURE_NAMES = ("LMS", "SS", "ICAT", "mean_LMS", "mean_SS", "macro_ICAT", "micro_ICAT")
+"""The measures of an association result, in the order in which they are shown."""
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class NeutralTest(_Frozen):
+    """SS against 50: the exact binomial test over items, and a test that respects target terms."""
+
+    stereotype: int
+    """Items on which the stereotype was preferred."""
+    anti_stereotype: int
+    ties: int
+    """Items that say nothing either way; both tests leave them out."""
+    p_binomial: Number
+    p_clustered: Number
+    """From random sign flips of whole target terms."""
+
+
+class GroupResult(_Frozen):
+    """All measures over one group of items."""
+
+    n: int
+    clusters: int
+    skipped: int
+    LMS: Estimate
+    SS: Estimate
+    ICAT: Estimate
+    mean_LMS: Estimate
+    mean_SS: Estimate
+    macro_ICAT: Estimate
+    micro_ICAT: Estimate
+    against_neutral: NeutralTest
+
+    def estimate(self, measure: str) -> Estimate:
+        """An estimate by the measure's name."""
+        if measure not in MEASURE_NAMES:
+            raise UnknownNameError("measure", measure, MEASURE_NAMES)
+        estimate: Estimate = getattr(self, measure)
+        return estimate
+
+    def estimates(self) -> Iterator[tuple[str, Estimate]]:
+        """Measure names with their estimates, in the order in which they are shown."""
+        return ((name, self.estimate(name)) for name in MEASURE_NAMES)
+
+
+class TargetResult(_Frozen):
+    """One target term: its scores, and how far it moves the stereotype score of its task."""
+
+    target: str
+    bias_type: str
+    n: int
+    LMS: Number
+    SS: Estimate
+    ICAT: Number
+    pull: Number
+    """Points that this term adds to SS minus 50; the pulls of all terms sum to that difference."""
+
+
+class Sensitivity(_Frozen):
+    """The same measures without the items that the data check flags."""
+
+    left_out: int
+    defects: tuple[str, ...]
+    result: GroupResult
+
+
+class TaskResult(GroupResult):
+    """All measures over one task, by bias type and by target term."""
+
+    by_bias_type: dict[str, GroupResult]
+    by_target: tuple[TargetResult, ...] = ()
+    sensitivity: Sensitivity | None = None
+
+
+class SkippedReason(_Frozen):
+    """Why some items were not scored, and which."""
+
+    reason: str
+    task: str
+    items: tuple[str, ...]
+
+    @property
+    def count(self) -> int:
+        """How many items share the reason."""
+        return len(self.items)
+
+
+class RunResult(_Frozen):
+    """What one set of scores says about one language of one benchmark."""
+
+    name: str
+    language: str
+    protocol: str
+    kind: Literal["context-association"] = "context-association"
+    tasks: dict[str, TaskResult]
+    skipped: tuple[SkippedReason, ...] = ()
+    warnings: tuple[str, ...] = Field(default=())
+
+
+class Difference(_Frozen):
+    """One measure in two runs over the same items: second minus first."""
+
+    task: str
+    group: str
+    measure: str
+    first: Number
+    second: Number
+    difference: Estimate
+    p_value: Number
+    """From swapping the runs within whole target terms."""
+    p_holm: Number
+    """The same, adjusted for all rows of the table."""
+
+
+class McNemar(_Frozen):
+    """Item by item: on how many do the two runs prefer different candidates?"""
+
+    task: str
+    only_first: int
+    """Items on which only the first run prefers the stereotype."""
+    only_second: int
+    p_value: Number
+
+
+class Comparison(_Frozen):
+    """Two runs over the items that both scored."""
+
+    first: str
+    second: str
+    first_language: str
+    second_language: str
+    protocol: str
+    n: int
+    left_out: int
+    """Items that only one of the two runs scored."""
+    differences: tuple[Difference, ...]
+    mcnemar: tuple[McNemar, ...]

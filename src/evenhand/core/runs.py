@@ -1,0 +1,176 @@
+"""Runs: a record, its estimates and its scores, in memory and as a folder."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+from pydantic import ValidationError
+
+from evenhand.core.errors import RunError
+from evenhand.core.files import folder_written_whole, sha256_of
+from evenhand.core.items import Label, Task
+from evenhand.core.records import (
+    ESTIMATES_FILE,
+    PREDICTIONS_FILE,
+    RECORD_FILE,
+    SCHEMA_VERSION,
+    SCORES_FILE,
+    RunRecord,
+)
+from evenhand.core.results import RunResult
+
+SCORES_SCHEMA: Mapping[str, pl.DataType] = {
+    "item": pl.String(),
+    "task": pl.String(),
+    "language": pl.String(),
+    "bias_type": pl.String(),
+    "target": pl.String(),
+    "cluster": pl.String(),
+    "context": pl.String(),
+    "defects": pl.List(pl.String()),
+    "candidate": pl.String(),
+    "label": pl.String(),
+    "text": pl.String(),
+    "token_log_probabilities": pl.List(pl.Float64()),
+    "score": pl.Float64(),
+    "skipped_reason": pl.String(),
+}
+"""Columns of ``scores.parquet``, a row a candidate. The texts are there so that a report needs nothing
+but the folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What was measured, the result, and the scores behind it."""
+
+    record: RunRecord
+    result: RunResult
+    scores: pl.DataFrame
+
+    @property
+    def name(self) -> str:
+        """The run's name, which is its folder's name."""
+        return self.record.name
+
+    @property
+    def label(self) -> str:
+        """A short name for tables: the run and its language, which translations need."""
+        language = self.record.dataset.language
+        return self.name if self.name.endswith(f"_{language}") else f"{self.name} ({language})"
+
+    def items(self) -> pl.DataFrame:
+        """A row an item with the scores of its three candidates side by side."""
+        return items_from_scores(self.scores)
+
+    def save(self, folder: Path, *, extra: Mapping[str, str] | None = None) -> Path:
+        """Write the run folder whole, with further text files by name; an existing folder is refused."""
+        if folder.exists():
+            raise RunError(f"{folder} exists already. Choose another place or another name.")
+        contents = {
+            SCORES_FILE: parquet_bytes(self.scores),
+            PREDICTIONS_FILE: predictions_json(self.scores).encode(),
+            ESTIMATES_FILE: (self.result.model_dump_json(indent=1) + "\n").encode(),
+            **{name: text.encode() for name, text in (extra or {}).items()},
+        }
+        record = self.record.model_copy(
+            update={"files": {name: sha256_of(content) for name, content in contents.items()}}
+        )
+        contents[RECORD_FILE] = (record.model_dump_json(indent=1) + "\n").encode()
+        with folder_written_whole(folder) as scratch:
+            for name, content in contents.items():
+                (scratch / name).write_bytes(content)
+        return folder
+
+
+def items_from_scores(scores: pl.DataFrame) -> pl.DataFrame:
+    """From a row a candidate to a row an item, the candidates' scores in columns named by label."""
+    keys = ["item", "task", "language", "bias_type", "target", "cluster"]
+    return scores.group_by(keys, maintain_order=True).agg(
+        *[
+            pl.col("score").filter(pl.col("label") == label.value).first().alias(label.value)
+            for label in Label
+        ],
+        pl.col("skipped_reason").drop_nulls().first(),
+    )
+
+
+def open_run(folder: str | Path) -> Run:
+    """Open a run folder, checking that its files are the ones that were written."""
+    path = Path(folder)
+    if not path.is_dir():
+        raise RunError(f"{path} is not a run folder. Make one with: evenhand evaluate ... --out RUNS/.")
+    record = read_record(path)
+    for name, digest in record.files.items():
+        found = _read(path / name, path)
+        if sha256_of(found) != digest:
+            raise RunError(f"{path / name} was changed after the run. Run it again.")
+    try:
+        result = RunResult.model_validate_json(_read(path / ESTIMATES_FILE, path))
+        scores = pl.read_parquet(io.BytesIO(_read(path / SCORES_FILE, path)))
+    except (ValidationError, pl.exceptions.PolarsError) as problem:
+        raise RunError(f"{path} is damaged ({problem}). Run it again.") from None
+    return Run(record=record, result=result, scores=scores)
+
+
+def read_record(folder: Path) -> RunRecord:
+    """The record of a run folder."""
+    content = _read(folder / RECORD_FILE, folder)
+    try:
+        version = json.loads(content).get("schema_version")
+        if version != SCHEMA_VERSION:
+            raise RunError(
+                f"{folder} has the record format {version}; this version of Evenhand reads {SCHEMA_VERSION}. "
+                "Run it again with this version."
+            )
+        return RunRecord.model_validate_json(content)
+    except (ValueError, AttributeError) as problem:
+        raise RunError(f"{folder / RECORD_FILE} is damaged ({problem}). Run it again.") from None
+
+
+def remove_run(folder: Path) -> None:
+    """Remove a run folder; refuses anything that is not one."""
+    read_record(folder)
+    doomed = folder.with_name(f".{folder.name}.removed-{os.getpid()}")
+    os.rename(folder, doomed)
+    shutil.rmtree(doomed)
+
+
+def parquet_bytes(frame: pl.DataFrame) -> bytes:
+    """A frame as Parquet; the same frame gives the same bytes."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, compression="zstd", statistics=False)
+    return buffer.getvalue()
+
+
+def predictions_json(scores: pl.DataFrame) -> str:
+    """Scores in StereoSet's own layout, so that other tools read them."""
+    usable = scores.filter(pl.col("score").is_not_null() & pl.col("score").is_finite())
+    document = {
+        task.value: [
+            {"id": candidate, "score": score}
+            for candidate, score in usable.filter(pl.col("task") == task.value)
+            .select("candidate", "score")
+            .iter_rows()
+        ]
+        for task in Task
+    }
+    return json.dumps({task: rows for task, rows in document.items() if rows}, indent=1) + "\n"
+
+
+def _read(path: Path, folder: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise RunError(
+            f"{folder} is not a complete run folder: it has no {path.name}. "
+            "Make one with: evenhand evaluate ... --out RUNS/."
+        ) from None
+    except OSError as problem:
+        raise RunError(f"{path} cannot be read: {problem.strerror or problem}.") from None

@@ -1,0 +1,106 @@
+"""Check a benchmark: every class of defects, with counts and ids."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from evenhand.core.items import Benchmark, Task
+from evenhand.data.defects import DEFECT_CLASSES, DefectClass, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found in one task. ``ids`` are of items or of candidates, as the unit says."""
+
+    defect: DefectClass
+    task: Task
+    ids: tuple[str, ...]
+
+    @property
+    def count(self) -> int:
+        """How many were found."""
+        return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """The findings of all checks, and the checks that could not be made."""
+
+    benchmark: Benchmark
+    findings: tuple[Finding, ...]
+    unchecked: tuple[str, ...]
+    """Names of checks that do not know the benchmark's language."""
+
+    def count(self, defect: str, task: Task | str = Task.INTRASENTENCE) -> int:
+        """How many of a defect were found in a task."""
+        return sum(
+            finding.count
+            for finding in self.findings
+            if finding.defect.name == defect and finding.task == task
+        )
+
+    def flagged_items(self) -> frozenset[str]:
+        """Ids of the items with a defect that can move a score."""
+        owner = {candidate.id: item.id for item in self.benchmark for candidate in item.candidates}
+        return frozenset(
+            found if finding.defect.unit is Unit.ITEMS else owner[found]
+            for finding in self.findings
+            if finding.defect.flagged
+            for found in finding.ids
+        )
+
+    def defects_by_item(self) -> dict[str, tuple[str, ...]]:
+        """For each item with any defect, the names of its defects."""
+        owner = {candidate.id: item.id for item in self.benchmark for candidate in item.candidates}
+        names: dict[str, list[str]] = {}
+        for finding in self.findings:
+            for found in finding.ids:
+                listed = names.setdefault(owner.get(found, found), [])
+                if finding.defect.name not in listed:
+                    listed.append(finding.defect.name)
+        return {item: tuple(found) for item, found in names.items()}
+
+    def to_frame(self) -> pl.DataFrame:
+        """A row a check and task."""
+        return pl.DataFrame(
+            [
+                {
+                    "defect": finding.defect.name,
+                    "task": finding.task.value,
+                    "count": finding.count,
+                    "unit": finding.defect.unit.value,
+                    "flagged": finding.defect.flagged,
+                    "description": finding.defect.description,
+                    "ids": list(finding.ids),
+                }
+                for finding in self.findings
+            ],
+            schema={
+                "defect": pl.String,
+                "task": pl.String,
+                "count": pl.Int64,
+                "unit": pl.String,
+                "flagged": pl.Boolean,
+                "description": pl.String,
+                "ids": pl.List(pl.String),
+            },
+        )
+
+
+def check(benchmark: Benchmark) -> CheckReport:
+    """Run every check on a benchmark."""
+    known = [
+        defect
+        for defect in DEFECT_CLASSES
+        if defect.languages is None or benchmark.language in defect.languages
+    ]
+    findings = tuple(
+        Finding(defect, task, tuple(defect.find(benchmark.of_task(task))))
+        for defect in known
+        for task in defect.tasks
+        if task in benchmark.tasks
+    )
+    unchecked = tuple(defect.name for defect in DEFECT_CLASSES if defect not in known)
+    return CheckReport(benchmark, findings, unchecked)

@@ -1,0 +1,1 @@
+"""Intervals and tests, thin over scipy and statsmodels. Knows clusters and weights, not models."""

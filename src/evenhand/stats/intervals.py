@@ -1,0 +1,96 @@
+"""Intervals that respect clusters.
+
+With ten clusters or more: the percentile bootstrap over clusters, with the percentiles widened so that
+its length matches a t interval (Hesterberg 2015, "What teachers should know about the bootstrap", the
+expanded percentile interval); the plain percentile interval is too short with few clusters.
+
+With two to nine clusters no bootstrap is honest: three clusters have ten distinct resamples. There the
+delete-one-cluster jackknife with a t quantile is used, which is wide because little is known.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special, stats
+
+from evenhand.stats.resampling import Resampling, Statistic
+
+FEWEST_FOR_BOOTSTRAP = 10
+
+BOOTSTRAP = "cluster bootstrap, expanded percentile"
+JACKKNIFE = "cluster jackknife, t"
+EXACT_EXTREME = "exact, all clusters at the limit"
+NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Two ends, how they were found, and why they are missing if they are NaN."""
+
+    low: float
+    high: float
+    method: str
+    reason: str | None = None
+
+    @classmethod
+    def missing(cls, reason: str) -> Interval:
+        """No interval, and why."""
+        return cls(math.nan, math.nan, NONE, reason)
+
+
+def cluster_interval(
+    statistic: Statistic,
+    clusters: int,
+    *,
+    resampling: Resampling,
+    lowest: float = -math.inf,
+    highest: float = math.inf,
+) -> Interval:
+    """Interval of a statistic that is a function of weights over clusters.
+
+    Args:
+        statistic: From weights of shape (rows, clusters) to one value a row.
+        clusters: How many clusters there are.
+        resampling: Resamples, seed and confidence level.
+        lowest: Smallest value that the statistic can take.
+        highest: Largest value that the statistic can take.
+    """
+    if clusters < 2:
+        return Interval.missing("an interval needs at least two target terms")
+    value = float(statistic(np.ones((1, clusters)))[0])
+    left_out = statistic(np.ones((clusters, clusters)) - np.eye(clusters))
+    if np.ptp(left_out) <= 1e-12 * max(1.0, abs(value)):
+        return _without_variation(value, clusters, resampling.confidence, lowest, highest)
+    if clusters < FEWEST_FOR_BOOTSTRAP:
+        deviations = left_out - left_out.mean()
+        error = math.sqrt((clusters - 1) / clusters * float(deviations @ deviations))
+        reach = error * float(stats.t.ppf((1 + resampling.confidence) / 2, clusters - 1))
+        return Interval(max(lowest, value - reach), min(highest, value + reach), JACKKNIFE)
+    replicates = statistic(resampling.bootstrap_weights(clusters))
+    tail = _expanded_tail(clusters, resampling.confidence)
+    low, high = np.quantile(replicates, [tail, 1 - tail])
+    return Interval(float(low), float(high), BOOTSTRAP)
+
+
+def _expanded_tail(clusters: int, confidence: float) -> float:
+    quantile = stats.t.ppf((1 - confidence) / 2, clusters - 1)
+    return float(special.ndtr(quantile * math.sqrt(clusters / (clusters - 1))))
+
+
+def _without_variation(
+    value: float, clusters: int, confidence: float, lowest: float, highest: float
+) -> Interval:
+    """Where every cluster has the same value, resampling would claim certainty.
+
+    At a limit of the range the exact binomial bound for "all of so many clusters" is known (the rule
+    of three); elsewhere nothing can be said.
+    """
+    share = ((1 - confidence) / 2) ** (1 / clusters)
+    if value == highest and math.isfinite(lowest):
+        return Interval(lowest + share * (highest - lowest), highest, EXACT_EXTREME)
+    if value == lowest and math.isfinite(highest):
+        return Interval(lowest, highest - share * (highest - lowest), EXACT_EXTREME)
+    return Interval.missing("all target terms have the same value, so its spread is unknown")
