@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evenhand.data.examples import example_scores
     from evenhand.evaluation import compare, evaluate
     from evenhand.measures import MEASURES
-    from evenhand.report import report, table
+    from evenhand.report import format_table, write_page
     from evenhand.stats.resampling import Resampling
 
 _HOME = {
@@ -47,10 +47,10 @@ _HOME = {
     "evaluate": "evenhand.evaluation",
     "example_scores": "evenhand.data.examples",
     "filled_spans": "evenhand.data",
+    "format_table": "evenhand.report",
     "load_dataset": "evenhand.data",
     "open_run": "evenhand.core.runs",
-    "report": "evenhand.report",
-    "table": "evenhand.report",
+    "write_page": "evenhand.report",
 }
 
 __all__ = [
@@ -74,10 +74,10 @@ __all__ = [
     "evaluate",
     "example_scores",
     "filled_spans",
+    "format_table",
     "load_dataset",
     "open_run",
-    "report",
-    "table",
+    "write_page",
 ]
 
 

@@ -29,12 +29,13 @@ class UnknownNameError(EvenhandError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
-        close = difflib.get_close_matches(name.casefold(), names, n=1, cutoff=0.5)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
+        by_folded = {known_name.casefold(): known_name for known_name in names}
+        close = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.5)
+        self.suggestion = by_folded[close[0]] if close else None
+        hint = f" Did you mean {self.suggestion!r}?" if self.suggestion else ""
         super().__init__(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(names)}.")
         self.kind = kind
         self.name = name
-        self.suggestion = close[0] if close else None
 
 
 class DatasetError(EvenhandError):

@@ -78,6 +78,8 @@ def parse_json(text: str, path: Path, *, error: type[EvenhandError]) -> Any:
         ) from None
     except RecursionError:
         raise error(f"{path} is nested too deeply to be read.") from None
+    except ValueError as problem:  # an integer with thousands of digits
+        raise error(f"{path} cannot be read as JSON: {problem}.") from None
 
 
 def sha256_of(content: bytes) -> str:
@@ -102,18 +104,20 @@ def write_bytes(path: Path, content: bytes) -> None:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
+        Path(temporary).chmod(0o666 & ~_umask())
+        Path(temporary).replace(path)
     except OSError as problem:
-        Path(temporary).unlink(missing_ok=True)
         raise _cannot_write(path, problem) from None
+    finally:
+        Path(temporary).unlink(missing_ok=True)
 
 
 @contextmanager
 def folder_written_whole(folder: Path) -> Iterator[Path]:
     """A scratch folder that becomes ``folder`` when the block succeeds and vanishes when it fails.
 
-    Scratch folders carry the host and process that made them; those of dead processes on this host
+    A folder that is already there is replaced only then, and put back if its successor cannot take its
+    place. Scratch folders carry the host and process that made them; those of dead processes on this host
     are removed, so a killed run leaves nothing behind for long.
     """
     host = socket.gethostname()
@@ -121,7 +125,7 @@ def folder_written_whole(folder: Path) -> Iterator[Path]:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         for stale in folder.parent.glob(f"{_escape_glob(prefix)}*"):
-            if not _is_alive(stale.name.removeprefix(prefix)):
+            if not _is_another_alive(stale.name.removeprefix(prefix)):
                 shutil.rmtree(stale, ignore_errors=True)
         scratch = folder.parent / f"{prefix}{os.getpid()}"
         scratch.mkdir()
@@ -129,11 +133,25 @@ def folder_written_whole(folder: Path) -> Iterator[Path]:
         raise _cannot_write(folder, problem) from None
     try:
         yield scratch
-        os.rename(scratch, folder)
+        _take_place(scratch, folder)
     except OSError as problem:
         raise _cannot_write(folder, problem) from None
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _take_place(scratch: Path, folder: Path) -> None:
+    if not folder.exists():
+        scratch.rename(folder)
+        return
+    former = scratch.with_name(f"{scratch.name}-former")
+    folder.rename(former)
+    try:
+        scratch.rename(folder)
+    except OSError:
+        former.rename(folder)
+        raise
+    shutil.rmtree(former, ignore_errors=True)
 
 
 def _cannot_write(path: Path, problem: OSError) -> OutputError:
@@ -153,9 +171,13 @@ def _escape_glob(text: str) -> str:
     return "".join(f"[{character}]" if character in "*?[" else character for character in text)
 
 
-def _is_alive(process: str) -> bool:
+def _is_another_alive(process: str) -> bool:
+    """Whether a process other than this one runs; a leftover of this number is of an earlier process."""
+    process = process.removesuffix("-former")
     if not process.isdigit():
         return True
+    if int(process) == os.getpid():
+        return False
     try:
         os.kill(int(process), 0)
     except ProcessLookupError:

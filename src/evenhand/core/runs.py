@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,10 +67,16 @@ class Run:
         """A row an item with the scores of its three candidates side by side."""
         return items_from_scores(self.scores)
 
-    def save(self, folder: Path, *, extra: Mapping[str, str] | None = None) -> Path:
-        """Write the run folder whole, with further text files by name; an existing folder is refused."""
+    def save(self, folder: Path, *, extra: Mapping[str, str] | None = None, replace: bool = False) -> Path:
+        """Write the run folder whole, with further text files by name.
+
+        An existing folder is refused; with ``replace`` an existing run folder gives way, and anything else
+        is still refused.
+        """
         if folder.exists():
-            raise RunError(f"{folder} exists already. Choose another place or another name.")
+            if not replace:
+                raise RunError(f"{folder} exists already. Choose another place or another name.")
+            read_record(folder)
         contents = {
             SCORES_FILE: parquet_bytes(self.scores),
             PREDICTIONS_FILE: predictions_json(self.scores).encode(),
@@ -132,14 +136,6 @@ def read_record(folder: Path) -> RunRecord:
         return RunRecord.model_validate_json(content)
     except (ValueError, AttributeError) as problem:
         raise RunError(f"{folder / RECORD_FILE} is damaged ({problem}). Run it again.") from None
-
-
-def remove_run(folder: Path) -> None:
-    """Remove a run folder; refuses anything that is not one."""
-    read_record(folder)
-    doomed = folder.with_name(f".{folder.name}.removed-{os.getpid()}")
-    os.rename(folder, doomed)
-    shutil.rmtree(doomed)
 
 
 def parquet_bytes(frame: pl.DataFrame) -> bytes:

@@ -13,6 +13,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def as_score(value: Any) -> Score:
     """A score from whatever a file holds in its place."""
     if value is None:
         return Score(math.nan, "score is null")
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, Real):
         kind = {"str": "text", "bool": "true or false"}.get(type(value).__name__, type(value).__name__)
         return Score(math.nan, f"score is {kind}, not a number")
     try:
@@ -131,18 +132,20 @@ def _is_json_lines(text: str) -> bool:
     first, _, rest = text.lstrip().partition("\n")
     try:
         return isinstance(json.loads(first), dict) and bool(rest.strip())
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         return False
 
 
 def _json_line(line: str, number: int, path: Path) -> Any:
     try:
         return json.loads(line)
-    except json.JSONDecodeError as problem:
-        raise PredictionsError(f"{path}, line {number}: not valid JSON ({problem.msg}).") from None
+    except (ValueError, RecursionError) as problem:
+        raise PredictionsError(f"{path}, line {number}: not valid JSON ({problem}).") from None
 
 
 def _json_entries(document: Any, path: Path) -> Iterator[tuple[str, Any]]:
+    if isinstance(document, dict) and "id" in document:  # JSON Lines with a single line
+        document = [document]
     if isinstance(document, dict):
         lists = [document[task.value] for task in Task if task.value in document]
         if not lists:
@@ -161,18 +164,21 @@ def _json_entries(document: Any, path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _csv_entries(text: str, path: Path) -> Iterator[tuple[str, Any]]:
-    reader = csv.DictReader(io.StringIO(text))
-    columns = [name.strip().lower() for name in reader.fieldnames or []]
+    reader = csv.reader(io.StringIO(text))
+    columns = [name.strip().lower() for name in next(reader)]
     key = next((name for name in ("id", "candidate") if name in columns), None)
     if key is None or "score" not in columns:
         raise PredictionsError(f"{path} has the columns {', '.join(columns)}; id and score are needed.")
-    for row in reader:
-        values = list(row.values())
-        yield str(values[columns.index(key)]), _number_from_text(values[columns.index("score")])
+    try:
+        for row in filter(None, reader):
+            fields = row + [""] * (len(columns) - len(row))
+            yield fields[columns.index(key)], _number_from_text(fields[columns.index("score")])
+    except csv.Error as problem:
+        raise PredictionsError(f"{path}, line {reader.line_num}: not valid CSV ({problem}).") from None
 
 
-def _number_from_text(text: str | None) -> Any:
-    if text is None or not text.strip():
+def _number_from_text(text: str) -> Any:
+    if not text.strip():
         return None
     try:
         return float(text)

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from evenhand.core.errors import DatasetError, DatasetUnavailableError, UnknownNameError
 from evenhand.core.files import MAX_BYTES, write_bytes
 from evenhand.core.items import Benchmark
-from evenhand.data.stereoset import read_stereoset
+from evenhand.data.stereoset import LANGUAGE_TAG, file_stem, read_stereoset
 
 HOME_VARIABLE = "EVENHAND_HOME"
 OFFLINE_VARIABLE = "EVENHAND_OFFLINE"
@@ -107,7 +107,7 @@ def load_dataset(data: str | Path, *, language: str | None = None) -> Benchmark:
         return _load_from_folder(path, language)
     if not path.exists() and not path.suffix and os.sep not in str(data):
         raise UnknownNameError("dataset", str(data), NAMED_DATASETS)
-    return read_stereoset(path, language=language)
+    return read_stereoset(path, name=_name_from_path(path), language=language)
 
 
 def languages_of(data: str | Path) -> tuple[str | None, ...]:
@@ -130,6 +130,12 @@ def _load_bundled(dataset: BundledDataset, language: str | None) -> Benchmark:
     if chosen not in dataset.languages:
         raise UnknownNameError(f"language of {dataset.name}", chosen, dataset.languages)
     return read_stereoset(bundled_path(dataset, chosen), name=dataset.name)
+
+
+def _name_from_path(path: Path) -> str:
+    """The file's name, or its folder's where the file is only named after a language."""
+    stem = file_stem(path)
+    return path.resolve().parent.name if LANGUAGE_TAG.fullmatch(stem.split(".")[0]) else stem
 
 
 def _files_by_language(folder: Path) -> dict[str, Path]:

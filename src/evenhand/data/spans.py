@@ -13,6 +13,9 @@ from dataclasses import dataclass
 
 from evenhand.core.items import BLANK
 
+MOST_FREE_BLANKS = 2
+"""Blanks that may be filled differently from each other; the time to try all ways grows with its power."""
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -35,9 +38,12 @@ def filled_spans(context: str, sentence: str) -> tuple[Span, ...]:
     pieces = context.split(BLANK)
     if len(pieces) < 2:
         return ()
-    for pattern in (_same_fill(pieces), _any_fill(pieces)):
+    patterns = [_same_fill(pieces)]
+    if len(pieces) - 1 <= MOST_FREE_BLANKS:
+        patterns.append(_any_fill(pieces))
+    for pattern in patterns:
         match = re.fullmatch(pattern, sentence, flags=re.DOTALL | re.IGNORECASE)
-        if match is not None:
+        if match is not None and all(fill.strip() for fill in match.groups()):
             return tuple(Span(*match.span(group)) for group in range(1, len(pieces)))
     return _by_difference(context, sentence)
 
@@ -56,18 +62,37 @@ def _any_fill(pieces: list[str]) -> str:
 
 
 def _by_difference(context: str, sentence: str) -> tuple[Span, ...]:
-    """Align by longest common blocks, where the text around the blank was itself changed."""
-    matcher = difflib.SequenceMatcher(None, context, sentence, autojunk=False)
+    """Align word by word, where the text around the blank was itself changed."""
+    words = list(re.finditer(r"\S+", sentence))
+    wanted = context.split()
+    blanks = [index for index, word in enumerate(wanted) if BLANK in word]
+    matcher = difflib.SequenceMatcher(
+        None, [word.casefold() for word in wanted], [word[0].casefold() for word in words], autojunk=False
+    )
     blocks = [block for block in matcher.get_matching_blocks() if block.size]
+    if 2 * sum(block.size for block in blocks) < max(1, len(wanted) - len(blanks)):
+        return ()
     spans = []
-    for blank in re.finditer(BLANK, context):
-        start = max((b.b + b.size for b in blocks if b.a + b.size <= blank.start()), default=0)
-        end = min((b.b for b in blocks if b.a >= blank.end()), default=len(sentence))
-        while start < end and sentence[start].isspace():
-            start += 1
-        while start < end and sentence[end - 1].isspace():
-            end -= 1
-        if start >= end:
+    for blank in blanks:
+        # Between the nearest words that both have, changed words are taken to correspond one to one.
+        before, start = max(
+            ((block.a + block.size, block.b + block.size) for block in blocks if block.a < blank),
+            default=(0, 0),
+        )
+        after, end = min(
+            ((block.a, block.b) for block in blocks if block.a > blank), default=(len(wanted), len(words))
+        )
+        first, last = start + blank - before, end - (after - blank)
+        if first > last:
             return ()
-        spans.append(Span(start, end))
+        spans.append(_without_attached(wanted[blank], sentence, Span(words[first].start(), words[last].end())))
     return tuple(spans)
+
+
+def _without_attached(blank: str, sentence: str, span: Span) -> Span:
+    """The span without the prefix and suffix that the context attaches to the blank, where they are there."""
+    prefix, _, suffix = blank.partition(BLANK)
+    text = span.of(sentence).casefold()
+    start = span.start + (len(prefix) if text.startswith(prefix.casefold()) else 0)
+    end = span.end - (len(suffix) if text.endswith(suffix.casefold()) else 0)
+    return Span(start, end) if start < end else span

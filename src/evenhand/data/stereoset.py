@@ -24,7 +24,7 @@ LAYOUT_HELP = (
     '"id", "bias_type", "target", "context" and three "sentences" with "id", "sentence" and "gold_label".'
 )
 
-_LANGUAGE_TAG = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+LANGUAGE_TAG = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 
 def read_stereoset(
@@ -72,9 +72,9 @@ def file_stem(path: Path) -> str:
 
 
 def _language(declared: Any, path: Path, *, wanted: str | None, default: str | None) -> str:
-    if declared is not None and not (isinstance(declared, str) and _LANGUAGE_TAG.fullmatch(declared)):
+    if declared is not None and not (isinstance(declared, str) and LANGUAGE_TAG.fullmatch(declared)):
         raise DatasetError(f'{path}: "language" is {declared!r}; a tag such as "en" or "de" is needed.')
-    if wanted is not None and not _LANGUAGE_TAG.fullmatch(wanted):
+    if wanted is not None and not LANGUAGE_TAG.fullmatch(wanted):
         raise DatasetError(f"The language {wanted!r} is not a tag such as 'en' or 'de'.")
     if declared and wanted and declared != wanted:
         raise DatasetError(f"{path} is in {declared!r}, but {wanted!r} was asked for.")

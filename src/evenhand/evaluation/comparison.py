@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from itertools import combinations
 
@@ -33,12 +34,34 @@ def compare(
         by_bias_type: Add a row for each bias type; Holm's adjustment then covers those rows too.
         resampling: Number of resamples, seed and confidence level.
     """
+    return compare_pairs([(first, second)], by_bias_type=by_bias_type, resampling=resampling)[0]
+
+
+def compare_pairs(
+    pairs: Sequence[tuple[Run, Run]], *, by_bias_type: bool = False, resampling: Resampling | None = None
+) -> list[Comparison]:
+    """Compare several pairs of runs; Holm's adjustment covers the rows of all of them."""
+    plan = resampling or Resampling()
+    comparisons = [_compare(first, second, by_bias_type, plan) for first, second in pairs]
+    adjusted = iter(holm([row.p_value for comparison in comparisons for row in comparison.differences]))
+    return [
+        comparison.model_copy(
+            update={
+                "differences": tuple(
+                    row.model_copy(update={"p_holm": next(adjusted)}) for row in comparison.differences
+                )
+            }
+        )
+        for comparison in comparisons
+    ]
+
+
+def _compare(first: Run, second: Run, by_bias_type: bool, resampling: Resampling) -> Comparison:
     if first.record.protocol.name != second.record.protocol.name:
         raise ComparisonError(
             f"{first.name} uses protocol {first.record.protocol.name}, {second.name} uses "
             f"{second.record.protocol.name}. Figures of different protocols do not compare; evaluate both with one."
         )
-    resampling = resampling or Resampling()
     ours, theirs, left_out = shared_items(first, second)
     rows: list[Difference] = []
     mcnemars: list[McNemar] = []
@@ -47,15 +70,15 @@ def compare(
         groups = {ALL_ITEMS: (frame, their_tasks[task])}
         if by_bias_type:
             groups |= {
-                bias_type: tuple(
-                    side.filter(pl.col("bias_type") == bias_type) for side in (frame, their_tasks[task])
-                )  # type: ignore[misc]
+                bias_type: (
+                    frame.filter(pl.col("bias_type") == bias_type),
+                    their_tasks[task].filter(pl.col("bias_type") == bias_type),
+                )
                 for bias_type in sorted(frame["bias_type"].unique().to_list())
             }
         for group, sides in groups.items():
             rows += _differences(task, group, *sides, first=first, resampling=resampling)
         mcnemars.append(_mcnemar(task, frame, their_tasks[task], first))
-    adjusted = holm([row.p_value for row in rows])
     return Comparison(
         first=first.name,
         second=second.name,
@@ -64,9 +87,7 @@ def compare(
         protocol=first.record.protocol.name,
         n=len(ours),
         left_out=left_out,
-        differences=tuple(
-            row.model_copy(update={"p_holm": p}) for row, p in zip(rows, adjusted, strict=True)
-        ),
+        differences=tuple(rows),
         mcnemar=tuple(mcnemars),
     )
 

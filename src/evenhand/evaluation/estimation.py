@@ -144,7 +144,7 @@ def _neutral_test(scored: ScoredItems, resampling: Resampling) -> NeutralTest:
     decided = scored.preferences.stereotype[~tied]
     wins = int(np.count_nonzero(decided == 1))
     _, index = np.unique(scored.clusters[~tied], return_inverse=True)
-    net = np.bincount(index, weights=2 * decided - 1) if len(decided) else np.zeros(0)
+    net = np.bincount(index, weights=2 * decided - 1).astype(np.float64)
     return NeutralTest(
         stereotype=wins,
         anti_stereotype=len(decided) - wins,

@@ -25,7 +25,8 @@ from evenhand.measures.totals import ClusterTotals, Floats
 
 def mean_over_classes(per_class: Floats, weights: Floats) -> Floats:
     """Weighted mean of one value per target term, for each row of weights."""
-    return weights @ per_class / weights.sum(axis=1)
+    means: Floats = weights @ per_class / weights.sum(axis=1)
+    return means
 
 
 def class_stereotype_scores(totals: ClusterTotals) -> Floats:

@@ -64,12 +64,16 @@ class ClusterTotals:
     def from_preferences(cls, clusters: npt.NDArray[np.str_], preferences: Preferences) -> ClusterTotals:
         """Sum the preferences within each cluster, clusters in sorted order."""
         names, index = np.unique(clusters, return_inverse=True)
-        size = len(names)
+        ones = np.ones(len(index))
+
+        def sums(values: Floats) -> Floats:
+            return np.bincount(index, weights=values, minlength=len(names)).astype(np.float64)
+
         return cls(
             names=tuple(str(name) for name in names),
-            items=np.bincount(index, minlength=size).astype(np.float64),
-            stereotype=np.bincount(index, weights=preferences.stereotype, minlength=size),
-            meaningful=np.bincount(index, weights=preferences.meaningful, minlength=size),
+            items=sums(ones),
+            stereotype=sums(preferences.stereotype),
+            meaningful=sums(preferences.meaningful),
         )
 
     def __len__(self) -> int:

@@ -62,10 +62,10 @@ def cluster_interval(
         return Interval.missing("an interval needs at least two target terms")
     value = float(statistic(np.ones((1, clusters)))[0])
     left_out = statistic(np.ones((clusters, clusters)) - np.eye(clusters))
-    if np.ptp(left_out) <= 1e-12 * max(1.0, abs(value)):
+    deviations = left_out - value
+    if np.abs(deviations).max() <= 1e-12 * max(1.0, abs(value)):
         return _without_variation(value, clusters, resampling.confidence, lowest, highest)
     if clusters < FEWEST_FOR_BOOTSTRAP:
-        deviations = left_out - left_out.mean()
         error = math.sqrt((clusters - 1) / clusters * float(deviations @ deviations))
         reach = error * float(stats.t.ppf((1 + resampling.confidence) / 2, clusters - 1))
         return Interval(max(lowest, value - reach), min(highest, value + reach), JACKKNIFE)

@@ -1,0 +1,50 @@
+# Two commands on a fresh machine:
+#   make demo   evaluates the bundled example and writes its page
+#   make test   runs every check and every test
+# Both make the virtual environment first. PYTHON chooses the interpreter, VENV the folder.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+EXAMPLES := src/evenhand/data/resources/starter/example_scores
+
+.PHONY: demo test check docs constraints clean
+.DELETE_ON_ERROR:
+
+$(VENV)/.package: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/.development: $(VENV)/.package
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+demo: $(VENV)/.package
+	$(BIN)/evenhand evaluate $(EXAMPLES)/simulated-neutral.json $(EXAMPLES)/simulated-leaning.json \
+		--data starter --language en --out runs/demo --fresh
+	$(BIN)/evenhand report runs/demo/simulated-neutral runs/demo/simulated-leaning --out runs/demo/index.html
+	@echo "Open runs/demo/index.html in a browser."
+
+test: check
+	$(BIN)/pytest -n $(WORKERS)
+
+check: $(VENV)/.development
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/mkdocs build --strict --quiet
+
+docs: $(VENV)/.development
+	$(BIN)/python docs/generate.py
+	$(BIN)/mkdocs build --strict
+
+constraints:
+	$(PYTHON) -m venv $(VENV)/fresh
+	$(VENV)/fresh/bin/pip install --quiet --editable '.[dev]'
+	$(VENV)/fresh/bin/pip freeze --exclude-editable --exclude evenhand > constraints.txt
+
+clean:
+	rm -rf $(VENV) runs site

@@ -1,0 +1,47 @@
+"""The commands and how they hang together."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from evenhand.cli.compare import compare_command
+from evenhand.cli.data import data_app
+from evenhand.cli.evaluate import evaluate_command
+from evenhand.cli.report import report_command
+
+app = typer.Typer(
+    name="evenhand",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"evenhand {version('evenhand')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Measure stereotypes in language models, in any language, with honest intervals.
+
+    Start with `evenhand data list`, then `evenhand evaluate --help`.
+    """
+
+
+app.command("evaluate")(evaluate_command)
+app.command("compare")(compare_command)
+app.command("report")(report_command)
+app.add_typer(data_app, name="data")

@@ -1,0 +1,189 @@
+"""``evenhand data``: list, describe and check datasets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evenhand.cli.options import Json
+from evenhand.cli.output import console, plain_table, print_json, say, warn
+
+if TYPE_CHECKING:
+    from evenhand.core.items import Benchmark
+    from evenhand.data import CheckReport
+
+data_app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode="markdown", help="List, describe and check datasets."
+)
+
+Dataset = Annotated[
+    str, typer.Argument(help="A dataset's name, a file in StereoSet's layout, or a folder of them.")
+]
+Language = Annotated[
+    str | None, typer.Option("--language", "-l", help="One language; all of the dataset's if not given.")
+]
+
+
+@data_app.command("list")
+def list_command(json: Json = False) -> None:
+    """List the datasets that have a name.
+
+    **Example**
+
+    `evenhand data list`
+    """
+    from evenhand.data.sources import NAMED_DATASETS, PinnedDataset
+
+    rows = []
+    for dataset in NAMED_DATASETS.values():
+        pinned = isinstance(dataset, PinnedDataset)
+        languages = [dataset.language] if isinstance(dataset, PinnedDataset) else list(dataset.languages)
+        where = "bundled"
+        if isinstance(dataset, PinnedDataset):
+            where = "on this machine" if dataset.local_path.exists() else "fetched when first used"
+        rows.append(
+            {
+                "name": dataset.name,
+                "title": dataset.title,
+                "languages": languages,
+                "licence": dataset.licence,
+                "where": where,
+                **(
+                    {"path": str(dataset.local_path)} if pinned and isinstance(dataset, PinnedDataset) else {}
+                ),
+            }
+        )
+    if json:
+        print_json({"datasets": rows})
+        return
+    table = plain_table("name", "what", "languages", "licence", "where")
+    for row in rows:
+        table.add_row(
+            str(row["name"]),
+            str(row["title"]),
+            " ".join(row["languages"]),
+            str(row["licence"]),
+            str(row["where"]),
+        )
+    console().print(table)
+
+
+@data_app.command("describe")
+def describe_command(
+    dataset: Dataset,
+    language: Language = None,
+    targets: Annotated[bool, typer.Option("--targets", help="List every target term.")] = False,
+    json: Json = False,
+) -> None:
+    """Count items by task, bias type, target term and language.
+
+    **Examples**
+
+    `evenhand data describe starter`
+
+    `evenhand data describe stereoset --targets`
+    """
+    from evenhand.data import describe
+
+    description = describe(_load(dataset, language))
+    counts = description.counts("language", "task", "bias_type")
+    totals = description.counts("language", "task")
+    terms = description.targets()
+    if json:
+        print_json(
+            {
+                "name": description.name,
+                "licence": description.licence,
+                "totals": totals.to_dicts(),
+                "counts": counts.to_dicts(),
+                "targets": terms.to_dicts(),
+            }
+        )
+        return
+    target = console()
+    table = plain_table(
+        "language", "task", "bias type", "items", "target terms", right=("items", "target terms")
+    )
+    for total in totals.iter_rows(named=True):
+        table.add_row(
+            total["language"],
+            total["task"],
+            "all",
+            f"{total['items']:,}",
+            f"{total['target_terms']:,}",
+            style="bold",
+        )
+        for row in counts.iter_rows(named=True):
+            if (row["language"], row["task"]) == (total["language"], total["task"]):
+                table.add_row("", "", row["bias_type"], f"{row['items']:,}", f"{row['target_terms']:,}")
+    target.print(
+        f"{description.name}   licence: {description.licence or 'not stated in the file'}", style="bold"
+    )
+    target.print(table)
+    if targets:
+        columns = ("target term", "bias type", "language", "intra", "inter", "forms")
+        table = plain_table(*columns, right=("intra", "inter"))
+        for row in terms.iter_rows(named=True):
+            table.add_row(
+                row["target_term"], row["bias_type"], row["language"], str(row["intrasentence"]),
+                str(row["intersentence"]), ", ".join(row["forms"]),
+            )  # fmt: skip
+        target.print(table)
+
+
+@data_app.command("check")
+def check_command(dataset: Dataset, language: Language = None, json: Json = False) -> None:
+    """Look for every class of defects that is known, and count what is found.
+
+    Defects marked with a star can move a score for reasons other than stereotype; evaluations report their
+    figures without those items too. `--json` lists all ids.
+
+    **Examples**
+
+    `evenhand data check starter --language de`
+
+    `evenhand data check translations/tr.json --json`
+    """
+    from evenhand.data import check
+
+    reports = [check(benchmark) for benchmark in _load(dataset, language)]
+    if json:
+        print_json({"datasets": [_report_json(report) for report in reports]})
+        return
+    target = console()
+    for report in reports:
+        benchmark = report.benchmark
+        target.print(f"{benchmark.name} ({benchmark.language}), {len(benchmark):,} items", style="bold")
+        table = plain_table("defect", "task", "count", "what", "first ids", right=("count",))
+        for finding in report.findings:
+            defect = finding.defect
+            table.add_row(
+                defect.name + (" *" if defect.flagged else ""), finding.task.value,
+                f"{finding.count:,} {defect.unit.value}", defect.description,
+                " ".join(identifier[:12] for identifier in finding.ids[:2]),
+                style=None if finding.count else "dim",
+            )  # fmt: skip
+        target.print(table)
+        target.print(f"{len(report.flagged_items()):,} items have a defect that can move a score (*).")
+        for name in report.unchecked:
+            warn(f"{name} was not checked: the word lists do not know the language {benchmark.language!r}.")
+    say("All ids: the same command with --json.")
+
+
+def _load(dataset: str, language: str | None) -> list[Benchmark]:
+    from evenhand.data import languages_of, load_dataset
+
+    languages = languages_of(dataset) if language is None else (language,)
+    return [load_dataset(dataset, language=chosen) for chosen in languages]
+
+
+def _report_json(report: CheckReport) -> dict[str, object]:
+    return {
+        "name": report.benchmark.name,
+        "language": report.benchmark.language,
+        "items": len(report.benchmark),
+        "flagged_items": sorted(report.flagged_items()),
+        "unchecked": list(report.unchecked),
+        "defects": report.to_frame().to_dicts(),
+    }

@@ -1,0 +1,7 @@
+"""Exit codes, the same for every command."""
+
+USER_ERROR = 2
+"""Something that the user can mend: a missing file, a wrong option."""
+
+CONDITION_HOLDS = 4
+"""A ``--fail-if`` condition is met."""

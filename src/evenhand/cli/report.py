@@ -1,0 +1,87 @@
+"""``evenhand report``: runs as one page, a table or a model-card snippet."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evenhand.cli.output import print_text, progress, say, warn
+from evenhand.core.errors import ComparisonError, EvenhandError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenhand.core.results import Comparison
+    from evenhand.core.runs import Run
+
+
+class ReportFormat(StrEnum):
+    """What a report is written as."""
+
+    HTML = "html"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+    LATEX = "latex"
+    MODEL_CARD = "model-card"
+
+
+def report_command(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="File to write. Tables go to standard output without it."),
+    ] = None,
+    format_: Annotated[ReportFormat, typer.Option("--format", help="What to write.")] = ReportFormat.HTML,
+) -> None:
+    """Show runs: one self-contained page, a table, or a snippet for a model card.
+
+    The page works offline and puts several runs side by side; differences are shown from the first run.
+
+    **Examples**
+
+    `evenhand report runs/gpt2 --out gpt2.html`
+
+    `evenhand report runs/* --out all.html`
+
+    `evenhand report runs/gpt2 --format model-card >> README.md`
+    """
+    from evenhand.core.files import write_text
+    from evenhand.core.runs import open_run
+    from evenhand.report import format_table, model_card_snippet, write_page
+
+    opened = [open_run(folder) for folder in progress(runs, "Reading")]
+    if format_ is ReportFormat.HTML:
+        if out is None:
+            raise EvenhandError("Where should the page go? Say --out page.html.")
+        write_page(opened, out, comparisons=_differences_from_first(opened))
+        say(f"Wrote {out}")
+        return
+    text = (
+        model_card_snippet(opened)
+        if format_ is ReportFormat.MODEL_CARD
+        else format_table(opened, format_.value)
+    )
+    if out is None:
+        print_text(text)
+    else:
+        write_text(out, text)
+        say(f"Wrote {out}")
+
+
+def _differences_from_first(runs: Sequence[Run]) -> list[Comparison]:
+    """Comparisons with the first run, where runs can be compared."""
+    from evenhand.evaluation import compare_pairs
+    from evenhand.evaluation.comparison import shared_items
+
+    pairs = []
+    for other in runs[1:]:
+        try:
+            shared_items(runs[0], other)
+        except ComparisonError as reason:
+            warn(f"no differences are shown for {other.name}: {reason}")
+            continue
+        pairs.append((runs[0], other))
+    return compare_pairs(pairs)

@@ -1,0 +1,22 @@
+"""What people see: tables, plots, the one-file page, the model card. Reads runs and nothing else."""
+
+from evenhand.report.model_card import model_card_snippet
+from evenhand.report.page import render_page, write_page
+from evenhand.report.tables import (
+    TableFormat,
+    comparison_frame,
+    format_comparisons,
+    format_table,
+    results_frame,
+)
+
+__all__ = [
+    "TableFormat",
+    "comparison_frame",
+    "format_comparisons",
+    "format_table",
+    "model_card_snippet",
+    "render_page",
+    "results_frame",
+    "write_page",
+]

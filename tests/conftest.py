@@ -1,0 +1,35 @@
+"""Fixtures that several kinds of tests share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from evenhand.stats.resampling import Resampling
+
+PARITY_VARIABLE = "EVENHAND_PARITY_DATA"
+
+
+@pytest.fixture
+def quick() -> Resampling:
+    """The fewest resamples that are possible, for tests that are not about intervals."""
+    return Resampling(resamples=100)
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder with the public datasets and predictions, which is not part of the repository.
+
+    Without it the tests that compare with published figures are skipped, but not in continuous
+    integration: there a missing folder would hide that nothing was compared.
+    """
+    default = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(os.environ.get(PARITY_VARIABLE) or default)
+    if (folder / "stereoset" / "en.json").is_file():
+        return folder
+    reason = f"no published data in {folder}; set {PARITY_VARIABLE} to a folder that has them"
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)

@@ -1,0 +1,90 @@
+"""Every measure equals a slow computation from its definition, on random scores."""
+
+from __future__ import annotations
+
+import definitions
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evenhand.core.protocols import Ties
+from evenhand.measures import MEASURES, ClusterTotals, Preferences
+
+TIE_CREDIT = {Ties.HALF: 0.5, Ties.AGAINST: 0.0}
+
+# Few distinct scores make ties frequent; the others are any finite number.
+SCORES = st.one_of(st.sampled_from([-1.0, 0.0, 0.25, 1.0]), st.floats(allow_nan=False, allow_infinity=False))
+ITEMS = st.lists(
+    st.builds(
+        definitions.Item, term=st.sampled_from(["baker", "pilot", "tailor"]), s=SCORES, a=SCORES, u=SCORES
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+def totals_of(items: list[definitions.Item], ties: Ties) -> ClusterTotals:
+    s, a, u = (np.array([getattr(item, name) for item in items]) for name in ("s", "a", "u"))
+    preferences = Preferences.from_scores(s, a, u, ties=ties)
+    return ClusterTotals.from_preferences(np.array([item.term for item in items]), preferences)
+
+
+@pytest.mark.parametrize("ties", list(Ties))
+@given(items=ITEMS)
+def test_every_measure_equals_its_definition(ties: Ties, items: list[definitions.Item]) -> None:
+    expected = definitions.all_measures(items, TIE_CREDIT[ties])
+    totals = totals_of(items, ties)
+
+    computed = {name: measure.value(totals) for name, measure in MEASURES.items()}
+
+    assert computed == pytest.approx(expected, abs=1e-9)
+
+
+@given(items=ITEMS, drawn=st.data())
+def test_weights_count_target_terms_as_often_as_they_say(
+    items: list[definitions.Item], drawn: st.DataObject
+) -> None:
+    totals = totals_of(items, Ties.HALF)
+    weights = drawn.draw(
+        st.lists(st.integers(1, 3), min_size=len(totals), max_size=len(totals)), label="weights"
+    )
+    copies = [
+        definitions.Item(f"{item.term} {copy}", item.s, item.a, item.u)
+        for name, weight in zip(totals.names, weights, strict=True)
+        for copy in range(weight)
+        for item in items
+        if item.term == name
+    ]
+    expected = definitions.all_measures(copies, 0.5)
+
+    computed = {
+        name: float(measure.compute(totals, np.array([weights], dtype=np.float64))[0])
+        for name, measure in MEASURES.items()
+    }
+
+    assert computed == pytest.approx(expected, abs=1e-9)
+
+
+def test_totals_list_target_terms_in_sorted_order_with_their_sums() -> None:
+    items = [
+        definitions.Item("tailor", 2, 1, 0),
+        definitions.Item("baker", 1, 2, 3),
+        definitions.Item("tailor", 1, 2, 1.5),
+    ]
+    totals = totals_of(items, Ties.HALF)
+
+    assert totals.names == ("baker", "tailor")
+    assert totals.items.tolist() == [1, 2]
+    assert totals.stereotype.tolist() == [0, 1]
+    assert totals.meaningful.tolist() == [0, 1.5]
+
+
+def test_beside_puts_the_second_runs_terms_after_the_first_runs() -> None:
+    first = totals_of([definitions.Item("baker", 2, 1, 0)], Ties.HALF)
+    second = totals_of([definitions.Item("baker", 1, 2, 3)], Ties.HALF)
+    both = first.beside(second)
+    choose = np.array([[1.0, 0.0], [0.0, 1.0]])
+
+    assert MEASURES["SS"].compute(both, choose).tolist() == [100, 0]
+    assert MEASURES["LMS"].compute(both, choose).tolist() == [100, 0]

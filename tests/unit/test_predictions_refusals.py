@@ -1,0 +1,105 @@
+"""Files that hold no usable scores are refused with a message that says why."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from evenhand.core.errors import PredictionsError
+from evenhand.data.predictions import read_predictions
+
+GOOD = b'{"intrasentence": [{"id": "a", "score": 1}]}'
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        pytest.param(b"", "is empty", id="empty"),
+        pytest.param(GOOD[:-5], "not valid JSON", id="truncated JSON"),
+        pytest.param(gzip.compress(GOOD)[:-12], "truncated gzip", id="truncated gzip"),
+        pytest.param(b"hello", "not valid JSON, nor CSV", id="one word"),
+        pytest.param("é,score\n".encode("latin-1"), "not UTF-8", id="Latin-1"),
+        pytest.param(b"{}", "holds no scores", id="empty object"),
+        pytest.param(b"[]", "holds no scores", id="empty list"),
+        pytest.param(b'{"intrasentence": []}', "holds no scores", id="task without scores"),
+        pytest.param(b'{"data": {"intrasentence": []}}', "holds no scores", id="a benchmark"),
+        pytest.param(b'{"intrasentence": {"a": 1}}', "a list of scores is needed", id="scores by id"),
+        pytest.param(b"[1, 2]", 'entry 1: 1 is not {"id": ..., "score": ...}', id="bare numbers"),
+        pytest.param(b'[{"id": "a"}]', "entry 1", id="no score"),
+        pytest.param(b'[{"score": 1}]', "entry 1", id="no id"),
+        pytest.param(b'[{"id": "a", "score": 1}, {"id": 7, "score": 1}]', "entry 2", id="id is a number"),
+        pytest.param(b'{"id": "a", "score": 1}\n{"id": ', "line 2: not valid JSON", id="truncated lines"),
+        pytest.param(b'{"a":' * 100_000, "nested too deeply", id="nested too deeply"),
+        pytest.param(
+            b'{"id": "a", "score": 1}\n' + b'{"a":' * 100_000, "line 2: not valid JSON", id="nested line"
+        ),
+        pytest.param(
+            b'[{"id": "a", "score": ' + b"1" * 5_000 + b"}]", "cannot be read as JSON", id="endless integer"
+        ),
+        pytest.param(b"id,score\n", "holds no scores", id="header only"),
+        pytest.param(b"name,score\na,1\n", "has the columns name, score; id and score", id="no id column"),
+        pytest.param(b"id,value\na,1\n", "has the columns id, value; id and score", id="no score column"),
+        pytest.param(
+            b"id,score\n" + b"x" * 200_000 + b",1\n", "line 2: not valid CSV", id="endless CSV field"
+        ),
+        pytest.param(b"PAR1 and nothing else PAR1", "damaged Parquet", id="damaged Parquet"),
+    ],
+)
+def test_a_file_without_usable_scores(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "scores.file"
+    path.write_bytes(content)
+
+    with pytest.raises(PredictionsError) as caught:
+        read_predictions(path)
+    assert message in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_a_parquet_file_without_the_columns(tmp_path: Path) -> None:
+    path = tmp_path / "scores.parquet"
+    pl.DataFrame({"name": ["a"], "score": [1.0]}).write_parquet(path)
+
+    with pytest.raises(PredictionsError, match="has the columns name, score; candidate and score are needed"):
+        read_predictions(path)
+
+
+def test_a_truncated_parquet_file(tmp_path: Path) -> None:
+    path = tmp_path / "scores.parquet"
+    pl.DataFrame({"candidate": ["a"], "score": [1.0]}).write_parquet(path)
+    path.write_bytes(path.read_bytes()[:-30])
+
+    with pytest.raises(PredictionsError, match="damaged Parquet"):
+        read_predictions(path)
+
+
+@pytest.mark.parametrize("second", ["2", "1.0000000000000002", "null", "NaN"])
+def test_two_different_scores_of_one_candidate_are_refused_by_name(tmp_path: Path, second: str) -> None:
+    path = tmp_path / "scores.json"
+    path.write_text(
+        f'[{{"id": "a", "score": 1}}, {{"id": "b", "score": 1}}, {{"id": "a", "score": {second}}}]'
+    )
+
+    with pytest.raises(PredictionsError, match=r"1 candidates two different scores \(a\)"):
+        read_predictions(path)
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(PredictionsError, match="There is no file"):
+        read_predictions(tmp_path / "nothing.json")
+
+
+def test_a_folder_instead_of_a_file(tmp_path: Path) -> None:
+    with pytest.raises(PredictionsError, match="is a folder"):
+        read_predictions(tmp_path)
+
+
+def test_the_offending_entry_is_shown_in_part(tmp_path: Path) -> None:
+    path = tmp_path / "scores.json"
+    path.write_text(f'[{{"text": "{"bread " * 1_000}"}}]')
+
+    with pytest.raises(PredictionsError, match="bread bread") as caught:
+        read_predictions(path)
+    assert len(str(caught.value)) < 600
