@@ -14,11 +14,11 @@ EXAMPLES := src/evenhand/data/resources/starter/example_scores
 
 $(VENV)/.package: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable .
+	$(BIN)/pip install -qq --constraint constraints.txt --editable .
 	@touch $@
 
 $(VENV)/.development: $(VENV)/.package
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/pip install -qq --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
 demo: $(VENV)/.package
@@ -43,7 +43,7 @@ docs: $(VENV)/.development
 
 constraints:
 	$(PYTHON) -m venv $(VENV)/fresh
-	$(VENV)/fresh/bin/pip install --quiet --editable '.[dev]'
+	$(VENV)/fresh/bin/pip install -qq --editable '.[dev]'
 	$(VENV)/fresh/bin/pip freeze --exclude-editable --exclude evenhand > constraints.txt
 
 clean:

@@ -27,7 +27,9 @@ NOISE = 1.0
 SEEDS = {"leaning": 1, "neutral": 2}
 
 
-def simulate(benchmark: eh.Benchmark, leans: dict[str, float], seed: int) -> dict[str, list[dict[str, object]]]:
+def simulate(
+    benchmark: eh.Benchmark, leans: dict[str, float], seed: int
+) -> dict[str, list[dict[str, object]]]:
     """Scores in StereoSet's layout for every candidate of the benchmark."""
     generator = np.random.default_rng(seed)
     document: dict[str, list[dict[str, object]]] = {task.value: [] for task in benchmark.tasks}

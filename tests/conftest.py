@@ -9,6 +9,8 @@ import pytest
 
 from evenhand.stats.resampling import Resampling
 
+pytest_plugins = ["running"]
+
 PARITY_VARIABLE = "EVENHAND_PARITY_DATA"
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from evenhand.core.items import BLANK, Association, Benchmark, Label, Task, repeated
 from evenhand.data.spans import filled_spans
+from evenhand.data.stereoset import LANGUAGE_TAG
 from evenhand.measures import ClusterTotals, Measure
 
 __all__ = ["check_dataset", "check_measure"]
@@ -24,7 +25,6 @@ __all__ = ["check_dataset", "check_measure"]
 DOC_SECTIONS = ("Measures:", "Reads as:", "Caveats:", "References:")
 
 _VERSION = re.compile(r"[a-z][a-z0-9-]*\.v[1-9][0-9]*")
-_LANGUAGE_TAG = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 _TRIALS = 20
 
 
@@ -65,7 +65,7 @@ def check_dataset(benchmark: Benchmark) -> None:
     _require(bool(benchmark.name.strip()), "the benchmark has no name")
     _require(len(benchmark) > 0, f"{benchmark.name} has no items")
     _require(
-        _LANGUAGE_TAG.fullmatch(benchmark.language) is not None,
+        LANGUAGE_TAG.fullmatch(benchmark.language) is not None,
         f"the language of {benchmark.name} is {benchmark.language!r}; a tag such as 'en' or 'de' is needed",
     )
     _check_unique("item", (item.id for item in benchmark))

@@ -38,9 +38,7 @@ def report_of(folder: Path, name: str) -> CheckReport:
         ("de.untouched", "target-not-in-context", INTER, 535),
     ],
 )
-def test_a_known_number_of_defects(
-    shared_data: Path, file: str, defect: str, task: Task, count: int
-) -> None:
+def test_a_known_number_of_defects(shared_data: Path, file: str, defect: str, task: Task, count: int) -> None:
     assert report_of(shared_data, file).count(defect, task) == count
 
 

@@ -19,7 +19,7 @@ PAGE_FILE = "report.html"
 
 SCHEMA_VERSION = 1
 
-_LIBRARIES = ("numpy", "scipy", "polars", "pyarrow", "pydantic")
+_LIBRARIES = ("numpy", "scipy", "statsmodels", "polars", "pydantic")
 
 
 class _Frozen(BaseModel):

@@ -60,8 +60,7 @@ class Run:
     @property
     def label(self) -> str:
         """A short name for tables: the run and its language, which translations need."""
-        language = self.record.dataset.language
-        return self.name if self.name.endswith(f"_{language}") else f"{self.name} ({language})"
+        return run_label(self.name, self.record.dataset.language)
 
     def items(self) -> pl.DataFrame:
         """A row an item with the scores of its three candidates side by side."""
@@ -91,6 +90,11 @@ class Run:
             for name, content in contents.items():
                 (scratch / name).write_bytes(content)
         return folder
+
+
+def run_label(name: str, language: str) -> str:
+    """A run's name with its language, unless the name already ends in it."""
+    return name if name.endswith((f"_{language}", f"-{language}")) else f"{name} ({language})"
 
 
 def items_from_scores(scores: pl.DataFrame) -> pl.DataFrame:

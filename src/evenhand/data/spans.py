@@ -66,6 +66,8 @@ def _by_difference(context: str, sentence: str) -> tuple[Span, ...]:
     words = list(re.finditer(r"\S+", sentence))
     wanted = context.split()
     blanks = [index for index, word in enumerate(wanted) if BLANK in word]
+    if len(blanks) != context.count(BLANK):
+        return ()
     matcher = difflib.SequenceMatcher(
         None, [word.casefold() for word in wanted], [word[0].casefold() for word in words], autojunk=False
     )
@@ -85,7 +87,9 @@ def _by_difference(context: str, sentence: str) -> tuple[Span, ...]:
         first, last = start + blank - before, end - (after - blank)
         if first > last:
             return ()
-        spans.append(_without_attached(wanted[blank], sentence, Span(words[first].start(), words[last].end())))
+        spans.append(
+            _without_attached(wanted[blank], sentence, Span(words[first].start(), words[last].end()))
+        )
     return tuple(spans)
 
 

@@ -71,8 +71,8 @@ def _compare(first: Run, second: Run, by_bias_type: bool, resampling: Resampling
         if by_bias_type:
             groups |= {
                 bias_type: (
-                    frame.filter(pl.col("bias_type") == bias_type),
-                    their_tasks[task].filter(pl.col("bias_type") == bias_type),
+                    frame.filter(frame["bias_type"] == bias_type),
+                    their_tasks[task].filter(frame["bias_type"] == bias_type),
                 )
                 for bias_type in sorted(frame["bias_type"].unique().to_list())
             }

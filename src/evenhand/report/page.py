@@ -15,7 +15,7 @@ from evenhand.core.files import write_text
 from evenhand.core.items import OVERALL
 from evenhand.core.protocols import HEADLINE
 from evenhand.core.results import MEASURE_NAMES, Comparison
-from evenhand.core.runs import Run
+from evenhand.core.runs import Run, run_label
 from evenhand.measures import MEASURES
 from evenhand.report.page_data import page_data, to_script_json
 from evenhand.report.plots import plotting_javascript
@@ -88,4 +88,10 @@ def _run_view(run: Run) -> dict[str, Any]:
 
 def _comparison_view(comparison: Comparison) -> dict[str, Any]:
     rows = [row for row in comparison.differences if row.group == "all" and row.measure in HEADLINE]
-    return {"comparison": comparison, "rows": rows, "mcnemar": {row.task: row for row in comparison.mcnemar}}
+    return {
+        "comparison": comparison,
+        "first": run_label(comparison.first, comparison.first_language),
+        "second": run_label(comparison.second, comparison.second_language),
+        "rows": rows,
+        "mcnemar": {row.task: row for row in comparison.mcnemar},
+    }

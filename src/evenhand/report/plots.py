@@ -107,7 +107,7 @@ def bias_type_plot(runs: Sequence[Run], task: str) -> dict[str, Any]:
     ]
     if not rows:
         return {}
-    frame = pl.DataFrame(rows)
+    frame = _without_nan(rows)
     order = ["all items", *sorted(set(frame["group"].to_list()) - {"all items"})]
     bounds = [
         value for row in rows for value in (row["low"], row["high"], row["SS"]) if not math.isnan(value)
@@ -155,8 +155,13 @@ def _plane_limits(points: pl.DataFrame) -> tuple[float, float, float]:
     return 50 - reach, 50 + reach, max(0, 10 * math.floor((lowest - 4) / 10))
 
 
+def _without_nan(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    """A frame in which what is undefined is null, because plots are JSON and JSON has no NaN."""
+    return pl.DataFrame(rows).with_columns(pl.selectors.float().fill_nan(None))
+
+
 def _defined(series: pl.Series) -> list[float]:
-    return [float(value) for value in series.to_list() if not math.isnan(value)]
+    return series.drop_nulls().to_list()
 
 
 def _iso_lines(left: float, right: float, bottom: float) -> tuple[pl.DataFrame, pl.DataFrame]:

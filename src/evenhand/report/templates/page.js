@@ -32,7 +32,10 @@
     const place = byId(id);
     if (!spec || !spec.layer) { place.textContent = "No run has scores for this task."; return; }
     const style = getComputedStyle(document.documentElement);
-    vegaEmbed(place, themed(spec, style), { actions: false, renderer: "svg" });
+    /* The figure is named as a whole and its numbers stand in a table; its marks would only be noise. */
+    const canvas = make("div", { className: "plot-canvas", ariaHidden: "true" });
+    place.replaceChildren(canvas);
+    vegaEmbed(canvas, themed(spec, style), { actions: false, renderer: "svg" });
   };
   const drawPlots = () => {
     drawPlot("plot-plane", data.plots[state.task].plane);

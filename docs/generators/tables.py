@@ -1,0 +1,87 @@
+"""Tables that are made from the package itself."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import evenhand as eh
+from evenhand.data.defects import DEFECT_CLASSES
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()) -> str:
+    """A Markdown table, with the named columns aligned to the right."""
+    rules = ["---:" if name in right else "---" for name in header]
+    escaped = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in (header, rules, *escaped))
+
+
+def defects_table() -> str:
+    """Every class of defects that the data check knows."""
+    return markdown_table(
+        ["defect", "task", "counted in", "flagged", "what it is"],
+        [
+            [
+                f"`{defect.name}`",
+                "both" if len(defect.tasks) > 1 else defect.tasks[0].value,
+                defect.unit.value,
+                "yes" if defect.flagged else "no",
+                defect.description
+                + (f" (checked in {', '.join(defect.languages)})" if defect.languages else ""),
+            ]
+            for defect in DEFECT_CLASSES
+        ],
+    )
+
+
+def protocols_table() -> str:
+    """What the protocols do differently."""
+    return markdown_table(
+        ["protocol", "equal scores count as", "LMS stands for", "SS stands for", "ICAT stands for"],
+        [
+            [
+                f"`{protocol.name}`",
+                "half a preference each way" if protocol.ties.credit else "no preference",
+                *(f"`{protocol.headline[name]}`" for name in ("LMS", "SS", "ICAT")),
+            ]
+            for protocol in eh.PROTOCOLS.values()
+        ],
+    )
+
+
+def public_names_table() -> str:
+    """Everything in ``evenhand.__all__``."""
+    return markdown_table(
+        ["name", "what it is"],
+        [[f"`{_call(name, getattr(eh, name))}`", _summary(name, getattr(eh, name))] for name in eh.__all__],
+    )
+
+
+_CONSTANTS = {
+    "MEASURES": "Every measure by name; a measure computes, and carries its own documentation.",
+    "PROTOCOLS": "Every protocol by name.",
+}
+
+
+def _call(name: str, value: Any) -> str:
+    if not inspect.isfunction(value):
+        return name
+    parameters = inspect.signature(value).parameters.values()
+    shown: list[str] = []
+    for parameter in parameters:
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and "*" not in shown:
+            shown.append("*")
+        shown.append(parameter.name)
+    return f"{name}({', '.join(shown)})"
+
+
+def _summary(name: str, value: Any) -> str:
+    text = _CONSTANTS.get(name) or inspect.getdoc(value) or ""
+    return " ".join(text.split("\n\n")[0].split())
+
+
+TABLES: Mapping[str, Callable[[], str]] = MappingProxyType(
+    {"defects": defects_table, "protocols": protocols_table, "public names": public_names_table}
+)

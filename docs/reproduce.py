@@ -1,0 +1,221 @@
+"""Compare what Evenhand computes from published predictions with the figures that were printed.
+
+    python docs/reproduce.py [FOLDER]
+
+The folder holds StereoSet and its German translation (``stereoset/en.json``, ``stereoset/de.json``), the
+predictions that Öztürk et al. (2023) published (``predictions/*.json.gz``, repository
+slds-lmu/stereotypes-multi) and their printed tables (``papers/stereotypes_across_languages.csv``). Without an
+argument it is ``$EVENHAND_PARITY_DATA``, or ``shared/data`` beside the repository.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import evenhand as eh
+
+DATA_VARIABLE = "EVENHAND_PARITY_DATA"
+PROTOCOL = "multilingual-2023"
+VARIANTS_FILE = Path(__file__).parent / "published" / "inter_sentence_variants.csv"
+
+PREDICTIONS = {
+    ("BERT", "en"): "bert-base-cased_BertLM_BertNextSentence_en",
+    ("BERT", "de"): "dbmdz_bert-base-german-cased_BertLM_BertNextSentence_de",
+    ("GPT-2", "en"): "gpt2_GPT2LM_GPT2LM_d_en",
+    ("GPT-2", "de"): "dbmdz_german-gpt2_GPT2LM_GPT2LM_d_de",
+    ("T5", "en"): "t5-base_T5LM_ModelNSP_en",
+    ("T5", "de"): "GermanT5_t5-efficient-gc4-german-base-nl36_T5LM_ModelNSP_de",
+    ("mBERT", "en"): "bert-base-multilingual-cased_BertLM_BertNextSentence_en",
+    ("mBERT", "de"): "bert-base-multilingual-cased_BertLM_BertNextSentence_de",
+    ("mGPT-2", "en"): "THUMT_mGPT_GPT2LM_GPT2LM_d_en",
+    ("mGPT-2", "de"): "THUMT_mGPT_GPT2LM_GPT2LM_d_de",
+    ("mT5", "en"): "google_mt5-base_mT5LM_ModelNSP_en",
+    ("mT5", "de"): "google_mt5-base_mT5LM_ModelNSP_de",
+}
+"""The published file behind each row of the tables."""
+
+LANGUAGES = ("en", "de")
+"""The languages whose predictions are at hand."""
+
+_QUICK = eh.Resampling(resamples=100)
+"""Only values are compared here, no intervals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One printed figure and what the predictions give."""
+
+    table: str
+    task: str
+    model: str
+    language: str
+    measure: str
+    printed: float
+    computed: float
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the two are the same to the second decimal."""
+        return abs(self.computed - self.printed) <= 0.005 + 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One way to score the inter-sentence task: where it was printed, and its figures."""
+
+    model: str
+    language: str
+    method: str
+    predictions: str
+    source: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """All comparisons."""
+
+    cells: tuple[Cell, ...]
+    variants: tuple[Variant, ...]
+    shared_items: int
+    """Number of English items that German has too."""
+    t5_on_shared_items: tuple[Cell, ...]
+    """T5 en overall on those items: the printed figures of tables 4 and 5 once more."""
+    unchecked: int
+    """Printed cells in languages without predictions."""
+
+    @property
+    def differing(self) -> tuple[Cell, ...]:
+        """The cells that do not agree."""
+        return tuple(cell for cell in self.cells if not cell.agrees)
+
+
+def data_folder(given: str | None = None) -> Path | None:
+    """The folder with the published material, or None where there is none."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(given or os.environ.get(DATA_VARIABLE) or beside)
+    return folder if (folder / "papers" / "stereotypes_across_languages.csv").is_file() else None
+
+
+@cache
+def reproduce(folder: Path) -> Reproduction:
+    """Evaluate every published file and put the printed figures beside the results."""
+    benchmarks = {
+        language: eh.load_dataset(folder / "stereoset" / f"{language}.json", language=language)
+        for language in LANGUAGES
+    }
+
+    @cache
+    def result(predictions: str) -> eh.RunResult:
+        return evaluated(folder, predictions, benchmarks[predictions.rpartition("_")[2]])
+
+    with (folder / "papers" / "stereotypes_across_languages.csv").open(encoding="utf-8") as stream:
+        printed = list(csv.DictReader(stream))
+    at_hand = [row for row in printed if row["language"] in LANGUAGES]
+    german = {item.id for item in benchmarks["de"]}
+    shared = replace(
+        benchmarks["en"], items=tuple(item for item in benchmarks["en"] if item.id in german)
+    )
+    t5 = evaluated(folder, PREDICTIONS["T5", "en"], shared)
+    return Reproduction(
+        cells=tuple(_cell(row, result(PREDICTIONS[row["model"], row["language"]])) for row in at_hand),
+        variants=tuple(_variant(row, result(row["predictions"])) for row in _variant_rows()),
+        shared_items=len(shared),
+        t5_on_shared_items=tuple(
+            _cell(row, t5)
+            for row in at_hand
+            if (row["task"], row["model"], row["language"]) == ("overall", "T5", "en")
+        ),
+        unchecked=len(printed) - len(at_hand),
+    )
+
+
+def evaluated(folder: Path, predictions: str, benchmark: eh.Benchmark) -> eh.RunResult:
+    """The result of one published file."""
+    path = folder / "predictions" / f"{predictions}.json.gz"
+    return eh.evaluate(path, benchmark, protocol=PROTOCOL, resampling=_QUICK).result
+
+
+def summary(reproduction: Reproduction) -> list[str]:
+    """The outcome in a few lines."""
+    cells, differing = reproduction.cells, reproduction.differing
+    figures = [cell for variant in reproduction.variants for cell in variant.cells]
+    return [
+        f"{len(cells)} printed English and German figures of tables 2, 3, 4, 5, 8 and 9:",
+        f"  {len(cells) - len(differing)} agree to the second decimal, {len(differing)} do not.",
+        *(f"  {count} differ for {group}." for group, count in _groups(differing)),
+        f"T5 en, overall, on the {reproduction.shared_items:,} items that German has too: "
+        f"{_share(reproduction.t5_on_shared_items)} printed figures agree.",
+        f"Ways to score the inter-sentence task: {_share(figures)} figures agree.",
+        f"{reproduction.unchecked} figures of other languages are not checked: their predictions are not at hand.",
+    ]
+
+
+def _groups(cells: Iterable[Cell]) -> list[tuple[str, int]]:
+    groups: dict[str, int] = {}
+    for cell in cells:
+        name = f"{cell.model} {cell.language}"
+        groups[name] = groups.get(name, 0) + 1
+    return list(groups.items())
+
+
+def _share(cells: Sequence[Cell]) -> str:
+    return f"{sum(cell.agrees for cell in cells)} of {len(cells)}"
+
+
+def _cell(row: dict[str, str], result: eh.RunResult) -> Cell:
+    return Cell(
+        table=row["table"],
+        task=row["task"],
+        model=row["model"],
+        language=row["language"],
+        measure=row["measure"],
+        printed=float(row["value"]),
+        computed=result.tasks[row["task"]].estimate(row["measure"]).value,
+    )
+
+
+def _variant_rows() -> list[dict[str, str]]:
+    with VARIANTS_FILE.open(encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def _variant(row: dict[str, str], result: eh.RunResult) -> Variant:
+    return Variant(
+        model=row["model"],
+        language=row["language"],
+        method=row["method"],
+        predictions=row["predictions"],
+        source=row["source"],
+        cells=tuple(
+            _cell(
+                {**row, "table": row["source"], "task": "intersentence", "measure": name, "value": row[name]},
+                result,
+            )
+            for name in ("LMS", "SS", "ICAT")
+        ),
+    )
+
+
+def main() -> None:
+    """Print the summary and the differing figures."""
+    folder = data_folder(sys.argv[1] if len(sys.argv) > 1 else None)
+    if folder is None:
+        sys.exit(f"The published predictions are not at hand. Name their folder, or set {DATA_VARIABLE}.")
+    reproduction = reproduce(folder)
+    print("\n".join(summary(reproduction)))
+    for cell in reproduction.differing:
+        print(
+            f"  table {cell.table}  {cell.task:<13}  {cell.model:<6} {cell.language}  {cell.measure:<10}"
+            f"  printed {cell.printed:5.2f}  computed {cell.computed:5.2f}"
+        )
+
+
+if __name__ == "__main__":
+    main()

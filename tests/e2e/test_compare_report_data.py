@@ -1,0 +1,128 @@
+"""``evenhand compare``, ``report`` and ``data`` as users run them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from running import Command
+
+import evenhand as eh
+
+
+@pytest.fixture(scope="module")
+def runs(run_evenhand: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    files = [eh.example_scores(name) for name in ("neutral", "leaning")]
+    assert run_evenhand("evaluate", *files, "--data", "starter", "--out", folder).returncode == 0
+    german = ("--language", "de", "--name", "leaning-de")
+    assert run_evenhand("evaluate", files[1], "--data", "starter", *german, "--out", folder).returncode == 0
+    return folder
+
+
+def test_compare_reports_differences_of_shared_items(run_evenhand: Command, runs: Path) -> None:
+    done = run_evenhand("compare", runs / "simulated-neutral", runs / "simulated-leaning", "--json")
+    assert done.returncode == 0
+    (comparison,) = json.loads(done.stdout)["comparisons"]
+    assert comparison["n"] == 96
+    row = next(row for row in comparison["differences"] if (row["task"], row["measure"]) == ("overall", "SS"))
+    assert row["difference"]["value"] == pytest.approx(row["second"] - row["first"])
+    assert row["p_holm"] >= row["p_value"]
+
+
+def test_languages_of_one_benchmark_are_compared_through_shared_ids(
+    run_evenhand: Command, runs: Path
+) -> None:
+    """The same scores in two languages differ in nothing."""
+    done = run_evenhand("compare", runs / "simulated-leaning", runs / "leaning-de", "--json")
+    (comparison,) = json.loads(done.stdout)["comparisons"]
+    assert (comparison["first_language"], comparison["second_language"]) == ("en", "de")
+    assert all(row["difference"]["value"] == 0 for row in comparison["differences"])
+    assert all(row["p_value"] == 1 for row in comparison["differences"])
+
+
+def test_all_pairs_of_three_runs_are_three_comparisons(run_evenhand: Command, runs: Path) -> None:
+    folders = [runs / name for name in ("simulated-neutral", "simulated-leaning", "leaning-de")]
+    done = run_evenhand("compare", *folders, "--all-pairs", "--json", "--resamples", "200")
+    assert len(json.loads(done.stdout)["comparisons"]) == 3
+    done = run_evenhand("compare", *folders, "--format", "latex", "--resamples", "200")
+    assert done.stdout.startswith("\\begin{tabular}")
+
+
+@pytest.mark.parametrize("folders", [("nowhere", "simulated-neutral"), ("simulated-neutral",)])
+def test_compare_needs_two_run_folders(run_evenhand: Command, runs: Path, folders: tuple[str, ...]) -> None:
+    done = run_evenhand("compare", *(runs / name for name in folders))
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_changed_run_folder_is_refused(run_evenhand: Command, tmp_path: Path) -> None:
+    scores = eh.example_scores("neutral")
+    assert run_evenhand("evaluate", scores, "--data", "starter", "--out", tmp_path).returncode == 0
+    estimates = tmp_path / "simulated-neutral" / "estimates.json"
+    estimates.write_text(estimates.read_text(encoding="utf-8").replace("50.0", "49.0"), encoding="utf-8")
+    done = run_evenhand("report", tmp_path / "simulated-neutral", "--out", tmp_path / "page.html")
+    assert done.returncode == 2
+    assert "was changed after the run" in done.stderr
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_model_card_snippet_is_valid_front_matter(run_evenhand: Command, runs: Path) -> None:
+    done = run_evenhand("report", runs / "simulated-leaning", "--format", "model-card")
+    assert done.returncode == 0
+    _, body, rest = done.stdout.split("---\n")
+    assert rest == ""
+    (model,) = yaml.safe_load(body)["model-index"]
+    assert model["name"] == "simulated-leaning"
+    for result in model["results"]:
+        assert {"task", "dataset", "metrics"} <= set(result)
+        assert {"type", "name"} <= set(result["dataset"])
+        assert all({"type", "value"} <= set(metric) for metric in result["metrics"])
+
+
+def test_report_writes_tables_to_a_file_or_to_standard_output(
+    run_evenhand: Command, runs: Path, tmp_path: Path
+) -> None:
+    folder = runs / "simulated-leaning"
+    printed = run_evenhand("report", folder, "--format", "csv")
+    written = run_evenhand("report", folder, "--format", "csv", "--out", tmp_path / "table.csv")
+    assert printed.returncode == written.returncode == 0
+    assert (tmp_path / "table.csv").read_text(encoding="utf-8") == printed.stdout
+
+
+def test_data_list_names_the_bundled_set(run_evenhand: Command) -> None:
+    done = run_evenhand("data", "list", "--json")
+    names = {dataset["name"] for dataset in json.loads(done.stdout)["datasets"]}
+    assert names == {"starter", "stereoset"}
+
+
+def test_data_describe_counts_every_language(run_evenhand: Command) -> None:
+    done = run_evenhand("data", "describe", "starter", "--json")
+    totals = json.loads(done.stdout)["totals"]
+    assert {(row["language"], row["task"], row["items"], row["target_terms"]) for row in totals} == {
+        (language, task, 48, 24)
+        for language in ("de", "en", "es", "fr", "tr")
+        for task in ("intrasentence", "intersentence")
+    }
+
+
+def test_data_check_lists_every_defect_class_with_ids(run_evenhand: Command, tmp_path: Path) -> None:
+    benchmark = json.loads(Path(str(_starter_path())).read_text(encoding="utf-8"))
+    benchmark["data"]["intrasentence"][3]["context"] += " BLANK"
+    (tmp_path / "en.json").write_text(json.dumps(benchmark), encoding="utf-8")
+    done = run_evenhand("data", "check", tmp_path / "en.json", "--json")
+    (report,) = json.loads(done.stdout)["datasets"]
+    counts = next(row for row in report["defects"] if row["defect"] == "blank-count")
+    assert counts["count"] == 1
+    assert counts["ids"] == [benchmark["data"]["intrasentence"][3]["id"]]
+    table = run_evenhand("data", "check", tmp_path / "en.json")
+    assert table.returncode == 0
+    assert "blank-count" in table.stdout
+
+
+def _starter_path() -> Path:
+    from evenhand.data.sources import STARTER, bundled_path
+
+    return bundled_path(STARTER, "en")

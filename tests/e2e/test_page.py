@@ -1,0 +1,233 @@
+"""The page in a real browser: what it shows, how it behaves, and that it keeps to itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import evenhand as eh
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+HOSTILE = "<img src=x onerror=\"window.hacked = 'yes'\"></script><script>window.hacked = 'yes'</script>"
+
+
+def evaluated(name: str, *, language: str = "en", title: str | None = None) -> eh.Run:
+    return eh.evaluate(
+        eh.example_scores(name),
+        "starter",
+        language=language,
+        name=title,
+        resampling=eh.Resampling(resamples=200),
+    )
+
+
+@pytest.fixture(scope="module")
+def single_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return eh.write_page(evaluated("leaning"), tmp_path_factory.mktemp("pages") / "single.html")
+
+
+@pytest.fixture(scope="module")
+def several_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    runs = [evaluated("neutral"), evaluated("leaning"), evaluated("leaning", language="tr")]
+    comparisons = [eh.compare(runs[0], run, resampling=eh.Resampling(resamples=200)) for run in runs[1:]]
+    return eh.write_page(runs, tmp_path_factory.mktemp("pages") / "several.html", comparisons=comparisons)
+
+
+class Visit:
+    """A page in the browser, with what it asked for and what went wrong."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.problems: list[str] = []
+        self.requests: list[str] = []
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+        page.on("console", lambda message: message.type == "error" and self.problems.append(message.text))
+        page.on("request", lambda request: self.requests.append(request.url))
+
+    def open(self, path: Path) -> Page:
+        self.page.goto(path.as_uri())
+        self.page.wait_for_selector("#plot-plane svg")
+        self.page.wait_for_selector("#plot-bias-types svg")
+        return self.page
+
+
+@pytest.fixture
+def visit(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Visit]:
+    settings: dict[str, Any] = getattr(request, "param", {})
+    context = browser.new_context(
+        viewport={"width": settings.get("width", 1200), "height": 900},
+        color_scheme=settings.get("scheme", "light"),
+    )
+    yield Visit(context.new_page())
+    context.close()
+
+
+def open_items(page: Page) -> None:
+    page.click("#items-show")
+    page.wait_for_selector(".item")
+
+
+def test_page_draws_itself_without_errors_and_asks_for_nothing(visit: Visit, single_page: Path) -> None:
+    visit.open(single_page)
+    assert visit.problems == []
+    assert visit.requests == [single_page.as_uri()]
+
+
+def test_headline_shows_score_interval_and_neutral(visit: Visit, single_page: Path) -> None:
+    page = visit.open(single_page)
+    run = evaluated("leaning")
+    score = run.result.tasks["overall"].SS
+    reading = page.inner_text("#reading")
+    assert f"{score.value:.1f}" in reading
+    assert f"{score.low:.1f} to {score.high:.1f}" in reading
+    assert "neutral is 50" in reading
+
+
+def test_items_stay_hidden_until_the_notice_is_accepted(visit: Visit, single_page: Path) -> None:
+    page = visit.open(single_page)
+    context = eh.load_dataset("starter", language="en").items[0].context.split("BLANK")[0].strip()
+    assert page.locator(".item").count() == 0
+    assert context not in page.inner_text("body")
+    open_items(page)
+    page.fill("#item-search", "starter-intra-001")
+    assert context in page.inner_text("#item-list")
+
+
+def test_items_can_be_searched_filtered_and_ordered(visit: Visit, single_page: Path) -> None:
+    page = visit.open(single_page)
+    open_items(page)
+    assert page.inner_text("#item-status") == "96 items"
+    page.select_option("#task-select", "intersentence")
+    assert page.inner_text("#item-status") == "48 items"
+    page.select_option("#item-bias", "religion")
+    assert page.inner_text("#item-status") == "8 items"
+    page.select_option("#item-kind", "stereotype")
+    preferred = page.locator(".item .chip").all_inner_texts()
+    assert preferred
+    assert all("towards stereotype" in text for text in preferred)
+    page.fill("#item-search", "no such words anywhere")
+    assert page.inner_text("#item-status") == "No item fits these choices."
+
+
+def test_strongest_item_comes_first(visit: Visit, single_page: Path) -> None:
+    page = visit.open(single_page)
+    open_items(page)
+    items = evaluated("leaning").items()
+    ratios = items["stereotype"] / items["anti-stereotype"]
+    strongest = items["item"][int(ratios.arg_max() or 0)]
+    assert strongest in page.locator(".item-foot").first.inner_text()
+
+
+def test_target_terms_sort_by_the_chosen_column(visit: Visit, single_page: Path) -> None:
+    page = visit.open(single_page)
+
+    def terms() -> list[str]:
+        return page.locator("#target-table tbody th").all_inner_texts()
+
+    assert len(terms()) == 24
+    page.click("#target-table button[data-column='0']")
+    assert terms() == sorted(terms(), key=str.casefold)
+    assert page.get_attribute("#target-table th:first-child", "aria-sort") == "ascending"
+    page.click("#target-table button[data-column='0']")
+    assert terms() == sorted(terms(), key=str.casefold, reverse=True)
+    page.fill("#target-search", "nurse")
+    assert terms() == ["nurse"]
+
+
+def test_pulls_of_all_terms_add_up_to_the_distance_from_neutral(visit: Visit, single_page: Path) -> None:
+    page = visit.open(single_page)
+    pulls = page.locator("#target-table tbody td:nth-child(4)").all_inner_texts()
+    total = sum(float(pull.replace("−", "-")) for pull in pulls)
+    assert total == pytest.approx(
+        evaluated("leaning").result.tasks["overall"].SS.value - 50, abs=0.01 * len(pulls)
+    )
+
+
+def test_several_runs_stand_side_by_side(visit: Visit, several_page: Path) -> None:
+    page = visit.open(several_page)
+    assert visit.problems == []
+    assert page.locator(".readings > li").count() == 3
+    assert "German" not in page.inner_text(".facts")
+    assert "Turkish" in page.inner_text(".facts")
+    assert "compared with" in page.inner_text("#differences")
+    open_items(page)
+    before = page.inner_text("#item-list")
+    page.select_option("#run-select", "2")
+    assert page.inner_text("#item-list") != before
+
+
+def test_plots_follow_the_theme(visit: Visit, single_page: Path) -> None:
+    page = visit.open(single_page)
+
+    def dot_colour() -> str | None:
+        return page.get_attribute("#plot-plane .mark-symbol path", "fill")
+
+    light = dot_colour()
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_timeout(300)
+    assert dot_colour() not in (None, light)
+
+
+@pytest.mark.parametrize(
+    "visit",
+    [{"width": width, "scheme": scheme} for width in (380, 1600) for scheme in ("light", "dark")],
+    indirect=True,
+    ids=["narrow-light", "narrow-dark", "wide-light", "wide-dark"],
+)
+@pytest.mark.parametrize("name", ["single_page", "several_page"])
+def test_page_is_accessible_and_fits(visit: Visit, name: str, request: pytest.FixtureRequest) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = visit.open(request.getfixturevalue(name))
+    open_items(page)
+    page.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
+    violations = Axe().run(page).response["violations"]
+    assert [f"{found['id']}: {found['nodes'][0]['html']}" for found in violations] == []
+    widths = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert widths[0] <= widths[1]
+
+
+def test_page_works_by_keyboard_alone(visit: Visit, single_page: Path) -> None:
+    page = visit.open(single_page)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the results"
+    page.focus("#items-show")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".item")
+    assert page.evaluate("document.activeElement.id") == "item-search"
+
+
+def test_nothing_in_the_data_becomes_markup(visit: Visit, tmp_path: Path) -> None:
+    from evenhand.data.sources import STARTER, bundled_path
+
+    document = json.loads(bundled_path(STARTER, "en").read_text(encoding="utf-8"))
+    document["licence"] = HOSTILE
+    for item in document["data"]["intrasentence"] + document["data"]["intersentence"]:
+        item["target"] = item["target_original"] = item["target_original"] + HOSTILE
+        item["bias_type"] += HOSTILE
+        item["context"] = HOSTILE + item["context"]
+        for sentence in item["sentences"]:
+            sentence["sentence"] = HOSTILE + sentence["sentence"]
+    data = tmp_path / "hostile.json"
+    data.write_text(json.dumps(document), encoding="utf-8")
+    name = HOSTILE.replace("/", "")
+    scores = tmp_path / f"{name}.json"
+    scores.write_bytes(eh.example_scores("leaning").read_bytes())
+    runs = [
+        eh.evaluate(scores, data, resampling=eh.Resampling(resamples=200)),
+        eh.evaluate(scores, data, name=f"second {name}", resampling=eh.Resampling(resamples=200)),
+    ]
+    comparisons = [eh.compare(*runs, resampling=eh.Resampling(resamples=200))]
+    page = visit.open(eh.write_page(runs, tmp_path / "page.html", comparisons=comparisons))
+    open_items(page)
+    page.wait_for_timeout(200)
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("img").count() == 0
+    assert visit.problems == []
+    assert HOSTILE in page.inner_text("#item-list")

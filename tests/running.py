@@ -1,0 +1,67 @@
+"""The command line as users run it, and a browser where there is one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSER_OPTIONS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+
+
+@pytest.fixture(scope="session")
+def run_evenhand() -> Command:
+    """Run ``evenhand`` in a process of its own."""
+    executable = Path(sys.executable).with_name("evenhand")
+
+    def run(
+        *arguments: str | Path, cwd: Path | None = None, environment: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [executable, *map(str, arguments)],
+            cwd=cwd,
+            env={**os.environ, "NO_COLOR": "1", "COLUMNS": "160", **(environment or {})},
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+            timeout=120,
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A real browser; the tests that need one are skipped without it, but not in continuous integration."""
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if found is None:
+        reason = f"no browser on this machine; install one of {', '.join(BROWSERS)}"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=found, args=BROWSER_OPTIONS)
+        yield launched
+        launched.close()

@@ -1,0 +1,142 @@
+"""Conditions that gate a release."""
+
+from __future__ import annotations
+
+import math
+
+import builders
+import pytest
+
+from evenhand.core.errors import ConditionError, EvenhandError, UnknownNameError
+from evenhand.core.results import RunResult
+from evenhand.evaluation import Condition, evaluate
+from evenhand.stats.resampling import Resampling
+
+
+@pytest.fixture
+def result(quick: Resampling) -> RunResult:
+    """SS is 100 within sentences, 0 between them, 50 overall; gender has one term only."""
+    items = [
+        make(f"{term}-{number}", cluster=term, bias_type=bias_type)
+        for make in (builders.intra, builders.inter)
+        for term, bias_type in (("baker", "profession"), ("pilot", "profession"), ("sister", "gender"))
+        for number in range(2)
+    ]
+    triples: dict[str, builders.Triple] = {
+        item.id: (3.0, 2.0, 1.0) if item.id.startswith("intra") else (2.0, 3.0, 1.0) for item in items
+    }
+    return evaluate(
+        builders.scores(triples), builders.benchmark(*items), resampling=quick, name="model"
+    ).result
+
+
+@pytest.mark.parametrize(
+    ("text", "task", "bias_type", "measure", "bound", "operator", "threshold"),
+    [
+        ("SS>60", None, None, "SS", "value", ">", 60),
+        ("intrasentence.ICAT<70", "intrasentence", None, "ICAT", "value", "<", 70),
+        ("overall.gender.SS.low>50", "overall", "gender", "SS", "low", ">", 50),
+        ("gender.mean_SS >= 55.5", None, "gender", "mean_SS", "value", ">=", 55.5),
+        ("  macro_ICAT.high<=-1 ", None, None, "macro_ICAT", "high", "<=", -1),
+        ("intersentence.LMS.value<+80", "intersentence", None, "LMS", "value", "<", 80),
+        ("overall.social class.SS>50", "overall", "social class", "SS", "value", ">", 50),
+    ],
+)
+def test_a_condition_is_understood(
+    text: str,
+    task: str | None,
+    bias_type: str | None,
+    measure: str,
+    bound: str,
+    operator: str,
+    threshold: float,
+) -> None:
+    assert Condition.parse(text) == Condition(
+        text=text.strip(),
+        task=task,
+        bias_type=bias_type,
+        measure=measure,
+        bound=bound,
+        operator=operator,
+        threshold=threshold,
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["", "SS", "SS>", ">60", "SS=60", "SS==60", "SS>sixty", "SS>60%", "SS>60 and LMS<5", "SS>6e1"]
+)
+def test_a_condition_that_is_not_understood_is_shown_how_to_write_one(text: str) -> None:
+    with pytest.raises(ConditionError, match=r"is not understood\. Write a measure, one of > >= < <="):
+        Condition.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("ss>60", "Did you mean 'SS'"),
+        ("icat<70", "Did you mean 'ICAT'"),
+        ("overall.gender.makro_ICAT<70", "Did you mean 'macro_ICAT'"),
+        ("overal.gender.SS>60", "Did you mean 'overall'"),
+        ("intra.gender.SS>60", "Did you mean 'intrasentence'"),
+        ("overall>60", "Unknown measure"),
+        ("SS.upper>60", "Unknown measure"),
+        ("low>60", "Unknown measure"),
+    ],
+)
+def test_an_unknown_name_in_a_condition(text: str, hint: str) -> None:
+    with pytest.raises(UnknownNameError, match=hint):
+        Condition.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("intrasentence.SS>99", True),
+        ("intrasentence.SS>100", False),
+        ("intrasentence.SS>=100", True),
+        ("intersentence.SS<1", True),
+        ("intersentence.SS<=0", True),
+        ("intersentence.SS<0", False),
+        ("SS>=50", True),
+        ("SS>50", False),
+        ("overall.SS<50", False),
+        ("LMS<100", False),
+        ("intersentence.gender.SS<=0", True),
+    ],
+)
+def test_whether_a_condition_holds(result: RunResult, text: str, expected: bool) -> None:
+    assert Condition.parse(text).holds(result) is expected
+
+
+def test_a_bound_of_the_interval_can_be_asked_for(result: RunResult) -> None:
+    # All three terms at the limit: the exact bound is 100 times the cube root of 0.025.
+    low = Condition.parse("intrasentence.SS.low>0").value_in(result)
+
+    assert low == pytest.approx(100 * math.cbrt(0.025))
+    assert not Condition.parse("intrasentence.SS.low>29.3").holds(result)
+    assert Condition.parse("intrasentence.SS.low>29.2").holds(result)
+
+
+def test_without_a_task_a_condition_is_about_the_only_one_there_is(quick: Resampling) -> None:
+    result = evaluate(
+        builders.scores({"inter-1": (3.0, 2.0, 1.0)}), builders.benchmark(builders.inter(1)), resampling=quick
+    ).result
+
+    assert Condition.parse("SS>99").holds(result)
+    with pytest.raises(ConditionError, match=r"about intrasentence, but .* has only intersentence"):
+        Condition.parse("intrasentence.SS>99").holds(result)
+
+
+def test_an_undefined_value_neither_passes_nor_fails(result: RunResult) -> None:
+    with pytest.raises(ConditionError, match=r"cannot be judged for model: an interval needs at least two"):
+        Condition.parse("intrasentence.gender.SS.low>50").holds(result)
+
+
+def test_an_unknown_bias_type_is_answered_with_the_closest_one(result: RunResult) -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'profession'"):
+        Condition.parse("overall.professions.SS>50").holds(result)
+
+
+def test_every_refusal_is_an_error_that_the_command_line_prints() -> None:
+    assert issubclass(ConditionError, EvenhandError)
+    assert issubclass(UnknownNameError, EvenhandError)
