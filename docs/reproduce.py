@@ -13,7 +13,7 @@ from __future__ import annotations
 import csv
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -83,6 +83,7 @@ class Reproduction:
 
     cells: tuple[Cell, ...]
     variants: tuple[Variant, ...]
+    english_items: int
     shared_items: int
     """Number of English items that German has too."""
     t5_on_shared_items: tuple[Cell, ...]
@@ -111,21 +112,26 @@ def reproduce(folder: Path) -> Reproduction:
         for language in LANGUAGES
     }
 
-    @cache
-    def result(predictions: str) -> eh.RunResult:
-        return evaluated(folder, predictions, benchmarks[predictions.rpartition("_")[2]])
-
+    results = {
+        row: evaluated(folder, predictions, benchmarks[row[1]]) for row, predictions in PREDICTIONS.items()
+    }
     with (folder / "papers" / "stereotypes_across_languages.csv").open(encoding="utf-8") as stream:
         printed = list(csv.DictReader(stream))
     at_hand = [row for row in printed if row["language"] in LANGUAGES]
     german = {item.id for item in benchmarks["de"]}
-    shared = replace(
-        benchmarks["en"], items=tuple(item for item in benchmarks["en"] if item.id in german)
-    )
+    shared = _only(benchmarks["en"], lambda item: item.id in german)
     t5 = evaluated(folder, PREDICTIONS["T5", "en"], shared)
+    inter = {
+        language: _only(benchmark, lambda item: item.task is eh.Task.INTERSENTENCE)
+        for language, benchmark in benchmarks.items()
+    }
     return Reproduction(
-        cells=tuple(_cell(row, result(PREDICTIONS[row["model"], row["language"]])) for row in at_hand),
-        variants=tuple(_variant(row, result(row["predictions"])) for row in _variant_rows()),
+        cells=tuple(_cell(row, results[row["model"], row["language"]]) for row in at_hand),
+        variants=tuple(
+            _variant(row, evaluated(folder, row["predictions"], inter[row["language"]]))
+            for row in _variant_rows()
+        ),
+        english_items=len(benchmarks["en"]),
         shared_items=len(shared),
         t5_on_shared_items=tuple(
             _cell(row, t5)
@@ -140,6 +146,10 @@ def evaluated(folder: Path, predictions: str, benchmark: eh.Benchmark) -> eh.Run
     """The result of one published file."""
     path = folder / "predictions" / f"{predictions}.json.gz"
     return eh.evaluate(path, benchmark, protocol=PROTOCOL, resampling=_QUICK).result
+
+
+def _only(benchmark: eh.Benchmark, wanted: Callable[[eh.Association], bool]) -> eh.Benchmark:
+    return replace(benchmark, items=tuple(item for item in benchmark if wanted(item)))
 
 
 def summary(reproduction: Reproduction) -> list[str]:

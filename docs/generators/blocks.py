@@ -6,7 +6,7 @@ A marker in the Markdown, alone on its line, says what the block below it is mad
                                 stands above its output, after a dollar sign; in any other it does not.
                                 A command that ends with "; echo $?" shows its exit code too.
     <!-- python -->             a fenced ``>>>`` session, whose output lines are made anew.
-    <!-- table: NAME -->        a table that ends with the next empty line; see ``generators.tables``.
+    <!-- table: NAME -->        a table of ``generators.tables``, put below the marker.
 
 All blocks of one page share a folder and, in sessions, their variables.
 """
@@ -22,7 +22,7 @@ from generators.workshop import Workshop, workshop
 _FENCE = r"^(?P<fence>```+)(?P<language>[^\n`]*)\n(?P<body>.*?)^(?P=fence)[ \t]*$"
 _OUTPUT = re.compile(rf"^<!-- output: (?P<command>.+?) -->\n\n?{_FENCE}", re.MULTILINE | re.DOTALL)
 _PYTHON = re.compile(rf"^<!-- python -->\n\n?{_FENCE}", re.MULTILINE | re.DOTALL)
-_TABLE = re.compile(r"^<!-- table: (?P<name>.+?) -->\n\n?(?P<body>(?:\|[^\n]*\n)*)", re.MULTILINE)
+_TABLE = re.compile(r"^<!-- table: (?P<name>.+?) -->\n+(?:\|[^\n]*\n)*\n*", re.MULTILINE)
 _MARKER = re.compile(r"^<!-- (?:output: .+?|python|table: .+?) -->$", re.MULTILINE)
 
 
@@ -55,7 +55,9 @@ def _remade(text: str, marker: re.Match[str], shop: Workshop) -> tuple[re.Match[
 
 def _output(block: re.Match[str], shop: Workshop) -> str:
     prompt = f"$ {block['command']}\n" if block["language"].strip() == "console" else ""
-    return _fenced(block, f"{prompt}{shop.command(block['command'])}\n", f"<!-- output: {block['command']} -->")
+    return _fenced(
+        block, f"{prompt}{shop.command(block['command'])}\n", f"<!-- output: {block['command']} -->"
+    )
 
 
 def _session(block: re.Match[str], shop: Workshop) -> str:
@@ -66,7 +68,7 @@ def _table(block: re.Match[str], _shop: Workshop) -> str:
     name = block["name"]
     if name not in TABLES:
         raise MarkerError(f"There is no table {name!r}; there are {', '.join(TABLES)}.")
-    return f"<!-- table: {name} -->\n\n{TABLES[name]()}"
+    return f"<!-- table: {name} -->\n\n{TABLES[name]()}\n"
 
 
 def _fenced(block: re.Match[str], body: str, marker: str) -> str:

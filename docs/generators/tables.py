@@ -66,7 +66,7 @@ _CONSTANTS = {
 
 
 def _call(name: str, value: Any) -> str:
-    if not inspect.isfunction(value):
+    if inspect.isclass(value) or not callable(value):
         return name
     parameters = inspect.signature(value).parameters.values()
     shown: list[str] = []

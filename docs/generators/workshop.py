@@ -87,7 +87,7 @@ class Workshop:
 
     def _shell(self, command: str) -> tuple[str, int]:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-        done = subprocess.run(
+        done = subprocess.run(  # noqa: S603 - the commands stand in our own pages
             ["bash", "-c", command],  # noqa: S607
             cwd=self.folder,
             env={**os.environ, "PATH": path, "LC_ALL": "C.UTF-8"},
@@ -102,10 +102,12 @@ class Workshop:
         try:
             with contextlib.redirect_stdout(output):
                 exec(compile(source, "<session>", "single"), self.names)  # noqa: S102
-        except Exception as problem:  # noqa: BLE001 - a session may show an error on purpose
+        except Exception as problem:  # a session may show an error on purpose
             kind = type(problem)
             place = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
-            output.write(f"Traceback (most recent call last):\n  ...\n{place}{kind.__qualname__}: {problem}\n")
+            output.write(
+                f"Traceback (most recent call last):\n  ...\n{place}{kind.__qualname__}: {problem}\n"
+            )
         return output.getvalue()
 
     def _tidy(self, text: str) -> str:
@@ -125,7 +127,12 @@ def workshop() -> Iterator[Workshop]:
         for example in EXAMPLES:
             shutil.copy(eh.example_scores(example), folder)
         os.environ.update(
-            COLUMNS=str(TERMINAL_WIDTH), LINES="50", NO_COLOR="1", TERM="dumb", HOME=name, EVENHAND_OFFLINE="1"
+            COLUMNS=str(TERMINAL_WIDTH),
+            LINES="50",
+            NO_COLOR="1",
+            TERM="dumb",
+            HOME=name,
+            EVENHAND_OFFLINE="1",
         )
         for variable in ("EVENHAND_HOME", "FORCE_COLOR", "PY_COLORS", "GITHUB_ACTIONS"):
             os.environ.pop(variable, None)

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from evenhand.core.protocols import PROTOCOLS, Protocol
     from evenhand.core.results import Comparison, RunResult
     from evenhand.core.runs import Run, open_run
-    from evenhand.data import check, describe, filled_spans, load_dataset
+    from evenhand.core.spans import filled_spans
+    from evenhand.data import check, describe, load_dataset
     from evenhand.data.examples import example_scores
     from evenhand.evaluation import compare, evaluate
     from evenhand.measures import MEASURES
@@ -46,7 +47,7 @@ _HOME = {
     "describe": "evenhand.data",
     "evaluate": "evenhand.evaluation",
     "example_scores": "evenhand.data.examples",
-    "filled_spans": "evenhand.data",
+    "filled_spans": "evenhand.core.spans",
     "format_table": "evenhand.report",
     "load_dataset": "evenhand.data",
     "open_run": "evenhand.core.runs",

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from evenhand.core.items import BLANK, Association, Benchmark, Label, Task, repeated
-from evenhand.data.spans import filled_spans
+from evenhand.core.spans import filled_spans
 from evenhand.data.stereoset import LANGUAGE_TAG
 from evenhand.measures import ClusterTotals, Measure
 

@@ -12,7 +12,7 @@ import pytest
 import evenhand as eh
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, ConsoleMessage, Page
 
 HOSTILE = "<img src=x onerror=\"window.hacked = 'yes'\"></script><script>window.hacked = 'yes'</script>"
 
@@ -47,8 +47,12 @@ class Visit:
         self.problems: list[str] = []
         self.requests: list[str] = []
         page.on("pageerror", lambda error: self.problems.append(str(error)))
-        page.on("console", lambda message: message.type == "error" and self.problems.append(message.text))
+        page.on("console", self._listen)
         page.on("request", lambda request: self.requests.append(request.url))
+
+    def _listen(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.problems.append(message.text)
 
     def open(self, path: Path) -> Page:
         self.page.goto(path.as_uri())

@@ -15,6 +15,7 @@ from evenhand.core.errors import ComparisonError
 from evenhand.core.items import Association
 from evenhand.core.runs import Run
 from evenhand.evaluation import compare, compare_pairs, evaluate, pairs_to_compare
+from evenhand.measures import MEASURES
 from evenhand.stats.resampling import Resampling
 
 TERMS = {"baker": "profession", "pilot": "profession", "sister": "gender", "tailor": "profession"}
@@ -82,10 +83,13 @@ def test_differences_are_second_minus_first_for_every_task_and_measure(
 ) -> None:
     first, second = triples
 
-    comparison = compare(run_of(first, name="a"), run_of(second, name="b"), resampling=quick)
+    comparison = compare(
+        run_of(first, name="a"), run_of(second, name="b"), measures=tuple(MEASURES), resampling=quick
+    )
 
     assert (comparison.first, comparison.second, comparison.n, comparison.left_out) == ("a", "b", 24, 0)
     assert len(comparison.differences) == 3 * 7
+    assert len(compare(run_of(first), run_of(second), resampling=quick).differences) == 3 * 3
     for row in comparison.differences:
         before, after = (values(side, row.task)[row.measure] for side in triples)
         assert row.group == "all"
@@ -144,6 +148,7 @@ def test_mcnemar_counts_the_items_on_which_the_runs_disagree(
 ) -> None:
     first, second = triples
     first["intra-baker-0"] = (1.0, 1.0, 0.0)  # a tie says nothing either way
+    second["intra-baker-0"] = (2.0, 1.0, 0.0)
     prefers = [{i: s > a for i, (s, a, _) in side.items() if i != "intra-baker-0"} for side in triples]
     only_first = sum(prefers[0][i] and not prefers[1][i] for i in prefers[0])
     only_second = sum(prefers[1][i] and not prefers[0][i] for i in prefers[0])
@@ -214,7 +219,10 @@ def test_stereoset_2021_compares_means_over_terms(
 ) -> None:
     first, second = (run_of(side, protocol="stereoset-2021") for side in triples)
 
-    rows = {(r.task, r.measure): r for r in compare(first, second, resampling=quick).differences}
+    rows = {
+        (r.task, r.measure): r
+        for r in compare(first, second, measures=tuple(MEASURES), resampling=quick).differences
+    }
 
     for shown, meant in (("LMS", "mean_LMS"), ("SS", "mean_SS"), ("ICAT", "micro_ICAT")):
         assert rows["overall", shown].difference.value == rows["overall", meant].difference.value

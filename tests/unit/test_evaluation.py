@@ -49,8 +49,8 @@ def test_an_item_without_one_of_its_scores_is_skipped_counted_and_explained(
         SkippedReason(reason="score is NaN (unrelated candidate)", task="intrasentence", items=("intra-3",)),
     }
     assert run.result.warnings == (
-        "1 of 3 intrasentence items were skipped because there is no score (anti-stereotype candidate): intra-2.",
-        "1 of 3 intrasentence items were skipped because score is NaN (unrelated candidate): intra-3.",
+        "intrasentence items skipped, because there is no score (anti-stereotype candidate): 1 of 3 (intra-2).",
+        "intrasentence items skipped, because score is NaN (unrelated candidate): 1 of 3 (intra-3).",
     )
 
 
@@ -116,7 +116,7 @@ def test_scores_that_belong_to_no_candidate_are_listed(
 
     assert run.record.predictions.unknown_ids == ("stranger", "other")
     assert run.result.warnings == (
-        "2 scores belong to no candidate of tiny (en) and were left aside: stranger, other.",
+        "scores left aside, because they belong to no candidate of tiny (en): 2 (stranger, other).",
     )
     assert run.result.tasks["overall"].n == 5
 

@@ -39,6 +39,12 @@ GOOD = b'{"intrasentence": [{"id": "a", "score": 1}]}'
         pytest.param(
             b'[{"id": "a", "score": ' + b"1" * 5_000 + b"}]", "cannot be read as JSON", id="endless integer"
         ),
+        pytest.param(b'[{"id": "\\ud800", "score": 1}]', "surrogates not allowed", id="half a character"),
+        pytest.param(
+            b'{"id": "a", "score": 1}\n{"id": "\\uDC00", "score": 1}',
+            "line 2: not valid JSON",
+            id="half a character in a line",
+        ),
         pytest.param(b"id,score\n", "holds no scores", id="header only"),
         pytest.param(b"name,score\na,1\n", "has the columns name, score; id and score", id="no id column"),
         pytest.param(b"id,value\na,1\n", "has the columns id, value; id and score", id="no score column"),

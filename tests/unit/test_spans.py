@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from evenhand.data.spans import Span, filled_spans
+from evenhand.core.spans import Span, filled_spans
 
 
 def fills(context: str, sentence: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import builders
@@ -127,6 +128,15 @@ def test_the_licence_is_kept_where_the_file_has_one(tmp_path: Path, licence: str
 )
 def test_a_file_is_named_without_the_endings_that_say_how_it_is_stored(name: str, stem: str) -> None:
     assert file_stem(Path(name)) == stem
+
+
+def test_characters_written_as_two_escapes_are_read_as_one(tmp_path: Path) -> None:
+    item = builders.inter(1, context="The baker waves \N{WAVING HAND SIGN}.")
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(builders.document([item]), ensure_ascii=True))
+
+    assert "\\ud83d" in path.read_text()
+    assert read_stereoset(path).items == (item,)
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)

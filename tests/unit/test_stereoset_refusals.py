@@ -42,6 +42,7 @@ def damaged() -> bytes:
         pytest.param(CONTENT[:-10], "not valid JSON", id="truncated JSON"),
         pytest.param(b"[" * 100_000, "nested too deeply", id="nested too deeply"),
         pytest.param(b"1" * 5_000, "cannot be read as JSON", id="endless integer"),
+        pytest.param(b'{"data": "\\ud83d"}', "surrogates not allowed", id="half a character"),
         pytest.param('{"data": "Bäckerei"}'.encode("latin-1"), "not UTF-8.*iconv", id="Latin-1"),
         pytest.param(CONTENT.decode().encode("utf-16"), "not UTF-8", id="UTF-16"),
         pytest.param(b"[]", "not a benchmark.*StereoSet's layout", id="a list"),

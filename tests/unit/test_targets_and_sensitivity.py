@@ -53,8 +53,8 @@ def test_a_pull_is_what_a_term_adds_per_item_of_the_task(quick: Resampling) -> N
     )
 
     # baker: 2 of 3, half an item above 1.5; pilot: 0 of 1, half an item below 0.5; of four items.
-    assert (baker.target, baker.n, baker.pull) == ("baker", 3, pytest.approx(12.5))
-    assert (pilot.target, pilot.n, pilot.pull) == ("pilot", 1, pytest.approx(-12.5))
+    assert (baker.target, baker.n, pilot.target, pilot.n) == ("baker", 3, "pilot", 1)
+    assert (baker.pull, pilot.pull) == pytest.approx((12.5, -12.5))
     assert baker.SS.value == pytest.approx(200 / 3)
     assert (pilot.SS.value, pilot.LMS, pilot.ICAT) == (0, 100, 0)
 

@@ -17,6 +17,7 @@ from evenhand.cli.options import (
     Resamples,
     Seed,
     TableChoice,
+    refuse_two_formats,
     resampling,
 )
 from evenhand.cli.output import console, plain_table, print_json, print_text, progress
@@ -31,6 +32,9 @@ def compare_command(
     runs: Annotated[list[Path], typer.Argument(help="Run folders. The first is the baseline of the others.")],
     all_pairs: Annotated[
         bool, typer.Option("--all-pairs", help="Compare every run with every other.")
+    ] = False,
+    all_measures: Annotated[
+        bool, typer.Option("--all-measures", help="Compare class means and class ICAT too.")
     ] = False,
     by_bias_type: Annotated[
         bool, typer.Option("--by-bias-type", help="Add a row for each bias type.")
@@ -52,12 +56,16 @@ def compare_command(
 
     `evenhand compare runs/bert_en runs/bert_de runs/bert_fr --all-pairs --format latex`
     """
+    from evenhand.core.protocols import HEADLINE
+    from evenhand.core.results import MEASURE_NAMES
     from evenhand.core.runs import open_run
     from evenhand.evaluation import compare_pairs, pairs_to_compare
 
+    refuse_two_formats(json=json, form=format_)
     opened = [open_run(folder) for folder in progress(runs, "Reading")]
     comparisons = compare_pairs(
         pairs_to_compare(opened, all_pairs=all_pairs),
+        measures=MEASURE_NAMES if all_measures else HEADLINE,
         by_bias_type=by_bias_type,
         resampling=resampling(resamples, seed, confidence),
     )

@@ -18,6 +18,7 @@ from evenhand.cli.options import (
     Resamples,
     Seed,
     TableChoice,
+    refuse_two_formats,
     resampling,
 )
 from evenhand.cli.output import console, plain_table, print_json, print_text, progress, say, strip, warn
@@ -81,6 +82,7 @@ def evaluate_command(
     from evenhand.data import load_dataset
     from evenhand.evaluation import Condition, evaluate
 
+    refuse_two_formats(json=json, form=format_)
     conditions = [Condition.parse(text) for text in fail_if or []]
     names = run_names(predictions, name)
     benchmark = load_dataset(data, language=language)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evenhand.core.errors import EvenhandError
+
 if TYPE_CHECKING:
     from evenhand.stats.resampling import Resampling
 
@@ -37,3 +39,9 @@ def resampling(resamples: int, seed: int, confidence: float) -> Resampling:
     from evenhand.stats.resampling import Resampling
 
     return Resampling(resamples=resamples, seed=seed, confidence=confidence)
+
+
+def refuse_two_formats(*, json: bool, form: TableChoice) -> None:
+    """``--json`` is a format of its own."""
+    if json and form is not TableChoice.TABLE:
+        raise EvenhandError(f"--json and --format {form.value} exclude each other; choose one.")

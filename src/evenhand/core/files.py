@@ -71,15 +71,27 @@ def decode_utf8(content: bytes, path: Path, *, error: type[EvenhandError]) -> st
 def parse_json(text: str, path: Path, *, error: type[EvenhandError]) -> Any:
     """The JSON value in a text, with the place of the fault if there is one."""
     try:
-        return json.loads(text)
+        return load_json(text)
     except json.JSONDecodeError as problem:
         raise error(
             f"{path} is not valid JSON: {problem.msg} at line {problem.lineno}, column {problem.colno}."
         ) from None
     except RecursionError:
         raise error(f"{path} is nested too deeply to be read.") from None
-    except ValueError as problem:  # an integer with thousands of digits
+    except ValueError as problem:  # an integer with thousands of digits, half a character
         raise error(f"{path} cannot be read as JSON: {problem}.") from None
+
+
+def load_json(text: str) -> Any:
+    """The JSON value in a text whose escapes are whole characters, so that it can be written again.
+
+    Raises:
+        ValueError: If it is not JSON, or holds half of a surrogate pair, which no file can hold.
+    """
+    value = json.loads(text)
+    if "\\ud" in text or "\\uD" in text:
+        json.dumps(value, ensure_ascii=False).encode()
+    return value
 
 
 def sha256_of(content: bytes) -> str:

@@ -35,7 +35,7 @@ class Candidate:
     """One way to complete a context.
 
     ``text`` is the whole sentence; ``word`` is what the file says fills the blank, which is not
-    always what stands there (see ``evenhand.data.spans``).
+    always what stands there (see ``evenhand.core.spans``).
     """
 
     id: str

@@ -54,7 +54,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        """The run's name, which is its folder's name."""
+        """The run's name."""
         return self.record.name
 
     @property

@@ -4,7 +4,6 @@ from evenhand.data.check import CheckReport, Finding, check
 from evenhand.data.describe import Description, describe
 from evenhand.data.predictions import Predictions, read_predictions
 from evenhand.data.sources import NAMED_DATASETS, languages_of, load_dataset
-from evenhand.data.spans import Span, filled_spans
 from evenhand.data.stereoset import read_stereoset
 
 __all__ = [
@@ -13,10 +12,8 @@ __all__ = [
     "Description",
     "Finding",
     "Predictions",
-    "Span",
     "check",
     "describe",
-    "filled_spans",
     "languages_of",
     "load_dataset",
     "read_predictions",

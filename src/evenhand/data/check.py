@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import polars as pl
 
-from evenhand.core.items import Benchmark, Task
+from evenhand.core.items import OVERALL, Benchmark, Task
 from evenhand.data.defects import DEFECT_CLASSES, DefectClass, Unit
 
 
@@ -51,6 +52,16 @@ class CheckReport:
             for found in finding.ids
         )
 
+    def flagged_defects(self, task: str) -> tuple[str, ...]:
+        """Names of the defects for which items of a task, or of both, are flagged."""
+        return tuple(
+            dict.fromkeys(
+                finding.defect.name
+                for finding in self.findings
+                if finding.defect.flagged and finding.count and task in (finding.task.value, OVERALL)
+            )
+        )
+
     def defects_by_item(self) -> dict[str, tuple[str, ...]]:
         """For each item with any defect, the names of its defects."""
         owner = {candidate.id: item.id for item in self.benchmark for candidate in item.candidates}
@@ -89,6 +100,7 @@ class CheckReport:
         )
 
 
+@lru_cache(maxsize=8)
 def check(benchmark: Benchmark) -> CheckReport:
     """Run every check on a benchmark."""
     known = [

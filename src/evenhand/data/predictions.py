@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import PredictionsError, shortlist
-from evenhand.core.files import decode_utf8, parse_json, read_bounded, sha256_of
+from evenhand.core.files import decode_utf8, load_json, parse_json, read_bounded, sha256_of
 from evenhand.core.items import Task
 from evenhand.data.stereoset import file_stem
 
@@ -26,6 +26,10 @@ LAYOUT_HELP = (
     'Scores are read as {"intrasentence": [{"id": ..., "score": ...}], "intersentence": [...]} (JSON, may be '
     "gzip-compressed), or as JSON Lines, CSV or Parquet with an id and a score for each candidate."
 )
+
+
+MOST_ROWS = 2_000_000
+"""Largest table that is read; compressed, far more would fit into a small file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +142,7 @@ def _is_json_lines(text: str) -> bool:
 
 def _json_line(line: str, number: int, path: Path) -> Any:
     try:
-        return json.loads(line)
+        return load_json(line)
     except (ValueError, RecursionError) as problem:
         raise PredictionsError(f"{path}, line {number}: not valid JSON ({problem}).") from None
 
@@ -190,13 +194,17 @@ def _parquet_entries(content: bytes, path: Path) -> Iterator[tuple[str, Any]]:
     import polars as pl
 
     try:
-        frame = pl.read_parquet(io.BytesIO(content))
+        frame = pl.scan_parquet(io.BytesIO(content)).head(MOST_ROWS + 1).collect()
     except (pl.exceptions.PolarsError, OSError) as problem:
         raise PredictionsError(f"{path} is a damaged Parquet file ({problem}).") from None
     key = next((name for name in ("candidate", "id") if name in frame.columns), None)
     if key is None or "score" not in frame.columns:
         raise PredictionsError(
             f"{path} has the columns {', '.join(frame.columns)}; candidate and score are needed."
+        )
+    if len(frame) > MOST_ROWS:
+        raise PredictionsError(
+            f"{path} has more than {MOST_ROWS:,} rows. Split it, one file a model and language."
         )
     return ((str(candidate), score) for candidate, score in frame.select(key, "score").iter_rows())
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
@@ -17,10 +18,13 @@ from types import MappingProxyType
 from evenhand.core.errors import DatasetError, DatasetUnavailableError, UnknownNameError
 from evenhand.core.files import MAX_BYTES, write_bytes
 from evenhand.core.items import Benchmark
-from evenhand.data.stereoset import LANGUAGE_TAG, file_stem, read_stereoset
+from evenhand.data.stereoset import file_stem, read_stereoset
 
 HOME_VARIABLE = "EVENHAND_HOME"
 OFFLINE_VARIABLE = "EVENHAND_OFFLINE"
+
+_TWO_LETTERS = re.compile(r"[a-z]{2}(-[A-Za-z]{2,4})?")
+"""Names of files that are surely languages; ``dev`` could be one and hardly ever is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +139,7 @@ def _load_bundled(dataset: BundledDataset, language: str | None) -> Benchmark:
 def _name_from_path(path: Path) -> str:
     """The file's name, or its folder's where the file is only named after a language."""
     stem = file_stem(path)
-    return path.resolve().parent.name if LANGUAGE_TAG.fullmatch(stem.split(".")[0]) else stem
+    return path.resolve().parent.name if _TWO_LETTERS.fullmatch(stem.split(".")[0]) else stem
 
 
 def _files_by_language(folder: Path) -> dict[str, Path]:

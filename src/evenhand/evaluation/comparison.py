@@ -12,11 +12,11 @@ import polars as pl
 
 from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
-from evenhand.core.protocols import get_protocol
+from evenhand.core.protocols import HEADLINE, get_protocol
 from evenhand.core.results import Comparison, Difference, McNemar
 from evenhand.core.runs import Run
 from evenhand.evaluation.estimation import ScoredItems, tasks_of
-from evenhand.measures import ASSOCIATION_MEASURES, MEASURES
+from evenhand.measures import MEASURES, Measure, get_measure
 from evenhand.stats.paired import difference_interval, holm, mcnemar_test, swap_test
 from evenhand.stats.resampling import Resampling
 
@@ -24,25 +24,38 @@ ALL_ITEMS = "all"
 
 
 def compare(
-    first: Run, second: Run, *, by_bias_type: bool = False, resampling: Resampling | None = None
+    first: Run,
+    second: Run,
+    *,
+    measures: Sequence[str] = HEADLINE,
+    by_bias_type: bool = False,
+    resampling: Resampling | None = None,
 ) -> Comparison:
-    """Differences of all measures, second minus first, with paired intervals and tests.
+    """Differences of measures, second minus first, with paired intervals and tests.
 
     Args:
         first: The baseline.
         second: The run that is compared with it.
-        by_bias_type: Add a row for each bias type; Holm's adjustment then covers those rows too.
+        measures: What to compare. Holm's adjustment covers every row, so ask for what you want to know.
+        by_bias_type: Add a row for each bias type.
         resampling: Number of resamples, seed and confidence level.
     """
-    return compare_pairs([(first, second)], by_bias_type=by_bias_type, resampling=resampling)[0]
+    return compare_pairs(
+        [(first, second)], measures=measures, by_bias_type=by_bias_type, resampling=resampling
+    )[0]
 
 
 def compare_pairs(
-    pairs: Sequence[tuple[Run, Run]], *, by_bias_type: bool = False, resampling: Resampling | None = None
+    pairs: Sequence[tuple[Run, Run]],
+    *,
+    measures: Sequence[str] = HEADLINE,
+    by_bias_type: bool = False,
+    resampling: Resampling | None = None,
 ) -> list[Comparison]:
     """Compare several pairs of runs; Holm's adjustment covers the rows of all of them."""
     plan = resampling or Resampling()
-    comparisons = [_compare(first, second, by_bias_type, plan) for first, second in pairs]
+    chosen = [get_measure(name) for name in measures]
+    comparisons = [_compare(first, second, chosen, by_bias_type, plan) for first, second in pairs]
     adjusted = iter(holm([row.p_value for comparison in comparisons for row in comparison.differences]))
     return [
         comparison.model_copy(
@@ -56,7 +69,9 @@ def compare_pairs(
     ]
 
 
-def _compare(first: Run, second: Run, by_bias_type: bool, resampling: Resampling) -> Comparison:
+def _compare(
+    first: Run, second: Run, measures: Sequence[Measure], by_bias_type: bool, resampling: Resampling
+) -> Comparison:
     if first.record.protocol.name != second.record.protocol.name:
         raise ComparisonError(
             f"{first.name} uses protocol {first.record.protocol.name}, {second.name} uses "
@@ -77,7 +92,7 @@ def _compare(first: Run, second: Run, by_bias_type: bool, resampling: Resampling
                 for bias_type in sorted(frame["bias_type"].unique().to_list())
             }
         for group, sides in groups.items():
-            rows += _differences(task, group, *sides, first=first, resampling=resampling)
+            rows += _differences(task, group, *sides, measures=measures, first=first, resampling=resampling)
         mcnemars.append(_mcnemar(task, frame, their_tasks[task], first))
     return Comparison(
         first=first.name,
@@ -118,14 +133,21 @@ def shared_items(first: Run, second: Run) -> tuple[pl.DataFrame, pl.DataFrame, i
 
 
 def _differences(
-    task: str, group: str, ours: pl.DataFrame, theirs: pl.DataFrame, *, first: Run, resampling: Resampling
+    task: str,
+    group: str,
+    ours: pl.DataFrame,
+    theirs: pl.DataFrame,
+    *,
+    measures: Sequence[Measure],
+    first: Run,
+    resampling: Resampling,
 ) -> list[Difference]:
     protocol = get_protocol(first.record.protocol.name)
     totals = [ScoredItems.from_frame(side, protocol).totals() for side in (ours, theirs)]
     both = totals[0].beside(totals[1])
     clusters = len(totals[0])
     rows = []
-    for measure in ASSOCIATION_MEASURES:
+    for measure in measures:
         source = MEASURES[protocol.headline.get(measure.name, measure.name)]
         statistic = partial(source.compute, both)
         interval = difference_interval(

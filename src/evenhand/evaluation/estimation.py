@@ -161,11 +161,11 @@ def _target_results(
     if not len(scored):
         return ()
     totals = scored.totals()
+    by_class = protocol.headline["SS"] == "mean_SS"
     bias_type_of = dict(zip(scored.clusters.tolist(), scored.bias_types.tolist(), strict=True))
     columns = zip(
         totals.names,
         totals.items.tolist(),
-        totals.stereotype.tolist(),
         class_stereotype_scores(totals).tolist(),
         class_language_modelling_scores(totals).tolist(),
         class_icats(totals).tolist(),
@@ -179,9 +179,9 @@ def _target_results(
             LMS=lms,
             SS=_share_estimate(ss, int(n), confidence),
             ICAT=icat,
-            pull=100 * (preferred - n / 2) / len(scored),
+            pull=(ss - 50) * (1 / len(totals) if by_class else n / len(scored)),
         )
-        for name, n, preferred, ss, lms, icat in columns
+        for name, n, ss, lms, icat in columns
     )
 
 

@@ -139,17 +139,16 @@ def _result(
     empty = RunResult(name=name, language=benchmark.language, protocol=protocol.name, tasks={})
     items = items_from_scores(scores)
     flagged = checked.flagged_items()
-    defects = tuple(
-        dict.fromkeys(
-            finding.defect.name for finding in checked.findings if finding.defect.flagged and finding.count
-        )
-    )
     skipped = _skipped_reasons(scores)
     return empty.model_copy(
         update={
             "tasks": {
                 task: estimate_task(
-                    frame, protocol=protocol, resampling=resampling, flagged=flagged, defects=defects
+                    frame,
+                    protocol=protocol,
+                    resampling=resampling,
+                    flagged=flagged,
+                    defects=checked.flagged_defects(task),
                 )
                 for task, frame in tasks_of(items).items()
             },
@@ -184,14 +183,14 @@ def _warnings(
     warnings = []
     if unknown:
         warnings.append(
-            f"{len(unknown):,} scores belong to no candidate of {benchmark.name} ({benchmark.language}) "
-            f"and were left aside: {shortlist(unknown)}."
+            f"scores left aside, because they belong to no candidate of {benchmark.name} "
+            f"({benchmark.language}): {len(unknown):,} ({shortlist(unknown)})."
         )
     for reason in skipped:
         total = len(items.filter(pl.col("task") == reason.task))
         warnings.append(
-            f"{reason.count:,} of {total:,} {reason.task} items were skipped because "
-            f"{reason.reason}: {shortlist(reason.items, 3)}."
+            f"{reason.task} items skipped, because {reason.reason}: {reason.count:,} of {total:,} "
+            f"({shortlist(reason.items, 3)})."
         )
     return tuple(warnings)
 

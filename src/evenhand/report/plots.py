@@ -32,7 +32,7 @@ def plotting_javascript() -> str:
 
 def icat_plane(runs: Sequence[Run], task: str) -> dict[str, Any]:
     """LMS against SS, with lines of equal ICAT and the neutral line."""
-    points = pl.DataFrame(
+    points = _without_nan(
         [
             {
                 "run": run.label,

@@ -83,13 +83,16 @@ def format_table(runs: Sequence[Run] | Run, form: TableFormat | str = TableForma
     listed = [runs] if isinstance(runs, Run) else list(runs)
     if TableFormat(form) is TableFormat.CSV:
         return results_frame(listed).write_csv()
-    header = ["Run", "Language", "Task", "n", *HEADLINE]
+    header = ["Run", "Language", "Protocol", "Task", "n", *HEADLINE]
     rows = [
-        [run.name, run.result.language, task, f"{result.n:,}", *(show(result.estimate(m)) for m in HEADLINE)]
+        [
+            run.name, run.result.language, run.result.protocol, task, f"{result.n:,}",
+            *(show(result.estimate(measure)) for measure in HEADLINE),
+        ]
         for run in listed
         for task, result in run.result.tasks.items()
-    ]
-    return _markdown(header, rows) if TableFormat(form) is TableFormat.MARKDOWN else _latex(header, rows, 3)
+    ]  # fmt: skip
+    return _markdown(header, rows) if TableFormat(form) is TableFormat.MARKDOWN else _latex(header, rows, 4)
 
 
 def format_comparisons(comparisons: Sequence[Comparison], form: TableFormat | str) -> str:

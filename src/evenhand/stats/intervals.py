@@ -72,7 +72,8 @@ def cluster_interval(
     replicates = statistic(resampling.bootstrap_weights(clusters))
     tail = _expanded_tail(clusters, resampling.confidence)
     low, high = np.quantile(replicates, [tail, 1 - tail])
-    return Interval(float(low), float(high), BOOTSTRAP)
+    # Where a statistic has its maximum, as ICAT has at neutral, all replicates can lie below the value.
+    return Interval(min(float(low), value), max(float(high), value), BOOTSTRAP)
 
 
 def _expanded_tail(clusters: int, confidence: float) -> float:

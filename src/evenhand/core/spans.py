@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from evenhand.core.items import BLANK
 
@@ -29,6 +30,7 @@ class Span:
         return text[self.start : self.end]
 
 
+@lru_cache(maxsize=2**15)
 def filled_spans(context: str, sentence: str) -> tuple[Span, ...]:
     """The spans of ``sentence`` that fill the blanks of ``context``, one a blank.
 

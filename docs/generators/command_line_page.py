@@ -1,0 +1,54 @@
+"""The page of the command line: the help of every command, and each of them at work."""
+
+from __future__ import annotations
+
+from generators.workshop import help_of, workshop
+
+GENERATED = "<!-- Made by docs/generate.py from the command line itself. Do not edit. -->"
+
+INTRODUCTION = """# Command line
+
+Results go to standard output; messages, warnings and errors go to standard error. Every command that computes
+something has `--json`, which prints one JSON object and nothing else.
+
+| exit code | meaning |
+|---|---|
+| 0 | done |
+| 2 | something that you can mend: a missing file, a wrong option, data that do not fit |
+| 4 | a `--fail-if` condition holds |
+
+The examples use the bundled starter set and its two files of simulated scores, so they run anywhere and offline.
+"""
+
+COMMANDS = {
+    "evenhand evaluate": (
+        "evenhand evaluate simulated-neutral.json simulated-leaning.json --data starter --out runs",
+    ),
+    "evenhand compare": ("evenhand compare runs/simulated-neutral runs/simulated-leaning",),
+    "evenhand report": (
+        "evenhand report runs/simulated-neutral runs/simulated-leaning --out both.html",
+        "evenhand report runs/simulated-neutral runs/simulated-leaning --format markdown",
+    ),
+    "evenhand data list": ("evenhand data list",),
+    "evenhand data describe": ("evenhand data describe starter --language en",),
+    "evenhand data check": ("evenhand data check starter --language en",),
+}
+"""Every command, in the order of the page, with examples. They share a folder."""
+
+
+def command_line_page() -> str:
+    """The whole page."""
+    parts = [GENERATED, INTRODUCTION, _fenced("evenhand --help", help_of("evenhand"))]
+    with workshop() as shop:
+        examples = {
+            command: [(line, shop.command(line)) for line in lines] for command, lines in COMMANDS.items()
+        }
+    for command, shown in examples.items():
+        parts += [f"## {command}\n", _fenced(f"{command} --help", help_of(command))]
+        for line, output in shown:
+            parts.append(_fenced(line, output))
+    return "\n".join(parts)
+
+
+def _fenced(command: str, output: str) -> str:
+    return f"```console\n$ {command}\n{output}\n```\n"

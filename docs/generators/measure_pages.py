@@ -1,0 +1,143 @@
+"""One page a measure, from the measure itself: its properties, its documentation and a worked example."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import numpy as np
+
+import evenhand as eh
+from evenhand.core.protocols import Ties
+from evenhand.measures import ClusterTotals, Measure, Preferences
+from generators.tables import markdown_table
+
+PUBLISHED_FILE = Path(__file__).parents[1] / "published" / "english_figures.csv"
+GENERATED = "<!-- Made by docs/generate.py from the measure itself. Do not edit. -->"
+
+SECTIONS = ("Measures", "Reads as", "Caveats", "References")
+
+EXAMPLE = (
+    ("nurse", 0.30, 0.20, 0.05),
+    ("nurse", 0.25, 0.15, 0.10),
+    ("nurse", 0.40, 0.10, 0.20),
+    ("chef", 0.10, 0.30, 0.05),
+    ("chef", 0.20, 0.20, 0.01),
+    ("bride", 0.35, 0.05, 0.10),
+)
+"""Target term and the scores of stereotype, anti-stereotype and unrelated candidate; one item is a tie."""
+
+
+def measure_pages() -> dict[str, str]:
+    """The pages by their path below ``docs``."""
+    return {f"measures/{page_name(measure)}": _page(measure) for measure in eh.MEASURES.values()}
+
+
+def page_name(measure: Measure) -> str:
+    """The file of a measure's page."""
+    return f"{measure.version.rpartition('.')[0]}.md"
+
+
+def _page(measure: Measure) -> str:
+    sections = _sections(measure)
+    return "\n".join(
+        [
+            GENERATED,
+            f"# {_heading(measure)}\n",
+            _properties(measure),
+            *(f"## {title}\n\n{text}\n" for title, text in sections.items()),
+            _example(measure),
+            _published(measure),
+        ]
+    )
+
+
+def _heading(measure: Measure) -> str:
+    short = measure.name.replace("_", " ")
+    return (
+        measure.title
+        if measure.title.startswith(short[:1].upper() + short[1:])
+        else f"{measure.title} ({short})"
+    )
+
+
+def _properties(measure: Measure) -> str:
+    return markdown_table(
+        ["name", "version", "range", "neutral", "ideal"],
+        [
+            [
+                f"`{measure.name}`",
+                f"`{measure.version}`",
+                f"{measure.lowest:g} to {measure.highest:g}",
+                "none" if measure.neutral is None else f"{measure.neutral:g}",
+                f"{measure.ideal:g}",
+            ]
+        ],
+    )
+
+
+def _sections(measure: Measure) -> dict[str, str]:
+    """The sections of the documentation, each as one paragraph."""
+    pieces = re.split(rf"^({'|'.join(SECTIONS)}):$", measure.doc, flags=re.MULTILINE)
+    return {title: " ".join(text.split()) for title, text in zip(pieces[1::2], pieces[2::2], strict=True)}
+
+
+def _example(measure: Measure) -> str:
+    terms = np.array([row[0] for row in EXAMPLE])
+    scores = [np.array([row[column] for row in EXAMPLE]) for column in (1, 2, 3)]
+    preferences = Preferences.from_scores(*scores, ties=Ties.HALF)
+    totals = ClusterTotals.from_preferences(terms, preferences)
+    against = ClusterTotals.from_preferences(terms, Preferences.from_scores(*scores, ties=Ties.AGAINST))
+    items = markdown_table(
+        ["term", "s", "a", "u", "s over a", "sense over nonsense"],
+        [
+            [term, *(f"{value:.2f}" for value in values), f"{stereotype:g}", f"{meaningful:g}"]
+            for (term, *values), stereotype, meaningful in zip(
+                EXAMPLE, preferences.stereotype, preferences.meaningful, strict=True
+            )
+        ],
+        right=["s", "a", "u", "s over a", "sense over nonsense"],
+    )
+    by_term = markdown_table(
+        ["term", "items", "LMS", "SS", "ICAT"],
+        [
+            [name, f"{totals.items[place]:g}", *_of_one_term(totals, place)]
+            for place, name in enumerate(totals.names)
+        ],
+        right=["items", "LMS", "SS", "ICAT"],
+    )
+    return (
+        "## A small example\n\nSix made-up items about three target terms, with the scores of the stereotype (s), the\n"
+        "anti-stereotype (a) and the unrelated candidate (u). A tie counts one half.\n\n"
+        f"{items}\nThe same by term:\n\n{by_term}\n"
+        f"Over these items, **{measure.name.replace('_', ' ')} is {measure.value(totals):.2f}**. Where a tie counts as "
+        f"no preference, as in the protocols\n`multilingual-2023` and `stereoset-2021`, it is "
+        f"{measure.value(against):.2f}.\n"
+    )
+
+
+def _of_one_term(totals: ClusterTotals, place: int) -> list[str]:
+    weights = np.zeros((1, len(totals)))
+    weights[0, place] = 1
+    return [f"{eh.MEASURES[name].compute(totals, weights)[0]:.2f}" for name in ("LMS", "SS", "ICAT")]
+
+
+def _published(measure: Measure) -> str:
+    with PUBLISHED_FILE.open(encoding="utf-8") as stream:
+        rows = [row for row in csv.DictReader(stream) if row["measure"] == measure.name]
+    if not rows:
+        return ""
+    values = {(row["model"], row["task"]): f"{float(row['value']):.2f}" for row in rows}
+    tasks = ("intrasentence", "intersentence", "overall")
+    models = dict.fromkeys(row["model"] for row in rows)
+    table = markdown_table(
+        ["model", *tasks],
+        [[model, *(values[model, task] for task in tasks)] for model in models],
+        right=tasks,
+    )
+    return (
+        "## Values from a known paper\n\nEnglish StereoSet, as printed by Öztürk et al. (2023). GPT-2 is scored by "
+        "generation, T5 with a next-sentence\nhead.\n\n"
+        f"{table}\nWhich of them follow from the published predictions: [Reproduction](../reproduction.md).\n"
+    )

@@ -1,0 +1,155 @@
+"""The page that compares Evenhand with printed figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from reproduce import PREDICTIONS, Cell, Reproduction, reproduce
+
+from generators.tables import markdown_table
+
+GENERATED = "<!-- Made by docs/generate.py from a real run. Do not edit. -->"
+
+TITLES = {
+    "2": "Table 2: intra-sentence",
+    "3": "Table 3: inter-sentence",
+    "4": "Table 4: both tasks together",
+    "5": "Table 5: both tasks together, over target terms",
+    "8": "Table 8: intra-sentence, over target terms",
+    "9": "Table 9: inter-sentence, over target terms",
+}
+
+
+def reproduction_page(folder: Path) -> str:
+    """The whole page, from the published material in the folder."""
+    outcome = reproduce(folder)
+    return "\n".join(
+        [
+            GENERATED,
+            _introduction(outcome),
+            _differences(outcome),
+            _variants(outcome),
+            "## Every printed cell\n\nPrinted first, computed second. A star marks the cells that differ.\n",
+            *(
+                f"### {title}\n\n{_cells_table([cell for cell in outcome.cells if cell.table == table])}"
+                for table, title in TITLES.items()
+            ),
+        ]
+    )
+
+
+def _introduction(outcome: Reproduction) -> str:
+    differing = len(outcome.differing)
+    files = markdown_table(
+        ["row of the tables", "language", "file of predictions"],
+        [[model, language, f"`{name}`"] for (model, language), name in PREDICTIONS.items()],
+    )
+    return f"""# Reproduction
+
+Öztürk et al. (2023), *How different is stereotypical bias across languages?*, evaluated six models on StereoSet and
+on its translations. They published the translations and the score of every single candidate (repository
+`slds-lmu/stereotypes-multi`). So their tables can be computed again: the published predictions go into Evenhand under
+the protocol `multilingual-2023`, and each result stands beside the printed figure.
+
+**Of {len(outcome.cells)} printed English and German cells in tables 2, 3, 4, 5, 8 and 9,
+{len(outcome.cells) - differing} agree to the second decimal and {differing} do not.** All {differing} are listed below.
+
+To repeat it, with a folder that holds the published data: `python docs/reproduce.py FOLDER`.
+
+The other {outcome.unchecked} printed cells are Turkish, French and Spanish. The predictions for those languages are
+not available to us, so nothing is said about them here, with one exception that the print itself shows: for
+mBERT, Turkish, inter-sentence, the LMS is printed as 78.23, while the printed SS (53.51) and ICAT (73.21) belong to
+an LMS of about 78.7.
+
+{files}"""
+
+
+def _differences(outcome: Reproduction) -> str:
+    table = markdown_table(
+        ["table", "task", "model", "language", "measure", "printed", "computed", "difference"],
+        [
+            [
+                cell.table, cell.task, cell.model, cell.language, cell.measure.replace("_", " "),
+                f"{cell.printed:.2f}", f"{cell.computed:.2f}", f"{cell.computed - cell.printed:+.2f}",
+            ]
+            for cell in outcome.differing
+        ],
+        right=["printed", "computed", "difference"],
+    )  # fmt: skip
+    german = [cell for cell in outcome.differing if (cell.model, cell.language) == ("mBERT", "de")]
+    t5 = [cell for cell in outcome.differing if (cell.model, cell.language) == ("T5", "en")]
+    others = len(outcome.differing) - len(german) - len(t5)
+    if others:
+        raise ValueError(f"{others} cells differ that this page does not explain")
+    figures = ", ".join(f"{cell.measure} {cell.computed:.2f}" for cell in german if cell.table == "2")
+    again = markdown_table(
+        ["table", "measure", "printed", f"computed on {outcome.shared_items:,} items"],
+        [
+            [cell.table, cell.measure.replace("_", " "), f"{cell.printed:.2f}", f"{cell.computed:.2f}"]
+            for cell in outcome.t5_on_shared_items
+        ],
+        right=["printed", f"computed on {outcome.shared_items:,} items"],
+    )
+    agreeing = sum(cell.agrees for cell in outcome.t5_on_shared_items)
+    return f"""## The cells that differ
+
+{table}
+**mBERT, German ({len(german)} cells).** All of them are the intra-sentence task or contain it; the inter-sentence
+cells of the same file agree. On the intra-sentence task the published file gives {figures}. So the printed figures
+most likely come from other intra-sentence scores than the published ones. We do not bend ours to fit.
+
+**T5, English, both tasks together ({len(t5)} cells).** The printed figures count {outcome.shared_items:,} items, as
+many as German has, instead of the {outcome.english_items:,} English ones:
+{outcome.english_items - outcome.shared_items} intra-sentence items have no German version. Without those,
+{agreeing} of {len(outcome.t5_on_shared_items)} printed figures of this row agree:
+
+{again}"""
+
+
+def _variants(outcome: Reproduction) -> str:
+    figures = [cell for variant in outcome.variants for cell in variant.cells]
+    table = markdown_table(
+        ["model", "language", "method", "LMS", "SS", "ICAT", "printed in"],
+        [
+            [variant.model, variant.language, variant.method, *map(_both, variant.cells), variant.source]
+            for variant in outcome.variants
+        ],
+        right=["LMS", "SS", "ICAT"],
+    )
+    return f"""## Ways to score the inter-sentence task
+
+A decoder can be asked in several ways how well a sentence follows its context: with a fine-tuned next-sentence head,
+or by the probability that it gives to the words. With p(·) the geometric mean of the token probabilities, the
+generative variants are
+
+- **orig**: p(candidate alone) / p(context), as in StereoSet's code; the candidate never sees its context;
+- **c**: p(context and candidate together);
+- **d**: p(candidate, given the context), which the tables of the paper use;
+- **e**: p(candidate, given the context) / p(candidate alone).
+
+The choice moves the stereotype score of one and the same model by many points, from one side of 50 to the other. A
+figure without its scoring method says little. Printed first, computed second;
+{sum(cell.agrees for cell in figures)} of {len(figures)} figures agree.
+
+{table}
+The figures come from table 7 of the paper; those of variants c and e from Öztürk's thesis (2022).
+"""
+
+
+def _cells_table(cells: Sequence[Cell]) -> str:
+    measures = list(dict.fromkeys(cell.measure for cell in cells))
+    found = {(cell.model, cell.language, cell.measure): cell for cell in cells}
+    return markdown_table(
+        ["model", "language", *(name.replace("_", " ") for name in measures)],
+        [
+            [model, language, *(_both(found[model, language, name]) for name in measures)]
+            for model, language in PREDICTIONS
+        ],
+        right=[name.replace("_", " ") for name in measures],
+    )
+
+
+def _both(cell: Cell) -> str:
+    star = "" if cell.agrees else r" \*"
+    return f"{cell.printed:.2f} / {cell.computed:.2f}{star}"

@@ -1,0 +1,99 @@
+"""What users may rely on: the names, and that importing them is quick."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+import evenhand
+import evenhand.testing
+
+PUBLIC = [
+    "MEASURES",
+    "PROTOCOLS",
+    "Association",
+    "Benchmark",
+    "Candidate",
+    "Comparison",
+    "Estimate",
+    "EvenhandError",
+    "Label",
+    "Protocol",
+    "Resampling",
+    "Run",
+    "RunResult",
+    "Task",
+    "check",
+    "compare",
+    "describe",
+    "evaluate",
+    "example_scores",
+    "filled_spans",
+    "format_table",
+    "load_dataset",
+    "open_run",
+    "write_page",
+]
+
+
+def test_the_public_names_are_these_and_no_others() -> None:
+    assert evenhand.__all__ == PUBLIC
+    assert dir(evenhand) == sorted(PUBLIC)
+
+
+def test_the_public_names_of_the_checks_for_tests() -> None:
+    assert evenhand.testing.__all__ == ["check_dataset", "check_measure"]
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_can_be_imported_and_is_documented(name: str) -> None:
+    thing = getattr(evenhand, name)
+
+    if callable(thing):
+        assert inspect.getdoc(thing)
+    else:
+        assert len(thing) > 0
+
+
+def test_no_public_name_is_also_a_subpackage_that_would_hide_it() -> None:
+    assert [name for name in PUBLIC if find_spec(f"evenhand.{name}")] == []
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLIC if name.islower()])
+def test_public_functions_are_typed_throughout(name: str) -> None:
+    signature = inspect.signature(getattr(evenhand, name))
+
+    assert signature.return_annotation is not inspect.Signature.empty
+    for parameter in signature.parameters.values():
+        assert parameter.annotation is not inspect.Parameter.empty
+
+
+def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        evenhand.nothing  # noqa: B018
+
+
+def modules_after(statement: str) -> set[str]:
+    finished = subprocess.run(
+        [sys.executable, "-c", f"{statement}\nimport sys\nprint(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(finished.stdout.split())
+
+
+def test_importing_the_package_loads_no_heavy_library() -> None:
+    assert modules_after("import evenhand") & {"numpy", "polars", "scipy", "altair", "torch"} == set()
+
+
+def test_evaluating_and_the_checks_for_tests_do_without_the_command_line_and_torch() -> None:
+    loaded = modules_after("import evenhand.testing, evenhand\nevenhand.evaluate\nevenhand.compare")
+
+    assert "evenhand.evaluation" in loaded
+    assert {name for name in loaded if name.split(".")[0] in ("torch", "transformers", "typer")} == set()
+    assert {name for name in loaded if name.startswith("evenhand.cli")} == set()

@@ -1,0 +1,146 @@
+"""The printed English and German tables follow from the published predictions.
+
+Tables 2-5, 8 and 9 of "How different is stereotypical bias across languages?" (Öztürk et al. 2023), to the
+second decimal, except for the cells below, which the published files do not give.
+"""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+from pathlib import Path
+
+import definitions
+import published
+import pytest
+
+from evenhand.core.results import RunResult
+from evenhand.evaluation import evaluate
+from evenhand.stats.resampling import Resampling
+
+FILES = {
+    ("BERT", "en"): "bert-base-cased_BertLM_BertNextSentence_en",
+    ("BERT", "de"): "dbmdz_bert-base-german-cased_BertLM_BertNextSentence_de",
+    ("GPT-2", "en"): "gpt2_GPT2LM_GPT2LM_d_en",
+    ("GPT-2", "de"): "dbmdz_german-gpt2_GPT2LM_GPT2LM_d_de",
+    ("T5", "en"): "t5-base_T5LM_ModelNSP_en",
+    ("T5", "de"): "GermanT5_t5-efficient-gc4-german-base-nl36_T5LM_ModelNSP_de",
+    ("mBERT", "en"): "bert-base-multilingual-cased_BertLM_BertNextSentence_en",
+    ("mBERT", "de"): "bert-base-multilingual-cased_BertLM_BertNextSentence_de",
+    ("mGPT-2", "en"): "THUMT_mGPT_GPT2LM_GPT2LM_d_en",
+    ("mGPT-2", "de"): "THUMT_mGPT_GPT2LM_GPT2LM_d_de",
+    ("mT5", "en"): "google_mt5-base_mT5LM_ModelNSP_en",
+    ("mT5", "de"): "google_mt5-base_mT5LM_ModelNSP_de",
+}
+
+Cell = tuple[str, str, str, str, str]
+"""Table, task, model, language, measure."""
+
+# Printed, and what the file gives. The intra-sentence scores of mBERT in German are not those of the file.
+MBERT_GERMAN: dict[Cell, tuple[float, float]] = {
+    ("2", "intrasentence", "mBERT", "de", "LMS"): (65.67, 65.29),
+    ("2", "intrasentence", "mBERT", "de", "SS"): (49.17, 49.07),
+    ("2", "intrasentence", "mBERT", "de", "ICAT"): (64.58, 64.08),
+    ("4", "overall", "mBERT", "de", "LMS"): (71.50, 71.31),
+    ("4", "overall", "mBERT", "de", "SS"): (53.62, 53.57),
+    ("4", "overall", "mBERT", "de", "ICAT"): (66.32, 66.21),
+    ("5", "overall", "mBERT", "de", "mean_LMS"): (71.53, 71.32),
+    ("5", "overall", "mBERT", "de", "mean_SS"): (53.63, 53.58),
+    ("5", "overall", "mBERT", "de", "macro_ICAT"): (61.71, 61.37),
+    ("5", "overall", "mBERT", "de", "micro_ICAT"): (66.33, 66.22),
+    ("8", "intrasentence", "mBERT", "de", "mean_LMS"): (65.67, 65.21),
+    ("8", "intrasentence", "mBERT", "de", "mean_SS"): (49.13, 49.00),
+    ("8", "intrasentence", "mBERT", "de", "macro_ICAT"): (53.59, 53.28),
+    ("8", "intrasentence", "mBERT", "de", "micro_ICAT"): (64.50, 63.91),
+}
+# The overall scores of T5 in English were printed without the three items that German lacks.
+T5_ENGLISH: dict[Cell, tuple[float, float]] = {
+    ("4", "overall", "T5", "en", "SS"): (60.18, 60.20),
+    ("4", "overall", "T5", "en", "ICAT"): (66.75, 66.70),
+    ("5", "overall", "T5", "en", "mean_SS"): (60.28, 60.32),
+    ("5", "overall", "T5", "en", "macro_ICAT"): (65.59, 65.53),
+    ("5", "overall", "T5", "en", "micro_ICAT"): (66.57, 66.51),
+}
+EXCEPTIONS = MBERT_GERMAN | T5_ENGLISH
+
+HALF_A_DIGIT = 0.005 + 1e-9
+
+
+@cache
+def printed_cells(folder: Path) -> dict[Cell, float]:
+    with (folder / "papers" / "stereotypes_across_languages.csv").open(encoding="utf-8") as stream:
+        return {
+            (row["table"], row["task"], row["model"], row["language"], row["measure"]): float(row["value"])
+            for row in csv.DictReader(stream)
+        }
+
+
+@cache
+def result_of(folder: Path, model: str, language: str) -> RunResult:
+    return evaluate(
+        published.predictions_path(folder, FILES[model, language]),
+        published.benchmark(folder, language),
+        protocol="multilingual-2023",
+        resampling=Resampling(resamples=100),
+    ).result
+
+
+@pytest.mark.parametrize(("model", "language"), FILES)
+def test_every_printed_cell_follows_except_the_known_ones(
+    shared_data: Path, model: str, language: str
+) -> None:
+    result = result_of(shared_data, model, language)
+    printed = {
+        cell: value for cell, value in printed_cells(shared_data).items() if cell[2:4] == (model, language)
+    }
+    computed = {cell: result.tasks[cell[1]].estimate(cell[4]).value for cell in printed}
+    differing = {cell for cell, value in printed.items() if abs(computed[cell] - value) > HALF_A_DIGIT}
+
+    assert len(printed) == 21
+    assert differing == {cell for cell in EXCEPTIONS if cell[2:4] == (model, language)}
+    for cell in differing:
+        assert EXCEPTIONS[cell][0] == printed[cell]
+        assert computed[cell] == pytest.approx(EXCEPTIONS[cell][1], abs=HALF_A_DIGIT)
+
+
+def test_the_printed_cells_are_those_of_the_paper(shared_data: Path) -> None:
+    cells = printed_cells(shared_data)
+
+    assert len(cells) == 609
+    assert sum(cell[3] in ("en", "de") for cell in cells) == 252
+    assert len(EXCEPTIONS) == 19
+
+
+@pytest.mark.parametrize(
+    ("model", "language", "exceptions"), [("mBERT", "de", MBERT_GERMAN), ("T5", "en", T5_ENGLISH)]
+)
+def test_the_exceptions_are_what_the_definitions_give_on_the_published_files(
+    shared_data: Path, model: str, language: str, exceptions: dict[Cell, tuple[float, float]]
+) -> None:
+    items = published.plain_items(shared_data, FILES[model, language], language)
+    pools = {task: list(members.values()) for task, members in items.items()}
+    pools["overall"] = pools["intrasentence"] + pools["intersentence"]
+    by_definition = {task: definitions.all_measures(pool, 0.0) for task, pool in pools.items()}
+
+    for (_, task, _, _, measure), (printed, given) in exceptions.items():
+        assert by_definition[task][measure] == pytest.approx(given, abs=HALF_A_DIGIT)
+        assert abs(by_definition[task][measure] - printed) > HALF_A_DIGIT
+
+
+def test_t5_in_english_follows_on_the_items_that_german_has(shared_data: Path) -> None:
+    german = {item.id for item in published.benchmark(shared_data, "de")}
+    items = published.plain_items(shared_data, FILES["T5", "en"], "en")
+    pool = [item for members in items.values() for key, item in members.items() if key in german]
+
+    by_definition = definitions.all_measures(pool, 0.0)
+
+    assert len(pool) == 4_226
+    for (_, _, _, _, measure), (printed, _) in T5_ENGLISH.items():
+        assert by_definition[measure] == pytest.approx(printed, abs=HALF_A_DIGIT)
+
+
+def test_the_number_of_items_is_that_of_the_papers(shared_data: Path) -> None:
+    tasks = result_of(shared_data, "BERT", "en").tasks
+
+    assert [tasks[task].n for task in ("intrasentence", "intersentence", "overall")] == [2_106, 2_123, 4_229]
+    assert tasks["overall"].clusters == 79

@@ -1,0 +1,48 @@
+"""What a page says in words follows from where the interval lies, not from the value alone."""
+
+from __future__ import annotations
+
+import builders
+import pytest
+
+from evenhand.core.runs import Run
+from evenhand.evaluation import evaluate
+from evenhand.report.reading import Lean, read
+from evenhand.stats.resampling import Resampling
+
+TERMS = 12
+
+
+def run_with(wins: list[bool], *, sense: bool = True) -> Run:
+    """One item a term; ``wins`` says on which the stereotype is preferred."""
+    items = [builders.intra(number, cluster=f"term {number:02d}") for number in range(len(wins))]
+    unrelated = 0.5 if sense else 5.0
+    triples = {
+        item.id: (2.0, 1.0, unrelated) if win else (1.0, 2.0, unrelated)
+        for item, win in zip(items, wins, strict=True)
+    }
+    benchmark = builders.benchmark(*items)
+    return evaluate(builders.scores(triples), benchmark, resampling=Resampling(resamples=1000))
+
+
+@pytest.mark.parametrize(
+    ("wins", "lean"),
+    [
+        ([True] * 11 + [False], Lean.TOWARDS),
+        ([False] * 11 + [True], Lean.AGAINST),
+        ([True, False] * 6, Lean.OPEN),
+        ([True], Lean.UNKNOWN),
+    ],
+)
+def test_lean_is_claimed_only_when_the_whole_interval_lies_on_one_side(wins: list[bool], lean: Lean) -> None:
+    assert read(run_with(wins)).lean is lean
+
+
+def test_open_result_is_not_called_neutral() -> None:
+    text = " ".join(read(run_with([True, False] * 6)).sentences)
+    assert "not proof of neutrality" in text
+
+
+def test_scores_that_do_not_follow_meaning_take_the_lean_back() -> None:
+    text = " ".join(read(run_with([True] * TERMS, sense=False)).sentences)
+    assert "says little" in text
