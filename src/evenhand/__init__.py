@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from evenhand.auditing import AuditOptions, audit
     from evenhand.core.errors import EvenhandError
     from evenhand.core.estimates import Estimate
     from evenhand.core.items import Association, Benchmark, Candidate, Label, Task
@@ -25,12 +26,14 @@ if TYPE_CHECKING:
     from evenhand.evaluation import compare, evaluate
     from evenhand.measures import MEASURES
     from evenhand.report import format_table, write_page
+    from evenhand.scoring.language_model import load_model as load
     from evenhand.stats.resampling import Resampling
 
 _HOME = {
     "MEASURES": "evenhand.measures",
     "PROTOCOLS": "evenhand.core.protocols",
     "Association": "evenhand.core.items",
+    "AuditOptions": "evenhand.auditing",
     "Benchmark": "evenhand.core.items",
     "Candidate": "evenhand.core.items",
     "Comparison": "evenhand.core.results",
@@ -42,6 +45,7 @@ _HOME = {
     "Run": "evenhand.core.runs",
     "RunResult": "evenhand.core.results",
     "Task": "evenhand.core.items",
+    "audit": "evenhand.auditing",
     "check": "evenhand.data",
     "compare": "evenhand.evaluation",
     "describe": "evenhand.data",
@@ -49,6 +53,7 @@ _HOME = {
     "example_scores": "evenhand.data.examples",
     "filled_spans": "evenhand.core.spans",
     "format_table": "evenhand.report",
+    "load": "evenhand.scoring.language_model:load_model",
     "load_dataset": "evenhand.data",
     "open_run": "evenhand.core.runs",
     "write_page": "evenhand.report",
@@ -58,6 +63,7 @@ __all__ = [
     "MEASURES",
     "PROTOCOLS",
     "Association",
+    "AuditOptions",
     "Benchmark",
     "Candidate",
     "Comparison",
@@ -69,6 +75,7 @@ __all__ = [
     "Run",
     "RunResult",
     "Task",
+    "audit",
     "check",
     "compare",
     "describe",
@@ -76,6 +83,7 @@ __all__ = [
     "example_scores",
     "filled_spans",
     "format_table",
+    "load",
     "load_dataset",
     "open_run",
     "write_page",
@@ -85,7 +93,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    module, _, attribute = _HOME[name].partition(":")
+    return getattr(import_module(module), attribute or name)
 
 
 def __dir__() -> list[str]:

@@ -6,9 +6,11 @@ from typing import Annotated
 
 import typer
 
+from evenhand.cli.audit import audit_command
 from evenhand.cli.compare import compare_command
 from evenhand.cli.data import data_app
 from evenhand.cli.evaluate import evaluate_command
+from evenhand.cli.models import models_app
 from evenhand.cli.report import report_command
 
 app = typer.Typer(
@@ -41,7 +43,9 @@ def _root(
     """
 
 
+app.command("audit")(audit_command)
 app.command("evaluate")(evaluate_command)
 app.command("compare")(compare_command)
 app.command("report")(report_command)
 app.add_typer(data_app, name="data")
+app.add_typer(models_app, name="models")

@@ -100,7 +100,7 @@ def evaluate_command(
         show_runs(runs, format_)
     for message in kept:
         say(message)
-    _gate(conditions, runs)
+    fail_if_conditions_hold(conditions, runs)
 
 
 def run_names(predictions: Sequence[Path], name: str | None) -> dict[Path, str]:
@@ -186,7 +186,8 @@ def show_runs(runs: Sequence[Run], form: TableChoice) -> None:
         target.print(f"{reading.verdict}. {' '.join(reading.sentences)}\n")
 
 
-def _gate(conditions: Sequence[Condition], runs: Sequence[Run]) -> None:
+def fail_if_conditions_hold(conditions: Sequence[Condition], runs: Sequence[Run]) -> None:
+    """Exit with a code of its own when a condition holds for any run."""
     held = [
         f"{condition.text} holds for {run.name} ({condition.value_in(run.result):.2f})"
         for condition in conditions

@@ -5,3 +5,6 @@ USER_ERROR = 2
 
 CONDITION_HOLDS = 4
 """A ``--fail-if`` condition is met."""
+
+INTERRUPTED = 130
+"""Stopped with Ctrl-C."""

@@ -95,6 +95,33 @@ class EnvironmentRecord(_Frozen):
         )
 
 
+class ModelRecord(_Frozen):
+    """The model that was scored."""
+
+    id: str
+    revision: str | None
+    weights: str
+    """Digest of the weights, or the commit that they come from."""
+    family: str
+    architecture: str
+    precision: str
+    device: str
+    start_token: str | None = None
+
+
+class ScoringRecord(_Frozen):
+    """How candidates were scored."""
+
+    methods: dict[str, str]
+    """Task to method."""
+    descriptions: dict[str, str]
+    max_tokens: int
+    only_needed_positions: bool
+    shared_prefixes: bool
+    limit: int | None = None
+    libraries: dict[str, str]
+
+
 class RunRecord(_Frozen):
     """Everything needed to repeat a run."""
 
@@ -106,6 +133,8 @@ class RunRecord(_Frozen):
     protocol: ProtocolRecord
     statistics: StatisticsRecord
     environment: EnvironmentRecord
+    model: ModelRecord | None = None
+    scoring: ScoringRecord | None = None
     scored: dict[str, int]
     skipped: dict[str, int]
     defects: tuple[DefectRecord, ...] = ()
@@ -118,9 +147,19 @@ class RunRecord(_Frozen):
         determining: dict[str, Any] = {
             "dataset": self.dataset.sha256,
             "language": self.dataset.language,
-            "predictions": self.predictions.sha256,
+            "scores": self.predictions.sha256 if self.model is None else self._scored_by(self.model),
             "protocol": self.protocol.model_dump(mode="json"),
             "statistics": self.statistics.model_dump(mode="json"),
             "evenhand": self.environment.evenhand,
         }
         return hashlib.sha256(json.dumps(determining, sort_keys=True).encode()).hexdigest()
+
+    def _scored_by(self, model: ModelRecord) -> dict[str, Any]:
+        """What determines scores that a model gave; batch size and device do not."""
+        scoring = self.scoring
+        return {
+            "weights": model.weights,
+            "precision": model.precision,
+            "methods": scoring.methods if scoring else {},
+            "limit": scoring.limit if scoring else None,
+        }

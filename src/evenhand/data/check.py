@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from evenhand.core.items import OVERALL, Benchmark, Task
 from evenhand.data.defects import DEFECT_CLASSES, DefectClass, Unit
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,8 @@ class CheckReport:
 
     def to_frame(self) -> pl.DataFrame:
         """A row a check and task."""
+        import polars as pl
+
         return pl.DataFrame(
             [
                 {

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from evenhand.core.items import Benchmark
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,8 @@ class Description:
 
     def counts(self, *by: str) -> pl.DataFrame:
         """Numbers of items and of target terms by any of the columns of ``items``."""
+        import polars as pl
+
         return (
             self.items.group_by(*by)
             .agg(pl.len().alias("items"), pl.col("cluster").n_unique().alias("target_terms"))
@@ -29,6 +33,8 @@ class Description:
 
     def targets(self) -> pl.DataFrame:
         """A row a target term and language: items of each task, and the forms it takes."""
+        import polars as pl
+
         return (
             self.items.group_by("language", "bias_type", pl.col("cluster").alias("target_term"))
             .agg(
@@ -42,6 +48,8 @@ class Description:
 
 def describe(benchmarks: Benchmark | Sequence[Benchmark]) -> Description:
     """Count the items of one benchmark, or of several languages of one benchmark."""
+    import polars as pl
+
     listed = [benchmarks] if isinstance(benchmarks, Benchmark) else list(benchmarks)
     rows = [
         (item.language, item.task.value, item.bias_type, item.cluster, item.target)

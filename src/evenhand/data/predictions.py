@@ -38,6 +38,7 @@ class Score:
 
     value: float
     problem: str | None = None
+    token_log_probabilities: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

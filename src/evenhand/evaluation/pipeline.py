@@ -16,9 +16,11 @@ from evenhand.core.records import (
     DatasetRecord,
     DefectRecord,
     EnvironmentRecord,
+    ModelRecord,
     PredictionsRecord,
     ProtocolRecord,
     RunRecord,
+    ScoringRecord,
     StatisticsRecord,
 )
 from evenhand.core.results import RunResult, SkippedReason
@@ -51,17 +53,38 @@ def evaluate(
         resampling: Number of resamples, seed and confidence level.
         name: Name of the run; the name of the predictions if not given.
     """
-    rules = get_protocol(protocol)
-    resampling = resampling or Resampling()
     benchmark = data if isinstance(data, Benchmark) else load_dataset(data, language=language)
     given = _as_predictions(predictions)
-    scores, unknown = score_table(benchmark, given)
+    return assemble(
+        given,
+        benchmark,
+        protocol=get_protocol(protocol),
+        resampling=resampling or Resampling(),
+        name=name or given.name,
+    )
+
+
+def assemble(
+    predictions: Predictions,
+    benchmark: Benchmark,
+    *,
+    protocol: Protocol,
+    resampling: Resampling,
+    name: str,
+    model: ModelRecord | None = None,
+    scoring: ScoringRecord | None = None,
+    warnings: tuple[str, ...] = (),
+) -> Run:
+    """Make a run of scores, whoever gave them."""
+    scores, unknown = score_table(benchmark, predictions)
     checked = check(benchmark)
     scores = _with_defects(scores, checked)
-    run_name = name or given.name
-    result = _result(run_name, benchmark, scores, checked, unknown, rules, resampling)
-    record = _record(run_name, benchmark, given, unknown, checked, rules, resampling, result)
-    return Run(record=record, result=result, scores=scores)
+    result = _result(name, benchmark, scores, checked, unknown, protocol, resampling)
+    result = result.model_copy(update={"warnings": (*warnings, *result.warnings)})
+    record = _record(name, benchmark, predictions, unknown, checked, protocol, resampling, result)
+    return Run(
+        record=record.model_copy(update={"model": model, "scoring": scoring}), result=result, scores=scores
+    )
 
 
 def score_table(benchmark: Benchmark, predictions: Predictions) -> tuple[pl.DataFrame, tuple[str, ...]]:
@@ -95,7 +118,7 @@ def _item_rows(item: Association, scores: Mapping[str, Score]) -> list[dict[str,
             "candidate": candidate.id,
             "label": candidate.label.value,
             "text": candidate.text,
-            "token_log_probabilities": None,
+            "token_log_probabilities": score.token_log_probabilities,
             "score": None if score.problem else score.value,
             "skipped_reason": None
             if usable

@@ -1,0 +1,236 @@
+"""Audit: a model and a benchmark, to a run. Score every candidate, then evaluate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from evenhand.core.files import sha256_of
+from evenhand.core.items import Association, Benchmark, Task
+from evenhand.core.models import ModelRef
+from evenhand.core.protocols import DEFAULT_PROTOCOL, Protocol, get_protocol
+from evenhand.core.records import ModelRecord, ScoringRecord
+from evenhand.core.runs import Run
+from evenhand.data.predictions import Predictions, Score
+from evenhand.data.sources import load_dataset
+from evenhand.evaluation.pipeline import assemble
+from evenhand.scoring.choice import choose_method, possible_tasks
+from evenhand.scoring.engine import Answers, carry_out
+from evenhand.scoring.identity import model_record
+from evenhand.scoring.language_model import LanguageModel, load_model
+from evenhand.scoring.languages import language_warnings
+from evenhand.scoring.limits import length_of
+from evenhand.scoring.methods.base import Method, Question, questions_of
+from evenhand.scoring.methods.decoder import start_token
+from evenhand.scoring.store import BatchStore
+from evenhand.scoring.work import Gathered
+from evenhand.stats.resampling import Resampling
+
+Report = Callable[[int, int], None]
+"""Told how many items are done, of how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditOptions:
+    """How a model is scored and evaluated.
+
+    ``inter`` and ``score`` are chosen by family where they are None, ``tasks`` are all that the model can do.
+    ``limit`` takes the first items of each task only. ``unfinished`` is a folder for what is done so far.
+    """
+
+    protocol: str | Protocol = DEFAULT_PROTOCOL
+    tasks: tuple[Task, ...] | None = None
+    inter: str | None = None
+    score: str | None = None
+    max_tokens: int | None = None
+    limit: int | None = None
+    resampling: Resampling | None = None
+    name: str | None = None
+    unfinished: Path | None = None
+
+
+def audit(
+    model: str | ModelRef | LanguageModel,
+    data: str | Path | Benchmark = "starter",
+    *,
+    language: str | None = None,
+    options: AuditOptions | None = None,
+    report: Report | None = None,
+) -> Run:
+    """Score every candidate of a benchmark with a model and evaluate the scores.
+
+    Args:
+        model: A name or folder, a reference, or a model already loaded.
+        data: A dataset's name, a file or folder in StereoSet's layout, or a benchmark already loaded.
+        language: Which language of ``data``, where it has several.
+        options: How to score; the defaults suit the model's family.
+        report: Told about progress.
+    """
+    chosen = options or AuditOptions()
+    asked = model if isinstance(model, LanguageModel) else load_model(model)
+    benchmark = data if isinstance(data, Benchmark) else load_dataset(data, language=language)
+    limited = _limited(benchmark, chosen.limit)
+    protocol = get_protocol(chosen.protocol)
+    tasks = _tasks(asked, limited, chosen.tasks)
+    methods = {
+        task: choose_method(asked, task, protocol=protocol.name, inter=chosen.inter, score=chosen.score)
+        for task in tasks
+    }
+    scores = score_items(asked, limited, methods, options=chosen, report=report)
+    name = chosen.name or f"{asked.loaded.ref.short_name}_{benchmark.language}"
+    return assemble(
+        _predictions(name, scores),
+        limited,
+        protocol=protocol,
+        resampling=chosen.resampling or Resampling(),
+        name=name,
+        model=record_of(asked),
+        scoring=_scoring_record(asked, methods, chosen),
+        warnings=language_warnings(asked.loaded.ref.id, asked.loaded.tokenizer, limited),
+    )
+
+
+def record_of(model: LanguageModel) -> ModelRecord:
+    """What identifies a loaded model."""
+    loaded = model.loaded
+    start = start_token(loaded.tokenizer, loaded.config)
+    record = model_record(loaded.ref, loaded.config, loaded.tokenizer, loaded.family, start=start)
+    return record.model_copy(update={"device": loaded.device.type})
+
+
+def score_items(
+    model: LanguageModel,
+    benchmark: Benchmark,
+    methods: dict[Task, Method],
+    *,
+    options: AuditOptions,
+    report: Report | None = None,
+) -> dict[str, Score]:
+    """A score for every candidate of the tasks that have a method, or the reason why there is none."""
+    scores: dict[str, Score] = {}
+    questions: list[tuple[Association, Question]] = []
+    for task, method in methods.items():
+        items = benchmark.of_task(task)
+        for item, asked in zip(items, questions_of(method, model.loaded.tokenizer, items), strict=True):
+            reason = asked if isinstance(asked, str) else _too_long(asked, model.longest_input)
+            if isinstance(asked, str) or reason:
+                scores |= {candidate.id: Score(math.nan, reason) for candidate in item.candidates}
+            else:
+                questions += [(item, question) for question in asked]
+    requests = [request for _, question in questions for request in question.requests]
+    plan, gathered = model.plan(requests, max_tokens=options.max_tokens)
+    store = None
+    if options.unfinished:
+        identity = record_of(model)
+        fingerprint = sha256_of(f"{plan.fingerprint} {identity.weights} {identity.precision}".encode())
+        store = BatchStore(options.unfinished, fingerprint)
+        store.open()
+    progress = _ItemProgress(questions, gathered, report) if report else None
+    answers = carry_out(plan, gathered, model.runners(plan), store=store, progress=progress)
+    return scores | dict(_scored(questions, answers))
+
+
+def _scored(questions: Sequence[tuple[Association, Question]], answers: Answers) -> list[tuple[str, Score]]:
+    scored = []
+    number = 0
+    for _, question in questions:
+        values = [answers.of(number + index) for index in range(len(question.requests))]
+        number += len(question.requests)
+        tokens = tuple(value for answer in values for value in answer)
+        scored.append((question.candidate, _score(question, values, tokens)))
+    return scored
+
+
+def _score(question: Question, values: Sequence[Sequence[float]], tokens: tuple[float, ...]) -> Score:
+    if not all(math.isfinite(value) for value in tokens):
+        return Score(math.nan, "the model gave NaN or infinite values")
+    value = question.combine(values)
+    if not math.isfinite(value):
+        return Score(math.nan, "the score is not finite")
+    return Score(value, token_log_probabilities=tokens)
+
+
+def _too_long(questions: Sequence[Question], longest: int | None) -> str | None:
+    """Why an item does not fit into the model, if it does not."""
+    needed = max((length_of(request) for question in questions for request in question.requests), default=0)
+    if longest is None or needed <= longest:
+        return None
+    return f"the input has {needed:,} tokens, the model takes {longest:,}"
+
+
+class _ItemProgress:
+    """Counts items whose works are all done."""
+
+    def __init__(
+        self, questions: Sequence[tuple[Association, Question]], gathered: Gathered, report: Report
+    ) -> None:
+        self.report = report
+        self.waiting: dict[int, list[str]] = {}
+        self.missing: dict[str, int] = {}
+        number = 0
+        for item, question in questions:
+            for _ in question.requests:
+                place = gathered.places[number]
+                number += 1
+                if place is not None:
+                    self.waiting.setdefault(place[0], []).append(item.id)
+                    self.missing[item.id] = self.missing.get(item.id, 0) + 1
+        self.total = len(self.missing)
+        self.done = 0
+
+    def __call__(self, works: Sequence[int]) -> None:
+        for work in works:
+            for item in self.waiting.get(work, ()):
+                self.missing[item] -= 1
+                self.done += self.missing[item] == 0
+        self.report(self.done, self.total)
+
+
+def _limited(benchmark: Benchmark, limit: int | None) -> Benchmark:
+    if limit is None:
+        return benchmark
+    items = tuple(item for task in Task for item in benchmark.of_task(task)[:limit])
+    return Benchmark(
+        name=benchmark.name,
+        language=benchmark.language,
+        items=items,
+        source=benchmark.source,
+        sha256=benchmark.sha256,
+        licence=benchmark.licence,
+    )
+
+
+def _tasks(model: LanguageModel, benchmark: Benchmark, wanted: tuple[Task, ...] | None) -> tuple[Task, ...]:
+    """The tasks to do: those asked for, or all that both model and benchmark have."""
+    if wanted is not None:
+        return tuple(task for task in benchmark.tasks if task in wanted)
+    return tuple(task for task in benchmark.tasks if task in possible_tasks(model))
+
+
+def _predictions(name: str, scores: dict[str, Score]) -> Predictions:
+    lines = "".join(f"{key}\t{score.value!r}\t{score.problem}\n" for key, score in scores.items())
+    return Predictions(
+        name=name, source="scored by this run", sha256=sha256_of(lines.encode()), scores=scores
+    )
+
+
+def _scoring_record(
+    model: LanguageModel, methods: dict[Task, Method], options: AuditOptions
+) -> ScoringRecord:
+    return ScoringRecord(
+        methods={task.value: _method_name(method) for task, method in methods.items()},
+        descriptions={task.value: method.description for task, method in methods.items()},
+        max_tokens=options.max_tokens or model.default_budget,
+        only_needed_positions=model.is_split,
+        shared_prefixes=model.shares_prefixes,
+        limit=options.limit,
+        libraries={name: version(name) for name in ("torch", "transformers", "tokenizers")},
+    )
+
+
+def _method_name(method: Method) -> str:
+    kind = getattr(method, "kind", None)
+    return method.name if kind is None or kind.value == method.name else f"{method.name}, {kind.value}"

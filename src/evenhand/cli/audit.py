@@ -1,0 +1,232 @@
+"""``evenhand audit``: score a model on a benchmark and show the result."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evenhand.cli.evaluate import fail_if_conditions_hold, keep, result_json, show_runs
+from evenhand.cli.exit_codes import INTERRUPTED
+from evenhand.cli.options import (
+    DEFAULT_CONFIDENCE,
+    DEFAULT_RESAMPLES,
+    DEFAULT_SEED,
+    Confidence,
+    Format,
+    Json,
+    Resamples,
+    Seed,
+    TableChoice,
+    refuse_two_formats,
+    resampling,
+)
+from evenhand.cli.output import console, print_json, say, warn
+from evenhand.core.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from evenhand.auditing import AuditOptions
+    from evenhand.core.items import Benchmark, Task
+    from evenhand.core.models import ModelRef, Precision
+    from evenhand.core.runs import Run
+    from evenhand.scoring.language_model import LanguageModel
+
+
+def audit_command(
+    models: Annotated[
+        list[str], typer.Argument(help="Model folders or hub ids, each with @revision if wanted.")
+    ],
+    data: Annotated[
+        str,
+        typer.Option(
+            "--data", "-d", help="A dataset's name, a file in StereoSet's layout, or a folder of them."
+        ),
+    ] = "starter",
+    language: Annotated[
+        str | None, typer.Option("--language", "-l", help="Languages of the dataset, separated by commas.")
+    ] = None,
+    task: Annotated[
+        str | None, typer.Option("--task", help="intrasentence, intersentence or both, separated by a comma.")
+    ] = None,
+    protocol: Annotated[
+        str, typer.Option("--protocol", "-p", help="evenhand.v1, multilingual-2023 or stereoset-2021.")
+    ] = "evenhand.v1",
+    inter: Annotated[
+        str | None,
+        typer.Option("--inter", help="next-sentence, orig, b, c, d, e or f. By family if not given."),
+    ] = None,
+    score: Annotated[
+        str | None,
+        typer.Option(
+            "--score", help="mean-prob, mean-log, sum-log, pll or pll-within-word. By family if not given."
+        ),
+    ] = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "auto",
+    precision: Annotated[str, typer.Option(help="fp32, bf16 or fp16.")] = "fp32",
+    max_tokens: Annotated[int | None, typer.Option(help="Tokens in a batch.", min=1)] = None,
+    limit: Annotated[int | None, typer.Option(help="Only the first items of each task.", min=1)] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for run folders.")] = Path("runs"),
+    fresh: Annotated[
+        bool, typer.Option("--fresh/--resume", help="Start anew, or go on where a stopped run was.")
+    ] = False,
+    allow_pickle_weights: Annotated[
+        bool, typer.Option("--allow-pickle-weights", help="Load .bin weights too. They can run code.")
+    ] = False,
+    trust_remote_code: Annotated[
+        bool, typer.Option("--trust-remote-code", help="Run code that comes with the model.")
+    ] = False,
+    fail_if: Annotated[
+        list[str] | None, typer.Option("--fail-if", help="Exit with code 4 when this holds. May be repeated.")
+    ] = None,
+    json: Json = False,
+    format_: Format = TableChoice.TABLE,
+    resamples: Resamples = DEFAULT_RESAMPLES,
+    seed: Seed = DEFAULT_SEED,
+    confidence: Confidence = DEFAULT_CONFIDENCE,
+) -> None:
+    """Score models on a benchmark and evaluate the scores: the run folder, the table and the page.
+
+    Masked models, decoders and encoder-decoders; what is not chosen is chosen by family and printed. A stopped run
+    goes on where it was when the same command is given again.
+
+    **Examples**
+
+    `evenhand audit bert-base-cased gpt2 --data stereoset`
+
+    `evenhand audit ./my-model --data translations --language de,fr --task intrasentence`
+
+    `evenhand audit gpt2@main --data stereoset --protocol multilingual-2023 --inter c --fail-if "SS.low>55"`
+    """
+    from evenhand.auditing import AuditOptions
+    from evenhand.core.models import ModelRef
+    from evenhand.core.protocols import get_protocol
+    from evenhand.data import load_dataset
+    from evenhand.evaluation import Condition
+
+    refuse_two_formats(json=json, form=format_)
+    conditions = [Condition.parse(text) for text in fail_if or []]
+    languages = [part.strip() for part in language.split(",")] if language else [None]
+    benchmarks = [load_dataset(data, language=chosen) for chosen in languages]
+    options = AuditOptions(
+        protocol=get_protocol(protocol),
+        tasks=_tasks(task),
+        inter=inter,
+        score=score,
+        max_tokens=max_tokens,
+        limit=limit,
+        resampling=resampling(resamples, seed, confidence),
+    )
+    runs: list[Run] = []
+    for text in models:
+        name, revision = ModelRef.parse(text)
+        reference = ModelRef(
+            id=name,
+            revision=revision,
+            precision=_precision(precision),
+            device=device,
+            allow_pickle_weights=allow_pickle_weights,
+            trust_remote_code=trust_remote_code,
+        )
+        try:
+            runs += audit_one(reference, benchmarks, options, out=out, fresh=fresh)
+        except KeyboardInterrupt:
+            say("Stopped. Give the same command again to go on from here.")
+            raise typer.Exit(INTERRUPTED) from None
+    if json:
+        print_json({"runs": [result_json(run) for run in runs]})
+    else:
+        show_runs(runs, format_)
+    fail_if_conditions_hold(conditions, runs)
+
+
+def audit_one(
+    reference: ModelRef, benchmarks: list[Benchmark], options: AuditOptions, *, out: Path, fresh: bool
+) -> Iterator[Run]:
+    """Audit a model on benchmarks, keeping each run as it is finished."""
+    from dataclasses import replace
+
+    from evenhand.auditing import audit
+    from evenhand.scoring.language_model import load_model
+    from evenhand.scoring.store import BatchStore
+
+    say(f"Loading {reference.id}")
+    model = load_model(reference)
+    for benchmark in benchmarks:
+        name = f"{reference.short_name}_{benchmark.language}"
+        unfinished = out / f".{name}.scoring"
+        if fresh:
+            BatchStore(unfinished, "").remove()
+        _say_what_is_done(model, benchmark)
+        with _progress(f"{name}") as report:
+            run = audit(
+                model, benchmark, options=replace(options, name=name, unfinished=unfinished), report=report
+            )
+        for warning in run.result.warnings:
+            warn(f"{run.name}: {warning}")
+        if run.record.scoring:
+            for task, method in run.record.scoring.methods.items():
+                say(f"{run.name}: {task} scored by {method}: {run.record.scoring.descriptions[task]}.")
+        say(keep(run, out, fresh=fresh))
+        BatchStore(unfinished, "").remove()
+        yield run
+
+
+def _say_what_is_done(model: LanguageModel, benchmark: Benchmark) -> None:
+    from evenhand.scoring.choice import possible_tasks
+
+    left = [task.value for task in benchmark.tasks if task not in possible_tasks(model)]
+    if left:
+        warn(
+            f"{', '.join(left)} is left out: {model.loaded.ref.id} cannot do it (see evenhand models inspect)."
+        )
+
+
+@contextmanager
+def _progress(description: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar with items, items a second and the time left, where somebody can see it."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("items"),
+        TextColumn("{task.fields[speed]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console(error=True), transient=True) as bar:
+        shown = bar.add_task(description, total=None, speed="")
+
+        def report(done: int, total: int) -> None:
+            elapsed = bar.tasks[0].elapsed or 0
+            speed = f"{done / elapsed:,.0f} items/s" if elapsed else ""
+            bar.update(shown, completed=done, total=total, speed=speed)
+
+        yield report
+
+
+def _tasks(text: str | None) -> tuple[Task, ...] | None:
+    from evenhand.core.items import Task
+
+    if text is None:
+        return None
+    names = [part.strip() for part in text.split(",")]
+    for name in names:
+        if name not in set(Task):
+            raise UnknownNameError("task", name, [known.value for known in Task])
+    return tuple(Task(name) for name in names)
+
+
+def _precision(text: str) -> Precision:
+    from evenhand.core.models import Precision
+
+    if text not in set(Precision):
+        raise UnknownNameError("precision", text, [known.value for known in Precision])
+    return Precision(text)

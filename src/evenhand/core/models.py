@@ -1,0 +1,103 @@
+"""Model references, families and capabilities: what a model is, without loading one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Protocol, runtime_checkable
+
+from pydantic import BaseModel, ConfigDict
+
+from evenhand.core.errors import EvenhandError
+
+
+class ModelError(EvenhandError):
+    """A model that cannot be loaded, or lacks what a task needs."""
+
+
+class Family(StrEnum):
+    """How a model predicts tokens."""
+
+    MASKED = "masked"
+    DECODER = "decoder"
+    SENTINEL = "encoder-decoder with sentinels"
+    """T5 and its kin: the decoder writes what a numbered gap stands for."""
+    DENOISER = "encoder-decoder with a mask"
+    """BART and its kin: the decoder writes the whole sentence anew."""
+
+
+class Precision(StrEnum):
+    """The number format of the weights."""
+
+    FP32 = "fp32"
+    BF16 = "bf16"
+    FP16 = "fp16"
+
+
+class ModelRef(BaseModel):
+    """A model by name or folder, and how to load it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    revision: str | None = None
+    precision: Precision = Precision.FP32
+    device: str = "auto"
+    allow_pickle_weights: bool = False
+    trust_remote_code: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> tuple[str, str | None]:
+        """Split ``id@revision``."""
+        name, _, revision = text.partition("@")
+        if not name.strip():
+            raise ModelError(f"{text!r} names no model. Give a folder or an id such as bert-base-cased@main.")
+        return name, revision or None
+
+    @property
+    def short_name(self) -> str:
+        """A name for folders and tables."""
+        name = self.id.rstrip("/").replace("\\", "/")
+        parts = [part for part in name.split("/") if part not in ("", ".", "..")]
+        return "_".join(parts[-2:]) if not name.startswith(("/", ".")) else (parts[-1] if parts else "model")
+
+
+class TextScore(BaseModel):
+    """Natural log-probabilities of the tokens that were scored."""
+
+    model_config = ConfigDict(frozen=True)
+
+    tokens: tuple[str, ...]
+    log_probabilities: tuple[float, ...]
+
+    @property
+    def total(self) -> float:
+        """Log-probability of all tokens together."""
+        return sum(self.log_probabilities)
+
+
+@runtime_checkable
+class FillsBlanks(Protocol):
+    """Gives the probability of words in a blank."""
+
+    def score_fills(self, context: str, fills: Sequence[str]) -> list[TextScore]:
+        """Token by token, each word in the ``BLANK`` of the context."""
+        ...
+
+
+@runtime_checkable
+class ScoresText(Protocol):
+    """Gives the probability of a text."""
+
+    def score_texts(self, texts: Sequence[str]) -> list[TextScore]:
+        """Token by token, each text from its start."""
+        ...
+
+
+@runtime_checkable
+class JudgesNextSentence(Protocol):
+    """Says how likely one sentence follows another."""
+
+    def score_followers(self, first: str, seconds: Sequence[str]) -> list[float]:
+        """Probability that each second sentence follows the first."""
+        ...

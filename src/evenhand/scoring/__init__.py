@@ -1,0 +1,1 @@
+"""Transformers behind capabilities: requests, a plan, an engine that carries it out."""

@@ -1,0 +1,54 @@
+"""Which languages a model says it was made for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from evenhand.core.items import Benchmark
+
+MANY_UNKNOWN = 0.02
+"""Share of unknown tokens above which a tokenizer does not know the language."""
+
+
+def declared_languages(folder: Path) -> tuple[str, ...]:
+    """Languages in the front matter of a model's README, where it has one."""
+    try:
+        text = (folder / "README.md").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ()
+    if not text.startswith("---"):
+        return ()
+    try:
+        front = yaml.safe_load(text.split("---", 2)[1])
+    except (yaml.YAMLError, IndexError):
+        return ()
+    found = front.get("language") if isinstance(front, dict) else None
+    listed = [found] if isinstance(found, str) else found if isinstance(found, list) else []
+    return tuple(str(language) for language in listed)
+
+
+def language_warnings(model: str, tokenizer: Any, benchmark: Benchmark) -> tuple[str, ...]:
+    """Reasons to doubt that a model knows the language of a benchmark."""
+    warnings = []
+    declared = declared_languages(Path(model))
+    if declared and benchmark.language not in declared and "multilingual" not in declared:
+        warnings.append(
+            f"the model says it was made for {', '.join(declared)}, not for {benchmark.language}: its scores may "
+            "say more about missing knowledge of the language than about stereotypes."
+        )
+    unknown = tokenizer.unk_token_id
+    if unknown is not None:
+        tokens = [
+            token
+            for item in benchmark.items[:200]
+            for token in tokenizer(item.context, add_special_tokens=False)["input_ids"]
+        ]
+        share = tokens.count(unknown) / max(1, len(tokens))
+        if share > MANY_UNKNOWN:
+            warnings.append(
+                f"{share:.0%} of the tokens of {benchmark.name} ({benchmark.language}) are unknown to the tokenizer."
+            )
+    return tuple(warnings)

@@ -1,0 +1,1 @@
+"""Methods: how a candidate is scored, one file a family."""

@@ -1,0 +1,203 @@
+"""``evenhand audit`` and ``models inspect`` as users run them, on tiny models from disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import zoo
+from running import Command
+
+from evenhand.core.records import PREDICTIONS_FILE, SCORES_FILE
+
+MODELS = ("bert", "gpt2", "t5")
+SLOW = ("--max-tokens", "8")
+"""One input a batch, so that there is time to stop in between."""
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return {name: zoo.build(name, tmp_path_factory.mktemp("models") / name) for name in (*MODELS, "roberta")}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_audit_prints_the_contract_and_writes_the_run_folder(
+    run_evenhand: Command, folders: dict[str, Path], tmp_path: Path, name: str
+) -> None:
+    done = run_evenhand("audit", folders[name], "--language", "en,de", "--out", tmp_path, "--json")
+    assert done.returncode == 0, done.stderr
+    runs = json.loads(done.stdout)["runs"]
+    assert [run["language"] for run in runs] == ["en", "de"]
+    for run in runs:
+        assert set(run["tasks"]) == {"intrasentence", "intersentence", "overall"}
+        assert run["tasks"]["overall"]["n"] == 96
+        record = json.loads((tmp_path / run["name"] / "record.json").read_text(encoding="utf-8"))
+        assert record["model"]["weights"].startswith("sha256 ")
+        assert set(record["scoring"]["methods"]) == {"intrasentence", "intersentence"}
+        assert (tmp_path / run["name"] / "report.html").is_file()
+    assert "scored by" in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(run["name"] for run in runs)
+
+
+def test_written_scores_evaluate_to_the_same_result(
+    run_evenhand: Command, folders: dict[str, Path], tmp_path: Path
+) -> None:
+    audited = run_evenhand("audit", folders["gpt2"], "--out", tmp_path, "--json")
+    (run,) = json.loads(audited.stdout)["runs"]
+    again = run_evenhand(
+        "evaluate",
+        tmp_path / run["name"] / PREDICTIONS_FILE,
+        "--data",
+        "starter",
+        "--name",
+        run["name"],
+        "--json",
+    )
+    assert json.loads(again.stdout)["runs"][0]["tasks"] == run["tasks"]
+
+
+def test_killed_audit_resumes_to_the_same_bytes(
+    run_evenhand: Command, folders: dict[str, Path], tmp_path: Path
+) -> None:
+    undisturbed = tmp_path / "undisturbed"
+    arguments = ("audit", folders["bert"], "--language", "en", *SLOW)
+    assert run_evenhand(*arguments, "--out", undisturbed).returncode == 0
+    (expected,) = undisturbed.iterdir()
+
+    killed = tmp_path / "killed"
+    unfinished = killed / f".{expected.name}.scoring"
+    for parts in (3, 30):
+        stop_when(arguments, killed, unfinished, parts=parts, how=signal.SIGKILL)
+        assert not (killed / expected.name).exists()
+    before = {path.name: path.stat().st_mtime_ns for path in unfinished.glob("batch-*.npy")}
+    assert len(before) >= 30
+    done = run_evenhand(*arguments, "--out", killed)
+    assert done.returncode == 0, done.stderr
+    for name in (SCORES_FILE, PREDICTIONS_FILE):
+        assert (killed / expected.name / name).read_bytes() == (expected / name).read_bytes()
+    assert [path.name for path in killed.iterdir()] == [expected.name]
+
+
+def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(folders: dict[str, Path], tmp_path: Path) -> None:
+    arguments = ("audit", folders["bert"], "--language", "en", *SLOW)
+    code, message = stop_when(arguments, tmp_path, None, parts=3, how=signal.SIGINT)
+    assert code == 130
+    assert "same command again" in message
+    assert "Traceback" not in message
+
+
+def stop_when(
+    arguments: tuple[str | Path, ...], out: Path, unfinished: Path | None, *, parts: int, how: signal.Signals
+) -> tuple[int, str]:
+    """Start an audit and signal it when so many batches are done; its exit code and messages."""
+    command = [Path(sys.executable).with_name("evenhand"), *arguments, "--out", out]
+    process = subprocess.Popen(
+        [str(part) for part in command],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "NO_COLOR": "1"},
+    )
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        folder = unfinished or next(out.glob(".*.scoring"), None)
+        if folder is not None and len(list(folder.glob("batch-*.npy"))) >= parts:
+            break
+        time.sleep(0.005)
+    assert process.poll() is None, "the audit ended before it could be stopped"
+    process.send_signal(how)
+    _, messages = process.communicate(timeout=30)
+    return process.returncode, messages
+
+
+def test_other_options_do_not_mix_with_an_unfinished_run(
+    run_evenhand: Command, folders: dict[str, Path], tmp_path: Path
+) -> None:
+    arguments = ("audit", folders["bert"], "--language", "en", *SLOW)
+    stop_when(arguments, tmp_path, None, parts=3, how=signal.SIGKILL)
+    other = (
+        "audit",
+        folders["bert"],
+        "--language",
+        "en",
+        "--protocol",
+        "multilingual-2023",
+        "--out",
+        tmp_path,
+    )
+    refused = run_evenhand(*other)
+    assert refused.returncode == 2
+    assert "--fresh" in refused.stderr
+    assert run_evenhand(*other, "--fresh").returncode == 0
+
+
+def test_model_without_a_next_sentence_head_leaves_that_task_out_and_says_so(
+    run_evenhand: Command, folders: dict[str, Path], tmp_path: Path
+) -> None:
+    folder = folders["roberta"]
+    done = run_evenhand("audit", folder, "--out", tmp_path, "--json")
+    assert done.returncode == 0
+    assert list(json.loads(done.stdout)["runs"][0]["tasks"]) == ["intrasentence"]
+    assert "intersentence is left out" in done.stderr
+    refused = run_evenhand("audit", folder, "--task", "intersentence", "--out", tmp_path)
+    assert refused.returncode == 2
+    assert "It can do: intrasentence" in refused.stderr
+
+
+def test_language_that_the_model_was_not_made_for_is_warned_of(
+    run_evenhand: Command, folders: dict[str, Path], tmp_path: Path
+) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    for path in folders["gpt2"].iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    (folder / "README.md").write_text("---\nlanguage: en\n---\n", encoding="utf-8")
+    done = run_evenhand("audit", folder, "--language", "tr", "--limit", "3", "--out", tmp_path / "runs")
+    assert done.returncode == 0
+    assert "made for en, not for tr" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--inter", "next-sentense"), "Did you mean 'next-sentence'"),
+        (("--score", "mean-porb"), "Did you mean 'mean-prob'"),
+        (("--precision", "bf61"), "Did you mean 'bf16'"),
+        (("--task", "intersentense"), "Did you mean 'intersentence'"),
+        (("--device", "cuda:99"), "CUDA"),
+        (("--device", "toaster"), "unknown"),
+    ],
+)
+def test_wrong_audit_options_say_what_would_be_right(
+    run_evenhand: Command, folders: dict[str, Path], tmp_path: Path, arguments: tuple[str, str], message: str
+) -> None:
+    done = run_evenhand("audit", folders["bert"], *arguments, "--out", tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_folder_that_is_no_model_is_refused(run_evenhand: Command, tmp_path: Path) -> None:
+    done = run_evenhand("audit", tmp_path, "--out", tmp_path / "runs")
+    assert done.returncode == 2
+    assert "no model" in done.stderr
+
+
+def test_inspect_says_what_a_model_can_do_and_why_not(
+    run_evenhand: Command, folders: dict[str, Path]
+) -> None:
+    done = run_evenhand("models", "inspect", folders["roberta"], "--json")
+    facts = json.loads(done.stdout)
+    assert facts["family"] == "masked"
+    assert facts["intrasentence"].startswith("yes")
+    assert facts["intersentence"].startswith("no")
+    assert "next-sentence head" in facts["intersentence"]
+    table = run_evenhand("models", "inspect", folders["gpt2"])
+    assert table.returncode == 0
+    assert "decoder" in table.stdout
