@@ -196,3 +196,17 @@ def test_a_bert_that_was_made_a_decoder_is_one(tmp_path: Path) -> None:
     options = {**zoo.SPECIES["bert"].options, "is_decoder": True}
     zoo.new_model("BertLMHeadModel", len(tokenizer), **options).save_pretrained(tmp_path)
     assert load(tmp_path).family is Family.DECODER
+
+
+def test_model_that_fails_on_its_first_input_is_an_error_with_a_way_out(
+    menagerie: Zoo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Transformers' first DeBERTa does in half precision, where it mixes number formats."""
+
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise RuntimeError("expected scalar type Float but found BFloat16")
+
+    model = load_model(str(menagerie.folder("bert")))
+    monkeypatch.setattr(model.loaded.model, "forward", fail)
+    with pytest.raises(ModelError, match="--precision fp32"):
+        _ = model.projection

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from evenhand.core.models import Family
+from evenhand.core.models import Family, ModelError
 from evenhand.scoring.loading import Loaded
 from evenhand.scoring.projection import SplitProjection, WholeProjection, bodies_of
 from evenhand.scoring.requests import CausalRequest, MaskedRequest, Request, Seq2SeqRequest
@@ -42,7 +42,13 @@ def choose_projection(loaded: Loaded) -> Projection:
     """The fast way if it gives the same numbers on this model, otherwise the plain one."""
     plain = WholeProjection(loaded.model)
     requests = _sample(loaded)
-    expected = _values(runner_for(loaded, plain, share_prefixes=False), requests, share_prefixes=False)
+    try:
+        expected = _values(runner_for(loaded, plain, share_prefixes=False), requests, share_prefixes=False)
+    except _LIKELY_FAILURES as problem:
+        raise ModelError(
+            f"{loaded.ref.id} fails on its first input in {loaded.ref.precision.value} on {loaded.device.type}: "
+            f"{problem}. Try --precision fp32, or another --device."
+        ) from problem
     for body in bodies_of(loaded.model):
         fast = SplitProjection(loaded.model, body, loaded.model.get_input_embeddings().num_embeddings)  # type: ignore[operator]
         if _agrees(loaded, fast, requests, expected, share_prefixes=False):

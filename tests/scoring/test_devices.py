@@ -1,0 +1,22 @@
+"""The same scores on a processor and on a GPU."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from asking import engine_scores
+from zoo import SPECIES
+from zoo_fixtures import Zoo
+from zoo_items import starter_items
+
+from evenhand.core.items import Task
+from evenhand.scoring.language_model import load_model
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
+def test_single_precision_gives_the_same_scores_on_a_gpu(menagerie: Zoo) -> None:
+    items = starter_items(Task.INTRASENTENCE)
+    for name in SPECIES:
+        on_cpu = engine_scores(menagerie.model(name), items)
+        on_gpu = engine_scores(load_model(str(menagerie.folder(name)), device="cuda"), items)
+        assert on_gpu == pytest.approx(on_cpu, rel=1e-4), name
