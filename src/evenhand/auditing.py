@@ -12,11 +12,17 @@ from evenhand.core.files import sha256_of
 from evenhand.core.items import Association, Benchmark, Task
 from evenhand.core.models import ModelRef
 from evenhand.core.protocols import DEFAULT_PROTOCOL, Protocol, get_protocol
-from evenhand.core.records import ModelRecord, ScoringRecord
+from evenhand.core.records import (
+    ModelRecord,
+    ProtocolRecord,
+    ScoringRecord,
+    determining_scores,
+    run_fingerprint,
+)
 from evenhand.core.runs import Run
 from evenhand.data.predictions import Predictions, Score
 from evenhand.data.sources import load_dataset
-from evenhand.evaluation.pipeline import assemble
+from evenhand.evaluation.pipeline import assemble, statistics_record
 from evenhand.scoring.choice import choose_method, possible_tasks
 from evenhand.scoring.engine import Answers, carry_out
 from evenhand.scoring.identity import model_record
@@ -74,11 +80,7 @@ def audit(
     benchmark = data if isinstance(data, Benchmark) else load_dataset(data, language=language)
     limited = _limited(benchmark, chosen.limit)
     protocol = get_protocol(chosen.protocol)
-    tasks = _tasks(asked, limited, chosen.tasks)
-    methods = {
-        task: choose_method(asked, task, protocol=protocol.name, inter=chosen.inter, score=chosen.score)
-        for task in tasks
-    }
+    methods = _methods(asked, limited, chosen, protocol)
     scores = score_items(asked, limited, methods, options=chosen, report=report)
     name = chosen.name or f"{asked.loaded.ref.short_name}_{benchmark.language}"
     return assemble(
@@ -89,8 +91,33 @@ def audit(
         name=name,
         model=record_of(asked),
         scoring=_scoring_record(asked, methods, chosen),
-        warnings=language_warnings(asked.loaded.ref.id, asked.loaded.tokenizer, limited),
+        warnings=language_warnings(
+            asked.loaded.ref.id, asked.loaded.tokenizer, limited, revision=asked.loaded.ref.revision
+        ),
     )
+
+
+def planned_fingerprint(model: LanguageModel, benchmark: Benchmark, options: AuditOptions) -> str:
+    """The fingerprint that the run of an audit will have, known before anything is scored."""
+    protocol = get_protocol(options.protocol)
+    methods = _methods(model, _limited(benchmark, options.limit), options, protocol)
+    names = {task.value: _method_name(method) for task, method in methods.items()}
+    return run_fingerprint(
+        benchmark.sha256,
+        benchmark.language,
+        determining_scores(record_of(model), names, options.limit),
+        ProtocolRecord.of(protocol),
+        statistics_record(options.resampling or Resampling()),
+    )
+
+
+def _methods(
+    model: LanguageModel, benchmark: Benchmark, options: AuditOptions, protocol: Protocol
+) -> dict[Task, Method]:
+    return {
+        task: choose_method(model, task, protocol=protocol.name, inter=options.inter, score=options.score)
+        for task in _tasks(model, benchmark, options.tasks)
+    }
 
 
 def record_of(model: LanguageModel) -> ModelRecord:

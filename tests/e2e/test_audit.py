@@ -45,6 +45,21 @@ def test_audit_prints_the_contract_and_writes_the_run_folder(
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(run["name"] for run in runs)
 
 
+def test_finished_audit_is_not_scored_again(
+    run_evenhand: Command, folders: dict[str, Path], tmp_path: Path
+) -> None:
+    arguments = ("audit", folders["gpt2"], "--out", tmp_path, "--json")
+    first = run_evenhand(*arguments)
+    again = run_evenhand(*arguments)
+    assert again.returncode == 0
+    assert "left as it is" in again.stderr
+    assert "scored by" not in again.stderr
+    assert json.loads(again.stdout) == json.loads(first.stdout)
+    other = run_evenhand(*arguments, "--inter", "c")
+    assert other.returncode == 2
+    assert "--fresh" in other.stderr
+
+
 def test_written_scores_evaluate_to_the_same_result(
     run_evenhand: Command, folders: dict[str, Path], tmp_path: Path
 ) -> None:

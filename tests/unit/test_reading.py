@@ -10,8 +10,6 @@ from evenhand.evaluation import evaluate
 from evenhand.report.reading import Lean, read
 from evenhand.stats.resampling import Resampling
 
-TERMS = 12
-
 
 def run_with(wins: list[bool], *, sense: bool = True) -> Run:
     """One item a term; ``wins`` says on which the stereotype is preferred."""
@@ -44,5 +42,7 @@ def test_open_result_is_not_called_neutral() -> None:
 
 
 def test_scores_that_do_not_follow_meaning_take_the_lean_back() -> None:
-    text = " ".join(read(run_with([True] * TERMS, sense=False)).sentences)
-    assert "says little" in text
+    reading = read(run_with([True] * 11 + [False], sense=False))
+    assert reading.lean is Lean.UNKNOWN
+    assert "do not follow meaning" in reading.verdict
+    assert "says little" in " ".join(reading.sentences)

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenhand.cli.evaluate import fail_if_conditions_hold, keep, result_json, show_runs
+from evenhand.cli.evaluate import (
+    fail_if_conditions_hold,
+    keep,
+    left_alone,
+    result_json,
+    run_that_is_there,
+    show_runs,
+)
 from evenhand.cli.exit_codes import INTERRUPTED
 from evenhand.cli.options import (
     DEFAULT_CONFIDENCE,
@@ -149,7 +156,7 @@ def audit_one(
     """Audit a model on benchmarks, keeping each run as it is finished."""
     from dataclasses import replace
 
-    from evenhand.auditing import audit
+    from evenhand.auditing import audit, planned_fingerprint
     from evenhand.scoring.language_model import load_model
     from evenhand.scoring.store import BatchStore
 
@@ -160,7 +167,13 @@ def audit_one(
         unfinished = out / f".{name}.scoring"
         if fresh:
             BatchStore(unfinished, "").remove()
-        _say_what_is_done(model, benchmark)
+        _say_what_is_left_out(model, benchmark, options)
+        planned = planned_fingerprint(model, benchmark, options)
+        done = None if fresh else run_that_is_there(out / name, planned)
+        if done:
+            say(left_alone(out / name))
+            yield done
+            continue
         with _progress(f"{name}") as report:
             run = audit(
                 model, benchmark, options=replace(options, name=name, unfinished=unfinished), report=report
@@ -175,9 +188,11 @@ def audit_one(
         yield run
 
 
-def _say_what_is_done(model: LanguageModel, benchmark: Benchmark) -> None:
+def _say_what_is_left_out(model: LanguageModel, benchmark: Benchmark, options: AuditOptions) -> None:
     from evenhand.scoring.choice import possible_tasks
 
+    if options.tasks is not None:
+        return
     left = [task.value for task in benchmark.tasks if task not in possible_tasks(model)]
     if left:
         warn(

@@ -134,20 +134,32 @@ def run_names(predictions: Sequence[Path], name: str | None) -> dict[Path, str]:
 def keep(run: Run, out: Path, *, fresh: bool) -> str:
     """Write the run folder with its page, unless the very same run is there already."""
     from evenhand.core.records import PAGE_FILE
-    from evenhand.core.runs import open_run, read_record
     from evenhand.report import render_page
 
     folder = out / run.name
-    if folder.exists() and not fresh:
-        if read_record(folder).fingerprint != run.record.fingerprint:
-            raise EvenhandError(
-                f"{folder} holds another run: other scores, data, protocol, seed or version. "
-                "Choose another --out or --name, or replace it with --fresh."
-            )
-        open_run(folder)
-        return f"{folder} holds this very run already; it was left as it is."
+    if not fresh and run_that_is_there(folder, run.record.fingerprint):
+        return left_alone(folder)
     run.save(folder, extra={PAGE_FILE: render_page([run])}, replace=fresh)
     return f"Wrote {folder / PAGE_FILE}"
+
+
+def run_that_is_there(folder: Path, fingerprint: str) -> Run | None:
+    """The same run if the folder holds it, None if there is no folder; another run is refused."""
+    from evenhand.core.runs import open_run, read_record
+
+    if not folder.exists():
+        return None
+    if read_record(folder).fingerprint != fingerprint:
+        raise EvenhandError(
+            f"{folder} holds another run: other scores, data, protocol, seed or version. "
+            "Choose another --out or --name, or replace it with --fresh."
+        )
+    return open_run(folder)
+
+
+def left_alone(folder: Path) -> str:
+    """What is said of a run that need not be made again."""
+    return f"{folder} holds this very run already; it was left as it is."
 
 
 def result_json(run: Run) -> dict[str, object]:

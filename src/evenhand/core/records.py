@@ -11,6 +11,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from evenhand.core.protocols import Protocol
+
 RECORD_FILE = "record.json"
 SCORES_FILE = "scores.parquet"
 PREDICTIONS_FILE = "predictions.json"
@@ -55,6 +57,17 @@ class ProtocolRecord(_Frozen):
     ties: str
     headline: dict[str, str]
     native_names: dict[str, str]
+
+    @classmethod
+    def of(cls, protocol: Protocol) -> ProtocolRecord:
+        """The record of a protocol."""
+        return cls(
+            name=protocol.name,
+            summary=protocol.summary,
+            ties=protocol.ties.value,
+            headline=dict(protocol.headline),
+            native_names=dict(protocol.native_names),
+        )
 
 
 class StatisticsRecord(_Frozen):
@@ -144,22 +157,29 @@ class RunRecord(_Frozen):
     @property
     def fingerprint(self) -> str:
         """Digest of all that determines the result: equal fingerprints mean the same run."""
-        determining: dict[str, Any] = {
-            "dataset": self.dataset.sha256,
-            "language": self.dataset.language,
-            "scores": self.predictions.sha256 if self.model is None else self._scored_by(self.model),
-            "protocol": self.protocol.model_dump(mode="json"),
-            "statistics": self.statistics.model_dump(mode="json"),
-            "evenhand": self.environment.evenhand,
-        }
-        return hashlib.sha256(json.dumps(determining, sort_keys=True).encode()).hexdigest()
+        scores: Any = self.predictions.sha256
+        if self.model is not None and self.scoring is not None:
+            scores = determining_scores(self.model, self.scoring.methods, self.scoring.limit)
+        return run_fingerprint(
+            self.dataset.sha256, self.dataset.language, scores, self.protocol, self.statistics
+        )
 
-    def _scored_by(self, model: ModelRecord) -> dict[str, Any]:
-        """What determines scores that a model gave; batch size and device do not."""
-        scoring = self.scoring
-        return {
-            "weights": model.weights,
-            "precision": model.precision,
-            "methods": scoring.methods if scoring else {},
-            "limit": scoring.limit if scoring else None,
-        }
+
+def determining_scores(model: ModelRecord, methods: dict[str, str], limit: int | None) -> dict[str, Any]:
+    """What determines the scores that a model gives; batch size and device do not."""
+    return {"weights": model.weights, "precision": model.precision, "methods": methods, "limit": limit}
+
+
+def run_fingerprint(
+    dataset: str, language: str, scores: Any, protocol: ProtocolRecord, statistics: StatisticsRecord
+) -> str:
+    """Digest of what determines a run, which can be known before it is made."""
+    determining: dict[str, Any] = {
+        "dataset": dataset,
+        "language": language,
+        "scores": scores,
+        "protocol": protocol.model_dump(mode="json"),
+        "statistics": statistics.model_dump(mode="json"),
+        "evenhand": metadata.version("evenhand"),
+    }
+    return hashlib.sha256(json.dumps(determining, sort_keys=True).encode()).hexdigest()

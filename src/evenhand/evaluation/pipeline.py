@@ -218,6 +218,13 @@ def _warnings(
     return tuple(warnings)
 
 
+def statistics_record(resampling: Resampling) -> StatisticsRecord:
+    """The record of how intervals and tests were made."""
+    return StatisticsRecord(
+        resamples=resampling.resamples, seed=resampling.seed, confidence=resampling.confidence
+    )
+
+
 def _record(
     name: str,
     benchmark: Benchmark,
@@ -246,16 +253,8 @@ def _record(
             unknown_ids=unknown,
             repeated_ids=predictions.repeated_ids,
         ),
-        protocol=ProtocolRecord(
-            name=protocol.name,
-            summary=protocol.summary,
-            ties=protocol.ties.value,
-            headline=dict(protocol.headline),
-            native_names=dict(protocol.native_names),
-        ),
-        statistics=StatisticsRecord(
-            resamples=resampling.resamples, seed=resampling.seed, confidence=resampling.confidence
-        ),
+        protocol=ProtocolRecord.of(protocol),
+        statistics=statistics_record(resampling),
         environment=EnvironmentRecord.current(),
         scored={task: result.tasks[task].n for task in tasks},
         skipped={task: result.tasks[task].skipped for task in tasks},

@@ -76,7 +76,15 @@ def read(run: Run) -> Reading:
     share = f"Over {where}, the stereotypical candidate won {result.SS.value:.1f}% of the time"
     if not math.isnan(result.SS.low):
         share += f" ({level} interval {result.SS.low:.1f} to {result.SS.high:.1f}; neutral is 50)"
-    return Reading(lean, VERDICTS[lean], (f"{share}.", _about_lean(lean, result), _about_sense(result)))
+    sentences = (f"{share}.", _about_lean(lean, result), _about_sense(result))
+    if _follows_no_meaning(result):
+        return Reading(Lean.UNKNOWN, "The scores do not follow meaning", sentences)
+    return Reading(lean, VERDICTS[lean], sentences)
+
+
+def _follows_no_meaning(result: TaskResult) -> bool:
+    """Whether sense does not beat nonsense more often than guessing would let it."""
+    return not math.isnan(result.LMS.low) and result.LMS.low <= 50
 
 
 def _about_lean(lean: Lean, result: TaskResult) -> str:
@@ -102,7 +110,7 @@ def _about_lean(lean: Lean, result: TaskResult) -> str:
 
 def _about_sense(result: TaskResult) -> str:
     lms = result.LMS
-    if not math.isnan(lms.low) and lms.low <= 50:
+    if _follows_no_meaning(result):
         return (
             f"Sense beat nonsense only {lms.value:.1f}% of the time, hardly more than guessing (50). The scores do "
             "not follow meaning, so the lean above says little."

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from huggingface_hub import hf_hub_download
+from huggingface_hub.errors import HfHubHTTPError
 
 from evenhand.core.items import Benchmark
 
@@ -13,11 +15,11 @@ MANY_UNKNOWN = 0.02
 """Share of unknown tokens above which a tokenizer does not know the language."""
 
 
-def declared_languages(folder: Path) -> tuple[str, ...]:
+def declared_languages(model: str, revision: str | None = None) -> tuple[str, ...]:
     """Languages in the front matter of a model's README, where it has one."""
     try:
-        text = (folder / "README.md").read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+        text = _readme(model, revision).read_text(encoding="utf-8")
+    except (OSError, ValueError, HfHubHTTPError):
         return ()
     if not text.startswith("---"):
         return ()
@@ -30,10 +32,19 @@ def declared_languages(folder: Path) -> tuple[str, ...]:
     return tuple(str(language) for language in listed)
 
 
-def language_warnings(model: str, tokenizer: Any, benchmark: Benchmark) -> tuple[str, ...]:
+def _readme(model: str, revision: str | None) -> Path:
+    folder = Path(model)
+    if folder.is_dir():
+        return folder / "README.md"
+    return Path(hf_hub_download(model, "README.md", revision=revision))
+
+
+def language_warnings(
+    model: str, tokenizer: Any, benchmark: Benchmark, *, revision: str | None = None
+) -> tuple[str, ...]:
     """Reasons to doubt that a model knows the language of a benchmark."""
     warnings = []
-    declared = declared_languages(Path(model))
+    declared = declared_languages(model, revision)
     if declared and benchmark.language not in declared and "multilingual" not in declared:
         warnings.append(
             f"the model says it was made for {', '.join(declared)}, not for {benchmark.language}: its scores may "

@@ -1,0 +1,50 @@
+"""Which languages a model says it was made for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evenhand.scoring import languages
+
+
+@pytest.mark.parametrize(
+    ("front_matter", "expected"),
+    [
+        ("---\nlanguage: en\n---\n# A model", ("en",)),
+        ("---\nlanguage:\n- de\n- fr\n---\n", ("de", "fr")),
+        ("---\nlicense: mit\n---\n", ()),
+        ("# No front matter", ()),
+        ("---\n: : broken\n---\n", ()),
+    ],
+)
+def test_languages_are_read_from_the_readme(
+    tmp_path: Path, front_matter: str, expected: tuple[str, ...]
+) -> None:
+    (tmp_path / "README.md").write_text(front_matter, encoding="utf-8")
+    assert languages.declared_languages(str(tmp_path)) == expected
+
+
+def test_readme_of_a_hub_model_is_fetched_at_its_revision(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "card.md").write_text("---\nlanguage: tr\n---\n", encoding="utf-8")
+    asked: list[tuple[str, str, str | None]] = []
+
+    def fetch(model: str, name: str, *, revision: str | None) -> str:
+        asked.append((model, name, revision))
+        return str(tmp_path / "card.md")
+
+    monkeypatch.setattr(languages, "hf_hub_download", fetch)
+    assert languages.declared_languages("somebody/some-model", "v2") == ("tr",)
+    assert asked == [("somebody/some-model", "README.md", "v2")]
+
+
+def test_model_without_a_readme_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_arguments: object, **_options: object) -> str:
+        raise OSError("no network")
+
+    monkeypatch.setattr(languages, "hf_hub_download", fail)
+    assert languages.declared_languages("somebody/some-model") == ()
+    assert languages.declared_languages(str(tmp_path)) == ()
