@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
@@ -48,7 +49,9 @@ class ModelRef(BaseModel):
 
     @classmethod
     def parse(cls, text: str) -> tuple[str, str | None]:
-        """Split ``id@revision``."""
+        """Split ``id@revision``; a folder is itself, whatever its name."""
+        if Path(text).is_dir():
+            return text, None
         name, _, revision = text.partition("@")
         if not name.strip():
             raise ModelError(f"{text!r} names no model. Give a folder or an id such as bert-base-cased@main.")
