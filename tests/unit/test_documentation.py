@@ -19,7 +19,9 @@ from reproduce import reproduce
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
-FORBIDDEN = ("debias", "unbiased", "/root/", "/work/", "pypi.org")
+FORBIDDEN = ("debias", "unbiased", *(f"/{home}/" for home in ("root", "home", "work", "Users")))
+"""Words that claim too much, and paths of somebody's machine."""
+
 MAKERS = {name: make for name, make in makers().items() if name != REPRODUCTION}
 
 
