@@ -1,0 +1,125 @@
+"""Association items of a world, whose true probabilities are known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.core.files import sha256_of
+from evenhand.core.items import BLANK, Association, Benchmark, Candidate, Label, Task
+from evenhand.lab.corpus import STATEMENTS, Corpus
+from evenhand.lab.sentences import realise
+from evenhand.lab.world import Target, World
+
+NAME = "lab"
+LICENCE = "CC BY 4.0"
+
+
+@dataclass(frozen=True, slots=True)
+class LabItem:
+    """An item, whom it is about, and which opposites it sets against each other."""
+
+    item: Association
+    target: Target
+    opposites: int
+
+    def planted(self, world: World) -> float:
+        """log2 of P(stereotype) / P(anti-stereotype) in a world."""
+        return world.planted(self.target, self.opposites)
+
+
+def lab_items(language: str = "en", seed: int = 0) -> tuple[LabItem, ...]:
+    """An item for each target and pair of opposites in each task; the seed chooses frames and order.
+
+    Items do not depend on how strong the planted bias is.
+    """
+    return tuple(_items(World(language, 0.0), np.random.default_rng([seed, 0x17E])))
+
+
+def lab_benchmark(language: str = "en", seed: int = 0) -> Benchmark:
+    """The items as a benchmark."""
+    items = tuple(entry.item for entry in lab_items(language, seed))
+    text = stereoset_layout(items, language)
+    return Benchmark(
+        name=NAME,
+        language=language,
+        items=items,
+        source=f"{language}.json",
+        sha256=sha256_of(text.encode()),
+        licence=LICENCE,
+    )
+
+
+def stereoset_layout(items: tuple[Association, ...], language: str) -> str:
+    """The items in StereoSet's JSON layout."""
+    data = {task.value: [_row(item) for item in items if item.task is task] for task in Task}
+    document = {"version": "1.0", "language": language, "licence": LICENCE, "data": data}
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+
+
+def _row(item: Association) -> dict[str, object]:
+    return {
+        "id": item.id,
+        "bias_type": item.bias_type,
+        "target": item.target,
+        "target_original": item.cluster,
+        "context": item.context,
+        "sentences": [
+            {
+                "id": candidate.id,
+                "sentence": candidate.text,
+                "gold_label": candidate.label.value,
+                **({"word": candidate.word} if candidate.word else {}),
+            }
+            for candidate in item.candidates
+        ],
+    }
+
+
+def _items(world: World, generator: np.random.Generator) -> Iterator[LabItem]:
+    corpus = Corpus(world)
+    lexicon = world.lexicon
+    for task in Task:
+        for target in world.targets:
+            count = len(world.opposites(target.bias_type))
+            frames = generator.permutation(STATEMENTS)
+            unrelated = generator.permutation(len(lexicon.thing_attributes))
+            openings = generator.permutation(len(lexicon.openings))
+            for opposites in range(count):
+                frame = int(frames[opposites % STATEMENTS])
+                words = (
+                    *world.stereotype(target, opposites),
+                    lexicon.thing_attributes[int(unrelated[opposites % len(unrelated)])],
+                )
+                if task is Task.INTRASENTENCE:
+                    sentences = [corpus.statement(target, frame, word) for word in words]
+                    start, end = sentences[0].span("attribute")
+                    context = f"{sentences[0].text[:start]}{BLANK}{sentences[0].text[end:]}"
+                    fills: list[str | None] = [
+                        sentence.text[slice(*sentence.span("attribute"))] for sentence in sentences
+                    ]
+                else:
+                    opening = lexicon.openings[int(openings[opposites % len(openings)])]
+                    context = realise(opening, noun=target.noun.plural).text
+                    continuation = lexicon.continuations[frame % len(lexicon.continuations)]
+                    sentences = [realise(continuation, attribute=word) for word in words]
+                    fills = [None, None, None]
+                identity = f"lab-{task.value[:5]}-{target.name.lower()}-{opposites + 1:02}"
+                first, second, third = (
+                    Candidate(f"{identity}-{label.value}", sentence.text, label, fill)
+                    for label, sentence, fill in zip(Label, sentences, fills, strict=True)
+                )
+                item = Association(
+                    id=identity,
+                    language=world.language,
+                    bias_type=target.bias_type,
+                    target=target.noun.singular if task is Task.INTRASENTENCE else target.noun.plural,
+                    cluster=target.name,
+                    task=task,
+                    context=context,
+                    candidates=(first, second, third),
+                )
+                yield LabItem(item, target, opposites)

@@ -1,0 +1,123 @@
+"""Training on Transformers' Trainer: one way in, seeded, quiet and reproducible."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils.data import Dataset
+from transformers import Trainer, TrainerCallback, TrainingArguments
+
+Batch = dict[str, torch.Tensor]
+Collate = Callable[[list[Any]], Batch]
+Loss = Callable[[Any, Batch], torch.Tensor]
+"""From a model and a batch to what is to be lowered."""
+
+Report = Callable[[int, int], None]
+"""Told how many steps are done, of how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingPlan:
+    """How long and how fast to train."""
+
+    steps: int
+    batch_size: int
+    learning_rate: float
+    warmup_steps: int = 0
+    seed: int = 0
+
+
+class Examples(Dataset[Any]):
+    """Examples in memory."""
+
+    def __init__(self, examples: Sequence[Any]) -> None:
+        self.examples = examples
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    def __getitem__(self, place: int) -> Any:
+        return self.examples[place]
+
+
+class _LossTrainer(Trainer):  # type: ignore[misc]
+    """A Trainer whose loss is given."""
+
+    def __init__(self, *, loss: Loss, **options: Any) -> None:
+        super().__init__(**options)
+        self.loss = loss
+
+    def compute_loss(self, model: Any, inputs: Batch, *_: Any, **__: Any) -> torch.Tensor:
+        return self.loss(model, inputs)
+
+
+class _Reporting(TrainerCallback):  # type: ignore[misc]
+    def __init__(self, report: Report) -> None:
+        self.report = report
+
+    def on_step_end(self, _arguments: Any, state: Any, _control: Any, **_: Any) -> None:
+        self.report(state.global_step, state.max_steps)
+
+
+def train(
+    model: nn.Module,
+    examples: Sequence[Any],
+    *,
+    collate: Collate,
+    loss: Loss,
+    plan: TrainingPlan,
+    report: Report | None = None,
+) -> None:
+    """Train a model in place on the CPU; the same plan on the same platform gives the same weights."""
+    with tempfile.TemporaryDirectory() as scratch, single_thread():
+        arguments = TrainingArguments(
+            output_dir=scratch,
+            max_steps=plan.steps,
+            per_device_train_batch_size=plan.batch_size,
+            learning_rate=plan.learning_rate,
+            warmup_steps=plan.warmup_steps,
+            lr_scheduler_type="cosine",
+            adam_beta2=0.95,
+            seed=plan.seed,
+            data_seed=plan.seed,
+            use_cpu=True,
+            save_strategy="no",
+            logging_strategy="no",
+            report_to=[],
+            disable_tqdm=True,
+            remove_unused_columns=False,
+            dataloader_pin_memory=False,
+        )
+        trainer = _LossTrainer(
+            loss=loss,
+            model=model,
+            args=arguments,
+            train_dataset=Examples(examples),
+            data_collator=collate,
+            callbacks=[_Reporting(report)] if report else None,
+        )
+        trainer.train()
+    model.eval()
+
+
+def padded(rows: Sequence[Sequence[int]], filler: int) -> torch.Tensor:
+    """Rows of one length."""
+    longest = max(len(row) for row in rows)
+    return torch.tensor([[*row, *[filler] * (longest - len(row))] for row in rows])
+
+
+@contextmanager
+def single_thread() -> Iterator[None]:
+    """Compute on one thread: sums have one order, and tiny models are no slower."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
