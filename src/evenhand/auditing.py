@@ -92,7 +92,7 @@ def audit(
         model=record_of(asked),
         scoring=_scoring_record(asked, methods, chosen),
         warnings=language_warnings(
-            asked.loaded.ref.id, asked.loaded.tokenizer, limited, revision=asked.loaded.ref.revision
+            asked.loaded.ref.location, asked.loaded.tokenizer, limited, revision=asked.loaded.ref.revision
         ),
     )
 

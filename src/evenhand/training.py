@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 from torch.utils.data import Dataset
-from transformers import Trainer, TrainerCallback, TrainingArguments
+from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
 Batch = dict[str, torch.Tensor]
 Collate = Callable[[list[Any]], Batch]
@@ -102,6 +102,7 @@ def train(
             data_collator=collate,
             callbacks=[_Reporting(report)] if report else None,
         )
+        trainer.remove_callback(PrinterCallback)
         trainer.train()
     model.eval()
 

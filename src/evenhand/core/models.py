@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
+from evenhand.core.embedded import embedded_folder, is_embedded
 from evenhand.core.errors import EvenhandError
 
 
@@ -58,9 +59,14 @@ class ModelRef(BaseModel):
         return name, revision or None
 
     @property
+    def location(self) -> str:
+        """Where it is loaded from: the name or folder itself, or the folder of an embedded model."""
+        return str(embedded_folder(self.id)) if is_embedded(self.id) else self.id
+
+    @property
     def short_name(self) -> str:
         """A name for folders and tables."""
-        name = self.id.rstrip("/").replace("\\", "/")
+        name = self.id.rstrip("/").replace("\\", "/").replace(":", "-")
         parts = [part for part in name.split("/") if part not in ("", ".", "..")]
         return "_".join(parts[-2:]) if not name.startswith(("/", ".")) else (parts[-1] if parts else "model")
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from evenhand.core.planted import Planted
 from evenhand.core.protocols import Protocol
 
 RECORD_FILE = "record.json"
@@ -120,6 +121,8 @@ class ModelRecord(_Frozen):
     precision: str
     device: str
     start_token: str | None = None
+    planted: Planted | None = None
+    """For a model of the lab, the bias that is known to be in it."""
 
 
 class ScoringRecord(_Frozen):

@@ -145,7 +145,7 @@ class MaskedTeacher:
         return total
 
     def _mask(self, ids: torch.Tensor) -> torch.Tensor:
-        return (ids != self.tokenizer.pad_token_id).long()
+        return torch.ne(ids, self.tokenizer.pad_token_id).long()
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,8 @@ class DecoderTeacher:
 
     def loss(self, model: Any, batch: Batch) -> torch.Tensor:
         """All places count alike."""
-        hidden = model.transformer(batch["ids"]).last_hidden_state
+        everything = torch.ones_like(batch["ids"])
+        hidden = model.transformer(batch["ids"], attention_mask=everything).last_hidden_state
         asked = hidden[batch["wanted_rows"], batch["wanted_places"]]
         return soft_cross_entropy(model.lm_head(asked), batch)
 

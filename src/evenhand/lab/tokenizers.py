@@ -3,8 +3,8 @@
 They depend on the language only, so all models of a family split words alike. The vocabularies are too small for all
 words: every third pair of opposites, and of occupations, is seen in halves only, so that some candidates have several
 tokens. Both words of a pair are, because the published score of a blank is a mean over a candidate's tokens, which
-favours candidates with more of them. All pieces come from byte-pair merges, because their training gives the same pieces every
-time; the trainers of WordPiece and Unigram break ties as they come.
+favours candidates with more of them. All pieces come from byte-pair merges, because their training gives the same
+pieces every time; the trainers of WordPiece and Unigram break ties as they come.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.models import Family, ModelRef
+from evenhand.core.planted import read_planted
 from evenhand.core.records import ModelRecord
 
 _BLOCK = 4096
@@ -26,6 +27,7 @@ def model_record(
         precision=ref.precision.value,
         device=ref.device,
         start_token=None if start is None else str(tokenizer.convert_ids_to_tokens(start)),
+        planted=read_planted(ref.location),
     )
 
 
@@ -36,7 +38,7 @@ def weights_digest(ref: ModelRef, config: Any) -> str:
     tens of gigabytes.
     """
     commit = getattr(config, "_commit_hash", None)
-    folder = Path(ref.id)
+    folder = Path(ref.location)
     if not folder.is_dir():
         return f"commit {commit}" if commit else f"revision {ref.revision or 'main'}"
     digest = hashlib.sha256()

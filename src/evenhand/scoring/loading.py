@@ -76,8 +76,8 @@ def choose_device(wanted: str) -> torch.device:
 def load_parts(ref: ModelRef) -> tuple[Any, Any, Family]:
     """Configuration, tokenizer and family, without weights."""
     with _explained(ref):
-        config = AutoConfig.from_pretrained(ref.id, **_options(ref))
-        tokenizer = AutoTokenizer.from_pretrained(ref.id, **_options(ref))
+        config = AutoConfig.from_pretrained(ref.location, **_options(ref))
+        tokenizer = AutoTokenizer.from_pretrained(ref.location, **_options(ref))
     return config, tokenizer, recognise(config, tokenizer, ref.id)
 
 
@@ -117,7 +117,7 @@ def load_next_sentence_head(loaded: Loaded) -> NextSentenceHead | None:
 
 def _follows_class(ref: ModelRef) -> int:
     """Which class means "follows": stored with a head of one's own, 0 for BERT's."""
-    path = Path(ref.id) / HEAD_FILE
+    path = Path(ref.location) / HEAD_FILE
     if not path.is_file():
         return BERT_FOLLOWS_CLASS
     try:
@@ -136,7 +136,7 @@ class MissingWeightsError(ModelError):
 def _load_weights(ref: ModelRef, auto_class: Any, dtype: torch.dtype) -> Any:
     with _explained(ref):
         model, report = auto_class.from_pretrained(
-            ref.id,
+            ref.location,
             dtype=dtype,
             use_safetensors=None if ref.allow_pickle_weights else True,
             output_loading_info=True,
@@ -158,7 +158,7 @@ def _options(ref: ModelRef) -> dict[str, Any]:
 @contextmanager
 def _explained(ref: ModelRef) -> Iterator[None]:
     """Turn what the libraries raise into errors that say what to do; keep their chatter out of the way."""
-    folder = Path(ref.id)
+    folder = Path(ref.location)
     if folder.is_dir() and not (folder / "config.json").is_file():
         raise ModelError(f"{ref.id} is a folder without a config.json, so it is no model.")
     chatter = logging.getLogger("transformers")
@@ -177,7 +177,7 @@ def _explained(ref: ModelRef) -> Iterator[None]:
 
 
 def _explanation(ref: ModelRef, problem: str) -> str:
-    folder = Path(ref.id)
+    folder = Path(ref.location)
     if "trust_remote_code" in problem or "custom code" in problem:
         return f"{ref.id} needs code of its own. If you trust it, allow that with --trust-remote-code."
     if folder.is_dir() and not list(folder.glob("*.safetensors")):

@@ -1,0 +1,49 @@
+"""What was planted in a model of the lab. A file beside its weights says so, and every record repeats it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from evenhand.core.errors import EvenhandError
+
+PLANTED_FILE = "lab.json"
+
+
+class Planted(BaseModel):
+    """A bias that is known because it was put there."""
+
+    model_config = ConfigDict(frozen=True)
+
+    family: str
+    strength: float
+    """Bits by which the stereotype is more likely than the anti-stereotype, on average over items."""
+    language: str
+    seed: int
+
+    @property
+    def description(self) -> str:
+        """What it is, in a sentence."""
+        if self.strength == 0:
+            planted = "nothing was planted: it is exactly neutral by construction"
+        else:
+            side = "stereotypes" if self.strength > 0 else "anti-stereotypes"
+            planted = f"{abs(self.strength):g} bits were planted in favour of {side}"
+        return f"A calibration model of the lab, not a language model for use; {planted}."
+
+
+def read_planted(folder: str | Path) -> Planted | None:
+    """What was planted in the model of a folder, or None where it is no model of the lab."""
+    path = Path(folder) / PLANTED_FILE
+    if not path.is_file():
+        return None
+    try:
+        found: Any = json.loads(path.read_text(encoding="utf-8"))
+        return Planted.model_validate(found["planted"])
+    except (ValueError, KeyError, TypeError, ValidationError):
+        raise EvenhandError(
+            f"{path} is damaged. Build the model again: evenhand lab build --out DIR."
+        ) from None

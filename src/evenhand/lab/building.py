@@ -1,0 +1,225 @@
+"""Build a model with a planted bias: taught from scratch on the CPU, the same every time on the same platform."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib.metadata import version
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import (
+    BertConfig,
+    BertForPreTraining,
+    GPT2Config,
+    GPT2LMHeadModel,
+    T5Config,
+    T5ForConditionalGeneration,
+    set_seed,
+)
+from transformers.utils.logging import disable_progress_bar, enable_progress_bar
+
+from evenhand.core.errors import EvenhandError, OutputError
+from evenhand.core.files import folder_written_whole
+from evenhand.core.planted import PLANTED_FILE, Planted
+from evenhand.lab.lessons import Teacher
+from evenhand.lab.teachers import DecoderTeacher, EncoderDecoderTeacher, MaskedTeacher
+from evenhand.lab.tokenizers import bert_tokenizer, gpt2_tokenizer, t5_tokenizer
+from evenhand.lab.world import World
+from evenhand.training import Report, TrainingPlan, train
+
+WIDTH = 64
+HEADS = 4
+LONGEST = 48
+"""Tokens. The longest document of the grammar has about half as many."""
+
+
+class LabFamily(StrEnum):
+    """The three families that the lab builds."""
+
+    MASKED = "masked"
+    DECODER = "decoder"
+    ENCODER_DECODER = "encoder-decoder"
+
+
+@dataclass(frozen=True, slots=True)
+class LabSpec:
+    """What to build."""
+
+    family: LabFamily = LabFamily.MASKED
+    strength: float = 2.0
+    language: str = "en"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        self.world  # noqa: B018  a strength or language that does not exist is refused here
+        if self.seed < 0:
+            raise EvenhandError(f"The seed is {self.seed}; it must not be negative.")
+
+    @property
+    def world(self) -> World:
+        """The world that the model is taught."""
+        return World(self.language, self.strength)
+
+    @property
+    def planted(self) -> Planted:
+        """What the record says."""
+        return Planted(
+            family=self.family.value, strength=self.strength, language=self.language, seed=self.seed
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Recipe:
+    """How a family is built."""
+
+    tokenizer: Callable[[str], Any]
+    model: Callable[[Any], Any]
+    teacher: Callable[[World, Any], Teacher]
+    steps: int
+    learning_rate: float
+    batch_size: int = 64
+
+
+def _bert(tokenizer: Any) -> Any:
+    return BertForPreTraining(
+        BertConfig(
+            vocab_size=len(tokenizer),
+            hidden_size=WIDTH,
+            num_hidden_layers=2,
+            num_attention_heads=HEADS,
+            intermediate_size=2 * WIDTH,
+            max_position_embeddings=LONGEST,
+            hidden_dropout_prob=0.0,
+            attention_probs_dropout_prob=0.0,
+            initializer_range=0.1,
+            pad_token_id=tokenizer.pad_token_id,
+        )
+    )
+
+
+def _gpt2(tokenizer: Any) -> Any:
+    return GPT2LMHeadModel(
+        GPT2Config(
+            vocab_size=len(tokenizer),
+            n_embd=WIDTH,
+            n_layer=1,
+            n_head=HEADS,
+            n_positions=LONGEST,
+            resid_pdrop=0.0,
+            embd_pdrop=0.0,
+            attn_pdrop=0.0,
+            initializer_range=0.1,
+            bos_token_id=tokenizer.eos_token_id,
+            eos_token_id=tokenizer.eos_token_id,
+            pad_token_id=tokenizer.pad_token_id,
+        )
+    )
+
+
+def _t5(tokenizer: Any) -> Any:
+    return T5ForConditionalGeneration(
+        T5Config(
+            vocab_size=len(tokenizer),
+            d_model=WIDTH,
+            d_kv=WIDTH // HEADS,
+            d_ff=2 * WIDTH,
+            num_layers=1,
+            num_heads=HEADS,
+            dropout_rate=0.0,
+            initializer_factor=0.5,
+            decoder_start_token_id=tokenizer.pad_token_id,
+            pad_token_id=tokenizer.pad_token_id,
+            eos_token_id=tokenizer.eos_token_id,
+        )
+    )
+
+
+_RECIPES: Mapping[LabFamily, _Recipe] = MappingProxyType(
+    {
+        LabFamily.MASKED: _Recipe(bert_tokenizer, _bert, MaskedTeacher, steps=1200, learning_rate=4e-3),
+        LabFamily.DECODER: _Recipe(gpt2_tokenizer, _gpt2, DecoderTeacher, steps=800, learning_rate=3e-3),
+        LabFamily.ENCODER_DECODER: _Recipe(
+            t5_tokenizer, _t5, EncoderDecoderTeacher, steps=1300, learning_rate=5e-3
+        ),
+    }
+)
+
+
+def build_model(spec: LabSpec, out: Path, *, report: Report | None = None) -> Path:
+    """Build a model and write its folder, which loads like any other model.
+
+    Raises:
+        OutputError: If there is something in the folder already.
+    """
+    refuse_occupied(out)
+    model, tokenizer = taught(spec, report=report)
+    with folder_written_whole(out) as scratch:
+        save(spec, model, tokenizer, scratch)
+    return out
+
+
+def refuse_occupied(folder: Path) -> None:
+    """A folder with something in it is not written to."""
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+        raise OutputError(f"{folder} is not empty. Choose another place with --out, or empty it first.")
+
+
+def taught(spec: LabSpec, *, report: Report | None = None) -> tuple[Any, Any]:
+    """A model of a spec and its tokenizer, in memory."""
+    recipe = _RECIPES[spec.family]
+    tokenizer = recipe.tokenizer(spec.language)
+    teacher = recipe.teacher(spec.world, tokenizer)
+    set_seed(spec.seed)
+    model = recipe.model(tokenizer)
+    plan = TrainingPlan(
+        steps=recipe.steps,
+        batch_size=recipe.batch_size,
+        learning_rate=recipe.learning_rate,
+        warmup_steps=recipe.steps // 20,
+        seed=spec.seed,
+    )
+    lessons = teacher.lessons(plan.steps * plan.batch_size, np.random.default_rng([spec.seed, 0x1E55]))
+    train(model, lessons, collate=teacher.collate, loss=teacher.loss, plan=plan, report=report)
+    return model, tokenizer
+
+
+def save(spec: LabSpec, model: Any, tokenizer: Any, folder: Path) -> None:
+    """Write weights, tokenizer, and what was planted how."""
+    disable_progress_bar()
+    try:
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+    finally:
+        enable_progress_bar()
+    built = {"planted": spec.planted.model_dump(), "built_with": built_with(), "platform": this_platform()}
+    (folder / PLANTED_FILE).write_text(json.dumps(built, indent=1) + "\n", encoding="utf-8")
+    (folder / "README.md").write_text(_model_card(spec), encoding="utf-8")
+    for path in folder.iterdir():
+        path.chmod(0o644)
+
+
+def built_with() -> dict[str, str]:
+    """The versions that a build depends on."""
+    return {name: version(name) for name in ("evenhand", "torch", "transformers", "tokenizers", "numpy")}
+
+
+def this_platform() -> str:
+    """What decides on the last digits of a build: the machine and the instructions that PyTorch uses on it."""
+    capability = torch.backends.cpu.get_cpu_capability()
+    return f"{platform.system()} {platform.machine()} {capability}"
+
+
+def _model_card(spec: LabSpec) -> str:
+    return (
+        f"---\nlanguage: {spec.language}\nlicense: apache-2.0\ntags: [calibration, evenhand-lab]\n---\n\n"
+        f"# A calibration model\n\n{spec.planted.description}\n\n"
+        f"It knows a few hundred words of a small invented grammar. It was built with `evenhand lab build --family "
+        f"{spec.family.value} --strength {spec.strength:g} --language {spec.language} --seed {spec.seed}`.\n"
+    )
