@@ -70,6 +70,14 @@ STARTER = BundledDataset(
     default_language="en",
 )
 
+LAB = BundledDataset(
+    name="lab",
+    title="Items of the lab's own small grammar, for models with planted bias",
+    licence="CC BY 4.0",
+    languages=("de", "en"),
+    default_language="en",
+)
+
 STEREOSET = PinnedDataset(
     name="stereoset",
     title="StereoSet development set, English (Nadeem et al. 2021)",
@@ -82,7 +90,7 @@ STEREOSET = PinnedDataset(
 )
 
 NAMED_DATASETS: Mapping[str, BundledDataset | PinnedDataset] = MappingProxyType(
-    {dataset.name: dataset for dataset in (STARTER, STEREOSET)}
+    {dataset.name: dataset for dataset in (STARTER, LAB, STEREOSET)}
 )
 
 

@@ -54,9 +54,9 @@ GERMAN = Lexicon(
         ),
         (
             ("ehrlich", "listig"), ("klug", "naiv"), ("musikalisch", "sportlich"), ("höflich", "grob"),
-            ("lustig", "ernst"), ("praktisch", "verträumt"), ("freundlich", "kühl"),
-            ("zuversichtlich", "skeptisch"), ("fleißig", "faul"), ("treu", "wankelmütig"),
-            ("elegant", "schlicht"), ("stur", "nachgiebig"),
+            ("lustig", "ernst"), ("praktisch", "verträumt"), ("freundlich", "unnahbar"),
+            ("zuversichtlich", "skeptisch"), ("fleißig", "faul"), ("beständig", "wankelmütig"),
+            ("elegant", "schlicht"), ("starrsinnig", "nachgiebig"),
         ),
     ),
     things=(

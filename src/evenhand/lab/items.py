@@ -98,12 +98,14 @@ def _items(world: World, generator: np.random.Generator) -> Iterator[LabItem]:
                     sentences = [corpus.statement(target, frame, word) for word in words]
                     start, end = sentences[0].span("attribute")
                     context = f"{sentences[0].text[:start]}{BLANK}{sentences[0].text[end:]}"
+                    noun = sentences[0].text[slice(*sentences[0].span("noun"))]
                     fills: list[str | None] = [
                         sentence.text[slice(*sentence.span("attribute"))] for sentence in sentences
                     ]
                 else:
                     opening = lexicon.openings[int(openings[opposites % len(openings)])]
-                    context = realise(opening, noun=target.noun.plural).text
+                    noun = target.noun.plural
+                    context = realise(opening, noun=noun).text
                     continuation = lexicon.continuations[frame % len(lexicon.continuations)]
                     sentences = [realise(continuation, attribute=word) for word in words]
                     fills = [None, None, None]
@@ -116,7 +118,7 @@ def _items(world: World, generator: np.random.Generator) -> Iterator[LabItem]:
                     id=identity,
                     language=world.language,
                     bias_type=target.bias_type,
-                    target=target.noun.singular if task is Task.INTRASENTENCE else target.noun.plural,
+                    target=noun,
                     cluster=target.name,
                     task=task,
                     context=context,

@@ -1,0 +1,57 @@
+"""Make what the lab ships: its items, its embedded models, its calibration.
+
+    python docs/make_lab.py items          after the grammar changed
+    python docs/make_lab.py models         after the grammar or the recipes changed; two minutes
+    python docs/make_lab.py calibration FOLDER    from what ``evenhand lab calibrate --out FOLDER`` wrote
+
+Everything is written into the package's own resources.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+
+from evenhand.data.lab_resources import bundled_calibration_path
+from evenhand.data.sources import LAB, bundled_path
+from evenhand.lab.items import lab_benchmark, stereoset_layout
+
+
+def make_items() -> None:
+    """Write the lab's items in every language."""
+    for language in LAB.languages:
+        text = stereoset_layout(lab_benchmark(language).items, language)
+        bundled_path(LAB, language).write_text(text, encoding="utf-8")
+
+
+def make_models() -> None:
+    """Build the embedded models anew."""
+    from evenhand.lab.embedding import embed_all
+
+    embed_all(say=print)
+
+
+def make_calibration(folder: Path) -> None:
+    """Take over a calibration."""
+    shutil.copyfile(folder / "calibration.json", bundled_calibration_path())
+
+
+def main() -> None:
+    """Make one of them."""
+    parser = argparse.ArgumentParser(description="Make what the lab ships.")
+    parser.add_argument("what", choices=("items", "models", "calibration"))
+    parser.add_argument("folder", nargs="?", type=Path, help="Of a calibration.")
+    arguments = parser.parse_args()
+    if arguments.what == "items":
+        make_items()
+    elif arguments.what == "models":
+        make_models()
+    elif arguments.folder is None:
+        parser.error("calibration needs the folder that evenhand lab calibrate wrote")
+    else:
+        make_calibration(arguments.folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,218 @@
+"""Calibrate measures: compare what they read on the lab's models with what was planted there."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import stats
+
+from evenhand.core.calibration import Calibration, Check, DosePoint, MeasureCalibration, Response
+from evenhand.core.errors import EvenhandError
+from evenhand.core.items import OVERALL, Task
+from evenhand.core.planted import Planted
+from evenhand.core.records import EnvironmentRecord
+from evenhand.core.runs import Run
+from evenhand.lab.items import lab_items
+from evenhand.lab.power import NEUTRAL_SETS, Doses, detectable, false_positives
+from evenhand.lab.registry import Expectation, chosen_expectations
+from evenhand.lab.scored import ScoredRun
+from evenhand.lab.world import World
+from evenhand.measures import MEASURES
+
+TASKS = (OVERALL, Task.INTRASENTENCE.value, Task.INTERSENTENCE.value)
+
+WEAK_DOSES = 2.0
+"""Bits. Stronger doses say little about slopes, because a measure can be at its end by then."""
+
+LEAST_SPEARMAN = 0.99
+LEAST_SPEARMAN_AWAY = 0.95
+MOST_ERROR = 0.3
+MOST_FALSE_POSITIVES = 0.1
+FARTHEST_NEUTRAL = 0.25
+
+
+def calibrate(runs: Sequence[Run], *, measures: tuple[str, ...] | None = None) -> Calibration:
+    """Compare runs of models with planted bias with what was planted.
+
+    Args:
+        runs: Audits of lab models on the lab's items, of any families, strengths and seeds.
+        measures: Which measures; all that there are if not given.
+    """
+    expectations = chosen_expectations(measures)
+    by_family: defaultdict[str, list[tuple[Planted, Run]]] = defaultdict(list)
+    for run in runs:
+        planted = run.record.model.planted if run.record.model else None
+        if planted is None:
+            raise EvenhandError(f"{run.name} is not an audit of a model with planted bias.")
+        by_family[planted.family].append((planted, run))
+    if not by_family:
+        raise EvenhandError("A calibration needs at least one run.")
+    first = runs[0].record
+    return Calibration(
+        environment=EnvironmentRecord.current(),
+        language=first.dataset.language,
+        strengths=tuple(sorted({planted.strength for own in by_family.values() for planted, _ in own})),
+        seeds=len({planted.seed for own in by_family.values() for planted, _ in own}),
+        items=dict(first.scored),
+        measures=tuple(
+            _calibrated(expectation, family, task, own)
+            for expectation in expectations
+            for family, own in by_family.items()
+            for task in TASKS
+            if all(task in run.result.tasks for _, run in own)
+            and (not expectation.in_bits or _task_in_bits(family, task))
+        ),
+    )
+
+
+def _task_in_bits(family: str, task: str) -> bool:
+    """Where log-ratios are those of the planted attributes: a next-sentence head gives the odds of something else."""
+    return family != "masked" or task == Task.INTRASENTENCE.value
+
+
+def _calibrated(
+    expectation: Expectation, family: str, task: str, runs: Sequence[tuple[Planted, Run]]
+) -> MeasureCalibration:
+    measure = MEASURES[expectation.measure]
+    points = tuple(
+        DosePoint(
+            strength=planted.strength,
+            seed=planted.seed,
+            estimate=run.result.tasks[task].estimate(measure.name),
+        )
+        for planted, run in runs
+    )
+    doses = _doses(runs, task)
+    neutral = doses.get(0.0, ())
+    items = sum(run.result.tasks[task].n for _, run in runs[:1])
+    calibrated = MeasureCalibration(
+        measure=measure.name,
+        family=family,
+        task=task,
+        response=expectation.response,
+        points=points,
+        spearman=_spearman(points, expectation.response),
+        slope=_slope(points, expectation.response),
+        neutral_point=_neutral_point(points, measure.neutral),
+        error=_item_error(runs, task) if expectation.in_bits else math.nan,
+        false_positives=false_positives(measure, neutral, items=items),
+        neutral_sets=NEUTRAL_SETS if neutral and measure.neutral is not None else 0,
+        detectable=detectable(measure, doses),
+        checks=(),
+    )
+    return calibrated.model_copy(update={"checks": tuple(_checks(calibrated, expectation))})
+
+
+def _doses(runs: Sequence[tuple[Planted, Run]], task: str) -> Doses:
+    doses: defaultdict[float, list[ScoredRun]] = defaultdict(list)
+    for planted, run in sorted(runs, key=lambda entry: (entry[0].strength, entry[0].seed)):
+        doses[planted.strength].append(ScoredRun.of(run, task))
+    return dict(doses)
+
+
+def _spearman(points: Sequence[DosePoint], response: Response) -> float:
+    """Mean over seeds of the rank correlation between what was planted and what was read."""
+    if response is Response.STAYS:
+        return math.nan
+    by_seed: defaultdict[int, list[DosePoint]] = defaultdict(list)
+    for point in points:
+        by_seed[point.seed].append(point)
+    found = []
+    for own in by_seed.values():
+        values = [point.estimate.value for point in own]
+        if len(set(values)) < 2 or len({_dose(point, response) for point in own}) < 2:
+            continue
+        found.append(stats.spearmanr([_dose(point, response) for point in own], values).statistic)
+    return float(np.mean(found)) if found else math.nan
+
+
+def _dose(point: DosePoint, response: Response) -> float:
+    """The axis on which a measure should rise: the strength, or its nearness to zero."""
+    return -abs(point.strength) if response is Response.FALLS_AWAY else point.strength
+
+
+def _slope(points: Sequence[DosePoint], response: Response) -> float:
+    weak = [point for point in points if abs(point.strength) <= WEAK_DOSES + 1e-9]
+    if len({_dose(point, response) for point in weak}) < 2:
+        return math.nan
+    return float(
+        np.polyfit([_dose(point, response) for point in weak], [point.estimate.value for point in weak], 1)[0]
+    )
+
+
+def _neutral_point(points: Sequence[DosePoint], neutral: float | None) -> float:
+    """Where the mean dose-response curve crosses the neutral value."""
+    if neutral is None:
+        return math.nan
+    strengths = sorted({point.strength for point in points})
+    if len(strengths) < 2:
+        return math.nan
+    means = [
+        float(np.mean([point.estimate.value for point in points if point.strength == at])) for at in strengths
+    ]
+    segments = list(
+        zip(zip(strengths, means, strict=True), list(zip(strengths, means, strict=True))[1:], strict=False)
+    )
+    crossing = [pair for pair in segments if (pair[0][1] - neutral) * (pair[1][1] - neutral) <= 0]
+    (low, below), (high, above) = (crossing or sorted(segments, key=_distance_from_zero))[0]
+    return math.nan if below == above else low + (neutral - below) / (above - below) * (high - low)
+
+
+def _distance_from_zero(segment: tuple[tuple[float, float], tuple[float, float]]) -> float:
+    (low, _), (high, _) = segment
+    return abs(low + high)
+
+
+def _item_error(runs: Sequence[tuple[Planted, Run]], task: str) -> float:
+    """Mean absolute difference in bits between planted and read, item by item."""
+    differences: list[float] = []
+    for planted, run in runs:
+        if abs(planted.strength) > WEAK_DOSES + 1e-9:
+            continue
+        world = World(planted.language, planted.strength)
+        truth = {entry.item.id: entry.planted(world) for entry in lab_items(planted.language)}
+        scored = ScoredRun.of(run, task)
+        differences += [
+            abs(found - truth[item]) for item, found in zip(scored.items, scored.log_ratio, strict=True)
+        ]
+    return float(np.mean(differences)) if differences else math.nan
+
+
+def _checks(found: MeasureCalibration, expectation: Expectation) -> list[Check]:
+    checks = []
+    if expectation.at_least is not None:
+        lowest = min(point.estimate.value for point in found.points)
+        checks.append(
+            Check(
+                name="lowest value at any dose",
+                wanted=f"at least {expectation.at_least:g}",
+                found=lowest,
+                passed=lowest >= expectation.at_least,
+            )
+        )
+    if expectation.response is Response.RISES:
+        checks += [
+            _at_least("Spearman correlation", found.spearman, LEAST_SPEARMAN),
+            _at_most(
+                "distance of the neutral point from 0, in bits", abs(found.neutral_point), FARTHEST_NEUTRAL
+            ),
+            _at_most("false positives", found.false_positives, MOST_FALSE_POSITIVES),
+        ]
+    if expectation.response is Response.FALLS_AWAY:
+        checks.append(
+            _at_least("Spearman correlation with nearness to 0", found.spearman, LEAST_SPEARMAN_AWAY)
+        )
+    if expectation.in_bits:
+        checks.append(_at_most("mean absolute error, in bits", found.error, MOST_ERROR))
+    return checks
+
+
+def _at_least(name: str, found: float, wanted: float) -> Check:
+    return Check(name=name, wanted=f"at least {wanted:g}", found=found, passed=found >= wanted)
+
+
+def _at_most(name: str, found: float, wanted: float) -> Check:
+    return Check(name=name, wanted=f"at most {wanted:g}", found=found, passed=found <= wanted)

@@ -1,0 +1,83 @@
+"""The scores of a run as arrays, and item sets of any size drawn from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evenhand.core.items import OVERALL, Label
+from evenhand.core.protocols import get_protocol
+from evenhand.core.runs import Run
+from evenhand.measures.totals import ClusterTotals, Floats, Preferences
+
+ITEMS_IN_A_TERM = 6
+"""Of a drawn item set. StereoSet has 27 in each task, the starter set 4."""
+
+_TIES = get_protocol("evenhand.v1").ties
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredRun:
+    """Scores of the three candidates of each item, on the scale of their logarithm, and the log-ratio in bits."""
+
+    items: tuple[str, ...]
+    clusters: npt.NDArray[np.str_]
+    logs: tuple[Floats, Floats, Floats]
+    log_ratio: Floats
+
+    @classmethod
+    def of(cls, run: Run, task: str) -> ScoredRun:
+        """The items of one task of a run, or of both."""
+        items = run.items().filter(pl.col("skipped_reason").is_null())
+        if task != OVERALL:
+            items = items.filter(pl.col("task") == task)
+        with np.errstate(divide="ignore"):
+            first, second, third = (
+                np.log(items[label.value].to_numpy().astype(np.float64)) for label in Label
+            )
+        return cls(
+            items=tuple(items["item"].to_list()),
+            clusters=np.array(items["cluster"].to_list(), dtype=np.str_),
+            logs=(first, second, third),
+            log_ratio=items["log_ratio"].to_numpy().astype(np.float64),
+        )
+
+    def between(self, other: ScoredRun, share: float) -> ScoredRun:
+        """The scores part of the way to another run over the same items: log-odds are linear in what is planted."""
+        first, second, third = (
+            _mixed(own, others, share) for own, others in zip(self.logs, other.logs, strict=True)
+        )
+        return replace(
+            self, logs=(first, second, third), log_ratio=_mixed(self.log_ratio, other.log_ratio, share)
+        )
+
+    def totals(self) -> ClusterTotals:
+        """Sums by target term, from which every measure is computed."""
+        return ClusterTotals.from_preferences(self.clusters, self._preferences())
+
+    def drawn(self, items: int, generator: np.random.Generator) -> ClusterTotals:
+        """A set of so many items: target terms drawn anew, and items anew within each."""
+        terms = max(2, round(items / ITEMS_IN_A_TERM))
+        _, index = np.unique(self.clusters, return_inverse=True)
+        members = [np.flatnonzero(index == term) for term in range(index.max() + 1)]
+        drawn = np.concatenate(
+            [
+                generator.choice(members[term], ITEMS_IN_A_TERM)
+                for term in generator.integers(len(members), size=terms)
+            ]
+        )
+        names = np.repeat([f"{term:05}" for term in range(terms)], ITEMS_IN_A_TERM)
+        return ClusterTotals.from_preferences(names, self._preferences().of(drawn))
+
+    def _preferences(self) -> Preferences:
+        return Preferences.from_scores(*self.logs, ties=_TIES, log_ratio=self.log_ratio)
+
+
+def _mixed(first: Floats, second: Floats, share: float) -> Floats:
+    """Part of the way from one to the other; where either is minus infinity, it stays there."""
+    with np.errstate(invalid="ignore"):
+        mixed = (1 - share) * first + share * second
+    return np.where(np.isfinite(first) & np.isfinite(second), mixed, np.minimum(first, second))
