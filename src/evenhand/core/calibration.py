@@ -60,14 +60,14 @@ class MeasureCalibration(_Frozen):
     response: Response
     points: tuple[DosePoint, ...]
     spearman: Number
-    """Rank correlation of planted and read, the mean over seeds; with the size of the bias where a measure falls away."""
+    """Rank correlation of planted and read, the mean over seeds; where a measure falls away, with nearness to 0."""
     slope: Number
     """Units of the measure for each bit, over doses up to 2 bits."""
     neutral_point: Number
     """Planted bits at which the measure reads neutral; NaN where it has no neutral value."""
     error: Number
-    """Mean absolute difference between planted and read bits, item by item, at doses up to 2 bits; NaN where the measure
-    is not in bits."""
+    """Mean absolute difference between planted and read bits, item by item, at doses up to 2 bits; NaN where the
+    measure is not in bits."""
     false_positives: Number
     """Share of neutral item sets whose 95% interval excludes neutral."""
     neutral_sets: int
