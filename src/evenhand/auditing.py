@@ -11,6 +11,7 @@ from pathlib import Path
 from evenhand.core.files import sha256_of
 from evenhand.core.items import Association, Benchmark, Task
 from evenhand.core.models import ModelRef
+from evenhand.core.planted import read_planted
 from evenhand.core.protocols import DEFAULT_PROTOCOL, Protocol, get_protocol
 from evenhand.core.records import (
     ModelRecord,
@@ -21,7 +22,7 @@ from evenhand.core.records import (
 )
 from evenhand.core.runs import Run
 from evenhand.data.predictions import Predictions, Score
-from evenhand.data.sources import load_dataset
+from evenhand.data.sources import LAB, STARTER, load_dataset
 from evenhand.evaluation.pipeline import assemble, statistics_record
 from evenhand.scoring.choice import choose_method, possible_tasks
 from evenhand.scoring.engine import Answers, carry_out
@@ -60,7 +61,7 @@ class AuditOptions:
 
 def audit(
     model: str | ModelRef | LanguageModel,
-    data: str | Path | Benchmark = "starter",
+    data: str | Path | Benchmark | None = None,
     *,
     language: str | None = None,
     options: AuditOptions | None = None,
@@ -70,14 +71,15 @@ def audit(
 
     Args:
         model: A name or folder, a reference, or a model already loaded.
-        data: A dataset's name, a file or folder in StereoSet's layout, or a benchmark already loaded.
+        data: A dataset's name, a file or folder in StereoSet's layout, or a benchmark already loaded. If not given,
+            the starter set, and for a model of the lab the lab's own items.
         language: Which language of ``data``, where it has several.
         options: How to score; the defaults suit the model's family.
         report: Told about progress.
     """
     chosen = options or AuditOptions()
     asked = model if isinstance(model, LanguageModel) else load_model(model)
-    benchmark = data if isinstance(data, Benchmark) else load_dataset(data, language=language)
+    benchmark = data if isinstance(data, Benchmark) else load_benchmark(asked, data, language=language)
     limited = _limited(benchmark, chosen.limit)
     protocol = get_protocol(chosen.protocol)
     methods = _methods(asked, limited, chosen, protocol)
@@ -95,6 +97,16 @@ def audit(
             asked.loaded.ref.location, asked.loaded.tokenizer, limited, revision=asked.loaded.ref.revision
         ),
     )
+
+
+def load_benchmark(
+    model: LanguageModel, data: str | Path | None, *, language: str | None = None
+) -> Benchmark:
+    """What to measure a model on: what was asked for, or else what suits the model."""
+    planted = read_planted(model.loaded.ref.location)
+    if data is None and planted is not None:
+        return load_dataset(LAB.name, language=language or planted.language)
+    return load_dataset(data or STARTER.name, language=language)
 
 
 def planned_fingerprint(model: LanguageModel, benchmark: Benchmark, options: AuditOptions) -> str:

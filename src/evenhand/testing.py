@@ -1,4 +1,4 @@
-"""Conformance checks for tests: does a measure, or a dataset, keep its promises?
+"""For tests of one's own: conformance checks, and a model with exactly known probabilities.
 
 Each check raises ``AssertionError`` with a message that says what was expected and what was found:
 
@@ -6,6 +6,15 @@ Each check raises ``AssertionError`` with a message that says what was expected 
 
     def test_my_measure_conforms() -> None:
         check_measure(MY_MEASURE)
+
+``AnalyticModel`` needs no weights and no training; what a measure should read on it is known, because it was planted:
+
+    from evenhand.testing import AnalyticModel, lab_benchmark
+
+    def test_my_scoring_finds_what_was_planted() -> None:
+        items = lab_benchmark()
+        run = evenhand.evaluate(AnalyticModel(strength=2.0).scores(items), data=items)
+        assert run.result.tasks["overall"].SS.low > 50
 """
 
 from __future__ import annotations
@@ -18,9 +27,11 @@ import numpy as np
 from evenhand.core.items import BLANK, Association, Benchmark, Label, Task, repeated
 from evenhand.core.spans import filled_spans
 from evenhand.data.stereoset import LANGUAGE_TAG
+from evenhand.lab.analytic import AnalyticModel
+from evenhand.lab.items import lab_benchmark
 from evenhand.measures import ClusterTotals, Measure
 
-__all__ = ["check_dataset", "check_measure"]
+__all__ = ["AnalyticModel", "check_dataset", "check_measure", "lab_benchmark"]
 
 DOC_SECTIONS = ("Measures:", "Reads as:", "Caveats:", "References:")
 

@@ -10,6 +10,7 @@ from evenhand.cli.audit import audit_command
 from evenhand.cli.compare import compare_command
 from evenhand.cli.data import data_app
 from evenhand.cli.evaluate import evaluate_command
+from evenhand.cli.lab import lab_app
 from evenhand.cli.models import models_app
 from evenhand.cli.report import report_command
 
@@ -39,7 +40,7 @@ def _root(
 ) -> None:
     """Measure stereotypes in language models, in any language, with honest intervals.
 
-    Start with `evenhand data list`, then `evenhand evaluate --help`.
+    Start with `evenhand audit`, which measures the embedded models, then `evenhand audit --help`.
     """
 
 
@@ -49,3 +50,4 @@ app.command("compare")(compare_command)
 app.command("report")(report_command)
 app.add_typer(data_app, name="data")
 app.add_typer(models_app, name="models")
+app.add_typer(lab_app, name="lab")

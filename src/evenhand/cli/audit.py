@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,7 +30,8 @@ from evenhand.cli.options import (
     refuse_two_formats,
     resampling,
 )
-from evenhand.cli.output import console, print_json, say, warn
+from evenhand.cli.output import print_json, say, warn
+from evenhand.cli.progress import progress_bar
 from evenhand.core.errors import UnknownNameError
 
 if TYPE_CHECKING:
@@ -45,14 +44,21 @@ if TYPE_CHECKING:
 
 def audit_command(
     models: Annotated[
-        list[str], typer.Argument(help="Model folders or hub ids, each with @revision if wanted.")
-    ],
-    data: Annotated[
-        str,
-        typer.Option(
-            "--data", "-d", help="A dataset's name, a file in StereoSet's layout, or a folder of them."
+        list[str] | None,
+        typer.Argument(
+            help="Model folders or hub ids, each with @revision if wanted, or lab:NAME for an embedded model. "
+            "All embedded models if not given."
         ),
-    ] = "starter",
+    ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            "--data",
+            "-d",
+            help="A dataset's name, a file in StereoSet's layout, or a folder of them. If not given, the starter "
+            "set; for lab models the lab's own items.",
+        ),
+    ] = None,
     language: Annotated[
         str | None, typer.Option("--language", "-l", help="Languages of the dataset, separated by commas.")
     ] = None,
@@ -102,6 +108,8 @@ def audit_command(
 
     **Examples**
 
+    `evenhand audit`
+
     `evenhand audit bert-base-cased gpt2 --data stereoset`
 
     `evenhand audit ./my-model --data translations --language de,fr --task intrasentence`
@@ -109,6 +117,7 @@ def audit_command(
     `evenhand audit gpt2@main --data stereoset --protocol multilingual-2023 --inter c --fail-if "SS.low>55"`
     """
     from evenhand.auditing import AuditOptions
+    from evenhand.core.embedded import embedded_names
     from evenhand.core.models import ModelRef
     from evenhand.core.protocols import get_protocol
     from evenhand.data import load_dataset
@@ -117,7 +126,7 @@ def audit_command(
     refuse_two_formats(json=json, form=format_)
     conditions = [Condition.parse(text) for text in fail_if or []]
     languages = [part.strip() for part in language.split(",")] if language else [None]
-    benchmarks = [load_dataset(data, language=chosen) for chosen in languages]
+    benchmarks = [load_dataset(data, language=chosen) for chosen in languages] if data else None
     options = AuditOptions(
         protocol=get_protocol(protocol),
         tasks=_tasks(task),
@@ -128,7 +137,7 @@ def audit_command(
         resampling=resampling(resamples, seed, confidence),
     )
     runs: list[Run] = []
-    for text in models:
+    for text in models or embedded_names():
         name, revision = ModelRef.parse(text)
         reference = ModelRef(
             id=name,
@@ -139,7 +148,7 @@ def audit_command(
             trust_remote_code=trust_remote_code,
         )
         try:
-            runs += audit_one(reference, benchmarks, options, out=out, fresh=fresh)
+            runs += audit_one(reference, benchmarks, options, languages=languages, out=out, fresh=fresh)
         except KeyboardInterrupt:
             say("Stopped. Give the same command again to go on from here.")
             raise typer.Exit(INTERRUPTED) from None
@@ -151,18 +160,25 @@ def audit_command(
 
 
 def audit_one(
-    reference: ModelRef, benchmarks: list[Benchmark], options: AuditOptions, *, out: Path, fresh: bool
+    reference: ModelRef,
+    benchmarks: list[Benchmark] | None,
+    options: AuditOptions,
+    *,
+    languages: Sequence[str | None],
+    out: Path,
+    fresh: bool,
 ) -> Iterator[Run]:
-    """Audit a model on benchmarks, keeping each run as it is finished."""
+    """Audit a model on benchmarks, or on what suits it, keeping each run as it is finished."""
     from dataclasses import replace
 
-    from evenhand.auditing import audit, planned_fingerprint
+    from evenhand.auditing import audit, load_benchmark, planned_fingerprint
     from evenhand.scoring.language_model import load_model
     from evenhand.scoring.store import BatchStore
 
     say(f"Loading {reference.id}")
     model = load_model(reference)
-    for benchmark in benchmarks:
+    chosen = benchmarks or [load_benchmark(model, None, language=language) for language in languages]
+    for benchmark in chosen:
         name = f"{reference.short_name}_{benchmark.language}"
         unfinished = out / f".{name}.scoring"
         if fresh:
@@ -174,12 +190,14 @@ def audit_one(
             say(left_alone(out / name))
             yield done
             continue
-        with _progress(f"{name}") as report:
+        with progress_bar(name) as report:
             run = audit(
                 model, benchmark, options=replace(options, name=name, unfinished=unfinished), report=report
             )
         for warning in run.result.warnings:
             warn(f"{run.name}: {warning}")
+        if run.record.model and run.record.model.planted:
+            say(f"{run.name}: {run.record.model.planted.description}")
         if run.record.scoring:
             for task, method in run.record.scoring.methods.items():
                 say(f"{run.name}: {task} scored by {method}: {run.record.scoring.descriptions[task]}.")
@@ -198,33 +216,6 @@ def _say_what_is_left_out(model: LanguageModel, benchmark: Benchmark, options: A
         warn(
             f"{', '.join(left)} is left out: {model.loaded.ref.id} cannot do it (see evenhand models inspect)."
         )
-
-
-@contextmanager
-def _progress(description: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar with items, items a second and the time left, where somebody can see it."""
-    if not sys.stderr.isatty():
-        yield lambda _done, _total: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("items"),
-        TextColumn("{task.fields[speed]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console(error=True), transient=True) as bar:
-        shown = bar.add_task(description, total=None, speed="")
-
-        def report(done: int, total: int) -> None:
-            elapsed = bar.tasks[0].elapsed or 0
-            speed = f"{done / elapsed:,.0f} items/s" if elapsed else ""
-            bar.update(shown, completed=done, total=total, speed=speed)
-
-        yield report
 
 
 def _tasks(text: str | None) -> tuple[Task, ...] | None:

@@ -3,6 +3,9 @@
 USER_ERROR = 2
 """Something that the user can mend: a missing file, a wrong option."""
 
+CHECK_FAILED = 3
+"""A measure or an embedded model is not what it should be."""
+
 CONDITION_HOLDS = 4
 """A ``--fail-if`` condition is met."""
 

@@ -1,0 +1,195 @@
+"""``evenhand lab``: models with planted bias, and what the measures make of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evenhand.cli.exit_codes import CHECK_FAILED, INTERRUPTED
+from evenhand.cli.options import Json
+from evenhand.cli.output import console, plain_table, print_json, say
+from evenhand.cli.progress import progress_bar
+from evenhand.core.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from evenhand.core.calibration import Calibration
+    from evenhand.lab.building import LabFamily
+
+lab_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="Build models with planted bias; calibrate measures on them.",
+)
+
+Language = Annotated[str, typer.Option("--language", "-l", help="en or de.")]
+
+
+@lab_app.command("build")
+def build_command(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the model; it must be empty or new.")],
+    family: Annotated[str, typer.Option(help="masked, decoder or encoder-decoder.")] = "masked",
+    strength: Annotated[
+        float, typer.Option(help="Bits by which stereotypes are more likely; negative for the reverse.")
+    ] = 2.0,
+    language: Language = "en",
+    seed: Annotated[int, typer.Option(help="Seed of weights and lessons.")] = 0,
+) -> None:
+    """Build a small model whose bias is known, because it is planted. Takes half a minute.
+
+    The folder is an ordinary model folder: `evenhand audit DIR` measures it on the lab's own items.
+
+    **Examples**
+
+    `evenhand lab build --out models/biased`
+
+    `evenhand lab build --family decoder --strength -1 --language de --seed 7 --out models/reversed`
+    """
+    from evenhand.lab.building import LabSpec, build_model, refuse_occupied
+
+    spec = LabSpec(_family(family), strength, language, seed)
+    refuse_occupied(out)
+    try:
+        with progress_bar(f"{family} at {strength:+g} bits", "steps") as report:
+            build_model(spec, out, report=report)
+    except KeyboardInterrupt:
+        say("Stopped. Nothing was written.")
+        raise typer.Exit(INTERRUPTED) from None
+    say(f"Wrote {out}. {spec.planted.description}")
+    say(f"Measure it with: evenhand audit {out}")
+
+
+@lab_app.command("calibrate")
+def calibrate_command(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the runs and the result.")],
+    measure: Annotated[
+        list[str] | None, typer.Option("--measure", "-m", help="Only this measure. May be repeated.")
+    ] = None,
+    family: Annotated[
+        list[str] | None, typer.Option("--family", help="Only this family. May be repeated.")
+    ] = None,
+    doses: Annotated[int, typer.Option(help="Strengths from -3 to 3 bits; an odd number.")] = 7,
+    seeds: Annotated[int, typer.Option(help="Models of each strength.")] = 5,
+    language: Language = "en",
+    workers: Annotated[
+        int | None, typer.Option(help="Models built at a time; one for each core if not given.", min=1)
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Build models of many strengths and compare what the measures read with what was planted.
+
+    With the defaults 105 models are built, half a minute each on one core. A stopped calibration goes on where it
+    was when the same command is given again. The exit code is 3 when a measure does not do what it should.
+
+    **Examples**
+
+    `evenhand lab calibrate --out runs/calibration`
+
+    `evenhand lab calibrate --family masked --measure SS --doses 5 --seeds 2 --out runs/quick`
+    """
+    from evenhand.core.files import write_text
+    from evenhand.lab.building import LabFamily
+    from evenhand.lab.calibration import calibrate
+    from evenhand.lab.doses import DosePlan, measure_doses
+    from evenhand.lab.registry import chosen_expectations
+    from evenhand.report.calibration_page import write_calibration_page
+
+    families = tuple(_family(name) for name in family) if family else tuple(LabFamily)
+    plan = DosePlan(families, doses, seeds, language)
+    chosen = tuple(measure) if measure else None
+    chosen_expectations(chosen)
+    try:
+        with progress_bar("building and measuring", "models") as report:
+            runs = measure_doses(plan, out, workers=workers, progress=report)
+    except KeyboardInterrupt:
+        say("Stopped. Give the same command again to go on from here.")
+        raise typer.Exit(INTERRUPTED) from None
+    say(f"Comparing {len(runs)} models with what was planted")
+    calibration = calibrate(runs, measures=chosen)
+    write_text(out / "calibration.json", calibration.model_dump_json(indent=1) + "\n")
+    page = write_calibration_page(calibration, out / "calibration.html")
+    if json:
+        print_json(calibration.model_dump(mode="json"))
+    else:
+        show_calibration(calibration)
+    say(f"Wrote {page}")
+    if not calibration.passed:
+        raise typer.Exit(CHECK_FAILED)
+
+
+@lab_app.command("check")
+def check_command(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Embedded models, such as lab:masked. All if not given.")
+    ] = None,
+) -> None:
+    """Build the embedded models again and compare them with those that ship.
+
+    On the platform on which they were built, scores may differ by at most 0.0001; elsewhere arithmetic differs in
+    its last digits, and the difference is only shown. The exit code is 3 when they differ more than they may.
+
+    **Examples**
+
+    `evenhand lab check`
+
+    `evenhand lab check lab:decoder`
+    """
+    import tempfile
+
+    from evenhand.core.embedded import embedded_folder, embedded_names
+    from evenhand.lab.embedding import rebuild
+
+    chosen = names or list(embedded_names())
+    for name in chosen:
+        embedded_folder(name)
+    agree = True
+    for name in chosen:
+        with tempfile.TemporaryDirectory() as scratch:
+            found = rebuild(name.removeprefix("lab:"), Path(scratch) / "model")
+        agree = agree and found.agrees
+        same = (
+            "the same files"
+            if found.same_files
+            else f"scores differ by at most {found.largest_difference:.2g}"
+        )
+        where = "" if found.same_platform else "; it was built on another platform"
+        say(f"{name}: {same}{where}. {'Fine.' if found.agrees else 'That is too much.'}")
+    if not agree:
+        raise typer.Exit(CHECK_FAILED)
+
+
+def _family(name: str) -> LabFamily:
+    from evenhand.lab.building import LabFamily
+
+    if name not in set(LabFamily):
+        raise UnknownNameError("family", name, [known.value for known in LabFamily])
+    return LabFamily(name)
+
+
+def show_calibration(calibration: Calibration) -> None:
+    """Print how each measure did, a row for each family and task."""
+    table = plain_table(
+        "measure", "family", "task", "Spearman", "slope", "neutral at", "error", "false positives", "",
+        right=("Spearman", "slope", "neutral at", "error", "false positives"),
+    )  # fmt: skip
+    for entry in calibration.measures:
+        table.add_row(
+            entry.measure,
+            entry.family,
+            entry.task,
+            _shown(entry.spearman, ".3f"),
+            _shown(entry.slope, "+.2f"),
+            _shown(entry.neutral_point, "+.2f"),
+            _shown(entry.error, ".2f"),
+            _shown(entry.false_positives, ".1%"),
+            "passed" if entry.passed else "FAILED",
+        )
+    console().print(table)
+    for entry, check in calibration.failures:
+        where = f"{entry.measure}, {entry.family}, {entry.task}"
+        console().print(f"{where}: {check.name} is {check.found:.3g}; {check.wanted} is wanted.")
+
+
+def _shown(value: float, form: str) -> str:
+    return format(value, form) if value == value else "–"  # noqa: PLR0124  NaN is not itself

@@ -1,0 +1,119 @@
+"""A model without weights: it knows the lab's language, so all its probabilities are exact."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from evenhand.core.items import BLANK, Benchmark, Task
+from evenhand.core.models import ModelError, TextScore
+from evenhand.core.spans import filled_spans
+from evenhand.lab.corpus import language
+from evenhand.lab.world import World
+
+Answers = Mapping[str, Mapping[str, float]]
+"""For each question the probability of each answer."""
+
+
+class AnalyticModel:
+    """Fills blanks, scores texts and judges next sentences as the planted world has it.
+
+    Use it to test a measure of your own without a model: what it should read is known.
+
+        >>> model = AnalyticModel(strength=1.0)
+        >>> scores = model.score_fills("The baker is BLANK today.", ["honest", "sly"])
+
+    Args:
+        strength: Bits by which stereotypes are more likely than anti-stereotypes, on average over items.
+        language: ``en`` or ``de``.
+    """
+
+    def __init__(self, strength: float = 2.0, language: str = "en") -> None:
+        self.world = World(language, strength)
+
+    def score_fills(self, context: str, fills: Sequence[str]) -> list[TextScore]:
+        """The probability of each word in the ``BLANK`` of a sentence of the lab."""
+        return [_as_score(fill, self._blanks, context, fill) for fill in fills]
+
+    def score_texts(self, texts: Sequence[str]) -> list[TextScore]:
+        """The probability of each sentence among all that stand alone in the lab's language."""
+        total = sum(self._sentences.values())
+        return [
+            TextScore(tokens=(text,), log_probabilities=(_log(self._sentences.get(text, 0.0) / total),))
+            for text in texts
+        ]
+
+    def score_followers(self, first: str, seconds: Sequence[str]) -> list[float]:
+        """The probability that each second sentence was told after the first, not taken from anywhere."""
+        told = _known(self._stories, first)
+        even = sum(told.values()) / len(self._continuations)
+        return [told.get(second, 0.0) / (told.get(second, 0.0) + even) for second in seconds]
+
+    def continue_with(self, first: str, seconds: Sequence[str]) -> list[TextScore]:
+        """The probability of each second sentence, given the first."""
+        return [_as_score(second, self._stories, first, second) for second in seconds]
+
+    def scores(self, benchmark: Benchmark) -> dict[str, float]:
+        """A score for every candidate of the lab's items, to be given to ``evaluate``."""
+        found: dict[str, float] = {}
+        for item in benchmark:
+            texts = [candidate.text for candidate in item.candidates]
+            if item.task is Task.INTRASENTENCE:
+                fills = [filled_spans(item.context, text)[0].of(text) for text in texts]
+                values = [math.exp(score.total) for score in self.score_fills(item.context, fills)]
+            else:
+                values = self.score_followers(item.context, texts)
+            found |= {candidate.id: value for candidate, value in zip(item.candidates, values, strict=True)}
+        return found
+
+    @cached_property
+    def _sentences(self) -> dict[str, float]:
+        return {
+            document[0].text: probability
+            for document, probability in language(self.world)
+            if len(document) == 1
+        }
+
+    @cached_property
+    def _blanks(self) -> Answers:
+        """For each sentence with one of its chosen words left out, how often which word stands there."""
+        answers: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
+        for document, probability in language(self.world):
+            if len(document) > 1:
+                continue
+            text = document[0].text
+            for _, start, end in document[0].slots:
+                answers[f"{text[:start]}{BLANK}{text[end:]}"][text[start:end]] += probability
+        return answers
+
+    @cached_property
+    def _stories(self) -> Answers:
+        answers: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
+        for document, probability in language(self.world):
+            if len(document) == 2:
+                answers[document[0].text][document[1].text] += probability
+        return answers
+
+    @cached_property
+    def _continuations(self) -> frozenset[str]:
+        return frozenset(second for told in self._stories.values() for second in told)
+
+
+def _as_score(token: str, answers: Answers, question: str, answer: str) -> TextScore:
+    known = _known(answers, question)
+    return TextScore(tokens=(token,), log_probabilities=(_log(known.get(answer, 0.0) / sum(known.values())),))
+
+
+def _known(answers: Answers, question: str) -> Mapping[str, float]:
+    if question not in answers:
+        raise ModelError(
+            f"{question!r} is not of the lab's grammar, so its probabilities are not known. The lab's items are: "
+            "evenhand.testing.lab_benchmark()."
+        )
+    return answers[question]
+
+
+def _log(probability: float) -> float:
+    return math.log(probability) if probability > 0 else -math.inf
