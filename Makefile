@@ -1,5 +1,5 @@
 # Two commands on a fresh machine:
-#   make demo   evaluates the bundled example and writes its page
+#   make demo   audits the embedded models and writes their page
 #   make test   runs every check and every test
 # Both make the virtual environment first. PYTHON chooses the interpreter, VENV the folder.
 
@@ -7,14 +7,13 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
-EXAMPLES := src/evenhand/data/resources/starter/example_scores
 
 .PHONY: demo test check docs constraints clean
 .DELETE_ON_ERROR:
 
 $(VENV)/.package: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -qq --constraint constraints.txt --editable .
+	$(BIN)/pip install -qq --constraint constraints.txt --editable '.[hf]'
 	@touch $@
 
 $(VENV)/.development: $(VENV)/.package
@@ -22,9 +21,8 @@ $(VENV)/.development: $(VENV)/.package
 	@touch $@
 
 demo: $(VENV)/.package
-	$(BIN)/evenhand evaluate $(EXAMPLES)/simulated-neutral.json $(EXAMPLES)/simulated-leaning.json \
-		--data starter --language en --out runs/demo --fresh
-	$(BIN)/evenhand report runs/demo/simulated-neutral runs/demo/simulated-leaning --out runs/demo/index.html
+	$(BIN)/evenhand audit --out runs/demo --fresh
+	$(BIN)/evenhand report runs/demo/lab-*_en --out runs/demo/index.html
 	@echo "Open runs/demo/index.html in a browser."
 
 test: check
