@@ -3,6 +3,7 @@
 from evenhand.data.check import CheckReport, Finding, check
 from evenhand.data.describe import Description, describe
 from evenhand.data.predictions import Predictions, read_predictions
+from evenhand.data.probes import load_probes
 from evenhand.data.sources import NAMED_DATASETS, languages_of, load_dataset
 from evenhand.data.stereoset import read_stereoset
 
@@ -16,6 +17,7 @@ __all__ = [
     "describe",
     "languages_of",
     "load_dataset",
+    "load_probes",
     "read_predictions",
     "read_stereoset",
 ]

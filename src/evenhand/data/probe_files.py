@@ -1,0 +1,202 @@
+"""Files of structures, occupations and gendered terms, bundled or anybody's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from evenhand.core.errors import DatasetError, UnknownNameError
+from evenhand.core.items import BLANK
+from evenhand.core.probe_sentences import BARE_STEM, Gap, GapKind, find_gaps
+from evenhand.core.probes import Case, Experiment, Occupation, OccupationForm, Structure, TermPairs
+from evenhand.data.occupation_forms import GERMAN, GERMAN_COLUMNS, german_forms, single_form
+from evenhand.data.rows import Row, read_table
+
+GAP_FORMS: Mapping[str, Mapping[GapKind, tuple[str, ...]]] = MappingProxyType(
+    {
+        GERMAN: MappingProxyType(
+            {
+                GapKind.TERM: (BARE_STEM, "e", "en", "em", "er", "es"),
+                GapKind.OCCUPATION: tuple(case.value for case in Case),
+            }
+        )
+    }
+)
+"""What may follow the colon of a gap, by language."""
+
+
+@dataclass(frozen=True, slots=True)
+class StructuresFile:
+    """Structures as a file has them, repeats included."""
+
+    structures: tuple[Structure, ...]
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class OccupationsFile:
+    """Occupations as a file has them."""
+
+    occupations: tuple[Occupation, ...]
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class TermsFile:
+    """Pairs of terms by experiment, under None those for which the file names no experiment."""
+
+    terms: Mapping[Experiment | None, TermPairs]
+    sha256: str
+
+
+def read_structures(path: Path, *, language: str) -> StructuresFile:
+    """Read structures from a CSV file with the columns ``experiment``, ``number`` and ``structure``.
+
+    Raises:
+        DatasetError: If the file cannot be read, or a structure cannot be asked in this language.
+        UnknownNameError: If a row names an experiment that does not exist.
+    """
+    table = read_table(path, needed=("experiment", "number", "structure"))
+    structures: dict[tuple[Experiment, int], Structure] = {}
+    for row in table.rows:
+        structure = _structure(row, language)
+        if structures.setdefault((structure.experiment, structure.number), structure) is not structure:
+            raise DatasetError(
+                f"{row.place}: {structure.experiment.value} has the number {structure.number} a second "
+                "time. Results could not be told apart; number the structures of an experiment differently."
+            )
+    return StructuresFile(structures=tuple(structures.values()), sha256=table.sha256)
+
+
+def read_occupations(path: Path, *, language: str, known: Iterable[Occupation] = ()) -> OccupationsFile:
+    """Read occupations from a CSV file with the column ``occupation``, or from a plain list, one a line.
+
+    Args:
+        path: The file. It may have the column ``field``, and for German it may have ``GERMAN_COLUMNS``.
+        language: German occupations need their forms, from the file or from ``known``.
+        known: Occupations whose field and forms are used where the file does not give them.
+    """
+    table = read_table(path, needed=("occupation",), list_of="occupation")
+    by_word = {word.casefold(): occupation for occupation in known for word in _words(occupation)}
+    occupations: dict[str, Occupation] = {}
+    for row in table.rows:
+        occupation = _occupation(row, table.columns, language=language, by_word=by_word)
+        key = occupation.name.casefold()
+        if key in occupations:
+            raise DatasetError(
+                f"{row.place}: {row['occupation']!r} is the occupation {occupations[key].name!r}, which the "
+                "file already has. Remove the row."
+            )
+        occupations[key] = occupation
+    return OccupationsFile(occupations=tuple(occupations.values()), sha256=table.sha256)
+
+
+def read_terms(path: Path) -> TermsFile:
+    """Read pairs of terms from a CSV file with the columns ``male``, ``female`` and perhaps ``experiment``."""
+    table = read_table(path, needed=("male", "female"))
+    pairs: dict[Experiment | None, list[tuple[str, str]]] = {}
+    for row in table.rows:
+        for side, other in (("male", "female"), ("female", "male")):
+            if not row[side]:
+                raise DatasetError(
+                    f"{row.place}: no {side} term beside {row[other]!r}. Terms are compared in pairs; "
+                    "give both or remove the row."
+                )
+        of_experiment = pairs.setdefault(_experiment(row) if row["experiment"] else None, [])
+        pair = (row["male"], row["female"])
+        if pair in of_experiment:
+            raise DatasetError(f"{row.place}: the pair {' and '.join(pair)} stands there a second time.")
+        of_experiment.append(pair)
+        both = {male for male, _ in of_experiment} & {female for _, female in of_experiment}
+        if both:
+            raise DatasetError(
+                f"{row.place}: {both.pop()!r} is a male and a female term; it cannot tell them apart."
+            )
+    return TermsFile(
+        terms={
+            experiment: TermPairs(
+                male=tuple(male for male, _ in listed), female=tuple(other for _, other in listed)
+            )
+            for experiment, listed in pairs.items()
+        },
+        sha256=table.sha256,
+    )
+
+
+def _experiment(row: Row) -> Experiment:
+    name = row["experiment"].lower()
+    if name not in set(Experiment):
+        known = [experiment.value for experiment in Experiment]
+        raise UnknownNameError(f"experiment in {row.place}:", row["experiment"], known)
+    return Experiment(name)
+
+
+def _structure(row: Row, language: str) -> Structure:
+    experiment = _experiment(row)
+    number = row["number"]
+    if not re.fullmatch(r"[0-9]{1,9}", number):
+        raise DatasetError(f"{row.place}: the number is {number!r}; a whole number such as 1 is needed.")
+    text = " ".join(row["structure"].split())
+    if BLANK in text:
+        raise DatasetError(f"{row.place}: {text!r} has the word {BLANK}, which marks an open gap. Reword it.")
+    gaps = find_gaps(text)
+    for kind in GapKind:
+        count = sum(gap.kind is kind for gap in gaps)
+        if count != 1:
+            raise DatasetError(
+                f"{row.place}: {text!r} has {count or 'no'} [{kind.value}]; exactly one is needed, "
+                "[MASK] for the gendered term and [OCC] for the occupation."
+            )
+    for gap in gaps:
+        _refuse_form(gap, experiment, language=language, place=row.place)
+    return Structure(experiment=experiment, number=int(number), text=text)
+
+
+def _refuse_form(gap: Gap, experiment: Experiment, *, language: str, place: str) -> None:
+    if gap.form is None:
+        return
+    known = GAP_FORMS.get(language, {}).get(gap.kind, ())
+    if gap.kind is GapKind.TERM and experiment is not Experiment.HIS_HER:
+        known = ()
+    if gap.form not in known:
+        options = ", ".join(f"[{gap.kind.value}:{form}]" for form in known)
+        raise DatasetError(
+            f"{place}: [{gap.kind.value}:{gap.form}] is not a gap of {experiment.value} in {language!r}. "
+            f"Write [{gap.kind.value}]{f', or one of {options}' if options else ''}."
+        )
+
+
+def _words(occupation: Occupation) -> tuple[str, ...]:
+    return (occupation.name, *(form.noun for form in occupation.forms))
+
+
+def _occupation(
+    row: Row, columns: tuple[str, ...], *, language: str, by_word: Mapping[str, Occupation]
+) -> Occupation:
+    name = row["occupation"]
+    if not name:
+        raise DatasetError(f"{row.place}: no occupation in this row.")
+    known = by_word.get(name.casefold())
+    return Occupation(
+        name=known.name if known else name,
+        field=row["field"] or (known.field if known else None),
+        forms=_forms(row, columns, language=language, known=known),
+    )
+
+
+def _forms(
+    row: Row, columns: tuple[str, ...], *, language: str, known: Occupation | None
+) -> tuple[OccupationForm, ...]:
+    if language != GERMAN:
+        return single_form(row["occupation"])
+    if known and not any(row[column] for column in GERMAN_COLUMNS):
+        return known.forms
+    if not set(GERMAN_COLUMNS) & set(columns):
+        raise DatasetError(
+            f"{row.place}: {row['occupation']!r} is not among the bundled German occupations, so its forms are "
+            f"not known. Add the columns {', '.join(GERMAN_COLUMNS)}."
+        )
+    return german_forms(row)

@@ -1,0 +1,131 @@
+"""The probes of a language: bundled, with a user's own structures, occupations or terms in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from importlib import resources
+from pathlib import Path
+
+from evenhand.core.errors import DatasetError, UnknownNameError
+from evenhand.core.files import sha256_of
+from evenhand.core.probes import Experiment, ProbeSet, ProbeWarning, Structure, TermPairs
+from evenhand.data.probe_files import read_occupations, read_structures, read_terms
+from evenhand.data.probe_warnings import articles_before_gaps, first_of_each, gendered_words
+
+PROBE_LANGUAGES = ("de", "en")
+"""The languages whose probes are bundled."""
+
+
+def load_probes(
+    language: str = "en",
+    *,
+    structures: str | Path | None = None,
+    occupations: str | Path | None = None,
+    terms: str | Path | None = None,
+) -> ProbeSet:
+    """The probes of a language.
+
+    Args:
+        language: One of ``PROBE_LANGUAGES``.
+        structures: A CSV file with the columns ``experiment``, ``number``, ``structure``.
+        occupations: A CSV file with the column ``occupation``, perhaps ``field`` and the German forms, or a
+            plain list.
+        terms: A CSV file with the columns ``male``, ``female`` and perhaps ``experiment``. It replaces the
+            terms of the experiments that it names. Without that column its terms are for the only experiment
+            that the structures have, or else for the names.
+
+    Raises:
+        UnknownNameError: If no probes are bundled in the language, or a file names an unknown experiment.
+        DatasetError: If a file cannot be read or breaks its layout.
+    """
+    asked = read_structures(_chosen(structures, language, "structures"), language=language)
+    bundled = read_occupations(bundled_probe_path(language, "occupations"), language=language)
+    given = (
+        read_occupations(Path(occupations), language=language, known=bundled.occupations)
+        if occupations is not None
+        else bundled
+    )
+    kept, repeats = first_of_each(asked.structures)
+    by_experiment, digests = _terms(kept, terms, language=language)
+    return ProbeSet(
+        language=language,
+        structures=kept,
+        occupations=given.occupations,
+        terms=by_experiment,
+        warnings=(*repeats, *_warnings(kept, language)),
+        sha256=sha256_of(" ".join((asked.sha256, given.sha256, *digests)).encode()),
+    )
+
+
+def definitional_pairs(language: str = "en") -> TermPairs:
+    """Pairs of words that differ in gender by definition.
+
+    A word can stand in two pairs (German *Frau* is the counterpart of *Mann* and of *Herr*); the first is
+    the usual one.
+    """
+    return read_terms(bundled_probe_path(language, "definitional_pairs")).terms[None]
+
+
+def gendered_vocabulary(language: str = "en") -> frozenset[str]:
+    """Words that tell a person's gender: pronouns, definitional pairs and the bundled names."""
+    files = ("pronouns", "definitional_pairs", "names")
+    listed = [read_terms(bundled_probe_path(language, name)).terms.values() for name in files]
+    return frozenset(word for pairs_of_file in listed for pairs in pairs_of_file for word in pairs.all)
+
+
+def bundled_probe_path(language: str, name: str) -> Path:
+    """One of the bundled files of a language, such as ``structures``."""
+    if language not in PROBE_LANGUAGES:
+        raise UnknownNameError("language of the bundled probes", language, PROBE_LANGUAGES)
+    return Path(str(resources.files("evenhand.data") / "resources" / "probes" / language / f"{name}.csv"))
+
+
+def _chosen(given: str | Path | None, language: str, name: str) -> Path:
+    bundled = bundled_probe_path(language, name)
+    return bundled if given is None else Path(given)
+
+
+def _warnings(structures: tuple[Structure, ...], language: str) -> tuple[ProbeWarning, ...]:
+    found = gendered_words(structures, gendered_vocabulary(language))
+    return (*found, *articles_before_gaps(structures)) if language == "en" else found
+
+
+def _terms(
+    structures: Iterable[Structure], given: str | Path | None, *, language: str
+) -> tuple[Mapping[Experiment, TermPairs], tuple[str, ...]]:
+    """The terms of each experiment that is asked, and the digests of the files that they are from."""
+    pronouns = read_terms(bundled_probe_path(language, "pronouns"))
+    names = read_terms(bundled_probe_path(language, "names"))
+    asked = {structure.experiment for structure in structures}
+    terms = {**pronouns.terms, Experiment.NAMES: names.terms[None]}
+    digests = [pronouns.sha256, names.sha256]
+    if given is not None:
+        own = read_terms(Path(given))
+        terms |= _by_experiment(own.terms, asked, path=Path(given))
+        digests.append(own.sha256)
+    return {experiment: terms[experiment] for experiment in Experiment if experiment in asked}, tuple(digests)
+
+
+def _by_experiment(
+    terms: Mapping[Experiment | None, TermPairs], asked: set[Experiment], *, path: Path
+) -> Mapping[Experiment | None, TermPairs]:
+    if None not in terms:
+        if not asked & set(terms):
+            raise DatasetError(
+                f"{path} has terms for {_listed(terms)}, but the structures ask only {_listed(asked)}."
+            )
+        return terms
+    if len(terms) > 1:
+        raise DatasetError(f"{path} has rows without an experiment. Name one in every row, or in none.")
+    if len(asked) == 1:
+        return {next(iter(asked)): terms[None]}
+    if Experiment.NAMES in asked:
+        return {Experiment.NAMES: terms[None]}
+    raise DatasetError(
+        f"{path} does not say which experiment its terms are for; the structures ask {_listed(asked)}. "
+        "Add the column experiment."
+    )
+
+
+def _listed(experiments: Iterable[Experiment | None]) -> str:
+    return ", ".join(sorted(experiment.value for experiment in experiments if experiment))

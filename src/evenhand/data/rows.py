@@ -1,0 +1,102 @@
+"""Rows of small CSV files that people write by hand."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evenhand.core.errors import DatasetError
+from evenhand.core.files import decode_utf8, read_bounded, sha256_of
+from evenhand.core.items import repeated
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The cells of a row by column, empty where there is none, and where the row stands."""
+
+    place: str
+    cells: Mapping[str, str]
+
+    def __getitem__(self, column: str) -> str:
+        return self.cells.get(column, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The rows of a file, and what it contained."""
+
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    sha256: str
+
+
+def read_table(path: Path, *, needed: Sequence[str], list_of: str | None = None) -> Table:
+    """Read a CSV file with a header, in UTF-8.
+
+    Rows are numbered as spreadsheets do: the header is row 1, and empty rows count.
+
+    Args:
+        path: The file.
+        needed: Columns that the header must have; it may have others.
+        list_of: The column that a file is taken to be which has only one column and no header.
+    """
+    content = read_bounded(path, error=DatasetError)
+    lines = _parsed(decode_utf8(content, path, error=DatasetError), path)
+    if not lines:
+        raise DatasetError(f"{path} is empty.")
+    columns = tuple(cell.lower() for cell in lines[0][1])
+    if list_of and list_of not in columns and all(len(cells) == 1 for _, cells in lines):
+        columns = (list_of,)
+    else:
+        lines = lines[1:]
+    _refuse_columns(columns, path, needed=needed)
+    rows = tuple(_row(cells, columns, place=f"{path}, row {number}") for number, cells in lines)
+    if not rows:
+        raise DatasetError(f"{path} has a header and no rows below it.")
+    return Table(columns=columns, rows=rows, sha256=sha256_of(content))
+
+
+def _parsed(text: str, path: Path) -> list[tuple[int, list[str]]]:
+    """The rows that are not empty, without the empty cells that spreadsheets leave at their end."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        numbered = [(number, _trimmed(cells)) for number, cells in enumerate(reader, start=1)]
+    except csv.Error as problem:
+        raise DatasetError(
+            f"{path}, line {reader.line_num}: not valid CSV ({problem}). A cell with a comma or a quotation "
+            'mark stands in double quotes, and a double quote in it is written twice ("").'
+        ) from None
+    return [(number, cells) for number, cells in numbered if cells]
+
+
+def _trimmed(cells: list[str]) -> list[str]:
+    trimmed = [cell.strip() for cell in cells]
+    while trimmed and not trimmed[-1]:
+        trimmed.pop()
+    return trimmed
+
+
+def _refuse_columns(columns: tuple[str, ...], path: Path, *, needed: Sequence[str]) -> None:
+    missing = [column for column in needed if column not in columns]
+    if missing:
+        separator = next((sign for sign in (";", "\t") if sign in columns[0]), None)
+        hint = f" Separate the columns by commas, not by {separator!r}." if separator else ""
+        raise DatasetError(
+            f"{path} has the columns {', '.join(columns)}; {' and '.join(missing)} is missing. "
+            f"The first row names the columns: {','.join(needed)}.{hint}"
+        )
+    twice = repeated(column for column in columns if column)
+    if twice:
+        raise DatasetError(f"{path} has the column {twice[0]} more than once. Keep one of them.")
+
+
+def _row(cells: list[str], columns: tuple[str, ...], *, place: str) -> Row:
+    if len(cells) > len(columns):
+        raise DatasetError(
+            f"{place}: {len(cells)} cells, but the header has {len(columns)}. "
+            "Put a text that has a comma into double quotes."
+        )
+    return Row(place=place, cells=dict(zip(columns, cells, strict=False)))
