@@ -1,0 +1,127 @@
+"""Results of the probes for gender and occupation, and of the tests beside them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from evenhand.core.estimates import Estimate, Number
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Skipped(_Frozen):
+    """Why something was not scored, and how much of it."""
+
+    reason: str
+    count: int
+    examples: tuple[str, ...]
+
+
+class OccupationLean(_Frozen):
+    """One occupation: which side the model leans to, and how far."""
+
+    occupation: str
+    field: str | None
+    log2_ratio: Estimate
+    """Mean over structures of log2 P(male) / P(female); above 0 the model expects a man."""
+    p_male: Number
+    """Mean over structures of the probability of the male term (of all male terms, for names)."""
+    p_female: Number
+    n: int
+    """Structures that could be scored."""
+
+
+class Correlation(_Frozen):
+    """How the model's lean goes with the real share of women in each occupation."""
+
+    source: str
+    pearson: Estimate
+    spearman: Estimate
+    n: int
+
+
+class MalorResult(_Frozen):
+    """Mean absolute log-ratio over occupations, for one experiment and direction."""
+
+    kind: Literal["malor"] = "malor"
+    experiment: str
+    direction: str
+    MALoR: Estimate
+    signed_mean: Estimate
+    by_field: dict[str, Estimate]
+    """Signed means."""
+    occupations: tuple[OccupationLean, ...]
+    correlations: tuple[Correlation, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+
+
+class PairsGroup(_Frozen):
+    """Pairs of sentences of one kind."""
+
+    n: int
+    ties: int
+    score: Estimate
+    """100 x share of pairs in which the more stereotypical sentence is more likely; neutral is 50."""
+
+
+class CrowsPairsResult(_Frozen):
+    """CrowS-Pairs: how often the sentence with the stereotype is more likely than its twin."""
+
+    kind: Literal["crows-pairs"] = "crows-pairs"
+    method: str
+    all: PairsGroup
+    by_bias_type: dict[str, PairsGroup]
+    by_direction: dict[str, PairsGroup]
+    """``stereo`` and ``antistereo``, as the authors labelled the pairs."""
+    skipped: tuple[Skipped, ...] = ()
+
+
+class OccupationCosine(_Frozen):
+    """How alike an occupation's contextual vectors are beside a male and a female pronoun."""
+
+    occupation: str
+    cosine: Estimate
+    n: int
+
+
+class CosineResult(_Frozen):
+    """The cosine test on pairs of sentences that differ in the pronoun; 1 is neutral."""
+
+    kind: Literal["cosine"] = "cosine"
+    layer: int
+    mean: Estimate
+    occupations: tuple[OccupationCosine, ...]
+    skipped: tuple[Skipped, ...] = ()
+
+
+class ProfessionCosine(_Frozen):
+    """A profession's mean contextual vector against the gender direction; above 0 it points to the male side."""
+
+    profession: str
+    cosine: Number
+    n: int
+    """Sentences that it was seen in."""
+
+
+class DirectBiasResult(_Frozen):
+    """Direct bias over a corpus: the mean absolute cosine of professions with the gender direction."""
+
+    kind: Literal["direct-bias"] = "direct-bias"
+    layer: int
+    direct_bias: Estimate
+    baseline: Estimate
+    """The same for random directions."""
+    professions: tuple[ProfessionCosine, ...]
+    sentences: int
+    left_out: dict[str, int]
+    """Sentences that were not used, by reason."""
+    skipped: tuple[Skipped, ...] = ()
+
+
+ProbeResult = Annotated[
+    MalorResult | CrowsPairsResult | CosineResult | DirectBiasResult, Field(discriminator="kind")
+]
