@@ -85,7 +85,7 @@ class ProbeRun:
         return self.record.name
 
     def save(self, folder: Path, *, extra: Mapping[str, str] | None = None, replace: bool = False) -> Path:
-        """Write the run folder whole, with further text files by name; an existing one gives way only to ``replace``."""
+        """Write the run folder whole, with further text files by name; ``replace`` lets an existing one give way."""
         if folder.exists():
             if not replace:
                 raise RunError(f"{folder} exists already. Choose another place or another name.")
