@@ -140,7 +140,7 @@ class AnswerTable:
     def without_lost_pairs(self) -> tuple[AnswerTable, list[int]]:
         """The table without pairs of terms of which one is never known, and the numbers of those pairs."""
         pairs = self.logs.shape[3] // 2
-        answered = np.isfinite(self.logs).any(axis=(0, 1, 2))
+        answered = [bool(np.isfinite(self.logs[..., term]).any()) for term in range(2 * pairs)]
         lost = [pair for pair in range(pairs) if not (answered[pair] and answered[pairs + pair])]
         kept = [pair for pair in range(pairs) if pair not in lost]
         table = object.__new__(AnswerTable)

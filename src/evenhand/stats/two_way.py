@@ -1,8 +1,8 @@
 """Intervals for values that average over two crossed factors, such as occupations and structures.
 
 Both factors are resampled, independently of each other. The interval is the basic bootstrap (the replicates reflected
-at the value), because a mean of absolute values is biased upwards by noise, and reflecting takes that bias out once. For
-a value that cannot be negative the lower end is 0 unless a test says otherwise: if nothing leaned, the sign of each
+at the value), because noise biases a mean of absolute values upwards, and reflecting takes that bias out once. For a
+value that cannot be negative the lower end is 0 unless a test says otherwise: if nothing leaned, the sign of each
 structure's answers would be as likely as its opposite, so signs of whole structures are flipped.
 """
 
