@@ -143,7 +143,7 @@ def _t5(tokenizer: Any) -> Any:
 
 _RECIPES: Mapping[LabFamily, _Recipe] = MappingProxyType(
     {
-        LabFamily.MASKED: _Recipe(bert_tokenizer, _bert, MaskedTeacher, steps=1200, learning_rate=4e-3),
+        LabFamily.MASKED: _Recipe(bert_tokenizer, _bert, MaskedTeacher, steps=1500, learning_rate=4e-3),
         LabFamily.DECODER: _Recipe(gpt2_tokenizer, _gpt2, DecoderTeacher, steps=800, learning_rate=3e-3),
         LabFamily.ENCODER_DECODER: _Recipe(
             t5_tokenizer, _t5, EncoderDecoderTeacher, steps=1600, learning_rate=5e-3
