@@ -51,6 +51,19 @@ def test_all_pairs_of_three_runs_are_three_comparisons(run_evenhand: Command, ru
     assert done.stdout.startswith("\\begin{tabular}")
 
 
+def test_a_measure_that_the_runs_lack_is_shown_as_undefined(run_evenhand: Command, runs: Path) -> None:
+    """Scores from a file have no probabilities, which the log-ratio needs."""
+    arguments = ("compare", runs / "simulated-neutral", runs / "simulated-leaning", "--all-measures")
+    table = run_evenhand(*arguments, "--resamples", "200")
+    assert table.returncode == 0
+    rows = [line for line in table.stdout.splitlines() if "log_ratio" in line]
+    assert [line.count("undefined") for line in rows] == [5, 5, 5]
+    (comparison,) = json.loads(run_evenhand(*arguments, "--resamples", "200", "--json").stdout)["comparisons"]
+    undefined = [row for row in comparison["differences"] if row["difference"]["value"] is None]
+    assert [row["measure"] for row in undefined] == ["log_ratio"] * 3
+    assert all(row["p_holm"] is None for row in undefined)
+
+
 @pytest.mark.parametrize("folders", [("nowhere", "simulated-neutral"), ("simulated-neutral",)])
 def test_compare_needs_two_run_folders(run_evenhand: Command, runs: Path, folders: tuple[str, ...]) -> None:
     done = run_evenhand("compare", *(runs / name for name in folders))

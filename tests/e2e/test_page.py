@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import evenhand as eh
+from evenhand.data.predictions import read_predictions
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page
@@ -37,6 +41,25 @@ def several_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     runs = [evaluated("neutral"), evaluated("leaning"), evaluated("leaning", language="tr")]
     comparisons = [eh.compare(runs[0], run, resampling=eh.Resampling(resamples=200)) for run in runs[1:]]
     return eh.write_page(runs, tmp_path_factory.mktemp("pages") / "several.html", comparisons=comparisons)
+
+
+@pytest.fixture(scope="module")
+def mixed_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs, the first of which alone has probabilities beside its scores."""
+    runs = [with_probabilities(), evaluated("neutral")]
+    comparisons = [eh.compare(*runs, resampling=eh.Resampling(resamples=200))]
+    return eh.write_page(runs, tmp_path_factory.mktemp("pages") / "mixed.html", comparisons=comparisons)
+
+
+@cache
+def with_probabilities() -> eh.Run:
+    given = read_predictions(eh.example_scores("leaning"))
+    scores = {
+        candidate: replace(score, log2_probability=math.log2(score.value))
+        for candidate, score in given.scores.items()
+    }
+    plan = eh.Resampling(resamples=200)
+    return eh.evaluate(replace(given, scores=scores), "starter", language="en", resampling=plan)
 
 
 class Visit:
@@ -153,6 +176,20 @@ def test_pulls_of_all_terms_add_up_to_the_distance_from_neutral(visit: Visit, si
     )
 
 
+def test_log_ratio_stands_in_bits_in_the_table_of_all_measures(visit: Visit, mixed_page: Path) -> None:
+    page = visit.open(mixed_page)
+    page.click("#scores summary")
+    table = page.locator("#scores details table")
+    column = table.locator("thead th").all_inner_texts().index("log ratio, bits")
+    cells = [row.locator("th, td").nth(column).inner_text() for row in table.locator("tbody tr").all()]
+    tasks = with_probabilities().result.tasks
+    expected = [tasks[task].log_ratio for task in ("overall", "intrasentence", "intersentence")]
+    assert cells[:3] == [f"{shown.value:.2f} [{shown.low:.2f}, {shown.high:.2f}]" for shown in expected]
+    assert cells[3:] == ["undefined"] * 3
+    assert table.locator(".track").count() == 0
+    assert visit.problems == []
+
+
 def test_several_runs_stand_side_by_side(visit: Visit, several_page: Path) -> None:
     page = visit.open(several_page)
     assert visit.problems == []
@@ -184,7 +221,7 @@ def test_plots_follow_the_theme(visit: Visit, single_page: Path) -> None:
     indirect=True,
     ids=["narrow-light", "narrow-dark", "wide-light", "wide-dark"],
 )
-@pytest.mark.parametrize("name", ["single_page", "several_page"])
+@pytest.mark.parametrize("name", ["single_page", "several_page", "mixed_page"])
 def test_page_is_accessible_and_fits(visit: Visit, name: str, request: pytest.FixtureRequest) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
