@@ -58,6 +58,12 @@ class Preferences:
             log_ratio=np.full(len(stereotype), np.nan) if log_ratio is None else log_ratio,
         )
 
+    def of(self, items: npt.NDArray[np.int64]) -> Preferences:
+        """The preferences of these items, some perhaps more than once."""
+        return Preferences(
+            self.stereotype[items], self.meaningful[items], self.tied[items], self.log_ratio[items]
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class ClusterTotals:
