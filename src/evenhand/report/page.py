@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from evenhand.core.errors import RunError
 from evenhand.core.files import write_text
@@ -17,10 +13,9 @@ from evenhand.core.protocols import HEADLINE
 from evenhand.core.results import MEASURE_NAMES, Comparison
 from evenhand.core.runs import Run, run_label
 from evenhand.measures import MEASURES
-from evenhand.report.page_data import page_data, to_script_json
-from evenhand.report.plots import plotting_javascript
-from evenhand.report.reading import language_name, lean_of, main_task, read
-from evenhand.report.tables import number, show, show_p
+from evenhand.report.page_data import page_data
+from evenhand.report.reading import lean_of, main_task, read
+from evenhand.report.rendering import page_parts, template_environment
 
 TASK_TITLES = {
     OVERALL: "Both tasks together",
@@ -42,36 +37,23 @@ def render_page(runs: Sequence[Run], *, comparisons: Sequence[Comparison] = ()) 
     """The page of one or several runs as HTML."""
     if not runs:
         raise RunError("A page needs at least one run.")
-    environment = Environment(
-        loader=PackageLoader("evenhand.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(show=show, number=number, show_p=show_p, language=language_name)
-    return environment.get_template("page.html.j2").render(
-        title=_title(runs),
-        runs=[_run_view(run) for run in runs],
-        comparisons=[_comparison_view(comparison) for comparison in comparisons],
-        task_titles=TASK_TITLES,
-        headline=[MEASURES[name] for name in HEADLINE],
-        all_measures=[MEASURES[name] for name in MEASURE_NAMES],
-        style=_resource("page.css"),
-        script=_resource("page.js"),
-        plotting=Markup(plotting_javascript().replace("</script", "<\\/script")),  # noqa: S704
-        data=Markup(to_script_json(page_data(runs))),  # noqa: S704
+    return (
+        template_environment()
+        .get_template("page.html.j2")
+        .render(
+            title=_title(runs),
+            runs=[_run_view(run) for run in runs],
+            comparisons=[_comparison_view(comparison) for comparison in comparisons],
+            task_titles=TASK_TITLES,
+            headline=[MEASURES[name] for name in HEADLINE],
+            all_measures=[MEASURES[name] for name in MEASURE_NAMES],
+            **page_parts(styles=("page.css",), script="page.js", data=page_data(runs)),
+        )
     )
 
 
 def _title(runs: Sequence[Run]) -> str:
     return runs[0].label if len(runs) == 1 else f"{len(runs)} runs side by side"
-
-
-def _resource(name: str) -> Markup:
-    """A file of ours that goes into the page as it is."""
-    text = (resources.files("evenhand.report") / "templates" / name).read_text(encoding="utf-8")
-    return Markup(text)  # noqa: S704
 
 
 def _run_view(run: Run) -> dict[str, Any]:
