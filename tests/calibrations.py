@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -19,7 +20,10 @@ from evenhand.core.calibration import (
 )
 from evenhand.core.estimates import Estimate
 from evenhand.core.items import OVERALL
-from evenhand.core.records import EnvironmentRecord
+from evenhand.core.models import Family
+from evenhand.core.planted import Planted
+from evenhand.core.records import EnvironmentRecord, ModelRecord
+from evenhand.core.runs import Run
 
 FAMILIES = ("masked", "decoder", "encoder-decoder")
 TASKS = (OVERALL, "intrasentence", "intersentence")
@@ -43,6 +47,26 @@ RESPONSES = {
     "log_ratio": Response.RISES,
 }
 MEASURES = ("LMS", "SS", "ICAT", "mean_SS")
+
+
+def audited(run: Run, family: str = Family.MASKED, *, planted: Planted | None = None) -> Run:
+    """The same run as if a model of a family had been asked, with bias planted in it or not."""
+    model = ModelRecord(
+        id="lab:model",
+        revision=None,
+        weights="sha256 0",
+        family=family,
+        architecture="TinyModel",
+        precision="fp32",
+        device="cpu",
+        planted=planted,
+    )
+    return replace(run, record=run.record.model_copy(update={"model": model}))
+
+
+def planted(strength: float, *, family: str = "masked") -> Planted:
+    """So many bits."""
+    return Planted(family=family, strength=strength, language="en", seed=3)
 
 
 def entry(

@@ -39,7 +39,7 @@ def said(calibration: Calibration, items: int = 384, *, family: str | None = Fam
 def test_a_badge_says_how_little_so_many_items_show(calibration: Calibration) -> None:
     assert said(calibration) == Badge(
         "In the lab, 384 items show a planted bias of 0.40 bits (SS 55.1) or more in four of five cases.",
-        "0.40 bits (SS 55.1)",
+        "0.40 bits (reads 55.1)",
     )
 
 
@@ -52,7 +52,7 @@ def test_more_items_than_the_lab_tried_show_at_least_as_little(calibration: Cali
     assert said(calibration, 4212) == Badge(
         "In the lab, 3,072 items show a planted bias of 0.12 bits (SS 51.6) or more in four of five cases; "
         "4,212 show at least as little as that.",
-        "0.12 bits (SS 51.6) or less",
+        "0.12 bits (reads 51.6) or less",
     )
     assert "at least as little" not in said(calibration, 3072).sentence
 
@@ -75,7 +75,7 @@ def test_without_a_calibrated_family_the_worst_one_speaks(family: str | None) ->
         calibrations.entry("SS", "masked", detectable=FOUND),
         calibrations.entry("SS", "decoder", detectable=HARDER),
     )
-    assert said(both, family=family).brief == "0.55 bits (SS 57.0)"
+    assert said(both, family=family).brief == "0.55 bits (reads 57.0)"
     assert said(both, 24, family=family).brief == "more than 3 bits"
 
 
@@ -85,7 +85,7 @@ def test_both_kinds_of_encoder_decoders_are_one_family_of_the_lab(
 ) -> None:
     found = badge(calibration, "mean_SS", task=OVERALL, items=384, family=family)
     assert found is not None
-    assert found.brief == "0.40 bits (mean SS 55.1)"
+    assert found.brief == "0.40 bits (reads 55.1)"
 
 
 def test_a_family_does_not_borrow_from_others_what_the_lab_left_out_for_it(calibration: Calibration) -> None:
@@ -130,7 +130,7 @@ def test_failed_checks_are_not_kept_quiet() -> None:
     assert said(failed) == Badge(
         "In the lab, 384 items show a planted bias of 0.40 bits (SS 55.1) or more in four of five cases. "
         "It failed 1 of 2 checks there.",
-        "0.40 bits (SS 55.1), failed a check",
+        "0.40 bits (reads 55.1), failed a check",
     )
 
 
@@ -140,7 +140,7 @@ def test_a_measure_in_bits_is_shown_with_two_digits() -> None:
     )
     found = badge(calibrations.calibration_of(entry), "bits_read", task=OVERALL, items=96)
     assert found is not None
-    assert found.brief == "0.30 bits (bits read 0.30)"
+    assert found.brief == "0.30 bits (reads 0.30)"
 
 
 @pytest.mark.parametrize(

@@ -51,8 +51,8 @@ def badge(
 
 
 def shown_reading(entry: MeasureCalibration, value: float) -> str:
-    """A value of a measure with its name; bits need a digit more than points of 100."""
-    return f"{short_name(entry.measure)} {value:.{2 if reads_bits(entry) else 1}f}"
+    """A value of a measure; bits need a digit more than points of 100."""
+    return f"{value:.{2 if reads_bits(entry) else 1}f}"
 
 
 def short_name(measure: str) -> str:
@@ -86,13 +86,14 @@ def _detects(entries: Sequence[MeasureCalibration], items: int) -> Badge | None:
             f"In the lab, {count:,} items do not show even {strongest:g} planted bits in four of five cases.",
             f"more than {strongest:g} bits",
         )
-    smallest = f"{found.strength:.2f} bits ({shown_reading(entry, found.reading)})"
     beyond = items > counts[-1]
     more = f"; {items:,} show at least as little as that" if beyond else ""
+    reading = shown_reading(entry, found.reading)
     return _with_failures(
         entries,
-        f"In the lab, {count:,} items show a planted bias of {smallest} or more in four of five cases{more}.",
-        f"{smallest}{' or less' if beyond else ''}",
+        f"In the lab, {count:,} items show a planted bias of {found.strength:.2f} bits "
+        f"({short_name(entry.measure)} {reading}) or more in four of five cases{more}.",
+        f"{found.strength:.2f} bits (reads {reading}){' or less' if beyond else ''}",
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from evenhand.core.calibration import Calibration
 from evenhand.core.errors import RunError
 from evenhand.core.files import write_text
 from evenhand.core.items import OVERALL
@@ -16,6 +17,7 @@ from evenhand.measures import MEASURES
 from evenhand.report.page_data import page_data
 from evenhand.report.reading import lean_of, main_task, read
 from evenhand.report.rendering import page_parts, template_environment
+from evenhand.report.run_badges import run_badges, shipped_calibration
 
 TASK_TITLES = {
     OVERALL: "Both tasks together",
@@ -33,22 +35,28 @@ def write_page(
     return target
 
 
-def render_page(runs: Sequence[Run], *, comparisons: Sequence[Comparison] = ()) -> str:
-    """The page of one or several runs as HTML."""
+def render_page(
+    runs: Sequence[Run], *, comparisons: Sequence[Comparison] = (), calibration: Calibration | None = None
+) -> str:
+    """The page of one or several runs as HTML.
+
+    Args:
+        runs: What the page is about.
+        comparisons: Of the first run with each of the others.
+        calibration: What is known about the measures; that of the package if not given.
+    """
     if not runs:
         raise RunError("A page needs at least one run.")
-    return (
-        template_environment()
-        .get_template("page.html.j2")
-        .render(
-            title=_title(runs),
-            runs=[_run_view(run) for run in runs],
-            comparisons=[_comparison_view(comparison) for comparison in comparisons],
-            task_titles=TASK_TITLES,
-            headline=[MEASURES[name] for name in HEADLINE],
-            all_measures=[MEASURES[name] for name in MEASURE_NAMES],
-            **page_parts(styles=("page.css",), script="page.js", data=page_data(runs)),
-        )
+    known = calibration or shipped_calibration()
+    template = template_environment().get_template("page.html.j2")
+    return template.render(
+        title=_title(runs),
+        runs=[_run_view(run, known) for run in runs],
+        comparisons=[_comparison_view(comparison) for comparison in comparisons],
+        task_titles=TASK_TITLES,
+        headline=[MEASURES[name] for name in HEADLINE],
+        all_measures=[MEASURES[name] for name in MEASURE_NAMES],
+        **page_parts(styles=("page.css",), script="page.js", data=page_data(runs)),
     )
 
 
@@ -56,14 +64,18 @@ def _title(runs: Sequence[Run]) -> str:
     return runs[0].label if len(runs) == 1 else f"{len(runs)} runs side by side"
 
 
-def _run_view(run: Run) -> dict[str, Any]:
+def _run_view(run: Run, calibration: Calibration | None) -> dict[str, Any]:
     order = [task for task in TASK_TITLES if task in run.result.tasks]
+    badges = run_badges(run, calibration)
     return {
         "run": run,
         "label": run.label,
+        "planted": run.record.model.planted if run.record.model else None,
         "reading": read(run),
         "main": run.result.tasks[main_task(run)],
+        "main_badges": badges[main_task(run)],
         "tasks": [(task, run.result.tasks[task], lean_of(run.result.tasks[task])) for task in order],
+        "badges": [(task, badges[task]) for task in order if badges[task]],
         "skipped": sum(run.record.skipped.values()),
     }
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from evenhand.report.page_data import to_script_json
 from evenhand.report.plots import plotting_javascript
-from evenhand.report.reading import language_name
+from evenhand.report.reading import expected_of, language_name
 from evenhand.report.tables import number, show, show_p
 
 
@@ -23,7 +23,9 @@ def template_environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(show=show, number=number, show_p=show_p, language=language_name)
+    environment.filters.update(
+        show=show, number=number, show_p=show_p, language=language_name, expected=expected_of
+    )
     return environment
 
 
