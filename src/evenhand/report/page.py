@@ -9,21 +9,14 @@ from typing import Any
 from evenhand.core.calibration import Calibration
 from evenhand.core.errors import RunError
 from evenhand.core.files import write_text
-from evenhand.core.items import OVERALL
 from evenhand.core.protocols import HEADLINE
 from evenhand.core.results import MEASURE_NAMES, Comparison
 from evenhand.core.runs import Run, run_label
 from evenhand.measures import MEASURES
 from evenhand.report.page_data import page_data
-from evenhand.report.reading import lean_of, main_task, read
+from evenhand.report.reading import TASK_TITLES, lean_of, main_task, read
 from evenhand.report.rendering import page_parts, template_environment
 from evenhand.report.run_badges import run_badges, shipped_calibration
-
-TASK_TITLES = {
-    OVERALL: "Both tasks together",
-    "intrasentence": "Intra-sentence",
-    "intersentence": "Inter-sentence",
-}
 
 
 def write_page(

@@ -17,6 +17,12 @@ LANGUAGE_NAMES = {
     "ja": "Japanese",
 }  # fmt: skip
 
+TASK_TITLES = {
+    OVERALL: "Both tasks together",
+    "intrasentence": "Intra-sentence",
+    "intersentence": "Inter-sentence",
+}
+
 
 class Lean(StrEnum):
     """What an interval of SS says about the side a model takes."""
