@@ -1,4 +1,4 @@
-"""What people see: tables, plots, the one-file page, the model card. Reads runs and nothing else."""
+"""What people see: tables, plots, the one-file page, the model card. Reads runs and calibrations, nothing else."""
 
 from evenhand.report.calibration_page import render_calibration_page, write_calibration_page
 from evenhand.report.model_card import model_card_snippet

@@ -124,10 +124,11 @@ def what_it_did(entries: Sequence[MeasureCalibration]) -> str:
     return f"{sentence}."
 
 
-def shown_check(check: Check) -> str:
-    """A check with what was found and what was wanted."""
+def shown_failure(entry: MeasureCalibration, check: Check) -> str:
+    """Where a check failed, what it found and what was wanted."""
+    where = [short_name(entry.measure), family_title(entry.family).lower(), task_title(entry.task).lower()]
     found = "undefined" if math.isnan(check.found) else f"{check.found:.4g}"
-    return f"{check.name} {found}, wanted {check.wanted}"
+    return f"{', '.join(where)}: {check.name} {found}, wanted {check.wanted}."
 
 
 def signed_bits(strength: float) -> str:
