@@ -103,7 +103,12 @@ def detectable_plot(
         "items:Q",
         title="Items (each step doubles them)",
         scale=alt.Scale(type="log", base=2, domain=[counts[0], counts[-1]], nice=False, padding=12),
-        axis=alt.Axis(values=counts, format=",d", grid=False, labelOverlap="greedy", labelSeparation=6),
+        axis=alt.Axis(
+            values=counts,
+            format=",d",
+            labelExpr=f"indexof({counts}, datum.value) % 2 ? '' : datum.label",
+            grid=False,
+        ),
     )
     y = alt.Y(
         "strength:Q",
