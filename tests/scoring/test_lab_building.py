@@ -191,6 +191,18 @@ def test_a_folder_with_something_in_it_is_not_touched(tmp_path: Path) -> None:
     assert contents(tmp_path) == {"thesis.txt": b"dear to somebody"}
 
 
+@pytest.mark.parametrize("seed", [-1, 2**32])
+def test_a_seed_that_cannot_be_used_is_refused_with_those_that_can(seed: int) -> None:
+    with pytest.raises(EvenhandError, match=r"The seed is .*; it must be 0 to 4,294,967,295"):
+        LabSpec(seed=seed)
+
+
+def test_the_largest_seed_can_be_used(tmp_path: Path) -> None:
+    folder = build_model(LabSpec(LabFamily.DECODER, 1.0, seed=2**32 - 1), tmp_path / "model")
+
+    assert read_planted(folder) == Planted(family="decoder", strength=1.0, language="en", seed=2**32 - 1)
+
+
 def test_a_spec_that_cannot_be_planted_is_refused_at_once() -> None:
     with pytest.raises(EvenhandError, match="the lab plants -6 to 6"):
         LabSpec(strength=6.5)

@@ -39,6 +39,9 @@ HEADS = 4
 LONGEST = 48
 """Tokens. The longest document of the grammar has about half as many."""
 
+LARGEST_SEED = 2**32 - 1
+"""What every generator of random numbers takes that a build seeds."""
+
 
 class LabFamily(StrEnum):
     """The three families that the lab builds."""
@@ -59,8 +62,8 @@ class LabSpec:
 
     def __post_init__(self) -> None:
         self.world  # noqa: B018  a strength or language that does not exist is refused here
-        if self.seed < 0:
-            raise EvenhandError(f"The seed is {self.seed}; it must not be negative.")
+        if not 0 <= self.seed <= LARGEST_SEED:
+            raise EvenhandError(f"The seed is {self.seed}; it must be 0 to {LARGEST_SEED:,}.")
 
     @property
     def world(self) -> World:
