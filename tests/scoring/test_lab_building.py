@@ -191,6 +191,39 @@ def test_a_folder_with_something_in_it_is_not_touched(tmp_path: Path) -> None:
     assert contents(tmp_path) == {"thesis.txt": b"dear to somebody"}
 
 
+@pytest.mark.parametrize("out", ["file", "file/model", "file/new/model"])
+def test_a_file_in_the_way_is_named_before_anything_is_built(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, out: str
+) -> None:
+    forbid_training(monkeypatch)
+    (tmp_path / "file").write_bytes(b"")
+
+    with pytest.raises(OutputError, match=r"file is a file; a folder is needed.*--out"):
+        build_model(LabSpec(), tmp_path / out)
+    assert contents(tmp_path) == {"file": b""}
+
+
+@pytest.mark.parametrize("out", [".", "../here"])
+def test_the_current_folder_is_refused_before_anything_is_built(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, out: str
+) -> None:
+    """Its place cannot be taken by another folder."""
+    forbid_training(monkeypatch)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+
+    with pytest.raises(OutputError, match=r"is the folder that you are in.*--out model"):
+        build_model(LabSpec(), Path(out))
+    assert list((tmp_path / "here").iterdir()) == []
+
+
+def forbid_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(*_: Any, **__: Any) -> None:
+        pytest.fail("a model was built that cannot be written")
+
+    monkeypatch.setattr(building, "taught", forbidden)
+
+
 @pytest.mark.parametrize("seed", [-1, 2**32])
 def test_a_seed_that_cannot_be_used_is_refused_with_those_that_can(seed: int) -> None:
     with pytest.raises(EvenhandError, match=r"The seed is .*; it must be 0 to 4,294,967,295"):

@@ -169,9 +169,17 @@ def build_model(spec: LabSpec, out: Path, *, report: Report | None = None) -> Pa
 
 
 def refuse_occupied(folder: Path) -> None:
-    """A folder with something in it is not written to."""
-    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+    """What cannot become the folder of a model is refused before half a minute is spent on building it."""
+    nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if not nearest.is_dir():
+        raise OutputError(f"{nearest} is a file; a folder is needed. Choose another place with --out.")
+    if nearest == folder and any(folder.iterdir()):
         raise OutputError(f"{folder} is not empty. Choose another place with --out, or empty it first.")
+    if folder.resolve() == Path.cwd():
+        raise OutputError(
+            f"{folder} is the folder that you are in, which cannot be replaced. Give the model one of its own, such "
+            "as --out model."
+        )
 
 
 def taught(spec: LabSpec, *, report: Report | None = None) -> tuple[Any, Any]:
