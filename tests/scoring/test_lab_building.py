@@ -16,9 +16,10 @@ from lab_recipes import with_few_steps
 from transformers import AutoModel, AutoTokenizer
 
 import evenhand as eh
+from evenhand.core.embedded import embedded_folder
 from evenhand.core.errors import EvenhandError, OutputError, UnknownNameError
 from evenhand.core.planted import Planted, read_planted
-from evenhand.lab import building
+from evenhand.lab import building, embedding
 from evenhand.lab.building import LabFamily, LabSpec, build_model
 from evenhand.training import TrainingPlan, single_thread, train
 
@@ -241,6 +242,22 @@ def test_a_spec_that_cannot_be_planted_is_refused_at_once() -> None:
         LabSpec(strength=6.5)
     with pytest.raises(UnknownNameError, match="Did you mean 'de'"):
         LabSpec(language="deu")
+
+
+def test_embedding_replaces_models_and_writes_a_manifest_that_accepts_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(embedding, "EMBEDDED", {"decoder": LabSpec(LabFamily.DECODER, 1.0)})
+    (tmp_path / "decoder").mkdir()
+    (tmp_path / "decoder" / "of_last_year.json").write_text("{}", encoding="utf-8")
+    said: list[str] = []
+    embedding.embed_all(tmp_path, say=said.append)
+    folder = embedded_folder("lab:decoder", tmp_path)
+
+    assert said == ["Building lab:decoder"]
+    assert (folder / WEIGHTS).is_file()
+    assert not (folder / "of_last_year.json").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["decoder", "manifest.json"]
 
 
 def test_progress_is_reported_step_by_step(tmp_path: Path) -> None:
