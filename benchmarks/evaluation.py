@@ -37,6 +37,7 @@ def plain_bootstrap(run: eh.Run) -> float:
                     items=totals.items[drawn],
                     stereotype=totals.stereotype[drawn],
                     meaningful=totals.meaningful[drawn],
+                    log_ratio=totals.log_ratio[drawn],
                 )
                 for measure in ASSOCIATION_MEASURES:
                     measure.value(resampled)

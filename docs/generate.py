@@ -4,7 +4,8 @@
     python docs/generate.py --check    names the files that are stale, and exits with code 1 if there are any
 
 File names after that limit it to those files. ``reproduction.md`` needs the published predictions
-(see ``docs/reproduce.py``) and is left alone without them.
+(see ``docs/reproduce.py``) and is left alone without them, as ``calibration.md`` is without the
+bundled calibration.
 """
 
 from __future__ import annotations
@@ -16,18 +17,28 @@ from functools import cache, partial
 from pathlib import Path
 
 from generators.blocks import refreshed
+from generators.calibration_docs import calibration_page
 from generators.command_line_page import command_line_page
 from generators.measure_pages import measure_pages
 from generators.reproduction_page import reproduction_page
 from reproduce import data_folder
 
+from evenhand.data.lab_resources import bundled_calibration, bundled_calibration_path
+
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
 
 REPRODUCTION = "docs/reproduction.md"
+CALIBRATION = "docs/calibration.md"
+MISSING = {
+    REPRODUCTION: "the published predictions are not at hand",
+    CALIBRATION: "there is no bundled calibration",
+}
+"""Why a page is left alone."""
+
 BY_HAND = (
     "README.md",
-    *(f"docs/{name}.md" for name in ("index", "quickstart", "concepts", "data", "python")),
+    *(f"docs/{name}.md" for name in ("index", "quickstart", "concepts", "data", "python", "lab")),
 )
 """Files written by hand that may have blocks of real output."""
 
@@ -41,6 +52,8 @@ def makers() -> dict[str, Callable[[], str]]:
     folder = data_folder()
     if folder is not None:
         pages[REPRODUCTION] = partial(reproduction_page, folder)
+    if bundled_calibration_path().is_file():
+        pages[CALIBRATION] = lambda: calibration_page(bundled_calibration())
     return pages
 
 
@@ -73,8 +86,9 @@ def main() -> None:
     unknown = [name for name in arguments.files if name not in pages]
     if unknown:
         parser.error(f"Nothing is generated in {unknown[0]}. Files: {', '.join(pages)}")
-    if REPRODUCTION not in pages:
-        print(f"{REPRODUCTION}: left alone, the published predictions are not at hand", file=sys.stderr)
+    for name, reason in MISSING.items():
+        if name not in pages:
+            print(f"{name}: left alone, {reason}", file=sys.stderr)
     stale = []
     for name in arguments.files or pages:
         text = pages[name]()

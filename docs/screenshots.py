@@ -2,7 +2,7 @@
 
     python docs/screenshots.py /usr/bin/chromium
 
-Needs a Chromium browser; the page is that of the bundled example.
+Needs a Chromium browser; the page is that of an embedded model.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def main(browser_path: str) -> None:
     """Render the example page in light and dark."""
     IMAGES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        run = eh.evaluate(eh.example_scores("leaning"), "starter", language="en")
+        run = eh.audit("lab:masked")
         page_file = eh.write_page(run, Path(folder) / "page.html")
         browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
         for scheme in ("light", "dark"):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from evenhand.core.items import Association, Benchmark, Candidate, Label, Task
+from evenhand.data.predictions import Predictions, as_score
 
 LABELS = (Label.STEREOTYPE, Label.ANTI_STEREOTYPE, Label.UNRELATED)
 SUFFIXES = ("s", "a", "u")
@@ -92,6 +95,22 @@ def scores(triples: Mapping[str, Triple]) -> dict[str, float]:
         for item, triple in triples.items()
         for suffix, score in zip(SUFFIXES, triple, strict=True)
     }
+
+
+def predictions(triples: Mapping[str, Triple], probabilities: Mapping[str, Triple]) -> Predictions:
+    """Scores and probabilities by candidate id, as an audit hands them over; some may lack a probability."""
+    known = scores(probabilities)
+    return Predictions(
+        name="model",
+        source="scored by this run",
+        sha256="0" * 64,
+        scores={
+            candidate: replace(
+                as_score(score), log2_probability=math.log2(known[candidate]) if candidate in known else None
+            )
+            for candidate, score in scores(triples).items()
+        },
+    )
 
 
 def entry(item: Association, **extra: Any) -> dict[str, Any]:

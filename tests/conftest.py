@@ -9,7 +9,7 @@ import pytest
 
 from evenhand.stats.resampling import Resampling
 
-pytest_plugins = ["running", "zoo_fixtures"]
+pytest_plugins = ["running", "browsing", "zoo_fixtures"]
 
 PARITY_VARIABLE = "EVENHAND_PARITY_DATA"
 

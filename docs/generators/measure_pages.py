@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import math
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +56,7 @@ def _page(measure: Measure) -> str:
 
 
 def _heading(measure: Measure) -> str:
-    short = measure.name.replace("_", " ")
+    short = _short(measure.name)
     return (
         measure.title
         if measure.title.startswith(short[:1].upper() + short[1:])
@@ -69,12 +71,19 @@ def _properties(measure: Measure) -> str:
             [
                 f"`{measure.name}`",
                 f"`{measure.version}`",
-                f"{measure.lowest:g} to {measure.highest:g}",
+                _range(measure),
                 "none" if measure.neutral is None else f"{measure.neutral:g}",
                 f"{measure.ideal:g}",
             ]
         ],
     )
+
+
+def _range(measure: Measure) -> str:
+    limits = f"{measure.lowest:g} to {measure.highest:g}"
+    if math.isinf(measure.lowest) and math.isinf(measure.highest):
+        limits = "unlimited"
+    return f"{limits}, in {measure.unit}" if measure.unit else limits
 
 
 def _sections(measure: Measure) -> dict[str, str]:
@@ -84,43 +93,69 @@ def _sections(measure: Measure) -> dict[str, str]:
 
 
 def _example(measure: Measure) -> str:
-    terms = np.array([row[0] for row in EXAMPLE])
-    scores = [np.array([row[column] for row in EXAMPLE]) for column in (1, 2, 3)]
-    preferences = Preferences.from_scores(*scores, ties=Ties.HALF)
-    totals = ClusterTotals.from_preferences(terms, preferences)
-    against = ClusterTotals.from_preferences(terms, Preferences.from_scores(*scores, ties=Ties.AGAINST))
+    preferences, totals = _totals(Ties.HALF)
+    columns = {
+        "s over a": [f"{value:g}" for value in preferences.stereotype],
+        "sense over nonsense": [f"{value:g}" for value in preferences.meaningful],
+    }
+    shown = ["LMS", "SS", "ICAT"]
+    if measure is eh.MEASURES["log_ratio"]:
+        columns["log2 s/a"] = [f"{value:.2f}" for value in preferences.log_ratio]
+        shown.append(measure.name)
     items = markdown_table(
-        ["term", "s", "a", "u", "s over a", "sense over nonsense"],
+        ["term", "s", "a", "u", *columns],
         [
-            [term, *(f"{value:.2f}" for value in values), f"{stereotype:g}", f"{meaningful:g}"]
-            for (term, *values), stereotype, meaningful in zip(
-                EXAMPLE, preferences.stereotype, preferences.meaningful, strict=True
-            )
+            [term, *(f"{value:.2f}" for value in values), *added]
+            for (term, *values), *added in zip(EXAMPLE, *columns.values(), strict=True)
         ],
-        right=["s", "a", "u", "s over a", "sense over nonsense"],
+        right=["s", "a", "u", *columns],
     )
     by_term = markdown_table(
-        ["term", "items", "LMS", "SS", "ICAT"],
+        ["term", "items", *map(_short, shown)],
         [
-            [name, f"{totals.items[place]:g}", *_of_one_term(totals, place)]
+            [name, f"{totals.items[place]:g}", *_of_one_term(totals, place, shown)]
             for place, name in enumerate(totals.names)
         ],
-        right=["items", "LMS", "SS", "ICAT"],
+        right=["items", *map(_short, shown)],
     )
     return (
         "## A small example\n\nSix made-up items about three target terms, with the scores of the stereotype (s), the\n"
         "anti-stereotype (a) and the unrelated candidate (u). A tie counts one half.\n\n"
-        f"{items}\nThe same by term:\n\n{by_term}\n"
-        f"Over these items, **{measure.name.replace('_', ' ')} is {measure.value(totals):.2f}**. Where a tie counts as "
-        f"no preference, as in the protocols\n`multilingual-2023` and `stereoset-2021`, it is "
-        f"{measure.value(against):.2f}.\n"
+        f"{items}\nThe same by term:\n\n{by_term}\n{_outcome(measure, totals)}"
     )
 
 
-def _of_one_term(totals: ClusterTotals, place: int) -> list[str]:
+def _outcome(measure: Measure, totals: ClusterTotals) -> str:
+    value = f"**{_short(measure.name)} is {measure.value(totals):.2f}**"
+    if measure is eh.MEASURES["log_ratio"]:
+        return (
+            f"If these scores are the candidates' probabilities, {value} over these items. Equal probabilities are 0 "
+            "bits, so\nties need no rule.\n"
+        )
+    _, against = _totals(Ties.AGAINST)
+    return (
+        f"Over these items, {value}. Where a tie counts as no preference, as in the protocols\n`multilingual-2023` "
+        f"and `stereoset-2021`, it is {measure.value(against):.2f}.\n"
+    )
+
+
+def _totals(ties: Ties) -> tuple[Preferences, ClusterTotals]:
+    """The example under a rule for ties."""
+    scores = [np.array([row[column] for row in EXAMPLE]) for column in (1, 2, 3)]
+    log_ratio = np.log2(scores[0] / scores[1])
+    preferences = Preferences.from_scores(*scores, ties=ties, log_ratio=log_ratio)
+    return preferences, ClusterTotals.from_preferences(np.array([row[0] for row in EXAMPLE]), preferences)
+
+
+def _of_one_term(totals: ClusterTotals, place: int, measures: Sequence[str]) -> list[str]:
     weights = np.zeros((1, len(totals)))
     weights[0, place] = 1
-    return [f"{eh.MEASURES[name].compute(totals, weights)[0]:.2f}" for name in ("LMS", "SS", "ICAT")]
+    return [f"{eh.MEASURES[name].compute(totals, weights)[0]:.2f}" for name in measures]
+
+
+def _short(name: str) -> str:
+    """A measure's name as it stands in a text."""
+    return name.replace("_", " ")
 
 
 def _published(measure: Measure) -> str:

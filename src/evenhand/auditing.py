@@ -30,7 +30,7 @@ from evenhand.scoring.identity import model_record
 from evenhand.scoring.language_model import LanguageModel, load_model
 from evenhand.scoring.languages import language_warnings
 from evenhand.scoring.limits import length_of
-from evenhand.scoring.methods.base import Method, Question, questions_of
+from evenhand.scoring.methods.base import Method, Question, questions_of, sum_of_logs
 from evenhand.scoring.methods.decoder import start_token
 from evenhand.scoring.store import BatchStore
 from evenhand.scoring.work import Gathered
@@ -189,7 +189,11 @@ def _score(question: Question, values: Sequence[Sequence[float]], tokens: tuple[
     value = question.combine(values)
     if not math.isfinite(value):
         return Score(math.nan, "the score is not finite")
-    return Score(value, token_log_probabilities=tokens)
+    return Score(
+        value,
+        token_log_probabilities=tokens,
+        log2_probability=sum_of_logs(tokens) if question.whole else None,
+    )
 
 
 def _too_long(questions: Sequence[Question], longest: int | None) -> str | None:

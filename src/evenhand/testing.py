@@ -19,8 +19,10 @@ Each check raises ``AssertionError`` with a message that says what was expected 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -40,7 +42,7 @@ _TRIALS = 20
 
 
 def check_measure(measure: Measure) -> None:
-    """Check that a measure is documented, bounded and a function of weighted target terms.
+    """Check that a measure is documented, keeps to its range and is a function of weighted target terms.
 
     Args:
         measure: Any measure over totals per target term.
@@ -49,7 +51,8 @@ def check_measure(measure: Measure) -> None:
         AssertionError: If the measure lacks a name, a version such as ``ss.v1`` or a section of its
             documentation; leaves its range; gives other values for many rows of weights than row by row;
             depends on the order of target terms; counts a term of weight 2 differently from the same term
-            twice; or does not give its neutral value where half of the preferences go each way.
+            twice; or does not give its neutral value where half of the preferences go each way and the two
+            candidates are equally probable.
     """
     _check_words_of_measure(measure)
     generator = np.random.default_rng(1)
@@ -120,6 +123,7 @@ def _random_totals(generator: np.random.Generator) -> ClusterTotals:
         items=items,
         stereotype=generator.integers(0, 2 * items.astype(np.int64) + 1) / 2,
         meaningful=generator.integers(0, 2 * items.astype(np.int64) + 1) / 2,
+        log_ratio=items * generator.normal(scale=4.0, size=terms),
     )
 
 
@@ -129,14 +133,20 @@ def _chosen(totals: ClusterTotals, index: list[int]) -> ClusterTotals:
         items=totals.items[index],
         stereotype=totals.stereotype[index],
         meaningful=totals.meaningful[index],
+        log_ratio=totals.log_ratio[index],
     )
 
 
 def _check_range(measure: Measure, totals: ClusterTotals, generator: np.random.Generator) -> None:
     weights = generator.integers(1, 4, size=(5, len(totals))).astype(np.float64)
     values = [measure.value(totals), *measure.compute(totals, weights).tolist()]
-    slack = 1e-9 * max(1.0, abs(measure.lowest), abs(measure.highest))
-    outside = [value for value in values if not measure.lowest - slack <= value <= measure.highest + slack]
+    limits = [abs(limit) for limit in (measure.lowest, measure.highest) if math.isfinite(limit)]
+    slack = 1e-9 * max([1.0, *limits])
+    outside = [
+        value
+        for value in values
+        if not math.isfinite(value) or not measure.lowest - slack <= value <= measure.highest + slack
+    ]
     _require(
         not outside,
         f"{measure.name} gives {outside}, outside its range {measure.lowest} to {measure.highest}",
@@ -177,11 +187,11 @@ def _check_weight_of_two(measure: Measure, totals: ClusterTotals, generator: np.
 def _check_neutral(measure: Measure, totals: ClusterTotals) -> None:
     if measure.neutral is None:
         return
-    halves = ClusterTotals(totals.names, totals.items, totals.items / 2, totals.meaningful)
+    halves = replace(totals, stereotype=totals.items / 2, log_ratio=np.zeros(len(totals)))
     _require_equal(
         measure.value(halves),
         measure.neutral,
-        f"{measure.name} of half the preferences, and its neutral value",
+        f"{measure.name} of half the preferences and equal probabilities, and its neutral value",
     )
 
 

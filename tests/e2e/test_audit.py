@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zoo
@@ -60,7 +61,7 @@ def test_finished_audit_is_not_scored_again(
     assert "--fresh" in other.stderr
 
 
-def test_written_scores_evaluate_to_the_same_result(
+def test_written_scores_evaluate_to_the_same_result_but_for_what_needs_probabilities(
     run_evenhand: Command, folders: dict[str, Path], tmp_path: Path
 ) -> None:
     audited = run_evenhand("audit", folders["gpt2"], "--out", tmp_path, "--json")
@@ -74,7 +75,18 @@ def test_written_scores_evaluate_to_the_same_result(
         run["name"],
         "--json",
     )
-    assert json.loads(again.stdout)["runs"][0]["tasks"] == run["tasks"]
+    (evaluated,) = json.loads(again.stdout)["runs"]
+    assert without_log_ratio(evaluated["tasks"]) == without_log_ratio(run["tasks"])
+    for task in run["tasks"]:
+        assert run["tasks"][task]["log_ratio"]["value"] is not None
+        assert evaluated["tasks"][task]["log_ratio"]["value"] is None
+        assert "without the probabilities" in evaluated["tasks"][task]["log_ratio"]["reason"]
+
+
+def without_log_ratio(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: without_log_ratio(entry) for key, entry in value.items() if key != "log_ratio"}
+    return value
 
 
 def test_killed_audit_resumes_to_the_same_bytes(
@@ -149,6 +161,14 @@ def test_other_options_do_not_mix_with_an_unfinished_run(
     assert refused.returncode == 2
     assert "--fresh" in refused.stderr
     assert run_evenhand(*other, "--fresh").returncode == 0
+
+
+@pytest.mark.parametrize(("condition", "code"), [("log_ratio.low>100", 0), ("log_ratio.high>-100", 4)])
+def test_a_release_can_be_gated_on_the_log_ratio(
+    run_evenhand: Command, folders: dict[str, Path], tmp_path: Path, condition: str, code: int
+) -> None:
+    done = run_evenhand("audit", folders["gpt2"], "--out", tmp_path, "--fail-if", condition)
+    assert done.returncode == code, done.stderr
 
 
 def test_model_without_a_next_sentence_head_leaves_that_task_out_and_says_so(

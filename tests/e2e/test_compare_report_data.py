@@ -51,6 +51,19 @@ def test_all_pairs_of_three_runs_are_three_comparisons(run_evenhand: Command, ru
     assert done.stdout.startswith("\\begin{tabular}")
 
 
+def test_a_measure_that_the_runs_lack_is_shown_as_undefined(run_evenhand: Command, runs: Path) -> None:
+    """Scores from a file have no probabilities, which the log-ratio needs."""
+    arguments = ("compare", runs / "simulated-neutral", runs / "simulated-leaning", "--all-measures")
+    table = run_evenhand(*arguments, "--resamples", "200")
+    assert table.returncode == 0
+    rows = [line for line in table.stdout.splitlines() if "log_ratio" in line]
+    assert [line.count("undefined") for line in rows] == [5, 5, 5]
+    (comparison,) = json.loads(run_evenhand(*arguments, "--resamples", "200", "--json").stdout)["comparisons"]
+    undefined = [row for row in comparison["differences"] if row["difference"]["value"] is None]
+    assert [row["measure"] for row in undefined] == ["log_ratio"] * 3
+    assert all(row["p_holm"] is None for row in undefined)
+
+
 @pytest.mark.parametrize("folders", [("nowhere", "simulated-neutral"), ("simulated-neutral",)])
 def test_compare_needs_two_run_folders(run_evenhand: Command, runs: Path, folders: tuple[str, ...]) -> None:
     done = run_evenhand("compare", *(runs / name for name in folders))
@@ -92,10 +105,10 @@ def test_report_writes_tables_to_a_file_or_to_standard_output(
     assert (tmp_path / "table.csv").read_text(encoding="utf-8") == printed.stdout
 
 
-def test_data_list_names_the_bundled_set(run_evenhand: Command) -> None:
+def test_data_list_names_the_bundled_sets(run_evenhand: Command) -> None:
     done = run_evenhand("data", "list", "--json")
     names = {dataset["name"] for dataset in json.loads(done.stdout)["datasets"]}
-    assert names == {"starter", "stereoset"}
+    assert names == {"lab", "starter", "stereoset"}
 
 
 def test_data_describe_counts_every_language(run_evenhand: Command) -> None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import math
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from browsing import WIDTHS_AND_SCHEMES, Visit, assert_accessible_and_fitting
 
 import evenhand as eh
+from evenhand.data.predictions import read_predictions
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, ConsoleMessage, Page
+    from playwright.sync_api import Page
 
 HOSTILE = "<img src=x onerror=\"window.hacked = 'yes'\"></script><script>window.hacked = 'yes'</script>"
 
@@ -39,37 +43,23 @@ def several_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return eh.write_page(runs, tmp_path_factory.mktemp("pages") / "several.html", comparisons=comparisons)
 
 
-class Visit:
-    """A page in the browser, with what it asked for and what went wrong."""
-
-    def __init__(self, page: Page) -> None:
-        self.page = page
-        self.problems: list[str] = []
-        self.requests: list[str] = []
-        page.on("pageerror", lambda error: self.problems.append(str(error)))
-        page.on("console", self._listen)
-        page.on("request", lambda request: self.requests.append(request.url))
-
-    def _listen(self, message: ConsoleMessage) -> None:
-        if message.type == "error":
-            self.problems.append(message.text)
-
-    def open(self, path: Path) -> Page:
-        self.page.goto(path.as_uri())
-        self.page.wait_for_selector("#plot-plane svg")
-        self.page.wait_for_selector("#plot-bias-types svg")
-        return self.page
+@pytest.fixture(scope="module")
+def mixed_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs, the first of which alone has probabilities beside its scores."""
+    runs = [with_probabilities(), evaluated("neutral")]
+    comparisons = [eh.compare(*runs, resampling=eh.Resampling(resamples=200))]
+    return eh.write_page(runs, tmp_path_factory.mktemp("pages") / "mixed.html", comparisons=comparisons)
 
 
-@pytest.fixture
-def visit(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Visit]:
-    settings: dict[str, Any] = getattr(request, "param", {})
-    context = browser.new_context(
-        viewport={"width": settings.get("width", 1200), "height": 900},
-        color_scheme=settings.get("scheme", "light"),
-    )
-    yield Visit(context.new_page())
-    context.close()
+@cache
+def with_probabilities() -> eh.Run:
+    given = read_predictions(eh.example_scores("leaning"))
+    scores = {
+        candidate: replace(score, log2_probability=math.log2(score.value))
+        for candidate, score in given.scores.items()
+    }
+    plan = eh.Resampling(resamples=200)
+    return eh.evaluate(replace(given, scores=scores), "starter", language="en", resampling=plan)
 
 
 def open_items(page: Page) -> None:
@@ -153,6 +143,20 @@ def test_pulls_of_all_terms_add_up_to_the_distance_from_neutral(visit: Visit, si
     )
 
 
+def test_log_ratio_stands_in_bits_in_the_table_of_all_measures(visit: Visit, mixed_page: Path) -> None:
+    page = visit.open(mixed_page)
+    page.click("#scores summary")
+    table = page.locator("#scores details table")
+    column = table.locator("thead th").all_inner_texts().index("log ratio, bits")
+    cells = [row.locator("th, td").nth(column).inner_text() for row in table.locator("tbody tr").all()]
+    tasks = with_probabilities().result.tasks
+    expected = [tasks[task].log_ratio for task in ("overall", "intrasentence", "intersentence")]
+    assert cells[:3] == [f"{shown.value:.2f} [{shown.low:.2f}, {shown.high:.2f}]" for shown in expected]
+    assert cells[3:] == ["undefined"] * 3
+    assert table.locator(".track").count() == 0
+    assert visit.problems == []
+
+
 def test_several_runs_stand_side_by_side(visit: Visit, several_page: Path) -> None:
     page = visit.open(several_page)
     assert visit.problems == []
@@ -178,23 +182,12 @@ def test_plots_follow_the_theme(visit: Visit, single_page: Path) -> None:
     assert dot_colour() not in (None, light)
 
 
-@pytest.mark.parametrize(
-    "visit",
-    [{"width": width, "scheme": scheme} for width in (380, 1600) for scheme in ("light", "dark")],
-    indirect=True,
-    ids=["narrow-light", "narrow-dark", "wide-light", "wide-dark"],
-)
-@pytest.mark.parametrize("name", ["single_page", "several_page"])
+@WIDTHS_AND_SCHEMES
+@pytest.mark.parametrize("name", ["single_page", "several_page", "mixed_page"])
 def test_page_is_accessible_and_fits(visit: Visit, name: str, request: pytest.FixtureRequest) -> None:
-    from axe_playwright_python.sync_playwright import Axe
-
     page = visit.open(request.getfixturevalue(name))
     open_items(page)
-    page.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
-    violations = Axe().run(page).response["violations"]
-    assert [f"{found['id']}: {found['nodes'][0]['html']}" for found in violations] == []
-    widths = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-    assert widths[0] <= widths[1]
+    assert_accessible_and_fitting(page)
 
 
 def test_page_works_by_keyboard_alone(visit: Visit, single_page: Path) -> None:

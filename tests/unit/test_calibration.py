@@ -6,6 +6,7 @@ Each figure comes from 2,000 simulated runs, so its own standard error is below 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -20,6 +21,7 @@ from evenhand.stats.resampling import Floats, Resampling
 DRAWS = 2_000
 RESAMPLING = Resampling(resamples=1_000)
 SS = MEASURES["SS"]
+LOG_RATIO = MEASURES["log_ratio"]
 
 INDEPENDENT = 0.0
 CORRELATED = 0.2
@@ -56,6 +58,7 @@ def totals_from(counts: Floats, shape: Shape) -> ClusterTotals:
         items=sizes,
         stereotype=counts.astype(np.float64),
         meaningful=sizes,
+        log_ratio=np.zeros(len(sizes)),
     )
 
 
@@ -101,6 +104,36 @@ def test_the_interval_of_three_terms_is_honest_about_how_little_they_tell() -> N
 
     assert cluster_interval(partial(SS.compute, run), 3, resampling=RESAMPLING).method == JACKKNIFE
     assert coverage_of_50(THREE_TERMS, seed=102) >= 0.92
+
+
+def balanced_log_ratios(shape: Shape, *, seed: int) -> list[ClusterTotals]:
+    """Runs in which stereotype and anti-stereotype are equally probable on average, item by item far apart.
+
+    Part of an item's bits, as large as the correlation of the shape, is shared by all items of its term.
+    """
+    sizes, correlation = np.array(shape[0]), shape[1]
+    generator = np.random.default_rng(seed)
+    shared, own = (generator.normal(scale=3.0, size=(DRAWS, len(sizes))) for _ in range(2))
+    sums = sizes * shared * np.sqrt(correlation) + np.sqrt(sizes) * own * np.sqrt(1 - correlation)
+    return [replace(totals_from(np.zeros(len(sizes)), shape), log_ratio=row) for row in sums]
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, pytest.param(THREE_TERMS, id="3 terms of 26 items")])
+def test_the_95_percent_interval_of_the_log_ratio_covers_0_for_balanced_models(shape: Shape) -> None:
+    runs = balanced_log_ratios(shape, seed=108)
+
+    def covers(draw: int) -> bool:
+        compute = partial(LOG_RATIO.compute, runs[draw])
+        interval = cluster_interval(
+            compute,
+            len(shape[0]),
+            resampling=RESAMPLING,
+            lowest=LOG_RATIO.lowest,
+            highest=LOG_RATIO.highest,
+        )
+        return interval.low <= 0 <= interval.high
+
+    assert 0.93 <= share(covers) <= 0.97
 
 
 @pytest.mark.parametrize("shape", SHAPES)

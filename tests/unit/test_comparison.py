@@ -49,10 +49,11 @@ def run_of(
     language: str = "en",
     protocol: str = "evenhand.v1",
     items: list[Association] | None = None,
+    probabilities: Triples | None = None,
 ) -> Run:
     benchmark = builders.benchmark(*(items or items_in(language)), language=language)
     return evaluate(
-        builders.scores(triples),
+        builders.predictions(triples, probabilities) if probabilities else builders.scores(triples),
         benchmark,
         protocol=protocol,
         name=name,
@@ -65,12 +66,12 @@ def triples() -> tuple[Triples, Triples]:
     return random_triples(1, items_in()), random_triples(2, items_in())
 
 
-def values(triples: Triples, task: str) -> dict[str, float]:
+def values(triples: Triples, task: str, probabilities: Triples | None = None) -> dict[str, float]:
     terms = {item.id: item.cluster for item in items_in()}
     chosen = {"intrasentence": "intra", "intersentence": "inter", "overall": "int"}[task]
     return definitions.all_measures(
         [
-            definitions.Item(terms[item], *triple)
+            definitions.Item(terms[item], *triple, *(probabilities[item][:2] if probabilities else ()))
             for item, triple in triples.items()
             if item.startswith(chosen)
         ],
@@ -82,19 +83,51 @@ def test_differences_are_second_minus_first_for_every_task_and_measure(
     triples: tuple[Triples, Triples], quick: Resampling
 ) -> None:
     first, second = triples
+    known = random_triples(3, items_in()), random_triples(4, items_in())
 
     comparison = compare(
-        run_of(first, name="a"), run_of(second, name="b"), measures=tuple(MEASURES), resampling=quick
+        run_of(first, name="a", probabilities=known[0]),
+        run_of(second, name="b", probabilities=known[1]),
+        measures=tuple(MEASURES),
+        resampling=quick,
     )
 
     assert (comparison.first, comparison.second, comparison.n, comparison.left_out) == ("a", "b", 24, 0)
-    assert len(comparison.differences) == 3 * 7
+    assert len(comparison.differences) == 3 * 8
     assert len(compare(run_of(first), run_of(second), resampling=quick).differences) == 3 * 3
     for row in comparison.differences:
-        before, after = (values(side, row.task)[row.measure] for side in triples)
+        before, after = (
+            values(side, row.task, probabilities)[row.measure]
+            for side, probabilities in zip(triples, known, strict=True)
+        )
         assert row.group == "all"
         assert (row.first, row.second) == pytest.approx((before, after))
         assert row.difference.value == pytest.approx(after - before)
+        assert not math.isnan(row.p_value)
+
+
+@pytest.mark.parametrize("known", [(False, False), (True, False), (False, True)])
+def test_a_measure_that_one_run_lacks_is_undefined_and_leaves_the_other_rows_alone(
+    triples: tuple[Triples, Triples], quick: Resampling, known: tuple[bool, bool]
+) -> None:
+    probabilities = random_triples(3, items_in())
+    first, second = (
+        run_of(side, probabilities=probabilities if has else None)
+        for side, has in zip(triples, known, strict=True)
+    )
+
+    comparison = compare(first, second, measures=("SS", "log_ratio"), by_bias_type=True, resampling=quick)
+
+    rows = [row for row in comparison.differences if row.measure == "log_ratio"]
+    assert len(rows) == 3 * 3
+    for row in rows:
+        assert (math.isnan(row.first), math.isnan(row.second)) == (not known[0], not known[1])
+        assert not row.difference.defined
+        assert row.difference.reason == "the scores come without the probabilities of their candidates"
+        assert math.isnan(row.p_value)
+        assert math.isnan(row.p_holm)
+    alone = compare(first, second, measures=("SS",), by_bias_type=True, resampling=quick)
+    assert tuple(row for row in comparison.differences if row.measure == "SS") == alone.differences
 
 
 def test_p_values_come_from_every_way_to_swap_the_terms(

@@ -42,6 +42,15 @@ def deaf_to_weights(totals: ClusterTotals, weights: Floats) -> Floats:
     return SS.compute(totals, np.ones_like(weights))
 
 
+def of_log_ratios(totals: ClusterTotals, weights: Floats) -> Floats:
+    values: Floats = (weights @ totals.log_ratio) / (weights @ totals.items)
+    return values
+
+
+def of_infinities(totals: ClusterTotals, weights: Floats) -> Floats:
+    return of_log_ratios(totals, weights) * np.inf
+
+
 def of_anti_stereotypes_squared(totals: ClusterTotals, weights: Floats) -> Floats:
     return (100 - SS.compute(totals, weights)) ** 2 / 100
 
@@ -90,6 +99,20 @@ def test_a_measure_that_keeps_its_promises_passes_the_check() -> None:
     check_measure(replace(mine, compute=share_of_sense))
     with pytest.raises(AssertionError, match="outside its range"):
         check_measure(mine)
+
+
+def test_a_measure_without_limits_passes_the_check() -> None:
+    bits = replace(SS, neutral=0.0, ideal=0.0, lowest=-np.inf, highest=np.inf, compute=of_log_ratios)
+
+    check_measure(bits)
+    for measure, message in (
+        (replace(bits, compute=of_infinities), "outside its range"),
+        (replace(bits, lowest=0.0), "outside its range"),
+        (replace(bits, highest=0.0), "outside its range"),
+        (replace(bits, neutral=1.0), "equal probabilities, and its neutral value"),
+    ):
+        with pytest.raises(AssertionError, match=message):
+            check_measure(measure)
 
 
 def sound() -> Benchmark:

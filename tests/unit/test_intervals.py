@@ -53,6 +53,7 @@ def test_the_bootstrap_interval_agrees_with_a_slow_bootstrap(clusters: int, conf
         items=np.array(list(items.values()), dtype=np.float64),
         stereotype=np.array(list(stereotype.values()), dtype=np.float64),
         meaningful=np.zeros(clusters),
+        log_ratio=np.zeros(clusters),
     )
 
     interval = cluster_interval(
@@ -157,6 +158,7 @@ def test_terms_that_lean_to_opposite_sides_are_not_taken_for_terms_that_are_the_
         items=np.full(clusters, 10.0),
         stereotype=np.array([4.0, 6.0] * (clusters // 2)),
         meaningful=np.full(clusters, 10.0),
+        log_ratio=np.zeros(clusters),
     )
 
     interval = cluster_interval(

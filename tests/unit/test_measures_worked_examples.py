@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import builders
 import pytest
 
@@ -21,6 +23,13 @@ TRIPLES = {
     "intra-3": (1.0, 3.0, 2.0),
     "intra-4": (2.0, 3.0, 1.0),
 }
+# In bits: 2, -1, 0 | 5. That the second item's order differs from its scores' does not matter.
+PROBABILITIES = {
+    "intra-1": (1 / 2, 1 / 8, 1 / 2),
+    "intra-2": (1 / 4, 1 / 2, 1 / 2),
+    "intra-3": (1 / 16, 1 / 16, 1 / 2),
+    "intra-4": (1 / 2, 1 / 64, 1 / 2),
+}
 EXPECTED = {
     "SS": 100 * 2 / 4,
     "LMS": 100 * (1 + 0.5 + 0.5 + 1) / 4,
@@ -29,6 +38,7 @@ EXPECTED = {
     "mean_LMS": 100 * (2 / 3 + 1) / 2,
     "macro_ICAT": (400 / 9 + 0) / 2,
     "micro_ICAT": 100 * (5 / 6) * (1 / 3) / 0.5,
+    "log_ratio": (2 - 1 + 0 + 5) / 4,
 }
 
 
@@ -40,7 +50,8 @@ def items() -> tuple[Association, ...]:
 
 @pytest.mark.parametrize("measure", MEASURE_NAMES)
 def test_a_worked_example(measure: str, items: tuple[Association, ...], quick: Resampling) -> None:
-    run = evaluate(builders.scores(TRIPLES), builders.benchmark(*items), resampling=quick)
+    given = builders.predictions(TRIPLES, PROBABILITIES)
+    run = evaluate(given, builders.benchmark(*items), resampling=quick)
 
     estimate = run.result.tasks["intrasentence"].estimate(measure)
 
@@ -86,6 +97,13 @@ def test_the_other_measures_have_no_neutral_value_and_are_best_at_100() -> None:
     for name in ("LMS", "ICAT", "mean_LMS", "macro_ICAT", "micro_ICAT"):
         assert MEASURES[name].neutral is None
         assert MEASURES[name].ideal == 100
+
+
+def test_the_log_ratio_is_neutral_and_best_at_0_and_has_no_limits() -> None:
+    measure = MEASURES["log_ratio"]
+
+    assert (measure.neutral, measure.ideal, measure.unit) == (0, 0, "bits")
+    assert (measure.lowest, measure.highest) == (-math.inf, math.inf)
 
 
 def test_measures_are_shown_in_one_order_everywhere() -> None:

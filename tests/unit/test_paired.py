@@ -24,6 +24,7 @@ def totals(stereotype: list[int], items: int = 20) -> ClusterTotals:
         items=np.full(len(stereotype), float(items)),
         stereotype=np.array(stereotype, dtype=np.float64),
         meaningful=np.array([items - count / 2 for count in stereotype]),
+        log_ratio=np.zeros(len(stereotype)),
     )
 
 

@@ -34,7 +34,7 @@ def compare_command(
         bool, typer.Option("--all-pairs", help="Compare every run with every other.")
     ] = False,
     all_measures: Annotated[
-        bool, typer.Option("--all-measures", help="Compare class means and class ICAT too.")
+        bool, typer.Option("--all-measures", help="Compare class means, class ICAT and log-ratio too.")
     ] = False,
     by_bias_type: Annotated[
         bool, typer.Option("--by-bias-type", help="Add a row for each bias type.")

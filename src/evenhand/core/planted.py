@@ -31,7 +31,8 @@ class Planted(BaseModel):
             planted = "nothing was planted: it is exactly neutral by construction"
         else:
             side = "stereotypes" if self.strength > 0 else "anti-stereotypes"
-            planted = f"{abs(self.strength):g} bits were planted in favour of {side}"
+            bits = "1 bit was" if abs(self.strength) == 1 else f"{abs(self.strength):g} bits were"
+            planted = f"{bits} planted in favour of {side}"
         return f"A calibration model of the lab, not a language model for use; {planted}."
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.estimates import Estimate, Number
 
-MEASURE_NAMES = ("LMS", "SS", "ICAT", "mean_LMS", "mean_SS", "macro_ICAT", "micro_ICAT")
+MEASURE_NAMES = ("LMS", "SS", "ICAT", "mean_LMS", "mean_SS", "macro_ICAT", "micro_ICAT", "log_ratio")
 """The measures of an association result, in the order in which they are shown."""
 
 
@@ -44,6 +44,7 @@ class GroupResult(_Frozen):
     mean_SS: Estimate
     macro_ICAT: Estimate
     micro_ICAT: Estimate
+    log_ratio: Estimate = Estimate.undefined("the run is of a version that did not measure it")
     against_neutral: NeutralTest
 
     def estimate(self, measure: str) -> Estimate:

@@ -37,6 +37,7 @@ SCORES_SCHEMA: Mapping[str, pl.DataType] = {
     "label": pl.String(),
     "text": pl.String(),
     "token_log_probabilities": pl.List(pl.Float64()),
+    "log2_probability": pl.Float64(),
     "score": pl.Float64(),
     "skipped_reason": pl.String(),
 }
@@ -98,15 +99,24 @@ def run_label(name: str, language: str) -> str:
 
 
 def items_from_scores(scores: pl.DataFrame) -> pl.DataFrame:
-    """From a row a candidate to a row an item, the candidates' scores in columns named by label."""
+    """From a row a candidate to a row an item, the candidates' scores in columns named by label.
+
+    ``log_ratio`` says by how many bits the stereotype is more probable than the anti-stereotype; it is
+    null where one of the two probabilities is not known.
+    """
     keys = ["item", "task", "language", "bias_type", "target", "cluster"]
+    stereotype, anti_stereotype = (
+        _of_candidate("log2_probability", label) for label in (Label.STEREOTYPE, Label.ANTI_STEREOTYPE)
+    )
     return scores.group_by(keys, maintain_order=True).agg(
-        *[
-            pl.col("score").filter(pl.col("label") == label.value).first().alias(label.value)
-            for label in Label
-        ],
+        *[_of_candidate("score", label).alias(label.value) for label in Label],
+        (stereotype - anti_stereotype).alias("log_ratio"),
         pl.col("skipped_reason").drop_nulls().first(),
     )
+
+
+def _of_candidate(column: str, label: Label) -> pl.Expr:
+    return pl.col(column).filter(pl.col("label") == label.value).first()
 
 
 def open_run(folder: str | Path) -> Run:
@@ -124,7 +134,14 @@ def open_run(folder: str | Path) -> Run:
         scores = pl.read_parquet(io.BytesIO(_read(path / SCORES_FILE, path)))
     except (ValidationError, pl.exceptions.PolarsError) as problem:
         raise RunError(f"{path} is damaged ({problem}). Run it again.") from None
-    return Run(record=record, result=result, scores=scores)
+    return Run(record=record, result=result, scores=_with_later_columns(scores))
+
+
+def _with_later_columns(scores: pl.DataFrame) -> pl.DataFrame:
+    """Scores of an earlier version, with nulls for what it did not write."""
+    if "log2_probability" in scores.columns:
+        return scores
+    return scores.with_columns(pl.lit(None, SCORES_SCHEMA["log2_probability"]).alias("log2_probability"))
 
 
 def read_record(folder: Path) -> RunRecord:

@@ -39,6 +39,8 @@ class Score:
     value: float
     problem: str | None = None
     token_log_probabilities: tuple[float, ...] | None = None
+    log2_probability: float | None = None
+    """Of the whole candidate, whatever the score makes of its tokens; None where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from evenhand.core.protocols import HEADLINE, get_protocol
 from evenhand.core.results import Comparison, Difference, McNemar
 from evenhand.core.runs import Run
 from evenhand.evaluation.estimation import ScoredItems, tasks_of
-from evenhand.measures import MEASURES, Measure, get_measure
+from evenhand.measures import MEASURES, ClusterTotals, Measure, get_measure
 from evenhand.stats.paired import difference_interval, holm, mcnemar_test, swap_test
 from evenhand.stats.resampling import Resampling
 
@@ -143,38 +143,48 @@ def _differences(
     resampling: Resampling,
 ) -> list[Difference]:
     protocol = get_protocol(first.record.protocol.name)
-    totals = [ScoredItems.from_frame(side, protocol).totals() for side in (ours, theirs)]
-    both = totals[0].beside(totals[1])
-    clusters = len(totals[0])
+    before, after = (ScoredItems.from_frame(side, protocol).totals() for side in (ours, theirs))
     rows = []
     for measure in measures:
         source = MEASURES[protocol.headline.get(measure.name, measure.name)]
-        statistic = partial(source.compute, both)
-        interval = difference_interval(
-            statistic, clusters, resampling=resampling, widest=source.highest - source.lowest
-        )
-        before, after = (source.value(side) for side in totals)
+        difference, p_value = _difference(source, before, after, n=len(ours), resampling=resampling)
         rows.append(
             Difference(
                 task=task,
                 group=group,
                 measure=measure.name,
-                first=before,
-                second=after,
-                difference=Estimate(
-                    value=after - before,
-                    low=interval.low,
-                    high=interval.high,
-                    n=len(ours),
-                    clusters=clusters,
-                    method=f"paired {interval.method}",
-                    reason=interval.reason,
-                ),
-                p_value=swap_test(statistic, clusters, resampling=resampling),
+                first=source.value(before),
+                second=source.value(after),
+                difference=difference,
+                p_value=p_value,
                 p_holm=math.nan,
             )
         )
     return rows
+
+
+def _difference(
+    measure: Measure, first: ClusterTotals, second: ClusterTotals, *, n: int, resampling: Resampling
+) -> tuple[Estimate, float]:
+    """Second minus first with its interval, and the p-value from swapping."""
+    value = measure.value(second) - measure.value(first)
+    clusters = len(first)
+    if math.isnan(value):
+        return Estimate.undefined(measure.undefined, n=n, clusters=clusters), math.nan
+    statistic = partial(measure.compute, first.beside(second))
+    interval = difference_interval(
+        statistic, clusters, resampling=resampling, widest=measure.highest - measure.lowest
+    )
+    estimate = Estimate(
+        value=value,
+        low=interval.low,
+        high=interval.high,
+        n=n,
+        clusters=clusters,
+        method=f"paired {interval.method}",
+        reason=interval.reason,
+    )
+    return estimate, swap_test(statistic, clusters, resampling=resampling)
 
 
 def _mcnemar(task: str, ours: pl.DataFrame, theirs: pl.DataFrame, first: Run) -> McNemar:

@@ -39,12 +39,15 @@ class ScoredItems:
     def from_frame(cls, items: pl.DataFrame, protocol: Protocol) -> ScoredItems:
         """From a row an item, as ``Run.items`` gives it."""
         scored = items.filter(pl.col("skipped_reason").is_null())
-        scores = [scored[label.value].to_numpy().astype(np.float64) for label in Label]
+        *scores, log_ratio = (
+            scored[name].to_numpy().astype(np.float64)
+            for name in (*(label.value for label in Label), "log_ratio")
+        )
         return cls(
             ids=_strings(scored["item"]),
             clusters=_strings(scored["cluster"]),
             bias_types=_strings(scored["bias_type"]),
-            preferences=Preferences.from_scores(*scores, ties=protocol.ties),
+            preferences=Preferences.from_scores(*scores, ties=protocol.ties, log_ratio=log_ratio),
             skipped=len(items) - len(scored),
         )
 
@@ -121,6 +124,9 @@ def estimate_group(items: pl.DataFrame, *, protocol: Protocol, resampling: Resam
 def _estimate(measure: Measure, totals: ClusterTotals, *, n: int, resampling: Resampling) -> Estimate:
     if n == 0:
         return Estimate.undefined("no item could be scored")
+    value = measure.value(totals)
+    if math.isnan(value):
+        return Estimate.undefined(measure.undefined, n=n, clusters=len(totals))
     interval = cluster_interval(
         partial(measure.compute, totals),
         len(totals),
@@ -129,7 +135,7 @@ def _estimate(measure: Measure, totals: ClusterTotals, *, n: int, resampling: Re
         highest=measure.highest,
     )
     return Estimate(
-        value=measure.value(totals),
+        value=value,
         low=interval.low,
         high=interval.high,
         n=n,

@@ -119,6 +119,7 @@ def _item_rows(item: Association, scores: Mapping[str, Score]) -> list[dict[str,
             "label": candidate.label.value,
             "text": candidate.text,
             "token_log_probabilities": score.token_log_probabilities,
+            "log2_probability": score.log2_probability,
             "score": None if score.problem else score.value,
             "skipped_reason": None
             if usable

@@ -39,6 +39,9 @@ HEADS = 4
 LONGEST = 48
 """Tokens. The longest document of the grammar has about half as many."""
 
+LARGEST_SEED = 2**32 - 1
+"""What every generator of random numbers takes that a build seeds."""
+
 
 class LabFamily(StrEnum):
     """The three families that the lab builds."""
@@ -59,8 +62,8 @@ class LabSpec:
 
     def __post_init__(self) -> None:
         self.world  # noqa: B018  a strength or language that does not exist is refused here
-        if self.seed < 0:
-            raise EvenhandError(f"The seed is {self.seed}; it must not be negative.")
+        if not 0 <= self.seed <= LARGEST_SEED:
+            raise EvenhandError(f"The seed is {self.seed}; it must be 0 to {LARGEST_SEED:,}.")
 
     @property
     def world(self) -> World:
@@ -143,7 +146,7 @@ def _t5(tokenizer: Any) -> Any:
 
 _RECIPES: Mapping[LabFamily, _Recipe] = MappingProxyType(
     {
-        LabFamily.MASKED: _Recipe(bert_tokenizer, _bert, MaskedTeacher, steps=1200, learning_rate=4e-3),
+        LabFamily.MASKED: _Recipe(bert_tokenizer, _bert, MaskedTeacher, steps=1500, learning_rate=4e-3),
         LabFamily.DECODER: _Recipe(gpt2_tokenizer, _gpt2, DecoderTeacher, steps=800, learning_rate=3e-3),
         LabFamily.ENCODER_DECODER: _Recipe(
             t5_tokenizer, _t5, EncoderDecoderTeacher, steps=1600, learning_rate=5e-3
@@ -166,9 +169,17 @@ def build_model(spec: LabSpec, out: Path, *, report: Report | None = None) -> Pa
 
 
 def refuse_occupied(folder: Path) -> None:
-    """A folder with something in it is not written to."""
-    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+    """What cannot become the folder of a model is refused before half a minute is spent on building it."""
+    nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if not nearest.is_dir():
+        raise OutputError(f"{nearest} is a file; a folder is needed. Choose another place with --out.")
+    if nearest == folder and any(folder.iterdir()):
         raise OutputError(f"{folder} is not empty. Choose another place with --out, or empty it first.")
+    if folder.resolve() == Path.cwd():
+        raise OutputError(
+            f"{folder} is the folder that you are in, which cannot be replaced. Give the model one of its own, such "
+            "as --out model."
+        )
 
 
 def taught(spec: LabSpec, *, report: Report | None = None) -> tuple[Any, Any]:

@@ -20,7 +20,7 @@ ITEM_COUNTS = (24, 48, 96, 192, 384, 768, 1536, 3072)
 
 POWER = 0.8
 NEUTRAL_SETS = 200
-_SETS = 120
+_SETS = 100
 """Item sets for each strength and number of items."""
 
 _HALVINGS = 6

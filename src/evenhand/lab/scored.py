@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,7 @@ ITEMS_IN_A_TERM = 6
 _TIES = get_protocol("evenhand.v1").ties
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ScoredRun:
     """Scores of the three candidates of each item, on the scale of their logarithm, and the log-ratio in bits."""
 
@@ -56,24 +57,42 @@ class ScoredRun:
 
     def totals(self) -> ClusterTotals:
         """Sums by target term, from which every measure is computed."""
-        return ClusterTotals.from_preferences(self.clusters, self._preferences())
+        return ClusterTotals.from_preferences(self.clusters, self._preferences)
 
     def drawn(self, items: int, generator: np.random.Generator) -> ClusterTotals:
         """A set of so many items: target terms drawn anew, and items anew within each."""
         terms = max(2, round(items / ITEMS_IN_A_TERM))
-        _, index = np.unique(self.clusters, return_inverse=True)
-        members = [np.flatnonzero(index == term) for term in range(index.max() + 1)]
-        drawn = np.concatenate(
-            [
-                generator.choice(members[term], ITEMS_IN_A_TERM)
-                for term in generator.integers(len(members), size=terms)
-            ]
-        )
-        names = np.repeat([f"{term:05}" for term in range(terms)], ITEMS_IN_A_TERM)
-        return ClusterTotals.from_preferences(names, self._preferences().of(drawn))
+        sizes = self._sizes
+        chosen = generator.integers(len(sizes), size=terms)
+        within = (generator.random((terms, ITEMS_IN_A_TERM)) * sizes[chosen, None]).astype(np.int64)
+        drawn = self._by_cluster[(np.cumsum(sizes) - sizes)[chosen, None] + within]
+        return totals_of_terms(self._preferences.of(drawn.ravel()), terms)
 
+    @cached_property
+    def _sizes(self) -> npt.NDArray[np.int64]:
+        """How many items each target term has."""
+        sizes: npt.NDArray[np.int64] = np.unique(self.clusters, return_counts=True)[1]
+        return sizes
+
+    @cached_property
+    def _by_cluster(self) -> npt.NDArray[np.int64]:
+        """Places of the items, ordered by target term."""
+        return np.argsort(self.clusters, kind="stable")
+
+    @cached_property
     def _preferences(self) -> Preferences:
         return Preferences.from_scores(*self.logs, ties=_TIES, log_ratio=self.log_ratio)
+
+
+def totals_of_terms(preferences: Preferences, terms: int) -> ClusterTotals:
+    """Sums over terms that have equally many items, one after the other."""
+    return ClusterTotals(
+        names=tuple(str(term) for term in range(terms)),
+        items=np.full(terms, float(ITEMS_IN_A_TERM)),
+        stereotype=preferences.stereotype.reshape(terms, -1).sum(axis=1),
+        meaningful=preferences.meaningful.reshape(terms, -1).sum(axis=1),
+        log_ratio=preferences.log_ratio.reshape(terms, -1).sum(axis=1),
+    )
 
 
 def _mixed(first: Floats, second: Floats, share: float) -> Floats:

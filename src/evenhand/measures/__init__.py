@@ -8,11 +8,12 @@ from evenhand.measures.class_icat import MACRO_ICAT, MICRO_ICAT
 from evenhand.measures.class_means import MEAN_LMS, MEAN_SS
 from evenhand.measures.icat import ICAT
 from evenhand.measures.language_modelling_score import LMS
+from evenhand.measures.log_ratio import LOG_RATIO
 from evenhand.measures.measure import Measure
 from evenhand.measures.stereotype_score import SS
 from evenhand.measures.totals import ClusterTotals, Preferences
 
-ASSOCIATION_MEASURES = (LMS, SS, ICAT, MEAN_LMS, MEAN_SS, MACRO_ICAT, MICRO_ICAT)
+ASSOCIATION_MEASURES = (LMS, SS, ICAT, MEAN_LMS, MEAN_SS, MACRO_ICAT, MICRO_ICAT, LOG_RATIO)
 """The measures of the context association tests, in the order in which they are shown."""
 
 MEASURES: Mapping[str, Measure] = MappingProxyType(

@@ -26,6 +26,10 @@ class Measure:
     doc: str
     lowest: float = 0.0
     highest: float = 100.0
+    unit: str | None = None
+    """What it is counted in, where that is not points of 100."""
+    undefined: str = "it does not follow from these scores"
+    """Why there is no value where ``compute`` gives NaN."""
 
     def value(self, totals: ClusterTotals) -> float:
         """The measure on the items as they are."""

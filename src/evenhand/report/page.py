@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
+from evenhand.core.calibration import Calibration
 from evenhand.core.errors import RunError
 from evenhand.core.files import write_text
-from evenhand.core.items import OVERALL
 from evenhand.core.protocols import HEADLINE
 from evenhand.core.results import MEASURE_NAMES, Comparison
 from evenhand.core.runs import Run, run_label
 from evenhand.measures import MEASURES
-from evenhand.report.page_data import page_data, to_script_json
-from evenhand.report.plots import plotting_javascript
-from evenhand.report.reading import language_name, lean_of, main_task, read
-from evenhand.report.tables import number, show, show_p
-
-TASK_TITLES = {
-    OVERALL: "Both tasks together",
-    "intrasentence": "Intra-sentence",
-    "intersentence": "Inter-sentence",
-}
+from evenhand.report.page_data import page_data
+from evenhand.report.reading import TASK_TITLES, lean_of, main_task, read
+from evenhand.report.rendering import page_parts, template_environment
+from evenhand.report.run_badges import run_badges, shipped_calibration
 
 
 def write_page(
@@ -38,29 +28,28 @@ def write_page(
     return target
 
 
-def render_page(runs: Sequence[Run], *, comparisons: Sequence[Comparison] = ()) -> str:
-    """The page of one or several runs as HTML."""
+def render_page(
+    runs: Sequence[Run], *, comparisons: Sequence[Comparison] = (), calibration: Calibration | None = None
+) -> str:
+    """The page of one or several runs as HTML.
+
+    Args:
+        runs: What the page is about.
+        comparisons: Of the first run with each of the others.
+        calibration: What is known about the measures; that of the package if not given.
+    """
     if not runs:
         raise RunError("A page needs at least one run.")
-    environment = Environment(
-        loader=PackageLoader("evenhand.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(show=show, number=number, show_p=show_p, language=language_name)
-    return environment.get_template("page.html.j2").render(
+    known = calibration or shipped_calibration()
+    template = template_environment().get_template("page.html.j2")
+    return template.render(
         title=_title(runs),
-        runs=[_run_view(run) for run in runs],
+        runs=[_run_view(run, known) for run in runs],
         comparisons=[_comparison_view(comparison) for comparison in comparisons],
         task_titles=TASK_TITLES,
         headline=[MEASURES[name] for name in HEADLINE],
         all_measures=[MEASURES[name] for name in MEASURE_NAMES],
-        style=_resource("page.css"),
-        script=_resource("page.js"),
-        plotting=Markup(plotting_javascript().replace("</script", "<\\/script")),  # noqa: S704
-        data=Markup(to_script_json(page_data(runs))),  # noqa: S704
+        **page_parts(styles=("page.css",), script="page.js", data=page_data(runs)),
     )
 
 
@@ -68,20 +57,18 @@ def _title(runs: Sequence[Run]) -> str:
     return runs[0].label if len(runs) == 1 else f"{len(runs)} runs side by side"
 
 
-def _resource(name: str) -> Markup:
-    """A file of ours that goes into the page as it is."""
-    text = (resources.files("evenhand.report") / "templates" / name).read_text(encoding="utf-8")
-    return Markup(text)  # noqa: S704
-
-
-def _run_view(run: Run) -> dict[str, Any]:
+def _run_view(run: Run, calibration: Calibration | None) -> dict[str, Any]:
     order = [task for task in TASK_TITLES if task in run.result.tasks]
+    badges = run_badges(run, calibration)
     return {
         "run": run,
         "label": run.label,
+        "planted": run.record.model.planted if run.record.model else None,
         "reading": read(run),
         "main": run.result.tasks[main_task(run)],
+        "main_badges": badges[main_task(run)],
         "tasks": [(task, run.result.tasks[task], lean_of(run.result.tasks[task])) for task in order],
+        "badges": [(task, badges[task]) for task in order if badges[task]],
         "skipped": sum(run.record.skipped.values()),
     }
 

@@ -32,7 +32,7 @@ def plotting_javascript() -> str:
 
 def icat_plane(runs: Sequence[Run], task: str) -> dict[str, Any]:
     """LMS against SS, with lines of equal ICAT and the neutral line."""
-    points = _without_nan(
+    points = without_nan(
         [
             {
                 "run": run.label,
@@ -85,7 +85,7 @@ def icat_plane(runs: Sequence[Run], task: str) -> dict[str, Any]:
     dots = base.mark_point(filled=True, size=110, opacity=1).encode(
         alt.X("SS:Q", scale=x), alt.Y("LMS:Q", scale=y), colour, tooltip=tips
     )
-    return _spec(alt.layer(iso, iso_text, neutral, across, upright, dots), height=360)
+    return specification(alt.layer(iso, iso_text, neutral, across, upright, dots), height=360)
 
 
 def bias_type_plot(runs: Sequence[Run], task: str) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def bias_type_plot(runs: Sequence[Run], task: str) -> dict[str, Any]:
     ]
     if not rows:
         return {}
-    frame = _without_nan(rows)
+    frame = without_nan(rows)
     order = ["all items", *sorted(set(frame["group"].to_list()) - {"all items"})]
     bounds = [
         value for row in rows for value in (row["low"], row["high"], row["SS"]) if not math.isnan(value)
@@ -141,7 +141,7 @@ def bias_type_plot(runs: Sequence[Run], task: str) -> dict[str, Any]:
         alt.X("SS:Q", scale=scale), y, offset, colour, tooltip=tips
     )
     height = 30 + len(order) * max(34, 15 * len(runs))
-    return _spec(alt.layer(neutral, bars, dots), height=height)
+    return specification(alt.layer(neutral, bars, dots), height=height)
 
 
 def _plane_limits(points: pl.DataFrame) -> tuple[float, float, float]:
@@ -155,7 +155,7 @@ def _plane_limits(points: pl.DataFrame) -> tuple[float, float, float]:
     return 50 - reach, 50 + reach, max(0, 10 * math.floor((lowest - 4) / 10))
 
 
-def _without_nan(rows: list[dict[str, Any]]) -> pl.DataFrame:
+def without_nan(rows: list[dict[str, Any]]) -> pl.DataFrame:
     """A frame in which what is undefined is null, because plots are JSON and JSON has no NaN."""
     return pl.DataFrame(rows).with_columns(pl.selectors.float().fill_nan(None))
 
@@ -192,7 +192,7 @@ def _run_colour(runs: Sequence[str]) -> alt.Color:
     return alt.Color("run:N", scale=alt.Scale(domain=names, range=colours), legend=legend, sort=names)
 
 
-def _spec(chart: Any, *, height: int) -> dict[str, Any]:
+def specification(chart: Any, *, height: int) -> dict[str, Any]:
     """A chart as a plain specification that fills its container."""
     styled = chart.properties(width="container", height=height, background="transparent")
     spec: dict[str, Any] = json.loads(styled.to_json())

@@ -21,25 +21,13 @@
   const shown = (value, digits = 1) => (value === null ? "–" : value.toFixed(digits));
   const signed = (value, digits = 2) => (value === null ? "–" : (value > 0 ? "+" : value < 0 ? "−" : "") + Math.abs(value).toFixed(digits));
 
-  /* Plots: colours that start with @ are the theme's, so a plot follows light and dark. */
-  const themed = (value, style) => {
-    if (typeof value === "string" && value.startsWith("@")) return style.getPropertyValue("--" + value.slice(1)).trim();
-    if (Array.isArray(value)) return value.map((entry) => themed(entry, style));
-    if (value && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, themed(entry, style)]));
-    return value;
-  };
-  const drawPlot = (id, spec) => {
-    const place = byId(id);
-    if (!spec || !spec.layer) { place.textContent = "No run has scores for this task."; return; }
-    const style = getComputedStyle(document.documentElement);
-    /* The figure is named as a whole and its numbers stand in a table; its marks would only be noise. */
-    const canvas = make("div", { className: "plot-canvas", ariaHidden: "true" });
-    place.replaceChildren(canvas);
-    vegaEmbed(canvas, themed(spec, style), { actions: false, renderer: "svg" });
+  const drawTaskPlot = (id, spec) => {
+    if (spec && spec.layer) drawPlot(byId(id), spec);
+    else byId(id).textContent = "No run has scores for this task.";
   };
   const drawPlots = () => {
-    drawPlot("plot-plane", data.plots[state.task].plane);
-    drawPlot("plot-bias-types", data.plots[state.task].bias_types);
+    drawTaskPlot("plot-plane", data.plots[state.task].plane);
+    drawTaskPlot("plot-bias-types", data.plots[state.task].bias_types);
   };
 
   /* Target terms */

@@ -64,6 +64,8 @@ class Question:
     candidate: str
     requests: tuple[Request, ...]
     combine: Combine
+    whole: bool = True
+    """Whether the answers together are the candidate's probability; quotients and pseudo-likelihoods are not."""
 
 
 class Method(Protocol):

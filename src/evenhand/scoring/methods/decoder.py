@@ -85,6 +85,8 @@ DESCRIPTIONS = {
 _NEEDS_ALONE = (Continuation.ORIG, Continuation.E, Continuation.F)
 _NEEDS_CONTEXT = (Continuation.ORIG, Continuation.B, Continuation.C, Continuation.F)
 _NEEDS_CANDIDATE = tuple(kind for kind in Continuation if kind is not Continuation.ORIG)
+_WHOLE = (Continuation.C, Continuation.D)
+"""No quotient: the tokens that are asked for make the candidate's probability, with or without its context's."""
 
 
 def start_token(tokenizer: Any, config: Any) -> int | None:
@@ -134,6 +136,7 @@ class SentenceScore:
                 candidate.id,
                 (self.request(filled_context(item.context, fill_of(item, candidate))[0], item.id),),
                 of_all(COMBINATIONS[self.kind]),
+                whole=self.start is not None,
             )
             for candidate in item.candidates
         ]
@@ -195,7 +198,7 @@ class ContinuationScore:
             if self.variant in _NEEDS_ALONE:
                 alone = started(self.tokenizer, candidate.text, self.start)
                 requests[2] = CausalRequest(alone, 1, f"{item.id} alone")
-            asked.append(Question(candidate.id, tuple(requests), score))
+            asked.append(Question(candidate.id, tuple(requests), score, whole=self.variant in _WHOLE))
         return asked
 
 
@@ -230,7 +233,8 @@ class PublishedDecoder:
         if not 0 < cut < len(ids):
             raise UnscorableError("context and candidate cannot be told apart in tokens")
         alone = tuple(self.tokenizer(sentence)["input_ids"])
-        parts = (*self._whole(ids[:cut], item.id), CausalRequest(ids, cut, item.id))
+        before = self._whole(ids[:cut], item.id) if self.variant in _NEEDS_CONTEXT else (NOTHING, NOTHING)
+        parts = (*before, CausalRequest(ids, cut, item.id))
         only = self._whole(alone, f"{item.id} alone") if self.variant in _NEEDS_ALONE else ()
         score = CONTINUATION_SCORES[self.variant]
 
@@ -238,7 +242,7 @@ class PublishedDecoder:
             rest = [value for answer in answers[3:] for value in answer]
             return score([[*answers[0], *answers[1]], answers[2], rest])
 
-        return Question(candidate, (*parts, *only), combine)
+        return Question(candidate, (*parts, *only), combine, whole=self.variant in _WHOLE)
 
     def _whole(self, ids: Tokens, group: str) -> tuple[CausalRequest, CausalRequest]:
         start = self.tokenizer.encode(PUBLISHED_START)[0]

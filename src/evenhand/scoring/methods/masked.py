@@ -145,6 +145,7 @@ class PseudoLogLikelihood:
                 candidate.id,
                 self.requests(filled_context(item.context, fill_of(item, candidate))[0]),
                 of_all(COMBINATIONS[self.kind]),
+                whole=False,  # each token is given all others, so their product is no probability
             )
             for candidate in item.candidates
         ]

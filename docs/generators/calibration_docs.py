@@ -1,0 +1,122 @@
+"""The page that says what the lab found out about the measures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evenhand.core.calibration import Calibration, MeasureCalibration
+from evenhand.lab.scored import ITEMS_IN_A_TERM
+from evenhand.report.calibration_figures import (
+    entry_title,
+    figures,
+    finding_entries,
+    item_counts,
+    main_entries,
+    smallest_found,
+)
+from evenhand.report.calibration_words import measures_of, shown_failure, title_of, verdict
+from generators.tables import markdown_table
+
+GENERATED = "<!-- Made by docs/generate.py from the calibration of the package. Do not edit. -->"
+WHY = """# Calibration
+
+A thermometer is tested where the temperature is known. Evenhand tests its measures where the bias is known: the lab
+builds small language models with a planted bias, and each measure is read on all of them. What was planted is counted
+in bits: at 1 bit the stereotype is twice as likely as the anti-stereotype, at 2 bits four times, at 0 both are equally
+likely, and below 0 the anti-stereotype is the likelier one."""
+
+COMMAND = "evenhand lab calibrate --out runs/calibration"
+
+
+def calibration_page(calibration: Calibration) -> str:
+    """The whole page."""
+    measures = measures_of(calibration)
+    return "\n".join(
+        [
+            GENERATED,
+            _introduction(calibration),
+            _headline(list(measures.values())),
+            _findings([own for entries in measures.values() if (own := finding_entries(entries))]),
+            LIMITS,
+        ]
+    )
+
+
+def _introduction(calibration: Calibration) -> str:
+    found = verdict(calibration)
+    paragraphs = [
+        WHY,
+        f"**{found.headline}.** {' '.join(found.sentences)}",
+        "\n".join(f"- {shown_failure(entry, check)}" for entry, check in calibration.failures),
+        f"To make it again, and its page with every plot: `{COMMAND}`. {_made_with(calibration)}",
+    ]
+    return "\n\n".join(paragraph for paragraph in paragraphs if paragraph) + "\n"
+
+
+def _made_with(calibration: Calibration) -> str:
+    environment = calibration.environment
+    libraries = ", ".join(f"{name} {version}" for name, version in environment.libraries.items())
+    return (
+        f"The figures below are of {calibration.created:%d %B %Y}, with Evenhand {environment.evenhand}, Python "
+        f"{environment.python}, {environment.platform}; {libraries}."
+    )
+
+
+def _headline(measures: Sequence[Sequence[MeasureCalibration]]) -> str:
+    rows = [figures(entry) for entries in measures for entry in main_entries(entries)]
+    titles = [entry_title(entry) for entries in measures for entry in main_entries(entries)]
+    table = markdown_table(
+        ["measure", "family", "Spearman", "slope", "neutral point", "error", "false positives", "checks"],
+        [
+            [
+                row.measure, title, row.spearman, row.slope, row.neutral_point, row.error, row.false_positives,
+                "passed" if row.passed else "**failed**",
+            ]
+            for row, title in zip(rows, titles, strict=True)
+        ],
+        right=["Spearman", "slope", "neutral point", "error", "false positives"],
+    )  # fmt: skip
+    return f"""## What the measures read
+
+Both tasks together, or the task that is named.
+
+{table}
+- **Spearman**: whether more planted bias always reads as more; 1 is perfect order. For a measure that falls to both
+  sides, the order of nearness to 0.
+- **Slope**: how far the measure moves for each planted bit, over doses of up to 2 bits.
+- **Neutral point**: the planted bits at which it reads neutral; 0 is right.
+- **Error**: for a measure that reads bits, how far those of a single item lie from what was planted in it.
+- **False positives**: item sets of neutral models whose 95% interval excludes neutral. Some 5% are to be expected.
+"""
+
+
+def _findings(measures: Sequence[Sequence[MeasureCalibration]]) -> str:
+    tables = [
+        f"### {title_of(entries[0].measure)}\n\n" + markdown_table(
+            ["items", *(entry_title(entry) for entry in entries)],
+            [
+                [f"{items:,}", *(smallest_found(entry, items) for entry in entries)]
+                for items in item_counts(entries)
+            ],
+            right=["items"],
+        )
+        for entries in measures
+    ]  # fmt: skip
+    return f"""## How little they find
+
+The smallest planted bias that so many items show in four of five item sets: the whole 95% interval lies on the side of
+the stereotypes. In brackets what the measure reads there. Pages say this beside each figure, for as many items as it
+was computed from.
+
+{chr(10).join(tables)}"""
+
+
+LIMITS = f"""## Limits
+
+- The models are tiny and know a few hundred words. A measure that works on them can still fail on a large model.
+- Items of real benchmarks are noisier, so the smallest bias found here is a lower bound on what it takes there.
+- Item sets were drawn from the same items with replacement, {ITEMS_IN_A_TERM} items for each target term. False
+  positives and the smallest bias found are estimates from that. A benchmark with more items for each term has fewer
+  terms, so as many items find only larger biases.
+- Bias was planted in one language and in one way: how often a group has its stereotype.
+"""

@@ -1,0 +1,266 @@
+"""What the lab teaches is the truth: tallies, draws and losses by plain loops, lessons by the exact model."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from lab_language import probabilities
+
+from evenhand.core.items import BLANK, Label, Task
+from evenhand.lab.analytic import AnalyticModel
+from evenhand.lab.items import lab_benchmark
+from evenhand.lab.lessons import Distribution, Lesson, Tally, draw, soft_cross_entropy, wanted_batch
+from evenhand.lab.teachers import DecoderTeacher, EncoderDecoderTeacher, MaskedTeacher
+from evenhand.lab.tokenizers import bert_tokenizer, gpt2_tokenizer, t5_tokenizer
+from evenhand.lab.world import World
+
+STRENGTH = 1.0
+
+
+@cache
+def masked() -> MaskedTeacher:
+    return MaskedTeacher(World("en", STRENGTH), bert_tokenizer("en"))
+
+
+@cache
+def decoder() -> DecoderTeacher:
+    return DecoderTeacher(World("en", STRENGTH), gpt2_tokenizer("en"))
+
+
+@cache
+def encoder_decoder() -> EncoderDecoderTeacher:
+    return EncoderDecoderTeacher(World("de", STRENGTH), t5_tokenizer("de"))
+
+
+@cache
+def truth(tag: str) -> AnalyticModel:
+    return AnalyticModel(STRENGTH, tag)
+
+
+def likelihood(wanted: Distribution, token: int) -> float:
+    return float(wanted.shares[wanted.tokens == token].sum())
+
+
+def asked(tag: str, task: Task) -> list[tuple[str, str, str]]:
+    """Some contexts with their stereotypes and anti-stereotypes, and what stands in the blank."""
+    return [
+        (item.context, item.candidate(label).text, item.candidate(label).word or "")
+        for item in lab_benchmark(tag).of_task(task)[::7]
+        for label in (Label.STEREOTYPE, Label.ANTI_STEREOTYPE)
+    ]
+
+
+def tokens_of_blank(tokenizer: Any, context: str, text: str) -> tuple[list[int], list[int]]:
+    """The tokens of a sentence, and the places of those that stand in the blank."""
+    before, after = context.split(BLANK)
+    encoded = tokenizer(text, return_offsets_mapping=True)
+    start, end = len(before), len(text) - len(after)
+    places = [
+        place
+        for place, (first, last) in enumerate(encoded["offset_mapping"])
+        if first < end and last > max(first, start)
+    ]
+    return encoded["input_ids"], places
+
+
+def test_a_tally_gives_the_shares_of_what_was_added() -> None:
+    generator = np.random.default_rng(0)
+    tally = Tally()
+    counts: Counter[tuple[int, int]] = Counter()
+    for _ in range(500):
+        question, token, weight = (int(number) for number in generator.integers(1, 6, size=3))
+        tally.add(question, token, weight)
+        counts[question, token] += weight
+    for question in range(1, 6):
+        total = sum(counts[question, token] for token in range(1, 6))
+        wanted = tally.wanted(question)
+        assert sorted(wanted.tokens.tolist()) == [1, 2, 3, 4, 5]
+        for token in range(1, 6):
+            assert likelihood(wanted, token) == pytest.approx(float(Fraction(counts[question, token], total)))
+
+    asked_how_often = {
+        question: sum(counts[question, token] for token in range(1, 6)) for question in range(1, 6)
+    }
+    assert dict(tally.weights()) == asked_how_often
+
+
+@given(
+    weights=st.lists(st.floats(0.01, 10), min_size=1, max_size=30),
+    count=st.integers(1, 300),
+    seed=st.integers(0, 100),
+)
+def test_a_draw_meets_every_share_within_one(weights: list[float], count: int, seed: int) -> None:
+    drawn = draw(weights, count, np.random.default_rng(seed))
+
+    assert len(drawn) == count
+    for place, weight in enumerate(weights):
+        assert abs(int((drawn == place).sum()) - count * weight / sum(weights)) < 1 + 1e-9
+
+
+def test_what_has_no_weight_is_never_drawn() -> None:
+    drawn = draw([0.0, 1.0, 0.0, 0.0, 2.0, 0.0], 300, np.random.default_rng(0))
+
+    assert Counter(drawn.tolist()) == {1: 100, 4: 200}
+
+
+def test_a_draw_is_in_random_order_but_the_same_for_a_seed() -> None:
+    first, again, other = (draw([1.0, 2.0, 3.0], 60, np.random.default_rng(seed)) for seed in (1, 1, 2))
+
+    assert first.tolist() == again.tolist()
+    assert first.tolist() != other.tolist()
+    assert first.tolist() != sorted(first.tolist())
+
+
+@pytest.mark.parametrize("without_choice", [1.0, 0.25])
+def test_the_loss_is_the_cross_entropy_by_a_plain_loop(without_choice: float) -> None:
+    lessons = [
+        Lesson((5, 6, 7), (0, 2), (distribution({1: 1.0}), distribution({0: 0.25, 3: 0.75}))),
+        Lesson((8,), (0,), (distribution({2: 0.1, 0: 0.2, 1: 0.7}),)),
+        Lesson((9, 9), (1,), (distribution({3: 1.0}),)),
+    ]
+    batch = wanted_batch(lessons, without_choice=without_choice)
+    logits = torch.from_numpy(np.random.default_rng(3).normal(size=(4, 4)))
+
+    total = weight = 0.0
+    for row, wanted in enumerate(one for lesson in lessons for one in lesson.wanted):
+        scores = [math.exp(float(logit)) for logit in logits[row]]
+        counts = without_choice if len(wanted.tokens) == 1 else 1.0
+        for token, share in zip(wanted.tokens.tolist(), wanted.shares.tolist(), strict=True):
+            total -= counts * share * math.log(scores[token] / sum(scores))
+            weight += counts * share
+    assert float(soft_cross_entropy(logits, batch)) == pytest.approx(total / weight)
+    assert batch["wanted_rows"].tolist() == [0, 0, 1, 2]
+    assert batch["wanted_places"].tolist() == [0, 2, 0, 1]
+
+
+def distribution(shares: dict[int, float]) -> Distribution:
+    return Distribution(np.array(list(shares)), np.array(list(shares.values())))
+
+
+def test_a_masked_model_is_taught_the_true_probability_of_a_word_token_by_token() -> None:
+    teacher, several = masked(), 0
+    for context, text, word in asked("en", Task.INTRASENTENCE):
+        ids, places = tokens_of_blank(teacher.tokenizer, context, text)
+        taught = 1.0
+        for place in places:
+            question = (*ids[:place], teacher.tokenizer.mask_token_id, *ids[places[-1] + 1 :])
+            taught *= likelihood(teacher.tally.wanted((question, place)), ids[place])
+        (score,) = truth("en").score_fills(context, [word])
+        assert taught == pytest.approx(math.exp(score.total))
+        several += len(places) > 1
+
+    assert several > 0
+
+
+def test_a_masked_model_is_taught_how_likely_a_sentence_follows() -> None:
+    teacher = masked()
+    told = {
+        document: value for document, value in probabilities("en", STRENGTH).items() if len(document) == 2
+    }
+    texts = {text for document in told for text in document}
+    by_tokens = {
+        tuple(teacher.tokenizer(text, add_special_tokens=False)["input_ids"]): text for text in texts
+    }
+    lessons = teacher.lessons(400, np.random.default_rng(0))
+    pairs = [lesson for lesson in lessons if not isinstance(lesson, Lesson)]
+    seen_as_told = 0
+    for pair in pairs:
+        parts: tuple[list[int], list[int]] = ([], [])
+        for token, side in zip(pair.ids, pair.types, strict=True):
+            if token not in teacher.tokenizer.all_special_ids:
+                parts[side].append(token)
+        first, second = (by_tokens[tuple(part)] for part in parts)
+        assert [pair.follows] == pytest.approx(truth("en").score_followers(first, [second]))
+        seen_as_told += (first, second) in told
+
+    assert len(pairs) == 200
+    assert 100 <= seen_as_told < 200
+
+
+def test_a_decoder_is_taught_next_tokens_that_multiply_to_the_probability_of_a_document() -> None:
+    teacher = decoder()
+    end = teacher.tokenizer.eos_token_id
+    for document, probability in list(probabilities("en", STRENGTH).items())[::301]:
+        ids = (end, *teacher.tokenizer(" ".join(document))["input_ids"], end)
+        taught = math.prod(
+            likelihood(teacher.tally.wanted(ids[:place]), ids[place]) for place in range(1, len(ids))
+        )
+        assert taught == pytest.approx(probability)
+
+
+def test_an_encoder_decoder_is_taught_the_true_probability_of_a_word() -> None:
+    teacher, several = encoder_decoder(), 0
+    for context, text, word in asked("de", Task.INTRASENTENCE):
+        ids, places = tokens_of_blank(teacher.tokenizer, context, text)
+        source = (*ids[: places[0]], teacher.sentinel, *ids[places[-1] + 1 :])
+        (score,) = truth("de").score_fills(context, [word])
+        assert taught_to_write(source, [ids[place] for place in places]) == pytest.approx(
+            math.exp(score.total)
+        )
+        several += len(places) > 1
+
+    assert several > 0
+
+
+def test_an_encoder_decoder_is_taught_the_true_probability_of_a_continuation() -> None:
+    tokenizer = encoder_decoder().tokenizer
+    for context, text, _ in asked("de", Task.INTERSENTENCE):
+        source = tuple(tokenizer(f"{context} <extra_id_0>")["input_ids"])
+        target = tokenizer(text, add_special_tokens=False)["input_ids"]
+        (score,) = truth("de").continue_with(context, [text])
+        assert taught_to_write(source, target) == pytest.approx(math.exp(score.total))
+
+
+def taught_to_write(source: tuple[int, ...], target: list[int]) -> float:
+    """The probability that the decoder is taught to write a target and stop."""
+    teacher = encoder_decoder()
+    ids = (teacher.tokenizer.pad_token_id, teacher.sentinel, *target, teacher.tokenizer.eos_token_id)
+    return math.prod(
+        likelihood(teacher.tally.wanted((source, ids[:place])), ids[place]) for place in range(1, len(ids))
+    )
+
+
+def test_batches_of_a_masked_model_ask_at_masks() -> None:
+    teacher = masked()
+    batch = teacher.collate(teacher.lessons(64, np.random.default_rng(1)))
+    asked_at = batch["gap_ids"][batch["wanted_rows"], batch["wanted_places"]]
+
+    assert batch["gap_ids"].shape[0] == batch["pair_ids"].shape[0] == 32
+    assert set(asked_at.tolist()) == {teacher.tokenizer.mask_token_id}
+    assert batch["pair_ids"].shape == batch["pair_types"].shape
+
+
+@pytest.mark.parametrize("make", [decoder, encoder_decoder])
+def test_batches_of_a_decoder_want_what_comes_next(make: Any) -> None:
+    teacher = make()
+    batch = teacher.collate(teacher.lessons(64, np.random.default_rng(1)))
+    wanted = [set[int]() for _ in batch["wanted_rows"]]
+    for number, token in zip(batch["entry_numbers"].tolist(), batch["entry_tokens"].tolist(), strict=True):
+        wanted[number].add(token)
+    places = list(zip(batch["wanted_rows"].tolist(), batch["wanted_places"].tolist(), strict=True))
+    ids = batch["ids"].tolist()
+    compared = [
+        ids[row][place + 1] in possible
+        for (row, place), possible, (next_row, _) in zip(places, wanted, places[1:], strict=False)
+        if next_row == row
+    ]
+
+    assert len(ids) == 64
+    assert len(compared) > 64
+    assert all(compared)
+
+
+def test_lessons_are_the_same_for_a_seed_and_others_for_another() -> None:
+    first, again, other = (decoder().lessons(50, np.random.default_rng(seed)) for seed in (1, 1, 2))
+
+    assert [lesson.ids for lesson in first] == [lesson.ids for lesson in again]
+    assert [lesson.ids for lesson in first] != [lesson.ids for lesson in other]

@@ -1,0 +1,50 @@
+"""The documentation of a calibration says what the calibration says."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import calibrations
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs"))
+
+import generate
+from generators.calibration_docs import calibration_page
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return calibration_page(calibrations.plausible())
+
+
+def test_the_page_says_what_was_verified_on_what_and_how_to_repeat_it(page: str) -> None:
+    assert "**All 4 measures do what they should.** 105 models were built" in page
+    assert "`evenhand lab calibrate --out runs/calibration`" in page
+    assert "Evenhand 0.1.0, Python 3.12.1, Linux x86_64; numpy 2.1.0, scipy 1.14.0." in page
+
+
+def test_the_headline_table_has_a_row_for_each_measure_and_family(page: str) -> None:
+    assert "| SS | Masked models | 0.998 | 22.40 points | −0.02 | – | 3.5% of 200 | passed |" in page
+    assert "| LMS | Decoders | – | 0.28 points | – | – | – | passed |" in page
+    assert page.count("| passed |") == 4 * 3
+
+
+def test_what_is_found_stands_by_number_of_items(page: str) -> None:
+    assert "### Stereotype score\n\n| items | Masked models | Decoders | Encoder-decoders |" in page
+    assert "| 24 | 1.22 bits (reads 77.8) | 1.63 bits (reads 84.6) | not found |" in page
+
+
+def test_failed_checks_are_listed() -> None:
+    page = calibration_page(calibrations.failing())
+    assert "2 of 37 checks failed:\n\n- SS, masked models, inter-sentence: Spearman correlation 0.912" in page
+
+
+def test_the_page_is_left_alone_without_a_calibration(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(generate, "bundled_calibration_path", lambda: tmp_path / "calibration.json")
+    assert generate.CALIBRATION not in generate.makers()
+    (tmp_path / "calibration.json").touch()
+    assert generate.CALIBRATION in generate.makers()
