@@ -12,6 +12,7 @@ from evenhand.cli.data import data_app
 from evenhand.cli.evaluate import evaluate_command
 from evenhand.cli.lab import lab_app
 from evenhand.cli.models import models_app
+from evenhand.cli.probe import probe_command
 from evenhand.cli.report import report_command
 
 app = typer.Typer(
@@ -45,6 +46,7 @@ def _root(
 
 
 app.command("audit")(audit_command)
+app.command("probe")(probe_command)
 app.command("evaluate")(evaluate_command)
 app.command("compare")(compare_command)
 app.command("report")(report_command)

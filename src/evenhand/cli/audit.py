@@ -118,7 +118,6 @@ def audit_command(
     """
     from evenhand.auditing import AuditOptions
     from evenhand.core.embedded import embedded_names
-    from evenhand.core.models import ModelRef
     from evenhand.core.protocols import get_protocol
     from evenhand.data import load_dataset
     from evenhand.evaluation import Condition
@@ -138,11 +137,9 @@ def audit_command(
     )
     runs: list[Run] = []
     for text in models or embedded_names():
-        name, revision = ModelRef.parse(text)
-        reference = ModelRef(
-            id=name,
-            revision=revision,
-            precision=_precision(precision),
+        reference = model_reference(
+            text,
+            precision=precision,
             device=device,
             allow_pickle_weights=allow_pickle_weights,
             trust_remote_code=trust_remote_code,
@@ -157,6 +154,23 @@ def audit_command(
     else:
         show_runs(runs, format_)
     fail_if_conditions_hold(conditions, runs)
+
+
+def model_reference(
+    text: str, *, precision: str, device: str, allow_pickle_weights: bool, trust_remote_code: bool
+) -> ModelRef:
+    """The model that a name or folder on the command line means, and how to load it."""
+    from evenhand.core.models import ModelRef
+
+    name, revision = ModelRef.parse(text)
+    return ModelRef(
+        id=name,
+        revision=revision,
+        precision=_precision(precision),
+        device=device,
+        allow_pickle_weights=allow_pickle_weights,
+        trust_remote_code=trust_remote_code,
+    )
 
 
 def audit_one(

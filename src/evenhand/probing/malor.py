@@ -108,6 +108,12 @@ def probe(
     )
 
 
+def planned_record(model: LanguageModel, probes: ProbeSet, options: ProbeOptions) -> ProbeRecord:
+    """The record that a probe will have, known before anything is asked."""
+    asker = Asker(model, score=WordScore.named(options.score))
+    return probe_record(model, probes, options, description=asker.description)
+
+
 def chosen_experiments(probes: ProbeSet, name: str) -> tuple[Experiment, ...]:
     """The experiments that a name means; ``all`` means all that the structures have."""
     if name == ALL:
@@ -125,7 +131,7 @@ def chosen_experiments(probes: ProbeSet, name: str) -> tuple[Experiment, ...]:
 def probe_record(
     model: LanguageModel, probes: ProbeSet, options: ProbeOptions, *, description: str
 ) -> ProbeRecord:
-    """The record that a probe will have, known before anything is asked."""
+    """What ran on what, in which way."""
     determining: dict[str, Any] = {
         "experiments": [known.value for known in chosen_experiments(probes, options.experiment)],
         "directions": [known.value for known in Direction.named(options.direction)],

@@ -1,0 +1,214 @@
+"""What each test of ``evenhand probe`` needs, and how it is run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evenhand.cli.output import say, warn
+from evenhand.cli.progress import progress_bar
+from evenhand.core.errors import EvenhandError, UnknownNameError
+
+if TYPE_CHECKING:
+    from evenhand.core.models import ModelRef
+    from evenhand.core.probe_runs import ProbeRun
+    from evenhand.core.probes import ProbeSet
+    from evenhand.probing.malor import ProbeOptions
+    from evenhand.scoring.language_model import LanguageModel
+    from evenhand.stats.resampling import Resampling
+
+Report = Callable[[int, int], None]
+
+DEFAULT_LANGUAGE = "en"
+
+
+class ProbeTest(StrEnum):
+    """What a probe computes."""
+
+    MALOR = "malor"
+    COSINE = "cosine"
+    DIRECT_BIAS = "direct-bias"
+    CROWS_PAIRS = "crows-pairs"
+
+
+def named_test(name: str) -> ProbeTest:
+    """The test of this name."""
+    if name not in set(ProbeTest):
+        raise UnknownNameError("test", name, [known.value for known in ProbeTest])
+    return ProbeTest(name)
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeWishes:
+    """What was asked for on the command line."""
+
+    test: ProbeTest
+    experiment: str
+    direction: str
+    language: str | None
+    structures: Path | None
+    occupations: Path | None
+    terms: Path | None
+    shares: Path | None
+    score: str
+    case: str
+    data: str | None
+    corpus: tuple[Path, ...]
+    layer: int
+    max_tokens: int | None
+    resampling: Resampling
+
+
+def probed(reference: ModelRef, wishes: ProbeWishes, *, out: Path, fresh: bool) -> ProbeRun:
+    """One model through one test; what a stopped run had done is not done again."""
+    from evenhand.scoring.language_model import load_model
+    from evenhand.scoring.store import BatchStore
+
+    _refuse_missing_data(wishes)
+    say(f"Loading {reference.id}")
+    model = load_model(reference)
+    language = _language(model, wishes)
+    name = f"{reference.short_name}_{language}_{wishes.test.value}"
+    unfinished = out / f".{name}.scoring"
+    if fresh:
+        BatchStore(unfinished, "").remove()
+    with progress_bar(name, "sentences") as report:
+        match wishes.test:
+            case ProbeTest.MALOR:
+                run = _malor(model, language, wishes, folder=out / name, unfinished=unfinished, fresh=fresh,
+                             report=report)  # fmt: skip
+            case ProbeTest.CROWS_PAIRS:
+                run = _crows_pairs(model, wishes, name=name, unfinished=unfinished, report=report)
+            case ProbeTest.COSINE:
+                run = _cosine(model, wishes, name=name, report=report)
+            case ProbeTest.DIRECT_BIAS:
+                run = _direct_bias(model, language, wishes, name=name, report=report)
+    BatchStore(unfinished, "").remove()
+    return run
+
+
+def probe_that_is_there(folder: Path, fingerprint: str) -> ProbeRun | None:
+    """The same probe if the folder holds it, None if there is no folder; another run is refused."""
+    from evenhand.core.probe_runs import open_probe_run, read_probe_record
+
+    if not folder.exists():
+        return None
+    if read_probe_record(folder).fingerprint != fingerprint:
+        raise EvenhandError(
+            f"{folder} holds another run: other weights, data, options or version. Choose another --out, or replace "
+            "it with --fresh."
+        )
+    return open_probe_run(folder)
+
+
+def _refuse_missing_data(wishes: ProbeWishes) -> None:
+    if wishes.test is ProbeTest.DIRECT_BIAS and not wishes.corpus:
+        raise EvenhandError("--test direct-bias needs --corpus PATH: text files, or folders of them.")
+
+
+def _language(model: LanguageModel, wishes: ProbeWishes) -> str:
+    from evenhand.core.planted import read_planted
+
+    planted = read_planted(model.loaded.ref.location)
+    return wishes.language or (planted.language if planted else DEFAULT_LANGUAGE)
+
+
+def _malor(
+    model: LanguageModel,
+    language: str,
+    wishes: ProbeWishes,
+    *,
+    folder: Path,
+    unfinished: Path,
+    fresh: bool,
+    report: Report,
+) -> ProbeRun:
+    from evenhand.probing.malor import ProbeOptions, planned_record, probe
+
+    probes = _probes(model, language, wishes)
+    for warning in probes.warnings:
+        warn(str(warning))
+    options = ProbeOptions(
+        experiment=wishes.experiment,
+        direction=wishes.direction,
+        score=wishes.score,
+        case=wishes.case,
+        max_tokens=wishes.max_tokens,
+        resampling=wishes.resampling,
+        shares=_shares(wishes),
+        name=folder.name,
+        unfinished=unfinished,
+    )
+    done = None
+    if not fresh:
+        done = probe_that_is_there(folder, planned_record(model, probes, options).fingerprint)
+    return done or probe(model, probes, options=options, report=report)
+
+
+def _probes(model: LanguageModel, language: str, wishes: ProbeWishes) -> ProbeSet:
+    """The lab's own probes for its models, unless others are given; for all others those of the package."""
+    from evenhand.core.planted import read_planted
+    from evenhand.data.probes import load_probes
+    from evenhand.lab.probes import lab_probes
+
+    own = (wishes.structures, wishes.occupations, wishes.terms)
+    if read_planted(model.loaded.ref.location) and not any(own):
+        return lab_probes(language)
+    return load_probes(
+        language, structures=wishes.structures, occupations=wishes.occupations, terms=wishes.terms
+    )
+
+
+def _shares(wishes: ProbeWishes) -> Mapping[str, Mapping[str, float]]:
+    from evenhand.data.winogender import occupation_shares
+
+    return {} if wishes.shares is None else occupation_shares(wishes.shares)
+
+
+def _crows_pairs(
+    model: LanguageModel, wishes: ProbeWishes, *, name: str, unfinished: Path, report: Report
+) -> ProbeRun:
+    from evenhand.probing.crows_pairs import probe_pairs
+
+    return probe_pairs(
+        model,
+        wishes.data or "crows-pairs",
+        language=wishes.language,
+        name=name,
+        resampling=wishes.resampling,
+        max_tokens=wishes.max_tokens,
+        unfinished=unfinished,
+        report=report,
+    )
+
+
+def _cosine(model: LanguageModel, wishes: ProbeWishes, *, name: str, report: Report) -> ProbeRun:
+    from evenhand.probing.cosine import probe_cosine
+
+    return probe_cosine(
+        model,
+        wishes.data or "winogender",
+        layer=wishes.layer,
+        name=name,
+        resampling=wishes.resampling,
+        report=report,
+    )
+
+
+def _direct_bias(
+    model: LanguageModel, language: str, wishes: ProbeWishes, *, name: str, report: Report
+) -> ProbeRun:
+    from evenhand.probing.direct_bias import probe_direct_bias
+
+    return probe_direct_bias(
+        model,
+        wishes.corpus,
+        language=language,
+        layer=wishes.layer,
+        name=name,
+        resampling=wishes.resampling,
+        report=report,
+    )
