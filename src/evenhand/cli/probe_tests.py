@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from evenhand.core.models import ModelRef
     from evenhand.core.probe_runs import ProbeRun
     from evenhand.core.probes import ProbeSet
-    from evenhand.probing.malor import ProbeOptions
     from evenhand.scoring.language_model import LanguageModel
     from evenhand.stats.resampling import Resampling
 
