@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from evenhand.core.calibration import Response
 from evenhand.lab.registry import CALIBRATED
-from evenhand.measures import MEASURES
+from evenhand.measures import MEASURES, PROBE_MEASURES
 
 
 def test_every_measure_is_registered_for_calibration() -> None:
-    assert set(CALIBRATED) == set(MEASURES)
+    assert set(CALIBRATED) == {*MEASURES, *PROBE_MEASURES}
 
 
 def test_a_measure_with_a_neutral_value_is_expected_to_rise_with_bias() -> None:

@@ -101,12 +101,12 @@ def calibrate_command(
     chosen_expectations(chosen)
     try:
         with progress_bar("building and measuring", "models") as report:
-            runs = measure_doses(plan, out, workers=workers, progress=report)
+            measured = measure_doses(plan, out, workers=workers, progress=report)
     except KeyboardInterrupt:
         say("Stopped. Give the same command again to go on from here.")
         raise typer.Exit(INTERRUPTED) from None
-    say(f"Comparing {len(runs)} models with what was planted")
-    calibration = calibrate(runs, measures=chosen)
+    say(f"Comparing {len(measured.runs)} models with what was planted")
+    calibration = calibrate(measured.runs, measured.probes, measures=chosen)
     write_text(out / "calibration.json", calibration.model_dump_json(indent=1) + "\n")
     page = write_calibration_page(calibration, out / "calibration.html")
     if json:

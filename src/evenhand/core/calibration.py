@@ -21,6 +21,7 @@ class Response(StrEnum):
     RISES = "rises with the planted bias"
     FALLS_AWAY = "is highest without bias and falls to both sides"
     STAYS = "does not move with the planted bias"
+    GROWS_AWAY = "is 0 without bias and rises to both sides"
 
 
 class DosePoint(_Frozen):
@@ -57,6 +58,7 @@ class MeasureCalibration(_Frozen):
     measure: str
     family: str
     task: str
+    """Of the association tests; for a probe its experiment."""
     response: Response
     points: tuple[DosePoint, ...]
     spearman: Number

@@ -13,10 +13,13 @@ from evenhand.core.calibration import Calibration, Check, DosePoint, MeasureCali
 from evenhand.core.errors import EvenhandError
 from evenhand.core.items import OVERALL, Task
 from evenhand.core.planted import Planted
+from evenhand.core.probe_runs import ProbeRun
 from evenhand.core.records import EnvironmentRecord
 from evenhand.core.runs import Run
 from evenhand.lab.items import lab_items
 from evenhand.lab.power import NEUTRAL_SETS, Doses, detectable, false_positives
+from evenhand.lab.probe_calibration import MEASURE as PROBE
+from evenhand.lab.probe_calibration import calibrate_probes
 from evenhand.lab.registry import Expectation, chosen_expectations
 from evenhand.lab.scored import ScoredRun
 from evenhand.lab.world import World
@@ -34,11 +37,14 @@ MOST_FALSE_POSITIVES = 0.1
 FARTHEST_NEUTRAL = 0.25
 
 
-def calibrate(runs: Sequence[Run], *, measures: tuple[str, ...] | None = None) -> Calibration:
+def calibrate(
+    runs: Sequence[Run], probes: Sequence[ProbeRun] = (), *, measures: tuple[str, ...] | None = None
+) -> Calibration:
     """Compare runs of models with planted bias with what was planted.
 
     Args:
         runs: Audits of lab models on the lab's items, of any families, strengths and seeds.
+        probes: Probes of lab models with the lab's structures.
         measures: Which measures; all that there are if not given.
     """
     expectations = chosen_expectations(measures)
@@ -60,11 +66,13 @@ def calibrate(runs: Sequence[Run], *, measures: tuple[str, ...] | None = None) -
         measures=tuple(
             _calibrated(expectation, family, task, own)
             for expectation in expectations
+            if expectation.measure in MEASURES
             for family, own in by_family.items()
             for task in TASKS
             if all(task in run.result.tasks for _, run in own)
             and (not expectation.in_bits or _task_in_bits(family, task))
-        ),
+        )
+        + (calibrate_probes(probes) if any(entry.measure == PROBE for entry in expectations) else ()),
     )
 
 

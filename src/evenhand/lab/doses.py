@@ -14,14 +14,19 @@ import numpy as np
 
 from evenhand.auditing import AuditOptions, audit
 from evenhand.core.errors import EvenhandError
+from evenhand.core.probe_runs import ProbeRun, open_probe_run
 from evenhand.core.records import RECORD_FILE
 from evenhand.core.runs import Run, open_run
 from evenhand.lab.building import LabFamily, LabSpec, build_model
 from evenhand.lab.items import lab_benchmark
+from evenhand.lab.probes import lab_probes
+from evenhand.probing.malor import ProbeOptions, probe
+from evenhand.scoring.language_model import load_model
 from evenhand.stats.resampling import Resampling
 
 STRONGEST_DOSE = 3.0
 RUNS = "runs"
+PROBES = "probes"
 
 Progress = Callable[[int, int], None]
 
@@ -65,19 +70,34 @@ def run_name(spec: LabSpec) -> str:
     return f"{spec.family.value}_{spec.language}_{spec.strength:+g}_seed{spec.seed}"
 
 
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was measured on the models of a plan."""
+
+    runs: tuple[Run, ...]
+    probes: tuple[ProbeRun, ...]
+
+
 def measure_doses(
     plan: DosePlan, out: Path, *, workers: int | None = None, progress: Progress | None = None
-) -> list[Run]:
-    """Build every model of a plan, audit it on the lab's items, and keep the run; what is there already is kept."""
+) -> Measured:
+    """Build every model of a plan, audit and probe it, and keep the runs; what is there already is kept."""
     specs = plan.specs()
-    missing = [spec for spec in specs if not (out / RUNS / run_name(spec) / RECORD_FILE).is_file()]
+    missing = [spec for spec in specs if not _is_done(spec, out)]
     report = progress or (lambda _done, _all: None)
     done = len(specs) - len(missing)
     report(done, len(specs))
     for _ in _in_parallel(missing, out, workers or os.cpu_count() or 1):
         done += 1
         report(done, len(specs))
-    return [open_run(out / RUNS / run_name(spec)) for spec in specs]
+    return Measured(
+        runs=tuple(open_run(out / RUNS / run_name(spec)) for spec in specs),
+        probes=tuple(open_probe_run(out / PROBES / run_name(spec)) for spec in specs),
+    )
+
+
+def _is_done(spec: LabSpec, out: Path) -> bool:
+    return all((out / kind / run_name(spec) / RECORD_FILE).is_file() for kind in (RUNS, PROBES))
 
 
 def _in_parallel(specs: Sequence[LabSpec], out: Path, workers: int) -> Iterator[None]:
@@ -97,13 +117,21 @@ def _in_parallel(specs: Sequence[LabSpec], out: Path, workers: int) -> Iterator[
 
 
 def measure_one(spec: LabSpec, out: Path) -> None:
-    """Build and audit one model; the model itself is not kept."""
-    name = run_name(spec)
-    model = out / f".{name}.model"
-    shutil.rmtree(model, ignore_errors=True)
+    """Build, audit and probe one model; the model itself is not kept."""
+    folder = out / f".{run_name(spec)}.model"
+    shutil.rmtree(folder, ignore_errors=True)
     try:
-        build_model(spec, model)
-        options = AuditOptions(resampling=Resampling(resamples=1000), name=name)
-        audit(str(model), lab_benchmark(spec.language), options=options).save(out / RUNS / name)
+        measure_model(spec, build_model(spec, folder), out)
     finally:
-        shutil.rmtree(model, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def measure_model(spec: LabSpec, folder: Path, out: Path) -> None:
+    """Audit and probe a model that is built."""
+    name = run_name(spec)
+    few = Resampling(resamples=1000)
+    model = load_model(str(folder), device="cpu")
+    audited = audit(model, lab_benchmark(spec.language), options=AuditOptions(resampling=few, name=name))
+    audited.save(out / RUNS / name, replace=(out / RUNS / name).exists())
+    probed = probe(model, lab_probes(spec.language), options=ProbeOptions(resampling=few, name=name))
+    probed.save(out / PROBES / name, replace=(out / PROBES / name).exists())

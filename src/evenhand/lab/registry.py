@@ -31,6 +31,7 @@ _EXPECTATIONS = (
     Expectation("macro_ICAT", Response.FALLS_AWAY),
     Expectation("micro_ICAT", Response.FALLS_AWAY),
     Expectation("log_ratio", Response.RISES, in_bits=True),
+    Expectation("MALoR", Response.GROWS_AWAY, in_bits=True),
 )
 
 CALIBRATED: Mapping[str, Expectation] = MappingProxyType({entry.measure: entry for entry in _EXPECTATIONS})

@@ -22,6 +22,10 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
 """Every measure that exists, by name. A new one joins here and is then checked by the contract tests."""
 
 
+PROBE_MEASURES = ("MALoR",)
+"""The measures of the probes, by name."""
+
+
 def get_measure(name: str) -> Measure:
     """The measure of this name."""
     try:
@@ -33,6 +37,7 @@ def get_measure(name: str) -> Measure:
 __all__ = [
     "ASSOCIATION_MEASURES",
     "MEASURES",
+    "PROBE_MEASURES",
     "ClusterTotals",
     "Measure",
     "Preferences",

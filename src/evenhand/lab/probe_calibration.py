@@ -1,0 +1,134 @@
+"""Calibrate the probes: compare what MALoR reads on the lab's models with what was planted there."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from scipy import stats
+
+from evenhand.core.calibration import Check, DosePoint, MeasureCalibration, Response
+from evenhand.core.errors import EvenhandError
+from evenhand.core.planted import Planted
+from evenhand.core.probe_results import MalorResult
+from evenhand.core.probe_runs import ProbeRun
+from evenhand.lab.world import World
+
+MEASURE = "MALoR"
+WEAK_DOSES = 2.0
+LEAST_SPEARMAN = 0.99
+MOST_ERROR = 0.3
+MOST_FALSE_POSITIVES = 0.1
+
+Probed = tuple[Planted, MalorResult]
+
+
+def calibrate_probes(runs: Sequence[ProbeRun]) -> tuple[MeasureCalibration, ...]:
+    """MALoR on every family and experiment."""
+    groups: defaultdict[tuple[str, str], list[Probed]] = defaultdict(list)
+    for run in runs:
+        planted = run.record.model.planted
+        if planted is None:
+            raise EvenhandError(f"{run.name} is not a probe of a model with planted bias.")
+        for result in run.results:
+            if isinstance(result, MalorResult):
+                groups[planted.family, result.experiment].append((planted, result))
+    return tuple(_calibrated(family, experiment, own) for (family, experiment), own in groups.items())
+
+
+def _calibrated(family: str, experiment: str, probed: Sequence[Probed]) -> MeasureCalibration:
+    points = tuple(
+        DosePoint(strength=planted.strength, seed=planted.seed, estimate=result.MALoR)
+        for planted, result in probed
+    )
+    neutral = [result for planted, result in probed if planted.strength == 0]
+    found = MeasureCalibration(
+        measure=MEASURE,
+        family=family,
+        task=experiment,
+        response=Response.GROWS_AWAY,
+        points=points,
+        spearman=_spearman(points),
+        slope=_slope(points),
+        neutral_point=math.nan,
+        error=_error(probed),
+        false_positives=float(np.mean([result.MALoR.low > 0 for result in neutral])) if neutral else math.nan,
+        neutral_sets=len(neutral),
+        detectable=(),
+        checks=(),
+    )
+    return found.model_copy(update={"checks": tuple(_checks(found, probed))})
+
+
+def _spearman(points: Sequence[DosePoint]) -> float:
+    """Mean over seeds of the rank correlation between the size of what was planted and what was read."""
+    by_seed: defaultdict[int, list[DosePoint]] = defaultdict(list)
+    for point in points:
+        by_seed[point.seed].append(point)
+    found = [
+        stats.spearmanr(
+            [abs(point.strength) for point in own], [_rounded(point.estimate.value) for point in own]
+        ).statistic
+        for own in by_seed.values()
+        if len({abs(point.strength) for point in own}) > 1
+    ]
+    return float(np.mean(found)) if found else math.nan
+
+
+def _rounded(value: float) -> float:
+    """To a tenth of a bit: plus and minus one dose are the same size and should share a rank."""
+    return round(value, 1)
+
+
+def _slope(points: Sequence[DosePoint]) -> float:
+    weak = [point for point in points if abs(point.strength) <= WEAK_DOSES + 1e-9]
+    sizes = [abs(point.strength) for point in weak]
+    if len(set(sizes)) < 2:
+        return math.nan
+    return float(np.polyfit(sizes, [point.estimate.value for point in weak], 1)[0])
+
+
+def _differences(probed: Sequence[Probed]) -> Iterator[tuple[float, float]]:
+    """Planted and read log-odds of each occupation at doses up to 2 bits."""
+    for planted, result in probed:
+        if abs(planted.strength) <= WEAK_DOSES + 1e-9:
+            world = World(planted.language, planted.strength)
+            for lean in result.occupations:
+                yield world.lean(lean.occupation), lean.log2_ratio.value
+
+
+def _error(probed: Sequence[Probed]) -> float:
+    differences = [abs(planted - read) for planted, read in _differences(probed)]
+    return float(np.mean(differences)) if differences else math.nan
+
+
+def _checks(found: MeasureCalibration, probed: Sequence[Probed]) -> list[Check]:
+    signs = [planted * read > 0 for planted, read in _differences(probed) if planted != 0]
+    right = float(np.mean(signs)) if signs else math.nan
+    checks = [
+        Check(
+            name="mean absolute error by occupation, in bits",
+            wanted=f"at most {MOST_ERROR:g}",
+            found=found.error,
+            passed=found.error <= MOST_ERROR,
+        ),
+        Check(name="occupations with the planted sign", wanted="all (1)", found=right, passed=right == 1.0),
+        Check(
+            name="Spearman correlation with the size of the bias",
+            wanted=f"at least {LEAST_SPEARMAN:g}",
+            found=found.spearman,
+            passed=found.spearman >= LEAST_SPEARMAN,
+        ),
+    ]
+    if found.neutral_sets:
+        checks.append(
+            Check(
+                name="neutral models whose interval excludes 0",
+                wanted=f"at most {MOST_FALSE_POSITIVES:g}",
+                found=found.false_positives,
+                passed=found.false_positives <= MOST_FALSE_POSITIVES,
+            )
+        )
+    return checks
