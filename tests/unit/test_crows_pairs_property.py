@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pair_builders import HEADER, ORIGINAL_HEADER, pair, row_of, write_table
 
@@ -29,11 +29,16 @@ PAIRS = st.lists(
 )
 
 
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""Each example writes a file, which takes as long as a busy machine likes."""
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("pairs")
 
 
+@patient
 @given(pairs=PAIRS, ending=st.sampled_from([".csv", ".tsv"]), original=st.booleans())
 def test_any_texts_survive_being_written_and_read(
     folder: Path, pairs: list[SentencePair], ending: str, original: bool
@@ -48,6 +53,7 @@ def test_any_texts_survive_being_written_and_read(
 
 
 @pytest.mark.parametrize("header", [b"", f"{','.join(HEADER)}\n".encode()])
+@patient
 @given(content=st.binary())
 def test_any_bytes_are_read_or_refused(folder: Path, header: bytes, content: bytes) -> None:
     path = folder / "bytes.csv"
