@@ -108,7 +108,7 @@ def test_report_writes_tables_to_a_file_or_to_standard_output(
 def test_data_list_names_the_bundled_sets(run_evenhand: Command) -> None:
     done = run_evenhand("data", "list", "--json")
     names = {dataset["name"] for dataset in json.loads(done.stdout)["datasets"]}
-    assert names == {"lab", "starter", "stereoset"}
+    assert names == {"starter", "lab", "stereoset", "crows-pairs"}
 
 
 def test_data_describe_counts_every_language(run_evenhand: Command) -> None:

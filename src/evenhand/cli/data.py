@@ -33,10 +33,10 @@ def list_command(json: Json = False) -> None:
 
     `evenhand data list`
     """
-    from evenhand.data.sources import NAMED_DATASETS, PinnedDataset
+    from evenhand.data.sources import NAMED_DATASETS, NAMED_PAIR_SETS, PinnedDataset
 
     rows = []
-    for dataset in NAMED_DATASETS.values():
+    for dataset in (*NAMED_DATASETS.values(), *NAMED_PAIR_SETS.values()):
         pinned = isinstance(dataset, PinnedDataset)
         languages = [dataset.language] if isinstance(dataset, PinnedDataset) else list(dataset.languages)
         where = "bundled"

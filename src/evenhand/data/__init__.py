@@ -1,6 +1,7 @@
 """Benchmarks and scores: read, check, describe."""
 
 from evenhand.data.check import CheckReport, Finding, check
+from evenhand.data.crows_pairs import load_pairs
 from evenhand.data.describe import Description, describe
 from evenhand.data.predictions import Predictions, read_predictions
 from evenhand.data.probes import load_probes
@@ -17,6 +18,7 @@ __all__ = [
     "describe",
     "languages_of",
     "load_dataset",
+    "load_pairs",
     "load_probes",
     "read_predictions",
     "read_stereoset",

@@ -59,7 +59,7 @@ class PinnedDataset:
     @property
     def local_path(self) -> Path:
         """Where a copy is kept, or can be put by hand."""
-        return home() / "datasets" / self.name / f"{self.commit[:12]}.json"
+        return home() / "datasets" / self.name / f"{self.commit[:12]}{Path(self.path).suffix}"
 
 
 STARTER = BundledDataset(
@@ -89,9 +89,23 @@ STEREOSET = PinnedDataset(
     git_blob_sha1="637b1e3d284a3c629b74a4659c583b8eca9bd13e",
 )
 
+CROWS_PAIRS = PinnedDataset(
+    name="crows-pairs",
+    title="CrowS-Pairs: 1,508 pairs of sentences, English (Nangia et al. 2020)",
+    licence="CC BY-SA 4.0",
+    language="en",
+    repository="nyu-mll/crows-pairs",
+    commit="8aaac11c485473159ec9328a65253a5be9a479dc",
+    path="data/crows_pairs_anonymized.csv",
+    git_blob_sha1="28fa7d906a83d441001fb2a0eeae28c6d64a99e1",
+)
+
 NAMED_DATASETS: Mapping[str, BundledDataset | PinnedDataset] = MappingProxyType(
     {dataset.name: dataset for dataset in (STARTER, LAB, STEREOSET)}
 )
+
+NAMED_PAIR_SETS: Mapping[str, PinnedDataset] = MappingProxyType({CROWS_PAIRS.name: CROWS_PAIRS})
+"""Pairs of sentences, which have no items and are read by ``evenhand.data.crows_pairs``."""
 
 
 def home() -> Path:
@@ -114,6 +128,10 @@ def load_dataset(data: str | Path, *, language: str | None = None) -> Benchmark:
         return _load_bundled(named, language)
     if isinstance(named, PinnedDataset):
         return _load_pinned(named, language)
+    if str(data) in NAMED_PAIR_SETS:
+        raise DatasetError(
+            f"{data} has pairs of sentences, not contexts with three candidates. Measure it with: evenhand probe."
+        )
     path = Path(data)
     if path.is_dir():
         return _load_from_folder(path, language)
@@ -174,10 +192,22 @@ def _load_from_folder(folder: Path, language: str | None) -> Benchmark:
 
 
 def _load_pinned(dataset: PinnedDataset, language: str | None) -> Benchmark:
+    path = pinned_file(dataset, language=language)
+    return read_stereoset(path, name=dataset.name, default_language=dataset.language)
+
+
+def pinned_file(dataset: PinnedDataset, *, language: str | None = None) -> Path:
+    """The local copy of a pinned file, fetched if there is none, and surely the file that was pinned.
+
+    Args:
+        dataset: What is wanted.
+        language: Refused if it is another language than the file's.
+    """
     if language not in (None, dataset.language):
+        ending = Path(dataset.path).suffix
         raise DatasetUnavailableError(
             f"{dataset.name} is in {dataset.language!r} only. For a translation, give its file: "
-            f"--data PATH/{language}.json."
+            f"--data PATH/{language}{ending}."
         )
     path = dataset.local_path
     content = path.read_bytes() if path.exists() else fetch(dataset)
@@ -190,7 +220,7 @@ def _load_pinned(dataset: PinnedDataset, language: str | None) -> Benchmark:
         )
     if not path.exists():
         write_bytes(path, content)
-    return read_stereoset(path, name=dataset.name, default_language=dataset.language)
+    return path
 
 
 def fetch(dataset: PinnedDataset) -> bytes:

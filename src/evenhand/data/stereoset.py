@@ -66,7 +66,7 @@ def read_stereoset(
 def file_stem(path: Path) -> str:
     """A file's name without the endings that only say how it is stored."""
     stem = path.name
-    for ending in (".gz", ".json", ".jsonl", ".csv", ".parquet"):
+    for ending in (".gz", ".json", ".jsonl", ".csv", ".tsv", ".parquet"):
         stem = stem.removesuffix(ending)
     return stem or path.name
 

@@ -9,7 +9,6 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import stats as scipy_stats
 
 from evenhand.core.estimates import Estimate
 from evenhand.core.items import OVERALL, Label, Task
@@ -21,8 +20,7 @@ from evenhand.measures.class_means import class_language_modelling_scores, class
 from evenhand.stats.intervals import cluster_interval
 from evenhand.stats.neutrality import clustered_sign_flip, exact_binomial
 from evenhand.stats.resampling import Resampling
-
-WILSON = "Wilson score"
+from evenhand.stats.shares import wilson_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,15 +191,12 @@ def _target_results(
 
 def _share_estimate(percent: float, n: int, confidence: float) -> Estimate:
     """A share of the items of one term, with Wilson's interval: within a term there are no clusters."""
-    z = float(scipy_stats.norm.ppf((1 + confidence) / 2))
-    share = percent / 100
-    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-    reach = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    interval = wilson_interval(percent / 100, n, confidence=confidence)
     return Estimate(
         value=percent,
-        low=max(0.0, 100 * (centre - reach)),
-        high=min(100.0, 100 * (centre + reach)),
+        low=100 * interval.low,
+        high=100 * interval.high,
         n=n,
         clusters=1,
-        method=WILSON,
+        method=interval.method,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ from evenhand.core.items import Benchmark
 
 MANY_UNKNOWN = 0.02
 """Share of unknown tokens above which a tokenizer does not know the language."""
+
+MOST_TEXTS = 200
+"""Texts in which unknown tokens are counted."""
 
 
 def declared_languages(model: str, revision: str | None = None) -> tuple[str, ...]:
@@ -43,23 +47,41 @@ def language_warnings(
     model: str, tokenizer: Any, benchmark: Benchmark, *, revision: str | None = None
 ) -> tuple[str, ...]:
     """Reasons to doubt that a model knows the language of a benchmark."""
+    return warnings_of_texts(
+        model,
+        tokenizer,
+        [item.context for item in benchmark.items[:MOST_TEXTS]],
+        name=benchmark.name,
+        language=benchmark.language,
+        revision=revision,
+    )
+
+
+def warnings_of_texts(
+    model: str,
+    tokenizer: Any,
+    texts: Sequence[str],
+    *,
+    name: str,
+    language: str,
+    revision: str | None = None,
+) -> tuple[str, ...]:
+    """Reasons to doubt that a model knows the language of texts; ``name`` is what they are called."""
     warnings = []
     declared = declared_languages(model, revision)
-    if declared and benchmark.language not in declared and "multilingual" not in declared:
+    if declared and language not in declared and "multilingual" not in declared:
         warnings.append(
-            f"the model says it was made for {', '.join(declared)}, not for {benchmark.language}: its scores may "
+            f"the model says it was made for {', '.join(declared)}, not for {language}: its scores may "
             "say more about missing knowledge of the language than about stereotypes."
         )
     unknown = tokenizer.unk_token_id
     if unknown is not None:
         tokens = [
             token
-            for item in benchmark.items[:200]
-            for token in tokenizer(item.context, add_special_tokens=False)["input_ids"]
+            for text in texts[:MOST_TEXTS]
+            for token in tokenizer(text, add_special_tokens=False)["input_ids"]
         ]
         share = tokens.count(unknown) / max(1, len(tokens))
         if share > MANY_UNKNOWN:
-            warnings.append(
-                f"{share:.0%} of the tokens of {benchmark.name} ({benchmark.language}) are unknown to the tokenizer."
-            )
+            warnings.append(f"{share:.0%} of the tokens of {name} ({language}) are unknown to the tokenizer.")
     return tuple(warnings)

@@ -1,0 +1,163 @@
+"""CrowS-Pairs and files in its layout, a row a pair.
+
+    id, sent_more, sent_less, stereo_antistereo, bias_type
+
+Other columns may stand beside these. The original English file has no name for the first column, which holds
+the ids, and further columns about its annotators; the French file has the five above.
+
+In the published French file one pair lacks a sentence. Such a pair is kept, so that it is counted as one that
+could not be scored; a file in which all pairs are like that is refused.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from evenhand.core.errors import DatasetError, UnknownNameError
+from evenhand.core.pairs import Direction, PairSet, SentencePair
+from evenhand.data.rows import Row, read_table
+from evenhand.data.sources import NAMED_PAIR_SETS, pinned_file
+from evenhand.data.stereoset import LANGUAGE_TAG, file_stem
+
+COLUMNS = ("sent_more", "sent_less", "stereo_antistereo", "bias_type")
+
+_ORIGINAL_COLUMNS = ("", *COLUMNS, "annotations", "anon_writer", "anon_annotators")
+"""The header of the original English file, which no other file is likely to have."""
+
+_LANGUAGES: Mapping[str, str] = MappingProxyType(
+    {
+        "arabic": "ar",
+        "catalan": "ca",
+        "chinese": "zh",
+        "english": "en",
+        "french": "fr",
+        "german": "de",
+        "italian": "it",
+        "maltese": "mt",
+        "spanish": "es",
+        "turkish": "tr",
+    }
+)
+"""Languages that are known by name: those that CrowS-Pairs exists in, and those of the starter set."""
+
+
+def load_pairs(data: str | Path, *, language: str | None = None) -> PairSet:
+    """Pairs of sentences by name or from a file.
+
+    Args:
+        data: ``crows-pairs``, which is fetched when it is first used, or a CSV or TSV file in its layout.
+        language: The language of a file that does not say it by its name. The named pairs have one of their own.
+
+    Raises:
+        DatasetError: If the file cannot be read, or its rows break the layout.
+        UnknownNameError: If there are no pairs of this name.
+    """
+    named = NAMED_PAIR_SETS.get(str(data))
+    if named is not None:
+        path = pinned_file(named, language=language)
+        return read_pairs(path, language=named.language, name=named.name, licence=named.licence)
+    path = Path(data)
+    if not path.exists() and not path.suffix and os.sep not in str(data):
+        raise UnknownNameError("set of pairs", str(data), NAMED_PAIR_SETS)
+    return read_pairs(path, language=language)
+
+
+def read_pairs(
+    path: Path, *, language: str | None = None, name: str | None = None, licence: str | None = None
+) -> PairSet:
+    """Read a file in the layout of CrowS-Pairs, plain or gzip-compressed.
+
+    Args:
+        path: The file; with tabs between the columns if its name ends in ``.tsv``.
+        language: Its language. Needed unless the file is the original English one or its name says it.
+        name: Name of the set; the file's name if not given.
+        licence: The licence, where it is known.
+    """
+    table = read_table(path, needed=COLUMNS)
+    tag = _language(path, table.columns, given=language)
+    id_column = "id" if "id" in table.columns else ""
+    if id_column not in table.columns:
+        raise DatasetError(
+            f"{path} has the columns {', '.join(table.columns)}; none of them holds the ids of the pairs. "
+            "Name the column with the ids: id."
+        )
+    pairs: dict[str, SentencePair] = {}
+    for row in table.rows:
+        pair = _pair(row, row[id_column], language=tag)
+        if pairs.setdefault(pair.id, pair) is not pair:
+            raise DatasetError(
+                f"{row.place}: the id {pair.id!r} stands there a second time. Scores could not be told apart; "
+                "make the ids unique."
+            )
+    if not any(pair.complete for pair in pairs.values()):
+        empty = "sent_less" if next(iter(pairs.values())).more else "sent_more"
+        raise DatasetError(
+            f"{table.rows[0].place}: {empty} is empty, and no pair of the file has both sentences. Two sentences "
+            "a row are needed."
+        )
+    return PairSet(
+        name=name or _name_from_path(path),
+        language=tag,
+        pairs=tuple(pairs.values()),
+        source=path.name,
+        sha256=table.sha256,
+        licence=licence,
+    )
+
+
+def _pair(row: Row, identifier: str, *, language: str) -> SentencePair:
+    if not identifier:
+        raise DatasetError(f"{row.place}: the pair has no id; each pair needs one of its own.")
+    if not row["sent_more"] and not row["sent_less"]:
+        raise DatasetError(
+            f"{row.place} (id {identifier}): sent_more and sent_less are empty; texts are needed."
+        )
+    if not row["bias_type"]:
+        raise DatasetError(
+            f"{row.place} (id {identifier}): bias_type is empty; a word such as gender is needed."
+        )
+    direction = row["stereo_antistereo"]
+    if direction not in set(Direction):
+        known = " or ".join(known.value for known in Direction)
+        raise DatasetError(
+            f"{row.place} (id {identifier}): stereo_antistereo is {direction!r}; {known} is needed."
+        )
+    return SentencePair(
+        id=identifier,
+        language=language,
+        bias_type=row["bias_type"],
+        direction=Direction(direction),
+        more=row["sent_more"],
+        less=row["sent_less"],
+    )
+
+
+def _language(path: Path, columns: tuple[str, ...], *, given: str | None) -> str:
+    if given is not None:
+        if not LANGUAGE_TAG.fullmatch(given):
+            raise DatasetError(f"The language {given!r} is not a tag such as 'en' or 'fr'.")
+        return given
+    found = _language_from_name(path) or ("en" if columns == _ORIGINAL_COLUMNS else None)
+    if found is None:
+        raise DatasetError(f"{path} does not say its language. Name it with --language, for example fr.")
+    return found
+
+
+def _language_from_name(path: Path) -> str | None:
+    """The one language that a file's name has: as a word such as ``french``, or at its end as a tag such as ``fr``."""
+    words = re.split(r"[\W_]+", file_stem(path).casefold())
+    found = {_LANGUAGES[word] for word in words if word in _LANGUAGES}
+    if words[-1] in _LANGUAGES.values():
+        found.add(words[-1])
+    return found.pop() if len(found) == 1 else None
+
+
+def _name_from_path(path: Path) -> str:
+    """The file's name, or its folder's where the file is only named after a language."""
+    stem = file_stem(path)
+    only_language = stem.casefold() in {*_LANGUAGES, *_LANGUAGES.values()}
+    return path.resolve().parent.name if only_language else stem

@@ -1,0 +1,126 @@
+"""Scores of pairs of sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.models import Family
+from evenhand.core.pairs import SentencePair
+from evenhand.core.records import ModelRecord
+from evenhand.scoring.asking import Asked, Report, ask, too_long
+from evenhand.scoring.language_model import LanguageModel
+from evenhand.scoring.methods.base import UnscorableError
+from evenhand.scoring.methods.decoder import SentenceScore, start_token
+from evenhand.scoring.methods.pairs import (
+    PairMethod,
+    PairRequests,
+    SharedAtMask,
+    SharedAtSentinel,
+    SharedInDenoiser,
+    WholeSentences,
+)
+from evenhand.scoring.pause import collection_paused
+from evenhand.scoring.sentences import prepare
+
+
+@dataclass(frozen=True, slots=True)
+class PairScore:
+    """Natural log-probabilities of both sentences, NaN with a reason where there are none."""
+
+    more: float
+    less: float
+    problem: str | None = None
+
+    @classmethod
+    def missing(cls, problem: str) -> PairScore:
+        """No score, and why."""
+        return cls(math.nan, math.nan, problem)
+
+    @property
+    def preference(self) -> float:
+        """1 if the more stereotypical sentence is more likely, 0 if the other is, a half if none is."""
+        if self.problem is not None:
+            return math.nan
+        return 0.5 if self.more == self.less else float(self.more > self.less)
+
+
+def choose_pair_method(model: LanguageModel) -> PairMethod:
+    """How a model is asked about pairs."""
+    loaded = model.loaded
+    match loaded.family:
+        case Family.MASKED:
+            return SharedAtMask(loaded.tokenizer)
+        case Family.DECODER:
+            start = start_token(loaded.tokenizer, loaded.config)
+            return WholeSentences(SentenceScore(loaded.tokenizer, start))
+        case Family.SENTINEL:
+            return SharedAtSentinel(loaded.tokenizer, model.decoder_start)
+        case Family.DENOISER:
+            return SharedInDenoiser(loaded.tokenizer, model.shifted)
+
+
+def score_pairs(
+    model: LanguageModel,
+    pairs: Sequence[SentencePair],
+    method: PairMethod,
+    *,
+    identity: ModelRecord,
+    max_tokens: int | None = None,
+    unfinished: Path | None = None,
+    report: Report | None = None,
+) -> list[PairScore]:
+    """The score of every pair, or the reason why it has none.
+
+    Args:
+        model: Who is asked.
+        pairs: The pairs.
+        method: How it is asked.
+        identity: What identifies the model; unfinished values of another model are refused.
+        max_tokens: Most tokens in a batch.
+        unfinished: A folder for what is done so far, from which an interrupted run goes on.
+        report: Told how many pairs are done, of how many.
+    """
+    questions = _questions(model.loaded.tokenizer, pairs, method, longest=model.longest_input)
+    asked = [
+        Asked(pair.id, requests)
+        for pair, question in zip(pairs, questions, strict=True)
+        if isinstance(question, PairRequests)
+        for requests in (question.more, question.less)
+    ]
+    found = iter(
+        ask(model, asked, identity=identity, max_tokens=max_tokens, unfinished=unfinished, report=report)
+    )
+    return [
+        PairScore.missing(question) if isinstance(question, str) else _score(next(found), next(found))
+        for question in questions
+    ]
+
+
+def _questions(
+    tokenizer: Any, pairs: Sequence[SentencePair], method: PairMethod, *, longest: int | None
+) -> list[PairRequests | str]:
+    """For each pair its requests, or the reason why it cannot be asked about."""
+    with collection_paused():
+        texts = (text for pair in pairs if pair.complete for text in (pair.more, pair.less))
+        prepare(tokenizer, texts, special=method.special)
+        return [_question(pair, method, longest) for pair in pairs]
+
+
+def _question(pair: SentencePair, method: PairMethod, longest: int | None) -> PairRequests | str:
+    if not pair.complete:
+        return "the pair has one sentence only"
+    try:
+        requests = method.requests(pair)
+    except UnscorableError as reason:
+        return str(reason)
+    return too_long((*requests.more, *requests.less), longest) or requests
+
+
+def _score(more: Sequence[float], less: Sequence[float]) -> PairScore:
+    if not all(map(math.isfinite, (*more, *less))):
+        return PairScore.missing("the model gave NaN or infinite values")
+    return PairScore(math.fsum(more), math.fsum(less))

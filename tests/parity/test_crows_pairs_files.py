@@ -1,0 +1,61 @@
+"""The published files of CrowS-Pairs, English and French: every row is read, and the counts are the files' own."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from evenhand.data.crows_pairs import load_pairs
+from evenhand.data.sources import CROWS_PAIRS, git_blob_sha1
+
+ORIGINAL = "crows_pairs_anonymized.csv"
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+@pytest.mark.parametrize(
+    ("file", "language", "pairs", "directions"),
+    [
+        (ORIGINAL, "en", 1508, {"stereo": 1290, "antistereo": 218}),
+        ("french.csv", "fr", 1463, {"stereo": 1254, "antistereo": 209}),
+    ],
+)
+def test_every_row_is_read_as_it_stands(
+    shared_data: Path, file: str, language: str, pairs: int, directions: dict[str, int]
+) -> None:
+    path = shared_data / "crows_pairs" / file
+    rows = rows_of(path)
+    found = load_pairs(path)
+
+    assert (len(found), found.language) == (pairs, language)
+    assert Counter(pair.direction.value for pair in found) == directions
+    assert directions == Counter(row["stereo_antistereo"] for row in rows)
+    assert Counter(pair.bias_type for pair in found) == Counter(row["bias_type"] for row in rows)
+    texts = [(row["sent_more"].strip(), row["sent_less"].strip()) for row in rows]
+    assert [(pair.more, pair.less) for pair in found] == texts
+
+
+def test_one_french_pair_lacks_a_sentence_and_one_has_the_same_twice(shared_data: Path) -> None:
+    french = load_pairs(shared_data / "crows_pairs" / "french.csv")
+
+    assert [pair.id for pair in french if not pair.complete] == ["129"]
+    assert [pair.id for pair in french if pair.more == pair.less] == ["379"]
+
+
+def test_the_name_stands_for_this_file(
+    shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = (shared_data / "crows_pairs" / ORIGINAL).read_bytes()
+    assert git_blob_sha1(content) == CROWS_PAIRS.git_blob_sha1
+    monkeypatch.setenv("EVENHAND_HOME", str(tmp_path))
+    monkeypatch.setenv("EVENHAND_OFFLINE", "1")
+    CROWS_PAIRS.local_path.parent.mkdir(parents=True)
+    CROWS_PAIRS.local_path.write_bytes(content)
+
+    assert len(load_pairs("crows-pairs")) == 1508
