@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
 
 from evenhand.core.calibration import Calibration, Check, DosePoint, MeasureCalibration, Response
 from evenhand.core.errors import EvenhandError
-from evenhand.core.items import OVERALL, Task
+from evenhand.core.items import BLANK, OVERALL, Task
 from evenhand.core.planted import Planted
 from evenhand.core.probe_runs import ProbeRun
 from evenhand.core.records import EnvironmentRecord
@@ -35,6 +36,18 @@ LEAST_SPEARMAN_AWAY = 0.95
 MOST_ERROR = 0.3
 MOST_FALSE_POSITIVES = 0.1
 FARTHEST_NEUTRAL = 0.25
+LEAST_RECOVERED = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class _ItemReading:
+    """One item on one model, in bits."""
+
+    tilt: float
+    """By how much more or less than the dose was planted in the item."""
+    difference: float
+    """Read minus planted."""
+    candidate_first: bool
 
 
 def calibrate(
@@ -96,6 +109,7 @@ def _calibrated(
     doses = _doses(runs, task)
     neutral = doses.get(0.0, ())
     items = sum(run.result.tasks[task].n for _, run in runs[:1])
+    readings = _items_in_bits(runs, task) if expectation.in_bits else []
     calibrated = MeasureCalibration(
         measure=measure.name,
         family=family,
@@ -105,13 +119,15 @@ def _calibrated(
         spearman=_spearman(points, expectation.response),
         slope=_slope(points, expectation.response),
         neutral_point=_neutral_point(points, measure.neutral),
-        error=_item_error(runs, task) if expectation.in_bits else math.nan,
+        error=_item_error(readings) if expectation.in_bits else math.nan,
         false_positives=false_positives(measure, neutral, items=items),
         neutral_sets=NEUTRAL_SETS if neutral and measure.neutral is not None else 0,
         detectable=detectable(measure, doses),
         checks=(),
     )
-    return calibrated.model_copy(update={"checks": tuple(_checks(calibrated, expectation))})
+    at_the_start = _recovered_at_the_start(readings) if expectation.in_bits else math.nan
+    checks = _checks(calibrated, expectation, at_the_start=at_the_start)
+    return calibrated.model_copy(update={"checks": tuple(checks)})
 
 
 def _doses(runs: Sequence[tuple[Planted, Run]], task: str) -> Doses:
@@ -174,22 +190,45 @@ def _distance_from_zero(segment: tuple[tuple[float, float], tuple[float, float]]
     return abs(low + high)
 
 
-def _item_error(runs: Sequence[tuple[Planted, Run]], task: str) -> float:
-    """Mean absolute difference in bits between planted and read, item by item."""
-    differences: list[float] = []
+def _items_in_bits(runs: Sequence[tuple[Planted, Run]], task: str) -> list[_ItemReading]:
+    """Planted and read bits of every item at doses up to 2 bits."""
+    found = []
     for planted, run in runs:
         if abs(planted.strength) > WEAK_DOSES + 1e-9:
             continue
         world = World(planted.language, planted.strength)
-        truth = {entry.item.id: entry.planted(world) for entry in lab_items(planted.language)}
+        known = {entry.item.id: entry for entry in lab_items(planted.language)}
         scored = ScoredRun.of(run, task)
-        differences += [
-            abs(found - truth[item]) for item, found in zip(scored.items, scored.log_ratio, strict=True)
-        ]
-    return float(np.mean(differences)) if differences else math.nan
+        for item, read in zip(scored.items, scored.log_ratio, strict=True):
+            entry = known[item]
+            found.append(
+                _ItemReading(
+                    tilt=entry.planted(world) - planted.strength,
+                    difference=float(read) - entry.planted(world),
+                    candidate_first=entry.item.context.startswith(BLANK),
+                )
+            )
+    return found
 
 
-def _checks(found: MeasureCalibration, expectation: Expectation) -> list[Check]:
+def _item_error(readings: Sequence[_ItemReading]) -> float:
+    """Mean absolute difference in bits between planted and read, item by item."""
+    return float(np.mean([abs(reading.difference) for reading in readings])) if readings else math.nan
+
+
+def _recovered_at_the_start(readings: Sequence[_ItemReading]) -> float:
+    """Of what items differ by, the share that is read where the candidate is the first word.
+
+    A score that drops a sentence's first token is right everywhere else, and reads none of it there.
+    """
+    first = [reading for reading in readings if reading.candidate_first]
+    if len({reading.tilt for reading in first}) < 2:
+        return math.nan
+    slope = np.polyfit([reading.tilt for reading in first], [reading.difference for reading in first], 1)[0]
+    return 1 + float(slope)
+
+
+def _checks(found: MeasureCalibration, expectation: Expectation, *, at_the_start: float) -> list[Check]:
     checks = []
     if expectation.at_least is not None:
         lowest = min(point.estimate.value for point in found.points)
@@ -215,6 +254,12 @@ def _checks(found: MeasureCalibration, expectation: Expectation) -> list[Check]:
         )
     if expectation.in_bits:
         checks.append(_at_most("mean absolute error, in bits", found.error, MOST_ERROR))
+    if not math.isnan(at_the_start):
+        checks.append(
+            _at_least(
+                "share of the items' differences read at a sentence's start", at_the_start, LEAST_RECOVERED
+            )
+        )
     return checks
 
 

@@ -45,13 +45,11 @@ def false_positives(
     return sum(side != 0 for side in found) / sets
 
 
-def detectable(
-    measure: Measure, doses: Doses, *, item_counts: Sequence[int] = ITEM_COUNTS
-) -> tuple[Detectable, ...]:
+def detectable(measure: Measure, doses: Doses) -> tuple[Detectable, ...]:
     """For each number of items the smallest bias towards the stereotypes that is found in four of five cases."""
     if measure.neutral is None or not {0.0} < set(doses):
         return ()
-    return tuple(_detectable(measure, doses, items) for items in item_counts)
+    return tuple(_detectable(measure, doses, items) for items in ITEM_COUNTS)
 
 
 def _detectable(measure: Measure, doses: Doses, items: int) -> Detectable:
