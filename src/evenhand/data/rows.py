@@ -1,4 +1,4 @@
-"""Rows of small CSV files that people write by hand."""
+"""Rows of small tables that people write by hand: CSV, or TSV where a file's name ends so."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from pathlib import Path
 from evenhand.core.errors import DatasetError
 from evenhand.core.files import decode_utf8, read_bounded, sha256_of
 from evenhand.core.items import repeated
+
+TAB = "\t"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class Table:
 
 
 def read_table(path: Path, *, needed: Sequence[str], list_of: str | None = None) -> Table:
-    """Read a CSV file with a header, in UTF-8.
+    """Read a CSV file with a header, in UTF-8; a file whose name ends in ``.tsv`` has tabs instead of commas.
 
     Rows are numbered as spreadsheets do: the header is row 1, and empty rows count.
 
@@ -61,15 +63,19 @@ def read_table(path: Path, *, needed: Sequence[str], list_of: str | None = None)
 
 def _parsed(text: str, path: Path) -> list[tuple[int, list[str]]]:
     """The rows that are not empty, without the empty cells that spreadsheets leave at their end."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(path), strict=True)
     try:
         numbered = [(number, _trimmed(cells)) for number, cells in enumerate(reader, start=1)]
     except csv.Error as problem:
         raise DatasetError(
-            f"{path}, line {reader.line_num}: not valid CSV ({problem}). A cell with a comma or a quotation "
-            'mark stands in double quotes, and a double quote in it is written twice ("").'
+            f"{path}, line {reader.line_num}: not valid CSV ({problem}). A cell with a separator or a "
+            'quotation mark stands in double quotes, and a double quote in it is written twice ("").'
         ) from None
     return [(number, cells) for number, cells in numbered if cells]
+
+
+def _separator(path: Path) -> str:
+    return TAB if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
 
 
 def _trimmed(cells: list[str]) -> list[str]:
@@ -82,21 +88,29 @@ def _trimmed(cells: list[str]) -> list[str]:
 def _refuse_columns(columns: tuple[str, ...], path: Path, *, needed: Sequence[str]) -> None:
     missing = [column for column in needed if column not in columns]
     if missing:
-        separator = next((sign for sign in (";", "\t") if sign in columns[0]), None)
-        hint = f" Separate the columns by commas, not by {separator!r}." if separator else ""
         raise DatasetError(
             f"{path} has the columns {', '.join(columns)}; {' and '.join(missing)} is missing. "
-            f"The first row names the columns: {','.join(needed)}.{hint}"
+            f"The first row names the columns: {_separator(path).join(needed)}.{_separator_hint(columns, path)}"
         )
     twice = repeated(column for column in columns if column)
     if twice:
         raise DatasetError(f"{path} has the column {twice[0]} more than once. Keep one of them.")
 
 
+def _separator_hint(columns: tuple[str, ...], path: Path) -> str:
+    """What to do about a file whose columns are parted by something else than its name says."""
+    wanted = _separator(path)
+    found = next((sign for sign in (";", TAB, ",") if sign != wanted and sign in columns[0]), None)
+    if found is None:
+        return ""
+    name = {TAB: ", or name it .tsv", ",": ", or name it .csv"}.get(found, "")
+    return f" Separate the columns by {'tabs' if wanted == TAB else 'commas'}, not by {found!r}{name}."
+
+
 def _row(cells: list[str], columns: tuple[str, ...], *, place: str) -> Row:
     if len(cells) > len(columns):
         raise DatasetError(
             f"{place}: {len(cells)} cells, but the header has {len(columns)}. "
-            "Put a text that has a comma into double quotes."
+            "Put a text that has a separator into double quotes."
         )
     return Row(place=place, cells=dict(zip(columns, cells, strict=False)))

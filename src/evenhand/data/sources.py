@@ -59,7 +59,7 @@ class PinnedDataset:
     @property
     def local_path(self) -> Path:
         """Where a copy is kept, or can be put by hand."""
-        return home() / "datasets" / self.name / f"{self.commit[:12]}.json"
+        return home() / "datasets" / self.name / f"{self.commit[:12]}{Path(self.path).suffix}"
 
 
 STARTER = BundledDataset(
@@ -174,10 +174,22 @@ def _load_from_folder(folder: Path, language: str | None) -> Benchmark:
 
 
 def _load_pinned(dataset: PinnedDataset, language: str | None) -> Benchmark:
+    path = pinned_file(dataset, language=language)
+    return read_stereoset(path, name=dataset.name, default_language=dataset.language)
+
+
+def pinned_file(dataset: PinnedDataset, *, language: str | None = None) -> Path:
+    """The local copy of a pinned file, fetched if there is none, and surely the file that was pinned.
+
+    Args:
+        dataset: What is wanted.
+        language: Refused if it is another language than the file's.
+    """
     if language not in (None, dataset.language):
+        ending = Path(dataset.path).suffix
         raise DatasetUnavailableError(
             f"{dataset.name} is in {dataset.language!r} only. For a translation, give its file: "
-            f"--data PATH/{language}.json."
+            f"--data PATH/{language}{ending}."
         )
     path = dataset.local_path
     content = path.read_bytes() if path.exists() else fetch(dataset)
@@ -190,7 +202,7 @@ def _load_pinned(dataset: PinnedDataset, language: str | None) -> Benchmark:
         )
     if not path.exists():
         write_bytes(path, content)
-    return read_stereoset(path, name=dataset.name, default_language=dataset.language)
+    return path
 
 
 def fetch(dataset: PinnedDataset) -> bytes:
