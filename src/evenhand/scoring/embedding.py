@@ -113,7 +113,7 @@ class WordEmbedder:
             ids = (*begin, *tokenised[text].ids)
             tokens = tuple(place + len(begin) for place in tokenised[text].overlapping(span))
             if self.longest is not None and len(ids) > self.longest:
-                yield NotEmbedded(f"the text has {len(ids):,} tokens, the model takes {self.longest:,}")
+                yield NotEmbedded(f"the text is longer than the {self.longest:,} tokens that the model takes")
             elif not tokens:
                 yield NotEmbedded(NOTHING_THERE)
             elif tokenizer.unk_token_id in [ids[token] for token in tokens]:

@@ -1,0 +1,1 @@
+"""Probes for gender and occupation: MALoR, and the tests beside it."""
