@@ -21,7 +21,7 @@ from evenhand.core.errors import EvenhandError, OutputError
 MAX_BYTES = 64 * 2**20
 """Largest content that is read into memory. The largest published file of this kind has 7 MB."""
 
-_GZIP_MAGIC = b"\x1f\x8b"
+GZIP_MAGIC = b"\x1f\x8b"
 
 
 def read_bounded(path: Path, *, error: type[EvenhandError], limit: int = MAX_BYTES) -> bytes:
@@ -31,7 +31,7 @@ def read_bounded(path: Path, *, error: type[EvenhandError], limit: int = MAX_BYT
     """
     try:
         with path.open("rb") as raw:
-            compressed = raw.read(2) == _GZIP_MAGIC
+            compressed = raw.read(2) == GZIP_MAGIC
             raw.seek(0)
             stream: io.BufferedIOBase = gzip.GzipFile(fileobj=raw) if compressed else raw
             content = stream.read(limit + 1)

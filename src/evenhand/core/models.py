@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
 from evenhand.core.embedded import embedded_folder, is_embedded
 from evenhand.core.errors import EvenhandError
+from evenhand.core.spans import Span
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 
 class ModelError(EvenhandError):
@@ -109,4 +115,22 @@ class JudgesNextSentence(Protocol):
 
     def score_followers(self, first: str, seconds: Sequence[str]) -> list[float]:
         """Probability that each second sentence follows the first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NotEmbedded:
+    """Why a word has no vector."""
+
+    reason: str
+
+
+@runtime_checkable
+class Embeds(Protocol):
+    """Gives the contextual vectors of words."""
+
+    def embed_words(
+        self, texts: Sequence[str], spans: Sequence[Span], *, layer: int = -1
+    ) -> list[npt.NDArray[np.float32] | NotEmbedded]:
+        """The vector of a span of characters in each text, at a layer: 0 is the embeddings, -1 the last."""
         ...

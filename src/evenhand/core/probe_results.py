@@ -113,12 +113,16 @@ class DirectBiasResult(_Frozen):
     kind: Literal["direct-bias"] = "direct-bias"
     layer: int
     direct_bias: Estimate
+    signed_mean: Estimate = Field(default_factory=lambda: Estimate.undefined("not measured"))
+    """The mean of the signed cosines, in which professions of opposite sides cancel."""
     baseline: Estimate
-    """The same for random directions."""
+    """The same for random directions: their mean, and the range in which most of them lie."""
     professions: tuple[ProfessionCosine, ...]
     sentences: int
+    pronouns: dict[str, int] = Field(default_factory=dict)
+    """Sentences with each pronoun that the direction was made of."""
     left_out: dict[str, int]
-    """Sentences that were not used, by reason."""
+    """Sentences that were not used, or not for everything in them, by reason."""
     skipped: tuple[Skipped, ...] = ()
 
 

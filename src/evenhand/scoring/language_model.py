@@ -10,7 +10,9 @@ import torch
 
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.items import BLANK
-from evenhand.core.models import Family, ModelError, ModelRef, Precision, TextScore
+from evenhand.core.models import Family, ModelError, ModelRef, NotEmbedded, Precision, TextScore
+from evenhand.core.spans import Span
+from evenhand.scoring.embedding import Vector, WordEmbedder
 from evenhand.scoring.engine import Answers, Progress, carry_out
 from evenhand.scoring.limits import attention_window, length_of, longest_input
 from evenhand.scoring.loading import Loaded, NextSentenceHead, load, load_next_sentence_head
@@ -34,8 +36,8 @@ GPU_TOKENS = 16_384
 class LanguageModel:
     """A loaded model with what it can do.
 
-    ``score_fills``, ``score_texts`` and ``score_followers`` answer questions about one's own sentences; the
-    audit hands over requests for a whole benchmark.
+    ``score_fills``, ``score_texts``, ``score_followers`` and ``embed_words`` answer questions about one's own
+    sentences; the audit hands over requests for a whole benchmark.
     """
 
     def __init__(self, loaded: Loaded) -> None:
@@ -179,6 +181,22 @@ class LanguageModel:
         method = NextSentence(self.loaded.tokenizer)
         answers = self.answer([method.request(first, second) for second in seconds])
         return [math.exp(answers.of(number)[0]) for number in range(len(seconds))]
+
+    @cached_property
+    def embedder(self) -> WordEmbedder:
+        """What reads contextual vectors off the model."""
+        # All layers of a batch are in memory at once, so there is room for fewer tokens.
+        return WordEmbedder(self.loaded, max_tokens=max(CPU_TOKENS, self.default_budget // 4))
+
+    def embed_words(
+        self, texts: Sequence[str], spans: Sequence[Span], *, layer: int = -1
+    ) -> list[Vector | NotEmbedded]:
+        """The contextual vector of a span of characters in each text, at a layer.
+
+        Layer 0 is the embeddings before any context, -1 the last. A decoder's vector of a word knows only what comes
+        before the word.
+        """
+        return self.embedder.embed(texts, spans, layer=layer)
 
     def _text_scores(self, asked: Sequence[Sequence[Request]], tokens: Sequence[int]) -> list[TextScore]:
         flat = [request for requests in asked for request in requests]

@@ -1,0 +1,92 @@
+"""Listed words in sentences, found as whole words with their places."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from evenhand.core.spans import Span
+
+_WORD = re.compile(r"[^\W\d_]+")
+_WORD_CHARACTER = re.compile(r"\w")
+_HYPHENS = "‐‑-"
+
+
+def words_of(sentence: str) -> set[str]:
+    """The words of a sentence, as they are written; a hyphen or an apostrophe parts words."""
+    return set(_WORD.findall(sentence))
+
+
+def gendered_words_in(words: Iterable[str], vocabulary: frozenset[str]) -> list[str]:
+    """Those words that are in a vocabulary.
+
+    An entry in lower case is found in any case, one with a capital only as written: German *Junge* is a boy, *junge* is
+    young.
+    """
+    return [word for word in words if word in vocabulary or word.casefold() in vocabulary]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundWord:
+    """A word of the list, and where it stands in the sentence."""
+
+    word: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class WordFinder:
+    """Finds words by their spellings.
+
+    A spelling stands alone: not within a word, not beside a hyphen (*nurse-led*), and not before an ending that is set
+    off (*Lehrer/in*, *Lehrer:innen*, or with a star).
+
+    Attributes:
+        anywhere: Spellings with the word of the list that each stands for.
+        at_start: Spellings that count only where no letter or digit comes before them in the sentence.
+    """
+
+    anywhere: Mapping[str, str]
+    at_start: Mapping[str, str] = field(default_factory=dict)
+    _beginnings: frozenset[str] = field(init=False)
+    _pattern: re.Pattern[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        spellings = sorted({*self.anywhere, *self.at_start}, key=lambda spelling: (-len(spelling), spelling))
+        beginnings = (_WORD.search(spelling) for spelling in spellings)
+        object.__setattr__(self, "_beginnings", frozenset(found[0] for found in beginnings if found))
+        object.__setattr__(
+            self,
+            "_pattern",
+            re.compile(
+                rf"(?<![\w{_HYPHENS}])(?:{'|'.join(map(re.escape, spellings))})(?![\w{_HYPHENS}]|[*:/]\w)"
+            ),
+        )
+
+    @classmethod
+    def of_nouns(cls, nouns: Iterable[str]) -> WordFinder:
+        """Finds nouns as they are listed, and with a capital at the start of a sentence.
+
+        Elsewhere a capital that is not in the list makes a name of a noun: Mr *Baker* bakes no bread.
+        """
+        listed = tuple(nouns)
+        return cls(
+            anywhere={noun: noun for noun in listed},
+            at_start={noun[:1].upper() + noun[1:]: noun for noun in listed},
+        )
+
+    def may_be_among(self, words: set[str]) -> bool:
+        """Whether a sentence of these words can have any of the words, found out quickly."""
+        return not self._beginnings.isdisjoint(words)
+
+    def find(self, sentence: str) -> list[FoundWord]:
+        """Every place in a sentence where one of the words stands, from left to right."""
+        found = []
+        for match in self._pattern.finditer(sentence):
+            word = self.anywhere.get(match[0])
+            if word is None and not _WORD_CHARACTER.search(sentence, 0, match.start()):
+                word = self.at_start.get(match[0])
+            if word is not None:
+                found.append(FoundWord(word, Span(*match.span())))
+        return found

@@ -1,0 +1,55 @@
+"""The obvious slow way to contextual vectors: one sentence at a time through the whole model, nothing shared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from slow_reference import SlowReference, SlowText
+
+from evenhand.core.models import Family
+
+Vector = npt.NDArray[np.float64]
+
+
+def slow_vector(
+    reference: SlowReference,
+    family: Family,
+    text: str,
+    word: str,
+    *,
+    layer: int = -1,
+    start: int | None = None,
+) -> Vector:
+    """The mean hidden state of a word's tokens; ``start`` is where the word stands, if not where it is first found."""
+    begin = text.index(word) if start is None else start
+    tokens = SlowText(reference.tokenizer, text)
+    places = tokens.of(begin, begin + len(word))
+    if family is Family.DECODER:
+        assert reference.start is not None
+        leading = tokens.special.index(False)
+        ids = [reference.start, *reference.plain_ids(text)]
+        places = [place - leading + 1 for place in places]
+        states = _states(reference.decoder, ids, "hidden_states")
+    elif family is Family.MASKED:
+        states = _states(reference.masked_model, tokens.ids, "hidden_states")
+    else:
+        states = _states(reference.encoder_decoder, tokens.ids, "encoder_hidden_states")
+    vector: Vector = states[layer][0, places].double().mean(0).numpy()
+    return vector
+
+
+def _states(model: object, ids: Sequence[int], name: str) -> tuple[torch.Tensor, ...]:
+    rows = torch.tensor([list(ids)])
+    extra = {"decoder_input_ids": torch.zeros_like(rows[:, :1])} if name == "encoder_hidden_states" else {}
+    with torch.inference_mode():
+        output = model(input_ids=rows, output_hidden_states=True, **extra)  # type: ignore[operator]
+    states: tuple[torch.Tensor, ...] = output[name]
+    return states
+
+
+def slow_cosine(one: Vector, other: Vector) -> float:
+    """Of the angle between two vectors."""
+    return float(np.dot(one, other) / np.sqrt(np.dot(one, one) * np.dot(other, other)))
