@@ -42,6 +42,8 @@ class Correlation(_Frozen):
     pearson: Estimate
     spearman: Estimate
     n: int
+    shares: dict[str, Number] = Field(default_factory=dict)
+    """The real share of women in each occupation that was counted, in percent."""
 
 
 class MalorResult(_Frozen):

@@ -121,6 +121,7 @@ def correlation(
         pearson=_correlation_estimate(lean, women, resampling=resampling),
         spearman=_correlation_estimate(*ranks, resampling=resampling),
         n=len(chosen),
+        shares={occupations[row].name: float(shares[occupations[row].name]) for row in chosen},
     )
 
 

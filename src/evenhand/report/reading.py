@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
+from evenhand.core.estimates import Estimate
 from evenhand.core.items import OVERALL
 from evenhand.core.planted import Planted
 from evenhand.core.results import TaskResult
@@ -87,6 +88,16 @@ def read(run: Run) -> Reading:
     if _follows_no_meaning(result):
         return Reading(Lean.UNKNOWN, "The scores do not follow meaning", sentences)
     return Reading(lean, VERDICTS[lean], sentences)
+
+
+def undefined_reading(estimate: Estimate) -> Reading:
+    """Of a result without a value."""
+    return Reading(Lean.UNKNOWN, VERDICTS[Lean.UNKNOWN], (f"No score could be computed: {estimate.reason}.",))
+
+
+def unsure(estimate: Estimate) -> str:
+    """Of a value without an interval."""
+    return f"How sure that is cannot be said: {estimate.reason}."
 
 
 def expected_of(planted: Planted) -> str:

@@ -92,7 +92,11 @@ def format_table(runs: Sequence[Run] | Run, form: TableFormat | str = TableForma
         for run in listed
         for task, result in run.result.tasks.items()
     ]  # fmt: skip
-    return _markdown(header, rows) if TableFormat(form) is TableFormat.MARKDOWN else _latex(header, rows, 4)
+    return (
+        markdown_table(header, rows)
+        if TableFormat(form) is TableFormat.MARKDOWN
+        else latex_table(header, rows, text_columns=4)
+    )
 
 
 def format_comparisons(comparisons: Sequence[Comparison], form: TableFormat | str) -> str:
@@ -109,7 +113,11 @@ def format_comparisons(comparisons: Sequence[Comparison], form: TableFormat | st
         for comparison in comparisons
         for row in comparison.differences
     ]  # fmt: skip
-    return _markdown(header, rows) if TableFormat(form) is TableFormat.MARKDOWN else _latex(header, rows, 5)
+    return (
+        markdown_table(header, rows)
+        if TableFormat(form) is TableFormat.MARKDOWN
+        else latex_table(header, rows, text_columns=5)
+    )
 
 
 def show(estimate: Estimate, *, signed: bool = False, digits: int = 2) -> str:
@@ -135,7 +143,8 @@ def show_p(p_value: float) -> str:
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
-def _markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown, in which no cell can end its column."""
     escaped = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows]
     lines = [header, ["---"] * len(header), *escaped]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
@@ -150,8 +159,8 @@ _LATEX_ESCAPES = str.maketrans(
 )  # fmt: skip
 
 
-def _latex(header: Sequence[str], rows: Sequence[Sequence[str]], text_columns: int) -> str:
-    """A tabular for the booktabs package."""
+def latex_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int) -> str:
+    """A tabular for the booktabs package; the first columns hold text, the others figures."""
     columns = "l" * text_columns + "r" * (len(header) - text_columns)
     body = [" & ".join(cell.translate(_LATEX_ESCAPES) for cell in row) + r" \\" for row in (header, *rows)]
     rules = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", body[0], r"\midrule"]

@@ -1,0 +1,110 @@
+"""The page of probes: one HTML file that needs nothing else, for people who did not run them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from evenhand.core.errors import RunError
+from evenhand.core.files import write_text
+from evenhand.core.probe_results import CosineResult, CrowsPairsResult, DirectBiasResult, MalorResult
+from evenhand.core.probe_runs import ProbeRun
+from evenhand.report.malor_view import malor_groups
+from evenhand.report.probe_tables import PROBE_COLUMNS, probe_rows
+from evenhand.report.probe_views import cosine_view, direct_bias_views, pairs_view
+from evenhand.report.probe_words import EXPERIMENT_TITLES, TEST_TITLES, read_result, result_title
+from evenhand.report.rendering import page_parts, template_environment
+
+Kind = TypeVar("Kind", MalorResult, CrowsPairsResult, CosineResult, DirectBiasResult)
+
+
+def write_probe_page(runs: Sequence[ProbeRun] | ProbeRun, path: str | Path) -> Path:
+    """Write the page of one or several probes to a file."""
+    target = Path(path)
+    write_text(target, render_probe_page([runs] if isinstance(runs, ProbeRun) else list(runs)))
+    return target
+
+
+def render_probe_page(runs: Sequence[ProbeRun]) -> str:
+    """The page of one or several probes as HTML."""
+    if not runs:
+        raise RunError("A page needs at least one run.")
+    labelled = dict(zip(_labels(runs), runs, strict=True))
+    groups = malor_groups(_results(labelled, MalorResult))
+    pairs = pairs_view(_results(labelled, CrowsPairsResult))
+    cosines = cosine_view(_results(labelled, CosineResult))
+    direct = direct_bias_views(_results(labelled, DirectBiasResult))
+    views = [*groups, *pairs, *cosines, *direct]
+    template = template_environment().get_template("probes.html.j2")
+    return template.render(
+        title=next(iter(labelled)) if len(runs) == 1 else f"{len(runs)} probes side by side",
+        runs=[_run_view(label, run) for label, run in labelled.items()],
+        facts=_facts(runs),
+        columns=PROBE_COLUMNS,
+        rows=probe_rows(runs),
+        groups=groups,
+        pairs=pairs,
+        cosines=cosines,
+        direct=direct,
+        skipped=[
+            (label, result_title(result), row)
+            for label, run in labelled.items()
+            for result in run.results
+            for row in result.skipped
+        ],
+        **page_parts(
+            styles=("page.css", "probes.css"),
+            script="probes.js",
+            data={plot["id"]: plot["spec"] for view in views for plot in view["plots"]},
+        ),
+    )
+
+
+def _labels(runs: Sequence[ProbeRun]) -> list[str]:
+    """Names of runs, with a number behind those that several have."""
+    often = Counter(run.name for run in runs)
+    seen: Counter[str] = Counter()
+    labels = []
+    for run in runs:
+        seen[run.name] += 1
+        labels.append(f"{run.name} ({seen[run.name]})" if often[run.name] > 1 else run.name)
+    return labels
+
+
+def _results(runs: Mapping[str, ProbeRun], kind: type[Kind]) -> list[tuple[str, Kind]]:
+    return [
+        (label, result) for label, run in runs.items() for result in run.results if isinstance(result, kind)
+    ]
+
+
+def _facts(runs: Sequence[ProbeRun]) -> dict[str, list[str]]:
+    asked = dict.fromkeys(
+        result.experiment for run in runs for result in run.results if isinstance(result, MalorResult)
+    )
+    return {
+        "models": list(dict.fromkeys(run.record.model.id for run in runs)),
+        "languages": list(dict.fromkeys(run.record.language for run in runs)),
+        "tests": list(dict.fromkeys(TEST_TITLES.get(run.record.test, run.record.test) for run in runs)),
+        "experiments": [EXPERIMENT_TITLES.get(name, name) for name in asked],
+    }
+
+
+def _run_view(label: str, run: ProbeRun) -> dict[str, Any]:
+    return {
+        "label": label,
+        "record": run.record,
+        "planted": run.record.model.planted,
+        "readings": [(result_title(result), read_result(run, result)) for result in run.results],
+        "options": [(name.replace("_", " "), _shown(value)) for name, value in run.record.options.items()],
+    }
+
+
+def _shown(value: Any) -> str:
+    """An option as people write it."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_shown(own)}" for name, own in value.items()) or "none"
+    if isinstance(value, list | tuple):
+        return ", ".join(_shown(own) for own in value) or "none"
+    return "none" if value is None else str(value)

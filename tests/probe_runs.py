@@ -1,0 +1,208 @@
+"""Made-up probes of every kind, so that what is said about them can be worked out by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evenhand.core.estimates import Estimate
+from evenhand.core.planted import Planted
+from evenhand.core.probe_results import (
+    Correlation,
+    CosineResult,
+    CrowsPairsResult,
+    DirectBiasResult,
+    MalorResult,
+    OccupationCosine,
+    OccupationLean,
+    PairsGroup,
+    ProbeResult,
+    ProfessionCosine,
+    Skipped,
+)
+from evenhand.core.probe_runs import ProbeRecord, ProbeRun
+from evenhand.core.records import EnvironmentRecord, ModelRecord, StatisticsRecord
+
+MADE = datetime(2026, 3, 14, 9, 30, tzinfo=UTC)
+FIELDS = ("care", "law", "medicine", "sales", "science", "trades")
+UNKNOWN = Estimate.undefined("nothing could be asked")
+
+
+def estimate(value: float, half: float = 0.2, *, n: int = 20) -> Estimate:
+    """A value with an interval of so much to both sides."""
+    return Estimate(value=value, low=value - half, high=value + half, n=n, clusters=n, method="made up")
+
+
+def without_interval(value: float) -> Estimate:
+    """A value of which nobody knows how sure it is."""
+    return Estimate(
+        value=value,
+        low=math.nan,
+        high=math.nan,
+        n=1,
+        clusters=1,
+        method="none",
+        reason="there is one sentence",
+    )
+
+
+def lean(
+    occupation: str, bits: float | Estimate, *, field: str | None = None, half: float = 0.4
+) -> OccupationLean:
+    """An occupation that leans by so many bits."""
+    ratio = bits if isinstance(bits, Estimate) else estimate(bits, half)
+    male = 2**ratio.value / (1 + 2**ratio.value) if ratio.defined else math.nan
+    return OccupationLean(
+        occupation=occupation, field=field, log2_ratio=ratio, p_male=male, p_female=1 - male, n=ratio.n
+    )
+
+
+def malor(
+    leans: Mapping[str, float | Estimate] | Sequence[OccupationLean],
+    *,
+    experiment: str = "he-she",
+    direction: str = "gender",
+    shares: Mapping[str, float] | None = None,
+    skipped: Sequence[Skipped] = (),
+    **figures: Estimate,
+) -> MalorResult:
+    """MALoR over these occupations."""
+    own = (
+        tuple(lean(name, bits) for name, bits in leans.items())
+        if isinstance(leans, Mapping)
+        else tuple(leans)
+    )
+    known = [each for each in own if each.log2_ratio.defined]
+    fields = sorted({each.field for each in known if each.field})
+    return MalorResult(
+        experiment=experiment,
+        direction=direction,
+        MALoR=figures.get("MALoR") or _mean([abs(each.log2_ratio.value) for each in known]),
+        signed_mean=figures.get("signed_mean") or _mean([each.log2_ratio.value for each in known]),
+        by_field={
+            name: _mean([each.log2_ratio.value for each in known if each.field == name]) for name in fields
+        },
+        occupations=own,
+        correlations=()
+        if shares is None
+        else (
+            Correlation(
+                source="Winogender", pearson=estimate(-0.7, 0.1), spearman=estimate(-0.6), n=len(shares),
+                shares=dict(shares),
+            ),
+        ),
+        skipped=tuple(skipped),
+    )  # fmt: skip
+
+
+def plausible_malor(seed: int = 3, *, experiment: str = "he-she", direction: str = "gender") -> MalorResult:
+    """Sixty occupations of six fields."""
+    generator = np.random.default_rng(seed)
+    leans = [
+        lean(f"occupation {place}", float(bits), field=FIELDS[place % 6], half=0.3 + float(spread))
+        for place, (bits, spread) in enumerate(
+            zip(generator.normal(0.4, 1.6, 60), generator.uniform(0, 0.5, 60), strict=True)
+        )
+    ]
+    shares = {
+        each.occupation: min(98.0, max(2.0, 50 - 18 * each.log2_ratio.value + float(generator.normal(0, 15))))
+        for each in leans[:40]
+    }
+    skip = Skipped(reason="it has a word that the tokenizer does not know", count=27, examples=("plumber",))
+    return malor(leans, experiment=experiment, direction=direction, shares=shares, skipped=[skip])
+
+
+def crows_pairs(value: float = 60.5, half: float = 2.5) -> CrowsPairsResult:
+    """Pairs of two types, in both directions."""
+    group = PairsGroup(n=1508, ties=3, score=estimate(value, half))
+    types = ("age", "disability", "gender", "nationality", "physical-appearance", "race-color", "religion")
+    return CrowsPairsResult(
+        method="shared tokens",
+        all=group,
+        by_bias_type={
+            name: PairsGroup(n=60 + place, ties=0, score=estimate(value - 6 + 2 * place, 5 + place))
+            for place, name in enumerate(types)
+        },
+        by_direction={
+            "stereo": PairsGroup(n=1290, ties=2, score=estimate(value + 1, half)),
+            "antistereo": PairsGroup(n=218, ties=1, score=estimate(value - 5, 2 * half)),
+        },
+        skipped=(Skipped(reason="a sentence is empty", count=2, examples=("17", "90")),),
+    )
+
+
+def cosine(value: float = 0.953) -> CosineResult:
+    """Twenty occupations, one that was not seen."""
+    occupations = [
+        OccupationCosine(occupation=f"occupation {place}", cosine=estimate(value - 0.004 * place, 0.006), n=2)
+        for place in range(20)
+    ]
+    return CosineResult(
+        layer=12,
+        mean=estimate(value - 0.04, 0.01),
+        occupations=(*occupations, OccupationCosine(occupation="unseen", cosine=UNKNOWN, n=0)),
+    )
+
+
+def direct_bias(value: float = 0.12, chance: float = 0.04) -> DirectBiasResult:
+    """Thirty professions on both sides."""
+    return DirectBiasResult(
+        layer=12,
+        direct_bias=estimate(value, 0.02),
+        baseline=estimate(chance, 0.01),
+        professions=tuple(
+            ProfessionCosine(profession=f"profession {place}", cosine=0.25 - 0.018 * place, n=12 * place + 1)
+            for place in range(30)
+        ),
+        sentences=48_210,
+        left_out={"no profession and no pronoun": 40_000, "a profession beside a gendered word": 311},
+        skipped=(Skipped(reason="it was never seen", count=4, examples=("paramedic",)),),
+    )
+
+
+def probe_run(
+    *results: ProbeResult,
+    name: str = "bert_en_probe",
+    test: str | None = None,
+    model: str = "bert-base-uncased",
+    planted: Planted | None = None,
+    warnings: Sequence[str] = (),
+    options: Mapping[str, Any] | None = None,
+) -> ProbeRun:
+    """A run with these results."""
+    return ProbeRun(
+        record=ProbeRecord(
+            name=name,
+            test=test or results[0].kind,
+            language="en",
+            created=MADE,
+            data={"probes": "a" * 64},
+            options=dict(options or {"score": "product", "libraries": {"torch": "2.6.0"}}),
+            model=ModelRecord(
+                id=model,
+                revision="86b5e09",
+                weights="sha256 " + "b" * 64,
+                family="masked",
+                architecture="BertForMaskedLM",
+                precision="fp32",
+                device="cpu",
+                planted=planted,
+            ),
+            statistics=StatisticsRecord(resamples=1000, seed=7, confidence=0.95),
+            environment=EnvironmentRecord(
+                evenhand="0.1.0", python="3.12.1", platform="Linux x86_64", libraries={"numpy": "2.1.0"}
+            ),
+            warnings=tuple(warnings),
+        ),
+        results=tuple(results),
+        scores=pl.DataFrame(),
+    )
+
+
+def _mean(values: Sequence[float]) -> Estimate:
+    return estimate(sum(values) / len(values), 0.15, n=len(values)) if values else UNKNOWN
