@@ -54,11 +54,9 @@ def probe_command(
         Path | None, typer.Option(help="CSV with male, female and perhaps experiment.", dir_okay=False)
     ] = None,
     shares: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            "--shares",
-            help="Winogender's occupation statistics, to correlate the lean with reality.",
-            dir_okay=False,
+            help="Real shares of women, to correlate the lean with: winogender-occupations, or a file."
         ),
     ] = None,
     score: Annotated[

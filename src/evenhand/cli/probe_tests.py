@@ -51,7 +51,7 @@ class ProbeWishes:
     structures: Path | None
     occupations: Path | None
     terms: Path | None
-    shares: Path | None
+    shares: str | None
     score: str
     case: str
     data: str | None
@@ -162,9 +162,11 @@ def _probes(model: LanguageModel, language: str, wishes: ProbeWishes) -> ProbeSe
 
 
 def _shares(wishes: ProbeWishes) -> Mapping[str, Mapping[str, float]]:
-    from evenhand.data.winogender import occupation_shares
+    from evenhand.data.winogender import EMPLOYED, WRITTEN, occupation_shares
 
-    return {} if wishes.shares is None else occupation_shares(wishes.shares)
+    if wishes.shares is None:
+        return {}
+    return {column: occupation_shares(wishes.shares, column=column) for column in (EMPLOYED, WRITTEN)}
 
 
 def _crows_pairs(

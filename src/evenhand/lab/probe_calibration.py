@@ -21,8 +21,8 @@ WEAK_DOSES = 2.0
 LEAST_SPEARMAN = 0.99
 MOST_ERROR = 0.3
 MOST_WHEN_NEUTRAL = 0.1
-"""Bits. A trained model is never neutral to the last digit: training leaves leans of a few hundredths of a bit, which are
-really there, and an interval may well show them."""
+"""Bits. A trained model is never neutral to the last digit: training leaves leans of a few hundredths of a bit, which
+are really there, and an interval may well show them."""
 
 Probed = tuple[Planted, MalorResult]
 
