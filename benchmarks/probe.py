@@ -3,8 +3,8 @@
     python benchmarks/probe.py --gpt2 FOLDER [--structures 51]
 
 ``--gpt2`` is a folder with GPT-2's vocab.json and merges.txt, whose vocabulary the model has. The plain way is a loop
-as in published code: for every structure and occupation, and for every term where the occupation is masked, one sentence
-at a time, a softmax over the whole vocabulary at every position. Both ways must give the same log-ratios.
+as in published code: for every structure and occupation, and for every term where the occupation is masked, one
+sentence at a time, a softmax over the whole vocabulary at every position. Both ways must give the same log-ratios.
 """
 
 from __future__ import annotations

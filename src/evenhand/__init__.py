@@ -17,14 +17,17 @@ if TYPE_CHECKING:
     from evenhand.core.errors import EvenhandError
     from evenhand.core.estimates import Estimate
     from evenhand.core.items import Association, Benchmark, Candidate, Label, Task
+    from evenhand.core.probe_runs import ProbeRun, open_probe_run
     from evenhand.core.protocols import PROTOCOLS, Protocol
     from evenhand.core.results import Comparison, RunResult
     from evenhand.core.runs import Run, open_run
     from evenhand.core.spans import filled_spans
     from evenhand.data import check, describe, load_dataset
     from evenhand.data.examples import example_scores
+    from evenhand.data.probes import load_probes
     from evenhand.evaluation import compare, evaluate
     from evenhand.measures import MEASURES
+    from evenhand.probing.malor import ProbeOptions, probe
     from evenhand.report import format_table, write_page
     from evenhand.scoring.language_model import load_model as load
     from evenhand.stats.resampling import Resampling
@@ -40,6 +43,8 @@ _HOME = {
     "Estimate": "evenhand.core.estimates",
     "EvenhandError": "evenhand.core.errors",
     "Label": "evenhand.core.items",
+    "ProbeOptions": "evenhand.probing.malor",
+    "ProbeRun": "evenhand.core.probe_runs",
     "Protocol": "evenhand.core.protocols",
     "Resampling": "evenhand.stats.resampling",
     "Run": "evenhand.core.runs",
@@ -55,7 +60,10 @@ _HOME = {
     "format_table": "evenhand.report",
     "load": "evenhand.scoring.language_model:load_model",
     "load_dataset": "evenhand.data",
+    "load_probes": "evenhand.data.probes",
+    "open_probe_run": "evenhand.core.probe_runs",
     "open_run": "evenhand.core.runs",
+    "probe": "evenhand.probing.malor",
     "write_page": "evenhand.report",
 }
 
@@ -70,6 +78,8 @@ __all__ = [
     "Estimate",
     "EvenhandError",
     "Label",
+    "ProbeOptions",
+    "ProbeRun",
     "Protocol",
     "Resampling",
     "Run",
@@ -85,7 +95,10 @@ __all__ = [
     "format_table",
     "load",
     "load_dataset",
+    "load_probes",
+    "open_probe_run",
     "open_run",
+    "probe",
     "write_page",
 ]
 

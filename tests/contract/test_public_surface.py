@@ -23,6 +23,8 @@ PUBLIC = [
     "Estimate",
     "EvenhandError",
     "Label",
+    "ProbeOptions",
+    "ProbeRun",
     "Protocol",
     "Resampling",
     "Run",
@@ -38,7 +40,10 @@ PUBLIC = [
     "format_table",
     "load",
     "load_dataset",
+    "load_probes",
+    "open_probe_run",
     "open_run",
+    "probe",
     "write_page",
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -89,4 +90,33 @@ def describe_model(model: LanguageModel) -> dict[str, Any]:
         "shared_beginnings_computed_once": "yes" if model.shares_prefixes else "no",
         "next_sentence_head": "yes" if model.judges_next_sentence else "no",
         **tasks,
+        "probe_terms_of_one_token": _single_tokens(model),
     }
+
+
+def _single_tokens(model: LanguageModel) -> dict[str, str]:
+    """How many terms and occupations of the probes are one token inside a sentence, in each language."""
+    from evenhand.core.probes import Experiment
+    from evenhand.data.probes import PROBE_LANGUAGES, load_probes
+    from evenhand.scoring.methods.blanks import filled_blanks
+
+    def counted(words: Sequence[str]) -> str:
+        tokenizer = model.loaded.tokenizer
+        fills = [filled_blanks(tokenizer, "x BLANK x", word)[0].fill for word in words]
+        single = sum(len(fill) == 1 and fill[0] != tokenizer.unk_token_id for fill in fills)
+        return f"{single} of {len(words)}"
+
+    found = {}
+    for language in PROBE_LANGUAGES:
+        probes = load_probes(language)
+        pronouns = [
+            word
+            for experiment in (Experiment.HE_SHE, Experiment.HIS_HER)
+            for word in probes.terms[experiment].all
+        ]
+        found[f"{language} pronouns"] = counted(pronouns)
+        found[f"{language} names"] = counted(probes.terms[Experiment.NAMES].all)
+        found[f"{language} occupations"] = counted(
+            [form.noun for occupation in probes.occupations for form in occupation.forms]
+        )
+    return found

@@ -47,11 +47,22 @@ def report_command(
     `evenhand report runs/* --out all.html`
 
     `evenhand report runs/gpt2 --format model-card >> README.md`
+
+    `evenhand report runs/before_en_malor runs/after_en_malor --out probes.html`
     """
     from evenhand.core.files import write_text
+    from evenhand.core.probe_runs import is_probe_run
     from evenhand.core.runs import open_run
     from evenhand.report import format_table, model_card_snippet, write_page
 
+    probes = [folder for folder in runs if is_probe_run(folder)]
+    if probes:
+        if len(probes) < len(runs):
+            raise EvenhandError(
+                f"{probes[0]} is a probe and others are not. A page shows probes, or other runs; make two pages."
+            )
+        _report_probes(probes, out, format_)
+        return
     opened = [open_run(folder) for folder in progress(runs, "Reading")]
     if format_ is ReportFormat.HTML:
         if out is None:
@@ -64,6 +75,28 @@ def report_command(
         if format_ is ReportFormat.MODEL_CARD
         else format_table(opened, format_.value)
     )
+    if out is None:
+        print_text(text)
+    else:
+        write_text(out, text)
+        say(f"Wrote {out}")
+
+
+def _report_probes(folders: Sequence[Path], out: Path | None, format_: ReportFormat) -> None:
+    from evenhand.core.files import write_text
+    from evenhand.core.probe_runs import open_probe_run
+    from evenhand.report.probe_page import write_probe_page
+    from evenhand.report.probe_tables import format_probe_table
+
+    opened = [open_probe_run(folder) for folder in folders]
+    if format_ is ReportFormat.MODEL_CARD:
+        raise EvenhandError("There is no model-card snippet for probes; use --format markdown.")
+    if format_ is ReportFormat.HTML:
+        if out is None:
+            raise EvenhandError("Where should the page go? Say --out page.html.")
+        say(f"Wrote {write_probe_page(opened, out)}")
+        return
+    text = format_probe_table(opened, format_.value)
     if out is None:
         print_text(text)
     else:
