@@ -49,15 +49,12 @@ from evenhand.probing.gender_direction import (
     gender_direction,
     profession_vector,
 )
+from evenhand.probing.random_directions import RANDOM_DIRECTIONS, random_baseline
 from evenhand.probing.vectors import cosine, mean_estimate, skipped_rows, vector_options, vector_warnings
 from evenhand.scoring.language_model import LanguageModel, load_model
 from evenhand.stats.resampling import Floats, Resampling
 
 TEST = "direct-bias"
-
-RANDOM_DIRECTIONS = 100
-_DIRECTIONS_STREAM = 4
-"""Keeps the draws of directions apart from those of resamples with the same seed."""
 
 FEW_SENTENCES = 100
 """With fewer sentences that have a pronoun, the direction is much a matter of chance."""
@@ -121,7 +118,14 @@ def probe_direct_bias(
     _refuse_nothing(found, vectors)
     chosen = resampling or Resampling()
     frame = pl.DataFrame([_row(each, direction, vectors) for each in found], schema=SCORES_SCHEMA)
-    result = _result(frame, vectors, PRONOUNS[language], baseline=_baseline(found, chosen), resampling=chosen)
+    measured = np.array([each.vector for each in found if each.vector is not None])
+    result = _result(
+        frame,
+        vectors,
+        PRONOUNS[language],
+        baseline=random_baseline(measured, resampling=chosen),
+        resampling=chosen,
+    )
     record = ProbeRecord(
         name=name or f"{asked.loaded.ref.short_name}_{TEST}_{language}",
         test=TEST,
@@ -205,30 +209,6 @@ def _result(
         left_out=dict(sorted(vectors.left_out.items())),
         skipped=skipped_rows(frame, "profession"),
     )
-
-
-def _baseline(found: Sequence[ProfessionVector], resampling: Resampling) -> Estimate:
-    """Direct bias towards random directions: the mean, and the range that holds most of them."""
-    vectors = np.array([each.vector for each in found if each.vector is not None])
-    generator = np.random.default_rng([resampling.seed, vectors.shape[1], _DIRECTIONS_STREAM])
-    directions = generator.standard_normal((RANDOM_DIRECTIONS, vectors.shape[1]))
-    cosines = _of_length_one(vectors) @ _of_length_one(directions).T
-    values = np.abs(cosines).mean(axis=0)
-    tail = (1 - resampling.confidence) / 2
-    low, high = np.quantile(values, [tail, 1 - tail])
-    return Estimate(
-        value=float(values.mean()),
-        low=float(low),
-        high=float(high),
-        n=RANDOM_DIRECTIONS,
-        clusters=RANDOM_DIRECTIONS,
-        method="random directions, percentiles",
-    )
-
-
-def _of_length_one(vectors: Floats) -> Floats:
-    scaled: Floats = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return scaled
 
 
 def _warnings_about_pronouns(result: DirectBiasResult, pronouns: GenderPronouns) -> tuple[str, ...]:
