@@ -10,9 +10,9 @@ Everything is written into the package's own resources.
 from __future__ import annotations
 
 import argparse
-import shutil
 from pathlib import Path
 
+from evenhand.core.calibration import Calibration
 from evenhand.data.lab_resources import bundled_calibration_path
 from evenhand.data.sources import LAB, bundled_path
 from evenhand.lab.items import lab_benchmark, stereoset_layout
@@ -34,7 +34,8 @@ def make_models() -> None:
 
 def make_calibration(folder: Path) -> None:
     """Take over a calibration."""
-    shutil.copyfile(folder / "calibration.json", bundled_calibration_path())
+    calibration = Calibration.model_validate_json((folder / "calibration.json").read_bytes())
+    bundled_calibration_path().write_text(calibration.model_dump_json() + "\n", encoding="utf-8")
 
 
 def main() -> None:
