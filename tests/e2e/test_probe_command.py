@@ -1,0 +1,141 @@
+"""``evenhand probe`` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from running import Command
+
+FEW = ("--resamples", "200")
+STRUCTURES = "experiment,number,structure\nhe-she,1,[MASK] works as the [OCC].\n"
+
+
+def refusal(run_evenhand: Command, *arguments: str) -> str:
+    done = run_evenhand("probe", *arguments)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+def test_json_has_the_promised_shape_and_the_planted_leans(run_evenhand: Command, tmp_path: Path) -> None:
+    done = run_evenhand("probe", "lab:decoder", "--json", "--out", str(tmp_path), *FEW)
+    assert done.returncode == 0
+    entries = json.loads(done.stdout)["runs"]
+    assert [entry["experiment"] for entry in entries] == ["he-she", "his-her", "names"]
+    for entry in entries:
+        assert {"name", "experiment", "MALoR", "signed_mean", "occupations", "skipped"} <= entry.keys()
+        assert set(entry["MALoR"]) >= {"value", "low", "high"}
+        assert abs(entry["MALoR"]["value"] - 2.0) < 0.3
+        assert entry["skipped"] == 0
+        leans = {one["occupation"]: one["log2_ratio"] for one in entry["occupations"]}
+        assert leans["engineer"] > 0 > leans["nurse"]
+        assert all({"p_male", "p_female"} <= one.keys() for one in entry["occupations"])
+
+
+def test_a_finished_probe_is_left_alone_and_another_is_not_mixed_in(
+    run_evenhand: Command, tmp_path: Path
+) -> None:
+    first = run_evenhand("probe", "lab:decoder", "-e", "he-she", "--out", str(tmp_path), *FEW)
+    assert (tmp_path / "lab-decoder_en_malor" / "report.html").is_file(), first.stderr
+    again = run_evenhand("probe", "lab:decoder", "-e", "he-she", "--out", str(tmp_path), *FEW)
+    assert "left as it is" in again.stderr
+    assert "holds another run" in refusal(
+        run_evenhand, "lab:decoder", "-e", "names", "--out", str(tmp_path), *FEW
+    )
+
+
+def test_two_probes_share_a_page(run_evenhand: Command, tmp_path: Path) -> None:
+    models = ("lab:masked", "lab:masked-neutral")
+    run_evenhand("probe", *models, "-e", "he-she", "--out", str(tmp_path), *FEW)
+    folders = [str(tmp_path / f"{model.replace(':', '-')}_en_malor") for model in models]
+    done = run_evenhand("report", *folders, "--out", str(tmp_path / "both.html"))
+    assert done.returncode == 0
+    text = (tmp_path / "both.html").read_text(encoding="utf-8")
+    assert "lab-masked_en_malor" in text
+    assert "lab-masked-neutral_en_malor" in text
+
+
+@pytest.mark.parametrize(
+    ("option", "content", "said"),
+    [
+        ("--structures", "experiment,number,structure\nhe-she,1,Someone works as the [OCC].\n", "[MASK]"),
+        ("--structures", "experiment,number,structure\nhe-she,1,[MASK] works here.\n", "[OCC]"),
+        ("--structures", "experiment,number,structure\nhe-she,1,[MASK] and [MASK] the [OCC].\n", "[MASK]"),
+        ("--structures", "experiment,number,structure\nheshe,1,[MASK] is the [OCC].\n", "he-she"),
+        ("--terms", "male,female\nJames,\nPaul,Emma\n", "row"),
+        ("--occupations", "occupation\nnurse\nnurse\n", "nurse"),
+    ],
+    ids=["no mask", "no occupation", "two masks", "unknown experiment", "one side", "repeated"],
+)
+def test_faulty_files_are_refused(
+    run_evenhand: Command, tmp_path: Path, option: str, content: str, said: str
+) -> None:
+    path = tmp_path / "given.csv"
+    path.write_text(content, encoding="utf-8")
+    assert said in refusal(run_evenhand, "lab:decoder", option, str(path), "--out", str(tmp_path / "r"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--experiment", "he-shee"), "he-she"),
+        (("--direction", "up"), "gender"),
+        (("--test", "cosinus"), "cosine"),
+        (("--score", "sum"), "product"),
+        (("--case", "upper"), "as-is"),
+        (("--language", "fr"), "en"),
+        (("--test", "direct-bias"), "--corpus"),
+        (("--test", "crows-pairs", "--data", "nowhere.csv"), "nowhere.csv"),
+    ],
+)
+def test_unknown_wishes_are_refused_with_what_there_is(
+    run_evenhand: Command, tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    assert said in refusal(run_evenhand, "lab:decoder", *arguments, "--out", str(tmp_path))
+
+
+def test_occupations_that_the_tokenizer_does_not_know_are_counted(
+    run_evenhand: Command, tmp_path: Path
+) -> None:
+    structures, occupations = tmp_path / "s.csv", tmp_path / "o.csv"
+    structures.write_text(
+        "experiment,number,structure\nhe-she,1,[MASK] works as our [OCC].\n"
+        "he-she,2,The [OCC] said that [MASK] was tired.\n",
+        encoding="utf-8",
+    )
+    occupations.write_text("occupation\nnurse\nplumber\nЖ\n", encoding="utf-8")
+    done = run_evenhand(
+        "probe", "lab:masked", "--structures", str(structures), "--occupations", str(occupations),
+        "--json", "--out", str(tmp_path / "r"), *FEW,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (entry,) = json.loads(done.stdout)["runs"]
+    assert entry["skipped"] == 2
+    by_name = {one["occupation"]: one["log2_ratio"] for one in entry["occupations"]}
+    assert by_name["Ж"] is None
+    assert by_name["plumber"] > 0 > by_name["nurse"]
+
+
+def test_direct_bias_refuses_a_corpus_in_another_encoding(run_evenhand: Command, tmp_path: Path) -> None:
+    corpus = tmp_path / "novel.txt"
+    corpus.write_bytes("Er arbeitet als B\xe4cker.\n".encode("latin-1"))
+    said = refusal(
+        run_evenhand,
+        "lab:masked",
+        "--test",
+        "direct-bias",
+        "--corpus",
+        str(corpus),
+        "--out",
+        str(tmp_path / "r"),
+    )
+    assert "novel.txt" in said
+    assert "UTF-8" in said
+
+
+def test_help_has_examples(run_evenhand: Command) -> None:
+    done = run_evenhand("probe", "--help")
+    assert done.returncode == 0
+    assert "evenhand probe bert-base-uncased" in done.stdout
