@@ -13,9 +13,16 @@ import polars as pl
 from evenhand.core.estimates import Estimate
 from evenhand.core.probe_results import DirectBiasResult, ProfessionCosine
 from evenhand.report.plots import SERIES_COLOURS, specification, without_nan
-from evenhand.report.probe_plots import MOST_BARS, ROW_HEIGHT, neutral_rule
-
-RUN_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+from evenhand.report.probe_plots import (
+    AXIS_TITLE,
+    MOST_BARS,
+    ROW_HEIGHT,
+    SHAPES,
+    SIGNED,
+    neutral_rule,
+    signed_axis,
+    top_axis,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +43,7 @@ class IntervalAxis:
     step: float
     lowest: float = -math.inf
     highest: float = math.inf
-    format: str = "~g"
+    label: str = "datum.label"
 
     def domain(self, values: Sequence[float]) -> list[float]:
         """Whole steps around the values and what is neutral."""
@@ -48,7 +55,7 @@ class IntervalAxis:
         return [round(low, 6), round(high, 6)]
 
 
-BITS = IntervalAxis("← towards women · bits · towards men →", neutral=0.0, step=0.5, format="+~g")
+BITS = IntervalAxis(AXIS_TITLE, neutral=0.0, step=0.5, label=SIGNED)
 SCORE = IntervalAxis("Score; 50 is neutral", neutral=50.0, step=5.0, lowest=0.0, highest=100.0)
 COSINE = IntervalAxis("Cosine; 1 is neutral", neutral=1.0, step=0.02, lowest=-1.0, highest=1.0)
 
@@ -74,12 +81,17 @@ def interval_plot(
     ends = [end for own in known for end in (own.estimate.value, own.estimate.low, own.estimate.high)]
     scale = alt.Scale(domain=axis.domain(ends), nice=False)
     order = list(dict.fromkeys(own.row for own in known))
-    x = alt.X("value:Q", scale=scale, title=axis.title, axis=alt.Axis(orient="top", format=axis.format))
+    x = alt.X(
+        "value:Q",
+        scale=scale,
+        title=axis.title,
+        axis=top_axis(axis.label),
+    )
     y = alt.Y("row:N", sort=order, title=None, axis=alt.Axis(labelLimit=130, ticks=False))
     offset = alt.YOffset("run:N", sort=list(runs))
     places = range(len(runs))
     colours = [SERIES_COLOURS[place % len(SERIES_COLOURS)] for place in places]
-    shapes = [RUN_SHAPES[place % len(RUN_SHAPES)] for place in places]
+    shapes = [SHAPES[place % len(SHAPES)] for place in places]
     colour = alt.Color("run:N", scale=alt.Scale(domain=list(runs), range=colours), legend=None)
     shape = alt.Shape("run:N", scale=alt.Scale(domain=list(runs), range=shapes), legend=None)
     tips = [
@@ -116,8 +128,8 @@ def profession_plot(result: DirectBiasResult) -> dict[str, Any]:
     x = alt.X(
         "cosine:Q",
         scale=scale,
-        title="← female side · cosine · male side →",
-        axis=alt.Axis(orient="top", format="+~g"),
+        title="← female · cosine · male →",
+        axis=signed_axis(),
     )
     y = alt.Y(
         "profession:N",

@@ -8,7 +8,7 @@ from typing import Any
 
 from evenhand.core.probe_results import MalorResult, OccupationLean
 from evenhand.report.interval_plots import BITS, PlottedEstimate, interval_plot
-from evenhand.report.malor_words import correlation_sentence
+from evenhand.report.malor_words import correlation_figures, correlation_verdict
 from evenhand.report.number_words import clear_side
 from evenhand.report.probe_plots import (
     MOST_BARS,
@@ -55,7 +55,7 @@ def flipped(before: MalorResult, after: MalorResult) -> list[dict[str, Any]]:
             "occupation": first.occupation,
             "before": first.log2_ratio,
             "after": second.log2_ratio,
-            "clear": bool(clear_side(first.log2_ratio) and clear_side(second.log2_ratio)),
+            "clear_in_both": bool(clear_side(first.log2_ratio) and clear_side(second.log2_ratio)),
         }
         for first, second in found
     ]
@@ -108,7 +108,7 @@ def _change(name: str, results: Labelled) -> dict[str, Any] | None:
         "before": before,
         "after": after,
         "flips": flips,
-        "clear": sum(row["clear"] for row in flips),
+        "clear_flips": sum(row["clear_in_both"] for row in flips),
     }
 
 
@@ -135,7 +135,7 @@ def _correlations(name: str, results: Labelled, marks: Sequence[FieldMark]) -> l
             "id": f"{name}-shares-{place}-{number}",
             "label": label,
             "source": correlation.source,
-            "sentence": correlation_sentence(correlation),
+            "sentence": f"{correlation_verdict(correlation)} {correlation_figures(correlation)}".strip(),
             "spec": share_plot(result, correlation, marks=marks),
         }
         for place, (label, result) in enumerate(results)

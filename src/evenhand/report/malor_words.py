@@ -33,26 +33,36 @@ def read_malor(result: MalorResult, *, level: str) -> Reading:
     elif shown is Lean.UNKNOWN:
         sentences.append(unsure(estimate))
     sentences += [_on_the_whole(result.signed_mean), _strongest(result.occupations)]
-    sentences += [correlation_sentence(correlation) for correlation in result.correlations]
+    sentences += [correlation_verdict(correlation) for correlation in result.correlations]
     return Reading(shown, verdict, tuple(sentences))
 
 
-def correlation_sentence(correlation: Correlation) -> str:
+def correlation_verdict(correlation: Correlation) -> str:
     """Whether leans follow the world as it is."""
-    pearson, spearman = correlation.pearson, correlation.spearman
-    if not pearson.defined:
-        return f"How the leans go with {correlation.source} cannot be said: {pearson.reason}."
-    says = {
-        -1: "The model's leans follow the real share of women: the more women work in an occupation, the less it "
-        "expects a man there.",
-        0: "It is not shown that the model's leans follow the real share of women.",
-        1: "The model's leans go against the real share of women: the more women work in an occupation, the more "
-        "it expects a man there.",
-    }[clear_side(pearson)]
+    if not correlation.pearson.defined:
+        return f"How the leans go with {correlation.source} cannot be said: {correlation.pearson.reason}."
+    return {
+        -1: f"The leans follow the real share of women ({correlation.source}): the more women work in an "
+        "occupation, the less the model expects a man there.",
+        0: f"It is not shown that the leans follow the real share of women ({correlation.source}).",
+        1: f"The leans go against the real share of women ({correlation.source}): the more women work in an "
+        "occupation, the more the model expects a man there.",
+    }[clear_side(correlation.pearson)]
+
+
+def correlation_figures(correlation: Correlation) -> str:
+    """Both correlations, and how to read them."""
+    known = {"Pearson": correlation.pearson, "Spearman": correlation.spearman}
+    told = [
+        f"{name} {signed(own.value)}{in_brackets(interval_words(own))}"
+        for name, own in known.items()
+        if own.defined
+    ]
+    if not told:
+        return ""
     return (
-        f"{says} Over {correlation.n:,} occupations the correlation with {correlation.source} is "
-        f"{signed(pearson.value)} (Pearson{_behind(pearson)}) and {signed(spearman.value)} "
-        f"(Spearman{_behind(spearman)}); −1 would be perfect agreement with the world as it is, 0 none."
+        f"Correlation over {correlation.n:,} occupations: {', '.join(told)}. At −1 the leans follow the real share "
+        "exactly, at 0 not at all."
     )
 
 
@@ -60,7 +70,7 @@ def _typical(result: MalorResult) -> str:
     how = times(result.MALoR.value)
     if result.direction == "occupation":
         word = "name" if result.experiment == "names" else "pronoun"
-        return f"A typical occupation is {how} as likely after the {word} of one gender as after that of the other."
+        return f"A typical occupation is {how} as likely beside the {word} of one gender as beside that of the other."
     if result.experiment == "names":
         return (
             f"In a typical occupation names of the likelier gender are {how} as likely as those of the other."
@@ -98,8 +108,3 @@ def _strongest(leans: Iterable[OccupationLean]) -> str:
     if not parts:
         return "No single occupation leans clearly to one side."
     return f"The strongest clear leans {'; '.join(parts)}."
-
-
-def _behind(estimate: Estimate) -> str:
-    told = interval_words(estimate)
-    return f", {told}" if told else ""

@@ -21,7 +21,8 @@ NO_FIELD = "no field"
 MOST_BARS = 80
 """More occupations than these are not drawn one by one; the strongest leans are."""
 
-AXIS_TITLE = "← towards women · bits · towards men →"
+AXIS_TITLE = "← women · bits · men →"
+SIGNED = "datum.value > 0 ? '+' + datum.label : datum.label"
 ROW_HEIGHT = 19
 _ABOVE_AND_BELOW = 12
 
@@ -61,7 +62,7 @@ def lean_plot(result: MalorResult, marks: Sequence[FieldMark]) -> dict[str, Any]
     frame = without_nan([_lean_row(lean) for lean in leans])
     ends = [end for lean in leans for end in _ends(lean.log2_ratio)]
     scale = alt.Scale(domain=_domain(ends), nice=False)
-    x = alt.X("bits:Q", title=AXIS_TITLE, scale=scale, axis=alt.Axis(orient="top", format="+~g"))
+    x = alt.X("bits:Q", title=AXIS_TITLE, scale=scale, axis=signed_axis())
     y = _occupation_axis([lean.occupation for lean in leans])
     colour, shape = _field_scales(marks)
     tips = [
@@ -75,7 +76,7 @@ def lean_plot(result: MalorResult, marks: Sequence[FieldMark]) -> dict[str, Any]
     whiskers = base.mark_rule(color="@ink", strokeWidth=1.2).encode(
         alt.X("low:Q", scale=scale), alt.X2("high:Q"), y
     )
-    dots = base.mark_point(filled=True, size=48, opacity=1).encode(x, y, colour, shape, tooltip=tips)
+    dots = base.mark_point(filled=True, size=62, opacity=1).encode(x, y, colour, shape, tooltip=tips)
     return specification(
         alt.layer(bars, whiskers, dots, neutral_rule(0.0, scale=scale)),
         height=_ABOVE_AND_BELOW + ROW_HEIGHT * len(leans),
@@ -109,8 +110,7 @@ def change_plot(before: MalorResult, after: MalorResult) -> dict[str, Any]:
         alt.Tooltip("after:Q", title="Second", format="+.2f"),
     ]
     base = alt.Chart(pl.DataFrame(pairs))
-    axis = alt.Axis(orient="top", format="+~g")
-    x = alt.X("before:Q", scale=scale, title=AXIS_TITLE, axis=axis)
+    x = alt.X("before:Q", scale=scale, title=AXIS_TITLE, axis=signed_axis())
     joined = base.mark_rule(color="@grid-strong", strokeWidth=2.5).encode(x, alt.X2("after:Q"), y)
     first = base.mark_point(shape="circle", color="@series-1", size=60, strokeWidth=2, fill="@panel").encode(
         x, y, tooltip=tips
@@ -146,7 +146,7 @@ def share_plot(
         "bits:Q",
         title="Bits towards men",
         scale=scale,
-        axis=alt.Axis(format="+~g", tickCount=6),
+        axis=alt.Axis(format="~g", labelExpr=SIGNED, tickCount=6),
     )
     colour, shape = _field_scales(marks)
     tips = [
@@ -170,11 +170,21 @@ def share_plot(
 
 def neutral_rule(value: float, *, scale: alt.Scale) -> alt.Chart:
     """An upright line where nothing leans."""
-    return (
-        alt.Chart(pl.DataFrame({"neutral": [value]}))
-        .mark_rule(color="@ink", strokeDash=[5, 4], strokeWidth=1.4)
-        .encode(alt.X("neutral:Q", scale=scale))
+    line: alt.Chart = alt.Chart(pl.DataFrame({"neutral": [value]})).mark_rule(
+        color="@ink", strokeDash=[5, 4], strokeWidth=1.4
     )
+    drawn: alt.Chart = line.encode(alt.X("neutral:Q", scale=scale))
+    return drawn
+
+
+def top_axis(label: str = "datum.label") -> alt.Axis:
+    """An axis above the plot with few numbers, because a plot can be narrow."""
+    return alt.Axis(orient="top", format="~g", labelExpr=label, tickCount=5, labelSeparation=6)
+
+
+def signed_axis() -> alt.Axis:
+    """An axis above the plot, whose numbers have their sign."""
+    return top_axis(SIGNED)
 
 
 def _lean_row(lean: OccupationLean) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def pairs_view(results: Sequence[tuple[str, CrowsPairsResult]]) -> list[dict[str
     """One plot and one table of pairs: all, by direction and by bias type."""
     if not results:
         return []
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"label": label, "row": row, "group": group}
         for label, result in results
         for row, group in {
@@ -42,7 +42,7 @@ def cosine_view(results: Sequence[tuple[str, CosineResult]]) -> list[dict[str, A
     """One plot and one table of occupations, those that the pronoun changes most first."""
     if not results:
         return []
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"label": label, "row": row}
         for label, result in results
         for row in sorted(

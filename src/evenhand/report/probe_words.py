@@ -36,8 +36,8 @@ DIRECTION_TITLES = {
 }
 
 PAIR_DIRECTION_TITLES = {
-    "stereo": "pairs that show a stereotype",
-    "antistereo": "pairs that go against one",
+    "stereo": "stereotype shown",
+    "antistereo": "opposite shown",
 }
 
 _NAMED = 3
