@@ -251,3 +251,9 @@ def test_a_page_needs_a_run(tmp_path: Path) -> None:
         render_probe_page([])
     path = write_probe_page(probe_runs.probe_run(probe_runs.malor({"cook": 1.0})), tmp_path / "page.html")
     assert path.read_text(encoding="utf-8").lstrip().startswith("<!doctype html>")
+
+
+def test_axes_never_write_tens_with_exponents(rest: str) -> None:
+    """With ``~g`` an axis in steps of ten reads 4e+1, 5e+1."""
+    assert '"format":"~g"' not in rest
+    assert '"format":"~f"' in rest

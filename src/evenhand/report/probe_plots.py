@@ -146,7 +146,7 @@ def share_plot(
         "bits:Q",
         title="Bits towards men",
         scale=scale,
-        axis=alt.Axis(format="~g", labelExpr=SIGNED, tickCount=6),
+        axis=alt.Axis(format="~f", labelExpr=SIGNED, tickCount=6),
     )
     colour, shape = _field_scales(marks)
     tips = [
@@ -179,7 +179,7 @@ def neutral_rule(value: float, *, scale: alt.Scale) -> alt.Chart:
 
 def top_axis(label: str = "datum.label") -> alt.Axis:
     """An axis above the plot with few numbers, because a plot can be narrow."""
-    return alt.Axis(orient="top", format="~g", labelExpr=label, tickCount=5, labelSeparation=6)
+    return alt.Axis(orient="top", format="~f", labelExpr=label, tickCount=5, labelSeparation=6)
 
 
 def signed_axis() -> alt.Axis:
