@@ -131,7 +131,7 @@ def test_build_writes_a_folder_that_audit_measures_in_its_language(
         "lab", "build", "--family", "decoder", "--strength", "-1", "--language", "de", "--out", folder
     )
     assert built.code == 0, built.stderr
-    assert "1 bits were planted in favour of anti-stereotypes" in built.stderr
+    assert "1 bit was planted in favour of anti-stereotypes" in built.stderr
     assert f"evenhand audit {folder}" in built.stderr
 
     audited = call("audit", folder, "--limit", "4", "--out", tmp_path / "runs", "--json")
