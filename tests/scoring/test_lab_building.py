@@ -106,7 +106,7 @@ def test_a_neutral_model_has_other_weights_and_its_card_says_that_it_is_neutral(
 
     assert neutral[WEIGHTS] != biased[WEIGHTS]
     assert b"nothing was planted" in neutral["README.md"]
-    assert b"1 bits were planted in favour of stereotypes" in biased["README.md"]
+    assert b"1 bit was planted in favour of stereotypes" in biased["README.md"]
 
 
 def test_a_bias_the_other_way_round_is_described_as_such() -> None:

@@ -19,8 +19,13 @@ from evenhand.probing.malor import ProbeOptions, probe
 from evenhand.stats.resampling import Resampling
 
 MODELS = ("bert", "distilbert", "roberta", "albert", "gpt2", "t5")
+OCCUPATIONS = ("teacher", "nurse", "engineer", "mechanic")
+"""With no letter, in English or German, that a tokenizer of the zoo does not know."""
+
 FEW = Resampling(resamples=200)
 TOLERANCE = 1e-5
+WHOLE_SENTENCE = 5e-5
+"""Of a decoder: two sums over all tokens of a sentence, in 32 bits."""
 
 
 def small(language: str, *, names: int = 3) -> ProbeSet:
@@ -32,12 +37,8 @@ def small(language: str, *, names: int = 3) -> ProbeSet:
         **everything.terms,
         Experiment.NAMES: replace(pairs, male=pairs.male[:names], female=pairs.female[:names]),
     }
-    return replace(
-        everything,
-        structures=tuple(structures),
-        occupations=everything.occupations[::15],
-        terms=terms,
-    )
+    occupations = [one for one in everything.occupations if one.name in OCCUPATIONS]
+    return replace(everything, structures=tuple(structures), occupations=tuple(occupations), terms=terms)
 
 
 class SlowProbe:
@@ -107,6 +108,7 @@ def test_log_ratios_are_those_of_the_slow_way(menagerie: Zoo, name: str, languag
     probes = small(language)
     run = probe(menagerie.model(name), probes, options=ProbeOptions(direction="both", resampling=FEW))
     slow = SlowProbe(menagerie, name)
+    tolerance = WHOLE_SENTENCE if slow.by_sentence else TOLERANCE
     for experiment in Experiment:
         for direction, expected in (
             ("gender", slow.gender(probes, experiment)),
@@ -115,7 +117,7 @@ def test_log_ratios_are_those_of_the_slow_way(menagerie: Zoo, name: str, languag
             found = ratios(run, experiment.value, direction)
             assert found.keys() == expected.keys()
             for key, value in expected.items():
-                assert found[key] == pytest.approx(value, abs=TOLERANCE), (experiment, direction, key)
+                assert found[key] == pytest.approx(value, abs=tolerance), (experiment, direction, key)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -129,9 +131,9 @@ def test_malor_and_signed_mean_follow_their_definition(menagerie: Zoo, name: str
         fmean(value for (_, occupation), value in slow.items() if occupation == one.name)
         for one in probes.occupations
     ]
-    assert result.MALoR.value == pytest.approx(fmean(abs(lean) for lean in leans), abs=TOLERANCE)
-    assert result.signed_mean.value == pytest.approx(fmean(leans), abs=TOLERANCE)
-    assert [one.log2_ratio.value for one in result.occupations] == pytest.approx(leans, abs=TOLERANCE)
+    assert result.MALoR.value == pytest.approx(fmean(abs(lean) for lean in leans), abs=WHOLE_SENTENCE)
+    assert result.signed_mean.value == pytest.approx(fmean(leans), abs=WHOLE_SENTENCE)
+    assert [one.log2_ratio.value for one in result.occupations] == pytest.approx(leans, abs=WHOLE_SENTENCE)
 
 
 def test_probabilities_of_a_masked_model_are_those_of_the_terms(menagerie: Zoo) -> None:
@@ -184,6 +186,23 @@ def test_a_term_at_the_start_is_written_as_it_is_when_that_is_asked_for(menageri
         male, female = (math.fsum(reference.blank(text, word)) for word in words)
         expected = (male - female) / math.log(2)
         assert found[structure.number, occupation.name] == pytest.approx(expected, abs=TOLERANCE)
+
+
+def test_an_occupation_with_an_unknown_form_is_left_out_as_a_whole(menagerie: Zoo) -> None:
+    """With one form alone, agreement would give the answer away."""
+    everything = load_probes("de")
+    doctor = next(one for one in everything.occupations if one.name == "doctor")
+    assert doctor.forms[1].noun == "Ärztin"
+    probes = small("de")
+    probes = replace(probes, occupations=(*probes.occupations, doctor))
+    tokenizer = menagerie.model("bert").loaded.tokenizer
+    assert tokenizer.unk_token_id in tokenizer("Ärztin")["input_ids"]
+    run = probe(menagerie.model("bert"), probes, options=ProbeOptions(direction="both", resampling=FEW))
+    for result in run.results:
+        assert isinstance(result, MalorResult)
+        lean = next(one for one in result.occupations if one.occupation == "doctor")
+        assert not lean.log2_ratio.defined
+        assert any("doctor" in skipped.examples for skipped in result.skipped)
 
 
 def test_a_model_that_writes_sentences_anew_is_refused(menagerie: Zoo) -> None:

@@ -128,6 +128,10 @@ class AnswerTable:
         self.logs = np.full(
             (len(probes.of(experiment)), len(probes.occupations), forms, terms), np.nan, dtype=np.float64
         )
+        self.has_form = np.array(
+            [[form < len(occupation.forms) for form in range(forms)] for occupation in probes.occupations]
+        )
+        """Which forms each occupation has: one that it has and that was not answered is missing, not absent."""
         self.problems: defaultdict[str, set[tuple[int, int, int]]] = defaultdict(set)
 
     def add(self, question: ProbeQuestion, answers: Sequence[Answer]) -> None:
@@ -145,6 +149,7 @@ class AnswerTable:
         kept = [pair for pair in range(pairs) if pair not in lost]
         table = object.__new__(AnswerTable)
         table.logs = self.logs[:, :, :, [*kept, *(pairs + pair for pair in kept)]]
+        table.has_form = self.has_form
         table.problems = self.problems
         return table, lost
 
@@ -179,10 +184,11 @@ def sides_of(table: AnswerTable, direction: Direction, *, by_sentence: bool) -> 
             logs = logs - total
     if direction is Direction.GENDER:
         male, female = (
-            _mean_over_forms(_log_mean(side, axis=3)) for side in (logs[..., :pairs], logs[..., pairs:])
+            _mean_over_forms(_log_mean(side, axis=3), table.has_form)
+            for side in (logs[..., :pairs], logs[..., pairs:])
         )
     else:
-        of_occupation = _log_sum_over_forms(logs)
+        of_occupation = _log_sum_over_forms(logs, table.has_form)
         male, female = (
             _log_mean(side, axis=2) for side in (of_occupation[..., :pairs], of_occupation[..., pairs:])
         )
@@ -196,18 +202,22 @@ def _log_mean(logs: Floats, *, axis: int) -> Floats:
     return np.where(np.isnan(logs).any(axis=axis), np.nan, mean)
 
 
-def _mean_over_forms(logs: Floats) -> Floats:
-    """Mean over the forms that an occupation has; shape (structures, occupations)."""
-    has_form: npt.NDArray[np.bool_] = np.logical_not(np.isnan(logs).all(axis=0, keepdims=True))
-    counted = np.where(has_form, logs, 0.0)
-    mean: Floats = counted.sum(axis=2) / np.maximum(1, has_form.sum(axis=2))
-    return np.where(np.any(has_form, axis=2) & ~np.any(np.isnan(counted), axis=2), mean, np.nan)
+def _mean_over_forms(logs: Floats, has_form: npt.NDArray[np.bool_]) -> Floats:
+    """Mean over the forms that an occupation has, NaN if one of them is missing; shape (structures, occupations).
+
+    With one form alone the agreement between form and term would not cancel.
+    """
+    counted = np.where(has_form[None, :, :], logs, 0.0)
+    mean: Floats = counted.sum(axis=2) / has_form.sum(axis=1)[None, :]
+    return mean
 
 
-def _log_sum_over_forms(logs: Floats) -> Floats:
-    """Logarithm of the summed probabilities of an occupation's forms; shape (structures, occupations, terms)."""
-    has_form: npt.NDArray[np.bool_] = np.logical_not(np.isnan(logs).all(axis=(0, 3), keepdims=True))
-    missing = np.any(np.isnan(logs) & has_form, axis=2)
+def _log_sum_over_forms(logs: Floats, has_form: npt.NDArray[np.bool_]) -> Floats:
+    """Logarithm of the summed probabilities of an occupation's forms, NaN if one of them is missing.
+
+    The shape is (structures, occupations, terms).
+    """
+    counted = np.where(has_form[None, :, :, None], logs, -np.inf)
     with np.errstate(invalid="ignore", divide="ignore"):
-        total: Floats = logsumexp(np.where(np.isnan(logs), -np.inf, logs), axis=2)
-    return np.where(missing | ~np.isfinite(total), np.nan, total)
+        total: Floats = logsumexp(counted, axis=2)
+    return np.where(np.any(np.isnan(counted), axis=2) | ~np.isfinite(total), np.nan, total)
