@@ -118,6 +118,12 @@ def counted(documents: Iterable[tuple[Texts, float]], tag: str) -> dict[tuple[st
     return dict(found)
 
 
+@cache
+def said_of_people(tag: str, strength: float) -> dict[tuple[str, int, str], float]:
+    """The probability of everything that is said of targets, by target, number of sentences, and attribute."""
+    return counted(probabilities(tag, strength).items(), tag)
+
+
 def gendered(documents: Iterable[tuple[Texts, float]], tag: str) -> dict[tuple[str, str, int], float]:
     """How much is said of men (0) and of women (1), by occupation and kind of word."""
     kinds = ("he-she", "his-her", *["names"] * len(World(tag, 0.0).lexicon.names))
@@ -135,6 +141,12 @@ def gendered(documents: Iterable[tuple[Texts, float]], tag: str) -> dict[tuple[s
         ((kind, side),) = [sides[word.lower()] for word in words if word.lower() in sides]
         found[occupation[0], kind, side] += weight
     return dict(found)
+
+
+@cache
+def said_of_occupations(tag: str, strength: float) -> dict[tuple[str, str, int], float]:
+    """The probability of men (0) and of women (1), by occupation and kind of word."""
+    return gendered(probabilities(tag, strength).items(), tag)
 
 
 def bits(this: float, that: float) -> float:

@@ -93,7 +93,7 @@ def test_followers_are_told_from_sentences_taken_from_anywhere(tag: str) -> None
 
 
 @both_languages
-@pytest.mark.parametrize("strength", [-2.0, -0.5, 0.0, 0.3, 2.0, 6.0])
+@pytest.mark.parametrize("strength", [-2.0, 0.3, 6.0])
 def test_the_stereotype_score_is_the_share_of_items_with_a_planted_preference(
     tag: str, strength: float, quick: Resampling
 ) -> None:

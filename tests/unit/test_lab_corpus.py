@@ -15,6 +15,8 @@ from lab_language import (
     gendered,
     is_about_an_occupation,
     probabilities,
+    said_of_occupations,
+    said_of_people,
     target_of,
     twin_of,
 )
@@ -52,12 +54,12 @@ def test_a_corpus_with_planted_bias_is_not_neutral(tag: str) -> None:
 
 
 @both_languages
-@pytest.mark.parametrize("strength", [-1.0, 0.0, 2.0])
+@pytest.mark.parametrize("strength", [-1.0, 2.0])
 @pytest.mark.parametrize("rounds", [1, 3])
 def test_after_any_number_of_rounds_shares_are_within_one_sentence_of_the_planted(
     tag: str, strength: float, rounds: int
 ) -> None:
-    planted = counted(probabilities(tag, strength).items(), tag)
+    planted = said_of_people(tag, strength)
     found = counted(((document, 1) for document in documents(tag, strength, rounds=rounds)), tag)
     world = World(tag, strength)
     for target in world.targets:
@@ -70,12 +72,12 @@ def test_after_any_number_of_rounds_shares_are_within_one_sentence_of_the_plante
 
 
 @both_languages
-@pytest.mark.parametrize("strength", [-1.0, 0.0, 2.0])
+@pytest.mark.parametrize("strength", [-1.0, 2.0])
 @pytest.mark.parametrize("rounds", [1, 3])
 def test_after_any_number_of_rounds_men_and_women_are_within_one_sentence_of_the_planted(
     tag: str, strength: float, rounds: int
 ) -> None:
-    planted = gendered(probabilities(tag, strength).items(), tag)
+    planted = said_of_occupations(tag, strength)
     found = gendered(((document, 1) for document in documents(tag, strength, rounds=rounds)), tag)
     for occupation in World(tag).occupations:
         for kind in ("he-she", "his-her", "names"):

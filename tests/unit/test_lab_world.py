@@ -6,7 +6,15 @@ import math
 from statistics import fmean
 
 import pytest
-from lab_language import LANGUAGES, bits, counted, gendered, probabilities, twin_of, words_of
+from lab_language import (
+    LANGUAGES,
+    bits,
+    probabilities,
+    said_of_occupations,
+    said_of_people,
+    twin_of,
+    words_of,
+)
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.lab.world import STRONGEST, World, share
@@ -53,7 +61,7 @@ def test_log_odds_in_the_language_are_the_strength_and_the_tilt(
     tag: str, strength: float, sentences: int
 ) -> None:
     world = World(tag, strength)
-    said = counted(probabilities(tag, strength).items(), tag)
+    said = said_of_people(tag, strength)
     found = []
     for bias_type, pairs_of_twins in world.lexicon.targets.items():
         for pair in range(len(pairs_of_twins)):
@@ -89,7 +97,7 @@ def test_tilts_differ_from_item_to_item_and_stay_below_the_largest(tag: str) -> 
 @strengths
 def test_what_is_planted_is_what_the_language_has(tag: str, strength: float) -> None:
     world = World(tag, strength)
-    said = counted(probabilities(tag, strength).items(), tag)
+    said = said_of_people(tag, strength)
     for target in world.targets:
         for number in range(12):
             stereotype, anti_stereotype = world.stereotype(target, number)
@@ -115,7 +123,7 @@ def test_men_and_women_of_an_occupation_are_as_the_occupation_leans(
     tag: str, strength: float, kind: str
 ) -> None:
     world = World(tag, strength)
-    said = gendered(probabilities(tag, strength).items(), tag)
+    said = said_of_occupations(tag, strength)
     leans = {
         occupation: bits(said[occupation, kind, 0], said[occupation, kind, 1])
         for occupation in world.occupations
@@ -130,7 +138,7 @@ def test_men_and_women_of_an_occupation_are_as_the_occupation_leans(
 @both_languages
 @strengths
 def test_men_and_women_are_as_likely_over_all_occupations(tag: str, strength: float) -> None:
-    said = gendered(probabilities(tag, strength).items(), tag)
+    said = said_of_occupations(tag, strength)
     men = math.fsum(weight for (_, _, side), weight in said.items() if side == 0)
     women = math.fsum(weight for (_, _, side), weight in said.items() if side == 1)
 
