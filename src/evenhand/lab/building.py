@@ -222,9 +222,22 @@ def built_with() -> dict[str, str]:
 
 
 def this_platform() -> str:
-    """What decides on the last digits of a build: the machine and the instructions that PyTorch uses on it."""
+    """What decides on the last digits of a build: the processor and the instructions that PyTorch uses on it."""
     capability = torch.backends.cpu.get_cpu_capability()
-    return f"{platform.system()} {platform.machine()} {capability}"
+    return f"{platform.system()} {platform.machine()} {capability}, {_processor()}"
+
+
+def _processor() -> str:
+    """The processor's name, as far as the system tells: two kinds may round differently."""
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text(encoding="utf-8", errors="replace").splitlines() if told.is_file() else []
+    facts: dict[str, str] = {}
+    for line in lines:
+        name, _, value = line.partition(":")
+        facts.setdefault(name.strip(), value.strip())
+    wanted = ("vendor_id", "cpu family", "model", "model name")
+    found = " ".join(f"{name} {facts[name]}" for name in wanted if name in facts)
+    return found or platform.processor() or "unknown processor"
 
 
 def _model_card(spec: LabSpec) -> str:
