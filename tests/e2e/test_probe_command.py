@@ -118,6 +118,21 @@ def test_occupations_that_the_tokenizer_does_not_know_are_counted(
     assert by_name["plumber"] > 0 > by_name["nurse"]
 
 
+def test_pairs_name_their_run_by_their_own_language(run_evenhand: Command, tmp_path: Path) -> None:
+    data = tmp_path / "french.csv"
+    data.write_text(
+        "id,sent_more,sent_less,stereo_antistereo,bias_type\n"
+        "0,The men are tidy.,The women are tidy.,stereo,gender\n"
+        "1,The girls are calm.,The boys are calm.,antistereo,gender\n",
+        encoding="utf-8",
+    )
+    done = run_evenhand(
+        "probe", "lab:masked", "--test", "crows-pairs", "--data", data, "--out", tmp_path / "r"
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "r" / "lab-masked_fr_crows-pairs" / "report.html").is_file()
+
+
 def test_direct_bias_refuses_a_corpus_in_another_encoding(run_evenhand: Command, tmp_path: Path) -> None:
     corpus = tmp_path / "novel.txt"
     corpus.write_bytes("Er arbeitet als B\xe4cker.\n".encode("latin-1"))

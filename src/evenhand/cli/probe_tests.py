@@ -109,8 +109,12 @@ def _refuse_missing_data(wishes: ProbeWishes) -> None:
 
 
 def _language(model: LanguageModel, wishes: ProbeWishes) -> str:
+    """The language that is asked in: that of the pairs, the one wished for, a lab model's own, or English."""
     from evenhand.core.planted import read_planted
+    from evenhand.data.crows_pairs import load_pairs
 
+    if wishes.test is ProbeTest.CROWS_PAIRS:
+        return load_pairs(wishes.data or "crows-pairs", language=wishes.language).language
     planted = read_planted(model.loaded.ref.location)
     return wishes.language or (planted.language if planted else DEFAULT_LANGUAGE)
 
