@@ -70,9 +70,12 @@ def test_the_page_is_accessible_and_fits(visit: Visit, name: str, request: pytes
 def test_a_folded_experiment_is_drawn_in_full_once_it_is_unfolded(visit: Visit, one_run: Path) -> None:
     page = visit.open(one_run)
     page.click(".group summary >> text=First names")
-    page.wait_for_function(
-        "document.querySelector('[data-plot=\"group-1-leans-0\"] svg')?.getBoundingClientRect().width > 600"
+    drawn = (
+        "document.querySelector('[data-plot=\"group-1-leans-0\"] svg')?.getBoundingClientRect().width ?? 0"
     )
+    page.wait_for_function(f"({drawn}) > 600")
+    assert page.evaluate(drawn) > 600
+    assert visit.problems == []
 
 
 def test_plots_follow_the_theme(visit: Visit, one_run: Path) -> None:

@@ -92,22 +92,22 @@ def _slope(points: Sequence[DosePoint]) -> float:
     return float(np.polyfit(sizes, [point.estimate.value for point in weak], 1)[0])
 
 
-def _differences(probed: Sequence[Probed]) -> Iterator[tuple[float, float]]:
-    """Planted and read log-odds of each occupation at doses up to 2 bits."""
+def _planted_and_read(probed: Sequence[Probed], *, up_to: float = math.inf) -> Iterator[tuple[float, float]]:
+    """Planted and read log-odds of each occupation at doses of up to so many bits."""
     for planted, result in probed:
-        if abs(planted.strength) <= WEAK_DOSES + 1e-9:
+        if abs(planted.strength) <= up_to + 1e-9:
             world = World(planted.language, planted.strength)
             for lean in result.occupations:
                 yield world.lean(lean.occupation), lean.log2_ratio.value
 
 
 def _error(probed: Sequence[Probed]) -> float:
-    differences = [abs(planted - read) for planted, read in _differences(probed)]
+    differences = [abs(planted - read) for planted, read in _planted_and_read(probed, up_to=WEAK_DOSES)]
     return float(np.mean(differences)) if differences else math.nan
 
 
 def _checks(found: MeasureCalibration, probed: Sequence[Probed]) -> list[Check]:
-    signs = [planted * read > 0 for planted, read in _differences(probed) if planted != 0]
+    signs = [planted * read > 0 for planted, read in _planted_and_read(probed) if planted != 0]
     right = float(np.mean(signs)) if signs else math.nan
     checks = [
         Check(

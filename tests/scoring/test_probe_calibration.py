@@ -1,0 +1,39 @@
+"""MALoR's calibration on two doses of an embedded model, and with its sides mixed up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from evenhand.core.calibration import MeasureCalibration
+from evenhand.core.probe_runs import ProbeRun
+from evenhand.core.probes import ProbeSet, TermPairs
+from evenhand.lab.probe_calibration import calibrate_probes
+from evenhand.lab.probes import lab_probes
+from evenhand.probing.malor import ProbeOptions, probe
+from evenhand.stats.resampling import Resampling
+
+MODELS = ("lab:masked-neutral", "lab:masked")
+
+
+def probed(probes: ProbeSet) -> list[ProbeRun]:
+    options = ProbeOptions(resampling=Resampling(resamples=200))
+    return [probe(model, probes, options=options) for model in MODELS]
+
+
+def failed(calibrations: tuple[MeasureCalibration, ...]) -> set[str]:
+    return {check.name for entry in calibrations for check in entry.checks if not check.passed}
+
+
+def test_a_faultless_probe_passes_every_check_in_every_experiment() -> None:
+    calibrations = calibrate_probes(probed(lab_probes()))
+    assert [entry.task for entry in calibrations] == ["he-she", "his-her", "names"]
+    assert failed(calibrations) == set()
+
+
+def test_mixed_up_sides_are_noticed() -> None:
+    right = lab_probes()
+    terms = {experiment: TermPairs(pairs.female, pairs.male) for experiment, pairs in right.terms.items()}
+    assert failed(calibrate_probes(probed(replace(right, terms=terms)))) >= {
+        "occupations with the planted sign",
+        "mean absolute error by occupation, in bits",
+    }
