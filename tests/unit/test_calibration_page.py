@@ -12,7 +12,7 @@ import pytest
 from evenhand.core.calibration import Response
 from evenhand.core.estimates import Estimate
 from evenhand.report.calibration_page import render_calibration_page, write_calibration_page
-from evenhand.report.calibration_words import signed_bits, verdict, what_it_did
+from evenhand.report.calibration_words import signed_bits, verdict, what_it_did, what_it_should
 
 HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
 
@@ -186,3 +186,7 @@ def test_what_a_measure_did_is_said_in_a_sentence(measure: str, sentence: str) -
 @pytest.mark.parametrize(("strength", "shown"), [(1.5, "+1.5"), (-3.0, "−3"), (0.0, "0")])
 def test_strengths_have_signs(strength: float, shown: str) -> None:
     assert signed_bits(strength) == shown
+
+
+def test_every_response_has_words() -> None:
+    assert all(what_it_should(response).startswith("Should ") for response in Response)

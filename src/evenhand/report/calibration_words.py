@@ -21,6 +21,7 @@ _SHOULD = {
     Response.RISES: "Should rise with the planted bias, and read neutral where nothing was planted.",
     Response.FALLS_AWAY: "Should be highest where nothing was planted, and fall to both sides.",
     Response.STAYS: "Should not move, whatever was planted.",
+    Response.GROWS_AWAY: "Should be close to 0 where nothing was planted, and rise to both sides.",
 }
 
 
