@@ -1,0 +1,1 @@
+"""Counterfactual data: sentences and their twins, in which men and women have changed places."""

@@ -1,0 +1,79 @@
+"""A sentence's twin: the same sentence about somebody of the other gender."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from evenhand.core.probes import Experiment
+from evenhand.core.spans import Span
+
+
+class Role(StrEnum):
+    """What a word that changes is in its sentence."""
+
+    SUBJECT = "subject pronoun"
+    OBJECT = "object pronoun"
+    POSSESSIVE = "possessive"
+    """Before a noun, as in "her book"."""
+    STANDALONE_POSSESSIVE = "standalone possessive"
+    """Without one, as in "the book is hers"."""
+    REFLEXIVE = "reflexive pronoun"
+    NAME = "name"
+    TITLE = "title"
+    NOUN = "gendered noun"
+    OCCUPATION = "occupation"
+    AGREEMENT = "word that agrees with another"
+    """An article or adjective that follows the gender of its noun."""
+
+    @property
+    def experiment(self) -> Experiment | None:
+        """The experiment that asks for words of this role."""
+        return _EXPERIMENTS.get(self)
+
+
+_EXPERIMENTS = {
+    Role.SUBJECT: Experiment.HE_SHE,
+    Role.POSSESSIVE: Experiment.HIS_HER,
+    Role.NAME: Experiment.NAMES,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """A word of a sentence, and what stands for it in the twin."""
+
+    span: Span
+    """Where it stands in the sentence."""
+    old: str
+    new: str
+    role: Role
+    male: bool
+    """Whether the old word is the male one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """A sentence with every gendered word exchanged."""
+
+    text: str
+    swaps: tuple[Swap, ...]
+    """In the order of the sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Why a sentence has no twin: one that may be wrong is worse than none."""
+
+    reason: str
+
+
+class Swapper(Protocol):
+    """Knows the grammar of a language well enough to write twins."""
+
+    language: str
+
+    def twin(self, sentence: str) -> Twin | LeftOut:
+        """The sentence's twin, or why it has none."""
+        ...

@@ -1,0 +1,1 @@
+"""Study: measure, mitigate, measure again, certify."""
