@@ -89,7 +89,7 @@ def decoder_rows(sentences: Sequence[str], tokenizer: Any, config: Any) -> Rows:
 
 def sentinel_rows(sentences: Sequence[str], tokenizer: Any, config: Any, *, seed: int) -> Rows:
     """Sentinels in place of spans, which the decoder writes."""
-    sentinels = _sentinels(tokenizer)
+    sentinels = sentinels_of(tokenizer)
     start = getattr(config, "decoder_start_token_id", None)
     first = tokenizer.pad_token_id if start is None else start
 
@@ -165,7 +165,8 @@ def _parts(total: int, count: int, generator: np.random.Generator) -> npt.NDArra
     return np.array([end - begin for begin, end in pairwise((0, *cuts.tolist(), total))])
 
 
-def _sentinels(tokenizer: Any) -> list[int]:
+def sentinels_of(tokenizer: Any) -> list[int]:
+    """The ids of T5's numbered gaps, from the first on."""
     known = []
     for number in range(100):
         found = tokenizer.convert_tokens_to_ids(f"<extra_id_{number}>")

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+from evenhand.core.probe_results import MalorResult
+from evenhand.core.probes import Experiment, ProbeSet
+from evenhand.mitigation.perplexity import HeldOut
+from evenhand.probing.malor import ProbeOptions, probe
+from evenhand.scoring.language_model import LanguageModel
+from evenhand.stats.resampling import Resampling
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,3 +29,34 @@ class Watch(Protocol):
     def read(self) -> Reading:
         """Bias and quality of the model in training."""
         ...
+
+
+class ModelWatch:
+    """MALoR of the trained experiments, and the perplexity on held-out sentences."""
+
+    def __init__(
+        self, model: LanguageModel, probes: ProbeSet, *, experiments: Sequence[Experiment], held_out: HeldOut
+    ) -> None:
+        self.model = model
+        self.probes = probes
+        self.experiments = tuple(experiments)
+        self.held_out = held_out
+
+    def read(self) -> Reading:
+        """Bias and quality of the model as it is now."""
+        few = Resampling(resamples=100)
+        malor = {}
+        for experiment in self.experiments:
+            run = probe(
+                self.model, self.probes, options=ProbeOptions(experiment=experiment.value, resampling=few)
+            )
+            malor[experiment.value] = next(
+                result.MALoR.value for result in run.results if isinstance(result, MalorResult)
+            )
+        return Reading(malor, self._perplexity())
+
+    def _perplexity(self) -> float:
+        try:
+            return self.held_out.loss(self.model.loaded.model).perplexity
+        except OverflowError:
+            return math.inf
