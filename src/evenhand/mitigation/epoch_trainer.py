@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,25 @@ def chosen_precision(recipe: Recipe, device: torch.device) -> Precision:
     if recipe.precision is not None:
         return recipe.precision
     return Precision.BF16 if device.type == "cuda" and torch.cuda.is_bf16_supported() else Precision.FP32
+
+
+@contextmanager
+def full_precision(network: nn.Module) -> Iterator[None]:
+    """The model without the wrapper that makes it compute in half precision, which is put on the model itself."""
+    wrapper = network.__dict__.pop("forward", None)
+    try:
+        yield
+    finally:
+        if wrapper is not None:
+            network.__dict__["forward"] = wrapper
+
+
+def unwrap(network: nn.Module) -> None:
+    """Leave a model as it was before a Trainer had it."""
+    network.__dict__.pop("forward", None)
+    network.__dict__.pop("_original_forward", None)
+    network.zero_grad(set_to_none=True)
+    network.eval()
 
 
 def _checkpoint(folder: str) -> Checkpoint:

@@ -19,7 +19,7 @@ from evenhand.core.models import ModelError
 from evenhand.core.recipes import Recipe
 from evenhand.mitigation.adapters import Adapters
 from evenhand.mitigation.checkpoints import Checkpoints
-from evenhand.mitigation.epoch_trainer import EpochTrainer, chosen_precision
+from evenhand.mitigation.epoch_trainer import EpochTrainer, chosen_precision, full_precision, unwrap
 from evenhand.mitigation.objective import Objective
 from evenhand.mitigation.watching import Watch
 from evenhand.scoring.language_model import LanguageModel
@@ -130,8 +130,7 @@ class _Fitting:
             curve = self._train(curve)
         best = curve.best(margin=self.recipe.quality_margin)
         self.checkpoints.of(best.epoch).load_weights(self.network)
-        self.network.eval()
-        self.network.zero_grad(set_to_none=True)
+        unwrap(self.network)
         if adapters:
             with folder_written_whole(self.folder / ADAPTER_FOLDER) as scratch:
                 adapters.save(scratch)
@@ -168,7 +167,7 @@ class _Fitting:
     def _judged(self, epoch: int) -> Judgement:
         training = self.network.training
         self.network.eval()
-        with torch.no_grad():
+        with torch.no_grad(), full_precision(self.network):
             reading = self.watch.read()
         self.network.train(training)
         judgement = Judgement(epoch=epoch, malor=reading.malor, perplexity=reading.perplexity)

@@ -54,11 +54,11 @@ class DecoderPretraining:
         )
 
     def collate(self, examples: Sequence[Row], _generator: np.random.Generator) -> Batch:
-        """Rows, and the same as what is wanted one place earlier."""
+        """Rows, with themselves as labels: as everywhere in Transformers, a label is wanted one place before its own."""
         return {
             "input_ids": padded(examples, self._pad),
             "attention_mask": padded([[1] * len(row) for row in examples], 0),
-            "labels": padded([[*row[1:], IGNORED] for row in examples], IGNORED),
+            "labels": padded(examples, IGNORED),
         }
 
     def loss(self, model: Any, batch: Batch) -> torch.Tensor:
@@ -67,7 +67,7 @@ class DecoderPretraining:
             input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], use_cache=False
         ).logits
         return functional.cross_entropy(
-            logits.flatten(0, 1).float(), batch["labels"].flatten(), ignore_index=IGNORED
+            logits[:, :-1].flatten(0, 1).float(), batch["labels"][:, 1:].flatten(), ignore_index=IGNORED
         )
 
 
