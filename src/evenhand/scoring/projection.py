@@ -72,6 +72,11 @@ class SplitProjection:
             values = torch.where(here, normalised(self._head(chunk, output, inputs), places, tokens), values)
         return values
 
+    def logits(self, inputs: Mapping[str, Any], rows: Tensor, columns: Tensor) -> Tensor:
+        """The scores over the whole vocabulary at needed positions, a row a position."""
+        output, hidden = self._hidden(inputs)
+        return self._head(hidden[rows, columns], output, inputs)
+
     def _hidden(self, inputs: Mapping[str, Any]) -> tuple[Any, Tensor]:
         """Run the model up to its body's output: the head sees one position only."""
         kept: dict[str, Any] = {}

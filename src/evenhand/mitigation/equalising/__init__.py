@@ -1,0 +1,1 @@
+"""Equalising: a model learns its own distribution, with the probability of each gendered pair shared equally."""

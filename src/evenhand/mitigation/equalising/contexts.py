@@ -1,0 +1,127 @@
+"""Gaps as inputs of a model: rows of tokens, and where to read what the model expects in the gap.
+
+Every node of a term's tree is asked in the way in which the probes ask: the word's earlier tokens stand in their place,
+and the next one is read at the mask (masked models), behind the sentinel (T5), or as what follows (decoders). A decoder
+also tells by what comes after the term whether it expects a man or a woman, so it is shown the rest of the sentence
+after a male and after a female word, and both are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from evenhand.core.models import Family, ModelError
+from evenhand.mitigation.equalising.gaps import Gap
+from evenhand.mitigation.equalising.term_trees import TermTree
+from evenhand.scoring.language_model import LanguageModel
+from evenhand.scoring.recognise import sentinel_id
+from evenhand.scoring.requests import Tokens
+
+Place = tuple[int, int]
+"""A row and a column."""
+
+
+@dataclass(slots=True)
+class Rows:
+    """Rows of tokens with the places that are read."""
+
+    rows: list[Tokens] = field(default_factory=list)
+    nodes: list[Place] = field(default_factory=list)
+    """A place for each node of each gap's tree, gap after gap."""
+    after_male: list[Place] = field(default_factory=list)
+    after_female: list[Place] = field(default_factory=list)
+    """Where the tokens behind the term are expected; the two lists go together."""
+
+    def add(self, row: Tokens) -> int:
+        """Another row, and its number."""
+        self.rows.append(row)
+        return len(self.rows) - 1
+
+
+class Contexts(Protocol):
+    """Lays gaps out as rows, in the way that suits a family of models."""
+
+    @property
+    def decoder_row(self) -> Tokens:
+        """What the decoder of an encoder-decoder is given; nothing for others."""
+        ...
+
+    def lay_out(self, gaps: Sequence[Gap], trees: Sequence[TermTree], generator: np.random.Generator) -> Rows:
+        """The rows of some gaps."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OpenContexts:
+    """A row for each node: the earlier tokens of the word, then the mark that stands for the gap."""
+
+    mark: int
+    decoder_row: Tokens = ()
+
+    def lay_out(self, gaps: Sequence[Gap], trees: Sequence[TermTree], _: np.random.Generator) -> Rows:
+        """See ``Contexts``."""
+        found = Rows()
+        for gap in gaps:
+            for node in trees[gap.tree].nodes:
+                row = found.add((*gap.before, *node, self.mark, *gap.after))
+                column = len(self.decoder_row) - 1 if self.decoder_row else len(gap.before) + len(node)
+                found.nodes.append((row, column))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class LeftContexts:
+    """The sentence with a male and with a female word; nodes are read in these rows or in short rows of their own."""
+
+    decoder_row: Tokens = ()
+
+    def lay_out(self, gaps: Sequence[Gap], trees: Sequence[TermTree], generator: np.random.Generator) -> Rows:
+        """See ``Contexts``."""
+        found = Rows()
+        for gap in gaps:
+            tree = trees[gap.tree]
+            words = _a_man_and_a_woman(gap, tree, generator)
+            rows = [found.add((*gap.before, *word, *gap.after)) for word in words]
+            for places, row, word in zip((found.after_male, found.after_female), rows, words, strict=True):
+                first = len(gap.before) + len(word) - 1
+                places += [(row, first + step) for step in range(len(gap.after))]
+            for node in tree.nodes:
+                row = rows[0] if not node else found.add((*gap.before, *node))
+                found.nodes.append((row, len(gap.before) + len(node) - 1))
+        return found
+
+
+def _a_man_and_a_woman(gap: Gap, tree: TermTree, generator: np.random.Generator) -> tuple[Tokens, Tokens]:
+    """The word that stood there, and any of the other side."""
+    group = tree.group_of(gap.word)
+    if group is None:
+        raise ValueError("A gap's word is none of those that could stand there.")
+    if gap.word in group.male:
+        return gap.word, group.female[generator.integers(len(group.female))]
+    return group.male[generator.integers(len(group.male))], gap.word
+
+
+def contexts_of(model: LanguageModel) -> Contexts:
+    """The way that suits a model.
+
+    Raises:
+        ModelError: If no single word can be read from the model.
+    """
+    tokenizer = model.loaded.tokenizer
+    match model.family:
+        case Family.MASKED:
+            return OpenContexts(tokenizer.mask_token_id)
+        case Family.DECODER:
+            return LeftContexts()
+        case Family.SENTINEL:
+            mark = sentinel_id(tokenizer)
+            if mark is not None:
+                return OpenContexts(mark, (model.decoder_start, mark))
+    raise ModelError(
+        f"{model.loaded.ref.id} ({model.family.value}) cannot be equalised: what it expects in a gap cannot be read. "
+        "Masked models, decoders and T5's kin can be."
+    )

@@ -1,0 +1,135 @@
+"""Gaps: sentences as tokens around a gendered term, with the tree of what could stand there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from evenhand.core.errors import EvenhandError
+from evenhand.core.models import Family, ModelError
+from evenhand.core.probes import Experiment, TermPairs
+from evenhand.mitigation.equalising.selection import Finder, OnlyTerm
+from evenhand.mitigation.equalising.term_trees import Sides, TermTree, told_apart
+from evenhand.scoring.language_model import LanguageModel
+from evenhand.scoring.methods.decoder import start_token
+from evenhand.scoring.requests import Tokens
+from evenhand.scoring.sentences import prepare, tokenise
+
+BLOCK = 1_000
+"""Sentences that are tokenised in one go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """What stands before and after a term, as tokens, and which tree has the words for the gap."""
+
+    before: Tokens
+    after: Tokens
+    tree: int
+    word: Tokens
+    """What stood there."""
+
+
+class Gaps:
+    """The gaps of a corpus for one model, and why other sentences were left out."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self.found: list[Gap] = []
+        self.trees: list[TermTree] = []
+        self.experiments: Counter[Experiment] = Counter()
+        self.left_out: Counter[str] = Counter()
+        self._tokenizer = model.loaded.tokenizer
+        self._longest = model.longest_input
+        self._special = model.family is not Family.DECODER
+        start = start_token(self._tokenizer, model.loaded.config)
+        self._start = (start,) if model.family is Family.DECODER and start is not None else ()
+        self._numbers: dict[tuple[tuple[TermPairs, ...], str], int | None] = {}
+
+    def collect(self, sentences: Iterable[str], find: Finder) -> Iterator[str]:
+        """Take the sentences that have a term and nothing else that is gendered; give back the others."""
+        waiting: list[tuple[str, OnlyTerm]] = []
+        for sentence in sentences:
+            term = find(sentence)
+            if term is None:
+                yield sentence
+            else:
+                waiting.append((sentence, term))
+                if len(waiting) == BLOCK:
+                    self._take(waiting)
+                    waiting.clear()
+        self._take(waiting)
+
+    def _take(self, chosen: list[tuple[str, OnlyTerm]]) -> None:
+        prepare(self._tokenizer, (sentence for sentence, _ in chosen), special=self._special)
+        for sentence, term in chosen:
+            gap = self._gap(sentence, term)
+            if isinstance(gap, str):
+                self.left_out[gap] += 1
+            else:
+                self.found.append(gap)
+                self.experiments[term.experiment] += 1
+
+    def _gap(self, sentence: str, term: OnlyTerm) -> Gap | str:
+        tokenised = tokenise(self._tokenizer, sentence, special=self._special)
+        places = tokenised.overlapping(term.span)
+        if not places:
+            return "the tokenizer drops the term"
+        before = (*self._start, *tokenised.ids[: places[0]])
+        after = tokenised.ids[places[-1] + 1 :]
+        word = tokenised.ids[places[0] : places[-1] + 1]
+        number = self._tree_number(term, sentence[: term.span.start][-1:])
+        if number is None or word not in self.trees[number].words:
+            return "the term's tokens are not its own"
+        if not before and self._special is False:
+            return "nothing stands before the term, so the model cannot expect it"
+        longest = max(map(len, self.trees[number].words))
+        if self._longest is not None and len(before) + longest + len(after) > self._longest:
+            return f"it is longer than the {self._longest:,} tokens that the model takes"
+        return Gap(before, after, number, word)
+
+    def _tree_number(self, term: OnlyTerm, preceding: str) -> int | None:
+        key = (term.choices, preceding)
+        if key not in self._numbers:
+            tree = told_apart([self._sides(pairs, preceding) for pairs in term.choices])
+            self._numbers[key] = len(self.trees) if tree.groups else None
+            if tree.groups:
+                self.trees.append(tree)
+        return self._numbers[key]
+
+    def _sides(self, pairs: TermPairs, preceding: str) -> Sides:
+        male, female = (
+            tuple(tokens for word in side if (tokens := self._tokens(word, preceding)))
+            for side in (pairs.male, pairs.female)
+        )
+        return Sides(male, female)
+
+    def _tokens(self, word: str, preceding: str) -> Tokens | None:
+        """A word's tokens behind a character; None if one of them is unknown."""
+        lead = f"a{preceding}" if preceding.isspace() else preceding
+        tokenised = tokenise(self._tokenizer, lead + word, special=self._special)
+        own = tuple(
+            tokenised.ids[place]
+            for place, span in enumerate(tokenised.spans)
+            if span is not None and span[1] > len(lead)
+        )
+        return None if self._tokenizer.unk_token_id in own else own
+
+    def refuse_if_missing(self, wanted: Iterable[Experiment]) -> None:
+        """An error if an experiment has no sentence at all.
+
+        Raises:
+            EvenhandError: If the corpus has none.
+            ModelError: If it has some, but the model can read none of them.
+        """
+        missing = [experiment for experiment in wanted if not self.experiments[experiment]]
+        if not missing:
+            return
+        names = ", ".join(experiment.value for experiment in missing)
+        if self.left_out:
+            reasons = "; ".join(f"{reason} ({count:,})" for reason, count in self.left_out.most_common(3))
+            raise ModelError(f"No sentence can be used for {names}: {reasons}.")
+        raise EvenhandError(
+            f"The corpus has no sentence for {names}: none whose only gendered word is such a term. Give more text, or "
+            "choose other experiments."
+        )

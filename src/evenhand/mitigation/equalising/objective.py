@@ -1,0 +1,162 @@
+"""The equalising objective: even where only the gendered term decides, unchanged everywhere else.
+
+At the gaps the loss is KL(target || model), the target being the original's distribution with both sides' share made
+equal. Behind a decoder's gap it is the same for the mean of what the original expects after a man and after a woman.
+Beside it, on ordinary sentences, KL(original || model) keeps everything else where it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from evenhand.core.models import Family
+from evenhand.mitigation.equalising.contexts import Place, Rows, contexts_of
+from evenhand.mitigation.equalising.gaps import Gap, Gaps
+from evenhand.mitigation.equalising.reading import Reader, frozen_copy
+from evenhand.mitigation.equalising.targets import equalised
+from evenhand.mitigation.objective import Objective
+from evenhand.scoring.language_model import LanguageModel
+from evenhand.training import Batch, padded
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """How much evening out counts beside staying the same, and how many ordinary sentences go with a batch."""
+
+    weight: float = 1.0
+    replayed: int = 256
+
+
+IGNORED = -100
+"""The label of a place that is not asked for, as everywhere in Transformers."""
+
+
+class EqualisingObjective:
+    """See the module. ``replay`` is the model's own pre-training objective over ordinary sentences."""
+
+    name = "equalise"
+
+    def __init__(
+        self, model: LanguageModel, gaps: Gaps, *, replay: Objective, balance: Balance | None = None
+    ) -> None:
+        self.balance = balance or Balance()
+        self.trees = tuple(gaps.trees)
+        self._gaps = gaps.found
+        self._replay = replay
+        self._contexts = contexts_of(model)
+        self._expects_next = model.family is Family.DECODER
+        self._pad = model.loaded.pad_id
+        self._reader = Reader(model)
+        self._original = frozen_copy(model.loaded.model)
+
+    @property
+    def examples(self) -> Sequence[Gap]:
+        """The gaps."""
+        return self._gaps
+
+    def collate(self, examples: Sequence[Gap], generator: np.random.Generator) -> Batch:
+        """The gaps as rows, and ordinary sentences masked as in pre-training."""
+        gaps = sorted(examples, key=lambda gap: gap.tree)
+        rows = self._contexts.lay_out(gaps, self.trees, generator)
+        batch = {f"gap_{name}": value for name, value in self._inputs(rows).items()}
+        batch |= {
+            "trees": torch.tensor([gap.tree for gap in gaps]),
+            "nodes": _places(rows.nodes),
+            "after_male": _places(rows.after_male),
+            "after_female": _places(rows.after_female),
+        }
+        pool = self._replay.examples
+        chosen = generator.choice(len(pool), size=min(self.balance.replayed, len(pool)), replace=False)
+        replayed = self._replay.collate([pool[place] for place in chosen], generator)
+        return batch | {f"replay_{name}": value for name, value in replayed.items()}
+
+    def loss(self, model: Any, batch: Batch) -> Tensor:
+        """What is to be lowered."""
+        inputs = _part(batch, "gap_")
+        places = torch.cat([batch["nodes"], batch["after_male"], batch["after_female"]], dim=1)
+        sizes = [batch["nodes"].shape[1], batch["after_male"].shape[1], batch["after_female"].shape[1]]
+        wanted = torch.split(self._original_logs(inputs, places), sizes)
+        found = torch.split(self._logs(model, inputs, places), sizes)
+        uneven = self._at_gaps(wanted[0], found[0], batch["trees"]) + _behind_gaps(wanted[1:], found[1:])
+        changed = self._on_ordinary_sentences(model, _part(batch, "replay_"))
+        return self.balance.weight * uneven / len(batch["trees"]) + changed
+
+    def _at_gaps(self, wanted: Tensor, found: Tensor, trees: Tensor) -> Tensor:
+        """Summed over gaps; those of one tree are together."""
+        total = found.new_zeros(())
+        start = 0
+        numbers, counts = torch.unique_consecutive(trees.cpu(), return_counts=True)
+        for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
+            tree = self.trees[number]
+            end = start + count * len(tree.nodes)
+            shape = (count, len(tree.nodes), -1)
+            targets = equalised(wanted[start:end].reshape(shape), tree)
+            apart = _divergence(targets.probabilities, found[start:end].reshape(shape))
+            total = total + (apart * targets.weights).sum()
+            start = end
+        return total
+
+    def _on_ordinary_sentences(self, model: Any, batch: Mapping[str, Tensor]) -> Tensor:
+        inputs = dict(batch)
+        labels = inputs.pop("labels")
+        if self._contexts.decoder_row:
+            inputs["decoder_input_ids"] = self._shifted(labels)
+        # What a decoder expects at a place is the token behind it; other models answer in place.
+        asked = labels[:, 1:] if self._expects_next else labels
+        places = torch.stack(torch.where(asked != IGNORED))
+        wanted = self._original_logs(inputs, places)
+        return _divergence(wanted.exp(), self._logs(model, inputs, places)).mean()
+
+    def _shifted(self, labels: Tensor) -> Tensor:
+        """What the decoder of an encoder-decoder has written before each label."""
+        written = labels.masked_fill(labels == IGNORED, self._pad)
+        first = torch.full_like(labels[:, :1], self._contexts.decoder_row[0])
+        return torch.cat([first, written[:, :-1]], dim=1)
+
+    def _inputs(self, rows: Rows) -> Batch:
+        ids = padded(rows.rows, self._pad)
+        lengths = torch.tensor([len(row) for row in rows.rows])
+        found = {
+            "input_ids": ids,
+            "attention_mask": (torch.arange(ids.shape[1]) < lengths[:, None]).long(),
+        }
+        if self._contexts.decoder_row:
+            found["decoder_input_ids"] = torch.tensor([self._contexts.decoder_row] * len(rows.rows))
+        return found
+
+    def _original_logs(self, inputs: Mapping[str, Tensor], places: Tensor) -> Tensor:
+        device = places.device
+        if next(self._original.parameters()).device != device:
+            self._original.to(device)
+        with torch.no_grad():
+            return self._logs(self._original, inputs, places)
+
+    def _logs(self, model: nn.Module, inputs: Mapping[str, Tensor], places: Tensor) -> Tensor:
+        return functional.log_softmax(self._reader.logits(model, inputs, places[0], places[1]), dim=-1)
+
+
+def _divergence(wanted: Tensor, logs: Tensor) -> Tensor:
+    """KL(wanted || model) of each distribution in the last dimension."""
+    return (torch.xlogy(wanted, wanted) - wanted * logs).sum(dim=-1)
+
+
+def _behind_gaps(wanted: Sequence[Tensor], found: Sequence[Tensor]) -> Tensor:
+    """After a man and after a woman the model is to expect what the original expects on average."""
+    middle = (wanted[0].exp() + wanted[1].exp()) / 2
+    return sum((_divergence(middle, logs).sum() for logs in found), start=found[0].new_zeros(())) / 2
+
+
+def _places(found: Sequence[Place]) -> Tensor:
+    """Rows and columns, (2, places)."""
+    return torch.tensor(found, dtype=torch.long).reshape(-1, 2).T
+
+
+def _part(batch: Batch, prefix: str) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): value for name, value in batch.items() if name.startswith(prefix)}
