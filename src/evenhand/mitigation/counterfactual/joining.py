@@ -17,8 +17,8 @@ from evenhand.mitigation.counterfactual.pairing import Pair, Side
 class Joined:
     """Joins what was found in the sources.
 
-    What was found is read three times rather than kept: once to find repeats, once to draw the sample, once to write. In
-    memory are eight bytes a sentence.
+    What was found is read three times rather than kept: once to find repeats, once to draw the sample, once to write.
+    In memory are digests of eight bytes.
 
     Attributes:
         read: Gives what was found, always in the same order.

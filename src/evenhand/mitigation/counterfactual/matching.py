@@ -105,6 +105,9 @@ class Matcher:
         if digest in seen:
             return LeftOut(REPEATED)
         seen.add(digest)
+        return self._with_twin(sentence, occupations)
+
+    def _with_twin(self, sentence: str, occupations: tuple[str, ...]) -> Pair | LeftOut:
         twin = self._swapper.twin(sentence)
         if isinstance(twin, LeftOut):
             return twin

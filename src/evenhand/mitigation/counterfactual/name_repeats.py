@@ -15,7 +15,7 @@ from evenhand.mitigation.counterfactual.pairing import Pair, Place, Side, replac
 from evenhand.mitigation.counterfactual.twins import Role
 
 NAMES_SAMPLE = 3_144
-"""Pairs with names that are kept if nothing else is asked for: the 6,288 sentences of the thesis that the method is from."""
+"""Pairs for names alone that are kept at most: 6,288 sentences, as many as in the thesis that the method is from."""
 
 _INDEFINITE_ARTICLE = re.compile(r"\b(?:a|an)\s+$", re.IGNORECASE)
 

@@ -4,8 +4,8 @@
      "occupations": ["doctor"],
      "swaps": [{"role": "subject pronoun", "male": "He", "female": "She", "male_at": [0, 2], "female_at": [0, 3]}]}
 
-The words of a swap are those of the male and of the female sentence. Where that is the other way round, as in the second
-swap of *He met her*, it is marked ``"crossed": true``.
+The words of a swap are those of the male and of the female sentence. Where the male sentence has the female word, as in
+the second swap of *He met her*, the swap is marked ``"crossed": true``.
 """
 
 from __future__ import annotations
