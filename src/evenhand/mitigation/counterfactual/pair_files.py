@@ -48,15 +48,16 @@ def read_pairs(path: str | Path) -> Iterator[Pair]:
         raise DatasetError(
             f"There is no file {path}. Make one with: evenhand data counterfactual --corpus ..."
         )
-    number = 0
+    is_empty = True
     chunks = read_bytes(path, progress=lambda _: None, digest=lambda _: None)
     for number, line in enumerate(lines_of(decoded(chunks, path)), start=1):
         if line is None:
             raise DatasetError(f"{path}, line {number}: too long for a pair.")
         if line.strip():
+            is_empty = False
             yield pair_in(line, place=f"{path}, line {number}")
-    if number <= 1 and path.stat().st_size == 0:
-        raise DatasetError(f"{path} is empty. Make pairs with: evenhand data counterfactual --corpus ...")
+    if is_empty:
+        raise DatasetError(f"{path} has no pairs. Make some with: evenhand data counterfactual --corpus ...")
 
 
 def read_sentences(
