@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ from evenhand.scoring.language_model import LanguageModel
 from evenhand.scoring.loading import HEAD_FILE, load_as_declared
 
 CARD_FILE = "README.md"
-ADAPTER_FOLDER = "adapter"
 
 
 def save_mitigated(
@@ -26,7 +26,7 @@ def save_mitigated(
     record: MitigationRecord,
     folder: Path,
     *,
-    adapter: Path | None = None,
+    beside: Mapping[str, Path] | None = None,
     command: str | None = None,
 ) -> Path:
     """Write a mitigated model as a folder that loads like any other.
@@ -38,7 +38,7 @@ def save_mitigated(
         model: With its new weights.
         record: What was done.
         folder: Where to; there must be nothing yet.
-        adapter: A folder with the adapters that were trained, to be kept beside.
+        beside: Folders that are kept beside, by name, such as the adapters that were trained.
         command: What makes the same again.
 
     Raises:
@@ -52,8 +52,8 @@ def save_mitigated(
         head = Path(model.loaded.ref.location) / HEAD_FILE
         if head.is_file():
             shutil.copyfile(head, scratch / HEAD_FILE)
-        if adapter is not None:
-            shutil.copytree(adapter, scratch / ADAPTER_FOLDER)
+        for name, kept in (beside or {}).items():
+            shutil.copytree(kept, scratch / name)
         (scratch / MITIGATION_FILE).write_text(record.model_dump_json(indent=1) + "\n", encoding="utf-8")
         (scratch / CARD_FILE).write_text(mitigation_card(record, command=command), encoding="utf-8")
     return folder

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from evenhand.core.estimates import Estimate
 from evenhand.core.probe_results import MalorResult
 from evenhand.core.probes import Experiment, ProbeSet
 from evenhand.mitigation.perplexity import HeldOut
@@ -45,15 +46,19 @@ class ModelWatch:
     def read(self) -> Reading:
         """Bias and quality of the model as it is now."""
         few = Resampling(resamples=100)
-        malor = {}
-        for experiment in self.experiments:
-            run = probe(
-                self.model, self.probes, options=ProbeOptions(experiment=experiment.value, resampling=few)
-            )
-            malor[experiment.value] = next(
-                result.MALoR.value for result in run.results if isinstance(result, MalorResult)
-            )
+        malor = {name: estimate.value for name, estimate in self.estimates(few).items()}
         return Reading(malor, self._perplexity())
+
+    def estimates(self, resampling: Resampling | None = None) -> dict[str, Estimate]:
+        """MALoR by experiment, with intervals."""
+        found = {}
+        for experiment in self.experiments:
+            options = ProbeOptions(experiment=experiment.value, resampling=resampling or Resampling())
+            run = probe(self.model, self.probes, options=options)
+            found |= {
+                result.experiment: result.MALoR for result in run.results if isinstance(result, MalorResult)
+            }
+        return found
 
     def _perplexity(self) -> float:
         try:
