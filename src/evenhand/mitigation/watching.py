@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from evenhand.core.estimates import Estimate
-from evenhand.core.probe_results import MalorResult
 from evenhand.core.probes import Experiment, ProbeSet
 from evenhand.mitigation.perplexity import HeldOut
-from evenhand.probing.malor import ProbeOptions, probe
+from evenhand.probing.estimates import malor_estimate
+from evenhand.probing.prepared import PreparedProbe
 from evenhand.scoring.language_model import LanguageModel
 from evenhand.stats.resampling import Resampling
 
@@ -39,26 +39,21 @@ class ModelWatch:
         self, model: LanguageModel, probes: ProbeSet, *, experiments: Sequence[Experiment], held_out: HeldOut
     ) -> None:
         self.model = model
-        self.probes = probes
-        self.experiments = tuple(experiments)
         self.held_out = held_out
+        self._probe = PreparedProbe(model, probes, experiments=experiments)
 
     def read(self) -> Reading:
         """Bias and quality of the model as it is now."""
-        few = Resampling(resamples=100)
-        malor = {name: estimate.value for name, estimate in self.estimates(few).items()}
+        malor = {experiment.value: value for experiment, value in self._probe.malor().items()}
         return Reading(malor, self._perplexity())
 
     def estimates(self, resampling: Resampling | None = None) -> dict[str, Estimate]:
         """MALoR by experiment, with intervals."""
-        found = {}
-        for experiment in self.experiments:
-            options = ProbeOptions(experiment=experiment.value, resampling=resampling or Resampling())
-            run = probe(self.model, self.probes, options=options)
-            found |= {
-                result.experiment: result.MALoR for result in run.results if isinstance(result, MalorResult)
-            }
-        return found
+        chosen = resampling or Resampling()
+        return {
+            experiment.value: malor_estimate(ratios, resampling=chosen)
+            for experiment, ratios in self._probe.ratios().items()
+        }
 
     def _perplexity(self) -> float:
         try:
