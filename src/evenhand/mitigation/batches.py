@@ -13,7 +13,7 @@ from evenhand.mitigation.objective import Objective
 from evenhand.training import Batch
 
 SORTED_TOGETHER = 64
-"""Batches whose examples are sorted by length together: enough for little padding, few enough to stay random."""
+"""Batches whose examples are sorted by length together, but at most a quarter of an epoch, so that it stays random."""
 
 _ORDER, _COLLATION = 0x0D3, 0xC01
 
@@ -64,7 +64,7 @@ class EpochBatches(Sampler[list[Draw]]):
     def _order(self) -> list[list[int]]:
         generator = np.random.default_rng([self._seed, self.epoch, _ORDER])
         shuffled = generator.permutation(len(self._lengths))
-        together = self.batch_size * SORTED_TOGETHER
+        together = self.batch_size * max(1, min(SORTED_TOGETHER, len(self) // 4))
         batches: list[list[int]] = []
         for start in range(0, len(shuffled), together):
             group = shuffled[start : start + together]

@@ -56,6 +56,8 @@ def save_mitigated(
             shutil.copytree(kept, scratch / name)
         (scratch / MITIGATION_FILE).write_text(record.model_dump_json(indent=1) + "\n", encoding="utf-8")
         (scratch / CARD_FILE).write_text(mitigation_card(record, command=command), encoding="utf-8")
+        for path in scratch.rglob("*"):
+            path.chmod(0o755 if path.is_dir() else 0o644)  # safetensors lets only its writer read
     return folder
 
 
@@ -83,9 +85,10 @@ def mitigated_before(folder: Path, fingerprint: str) -> MitigationRecord | None:
 
 
 def _save_weights(model: LanguageModel, folder: Path) -> None:
+    whole = _whole(model)
     disable_progress_bar()
     try:
-        _whole(model).save_pretrained(folder)
+        whole.save_pretrained(folder)
         model.loaded.tokenizer.save_pretrained(folder)
     finally:
         enable_progress_bar()
