@@ -1,0 +1,79 @@
+"""German sentences that no rule can exchange: words without a counterpart, words of both genders."""
+
+from __future__ import annotations
+
+import re
+
+from evenhand.mitigation.counterfactual.german_articles import DETERMINERS, Family
+from evenhand.mitigation.counterfactual.german_nouns import german_lexicon
+from evenhand.mitigation.counterfactual.german_pronouns import determined_by
+from evenhand.mitigation.counterfactual.german_sentences import GermanSentence
+from evenhand.mitigation.counterfactual.german_words import Unsure, word_classes
+from evenhand.mitigation.counterfactual.twins import Role
+
+_BOTH = re.compile(r"\w[:*/_(](?:-?in(?:nen)?\b|r\b|e\b|n\b)|[a-zäöüß]Innen\b|\b(?:er|sie|ihr|sein)[/*](?:er|sie|ihr|sein)")
+_WORDS = re.compile(r"[^\W\d_]+")
+_GENDERED_ENDINGS = (
+    "mann manns mannes männer männern frau frauen erin istin entin antin ogin torin ärin eurin innen schwester bruder "
+    "mutter vater sohn tochter mädchen dame herr herrn junge knabe weib"
+).split()
+_WITHOUT_NOUN = frozenset({"das", "dies", "dieses", "welches", "solches", "ein", "eines"})
+
+
+def refuse_unfit(text: str) -> None:
+    """Stop at words that have no certain counterpart.
+
+    Raises:
+        Unsure: With the reason.
+    """
+    if _BOTH.search(text):
+        raise Unsure("a word of both genders")
+    classes = word_classes()
+    words = _WORDS.findall(text)
+    for word in words:
+        if word in classes["unpaired"]:
+            raise Unsure("a gendered word without a certain counterpart")
+        if word in classes["gendered adjectives"]:
+            raise Unsure("an adjective that fits one gender")
+    before = ""
+    for word in words:
+        if word[0].isupper() and word.lower().endswith(tuple(_GENDERED_ENDINGS)):
+            _refuse_unknown(word, before)
+        before = word
+
+
+def _refuse_unknown(word: str, before: str) -> None:
+    lexicon = german_lexicon()
+    if lexicon.knows(word) or before in {"Herr", "Herrn", "Frau"} or before in lexicon.names:
+        return
+    raise Unsure("a gendered word without a certain counterpart")
+
+
+def refuse_pronouns_without_noun(sentence: GermanSentence) -> None:
+    """Stop at words such as *jeder* and *dieser* that stand for somebody or something.
+
+    Raises:
+        Unsure: If there is one.
+    """
+    relatives = {clause.relative_at for clause in sentence.clauses}
+    standalone = word_classes()["standalone pronouns"]
+    for at, word in enumerate(sentence.words):
+        if not word.is_word or at in relatives or at in sentence.phrases:
+            continue
+        determiner = DETERMINERS.get(word.lower)
+        stands_alone = word.lower in standalone or (
+            determiner is not None
+            and not determiner.preposition
+            and (determiner.family in {Family.DEFINITE, Family.STRONG} or determiner.stem in {"ein", "kein"})
+            and word.lower not in _WITHOUT_NOUN
+        )
+        if stands_alone and determined_by(sentence, at) is None and not _is_adjective(sentence, at):
+            raise Unsure("a pronoun without a noun")
+    for phrase in sentence.persons():
+        behind = sentence.by_start.get(phrase.noun + 1)
+        if phrase.readings[0].person.role is Role.NAME and behind and behind.family is Family.DEFINITE:
+            raise Unsure("an article behind a name")
+
+
+def _is_adjective(sentence: GermanSentence, at: int) -> bool:
+    return any(at in phrase.adjectives for phrase in sentence.phrases.values())
