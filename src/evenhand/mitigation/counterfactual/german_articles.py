@@ -88,6 +88,8 @@ def adjective_ending(family: Family, slot: str) -> str:
 
 def adjective_stem(adjective: str) -> str | None:
     """An inflected adjective without its ending; None if it has none."""
+    if adjective.endswith("ern"):  # unsern, andern
+        return adjective[:-1]
     for ending in ADJECTIVE_ENDINGS:
         if adjective.endswith(ending) and len(adjective) > len(ending) + 1:
             return adjective[: -len(ending)]
@@ -99,7 +101,7 @@ def adjective_slots(adjective: str, family: Family) -> Slots:
     stem = adjective_stem(adjective)
     if stem is None:
         return frozenset()
-    ending = adjective[len(stem) :]
+    ending = adjective[len(stem) :].replace("n", "en") if adjective.endswith("ern") else adjective[len(stem) :]
     return frozenset(slot for slot in ALL_SLOTS if adjective_ending(family, slot) == ending)
 
 

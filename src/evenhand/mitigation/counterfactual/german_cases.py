@@ -7,7 +7,7 @@ from evenhand.mitigation.counterfactual.german_articles import ALL_SLOTS, Slots
 from evenhand.mitigation.counterfactual.german_clauses import Clause, ClauseKind
 from evenhand.mitigation.counterfactual.german_phrases import Phrase
 from evenhand.mitigation.counterfactual.german_sentences import GermanSentence
-from evenhand.mitigation.counterfactual.german_subjects import is_nominative, is_predicative
+from evenhand.mitigation.counterfactual.german_subjects import is_nominative, is_predicative, possible_subjects
 from evenhand.mitigation.counterfactual.german_verbs import has_stem
 from evenhand.mitigation.counterfactual.german_words import Unsure, word_classes
 from evenhand.mitigation.counterfactual.twins import Role
@@ -29,6 +29,21 @@ def decide_cases(sentence: GermanSentence) -> None:
         phrase = sentence.phrases[noun]
         if len(different_outcomes(sentence.words, phrase)) > 1:
             sentence.narrow(_decided(sentence, phrase))
+    _refuse_unknown_subjects(sentence)
+
+
+def _refuse_unknown_subjects(sentence: GermanSentence) -> None:
+    """Stop where it is said of somebody who does not change what he is: *Der Trevillo ist ein guter Mann.*"""
+    for clause in sentence.clauses:
+        last = sentence.lower(clause.words[-1])
+        if not is_predicative(sentence, clause) or last.startswith("ge") or last.endswith("t"):
+            continue
+        bare = [phrase for phrase in sentence.phrases_of(clause) if not phrase.preposition and phrase.may_be("N")]
+        persons = [phrase for phrase in bare if phrase.readings and not phrase.is_plural]
+        others = [at for at in possible_subjects(sentence, clause) if at in sentence.phrases]
+        unknown = [at for at in others if not sentence.phrases[at].readings]
+        if unknown and persons and all(slot[0] == "N" for phrase in persons for slot in phrase.slots):
+            raise Unsure("what is said of somebody who is not listed")
 
 
 def _with_case(cases: str) -> Slots:
@@ -102,13 +117,14 @@ def _like_neighbour(sentence: GermanSentence, phrase: Phrase, clause: Clause) ->
             return _limited(phrase, neighbour, singular=False)
     is_apposition = before == "," and phrase.noun + 1 < len(sentence.words) and sentence.lower(phrase.noun + 1) == ","
     if is_apposition and neighbour is not None and neighbour.readings and phrase.determiner is not None:
-        alone = neighbour.noun + 1 < len(sentence.words) and _is_subject_before(sentence, neighbour, clause)
+        alone = neighbour.noun + 1 < len(sentence.words) and _is_subject_before(sentence, neighbour)
         if alone:
             return phrase.limited(_with_case("N"))
     return phrase
 
 
-def _is_subject_before(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> bool:
+def _is_subject_before(sentence: GermanSentence, phrase: Phrase) -> bool:
+    clause = sentence.clause_by_word[phrase.noun]
     if all(slot[0] == "N" for slot in phrase.slots):
         return True
     return not phrase.preposition and is_nominative(sentence, phrase, clause) is True

@@ -162,25 +162,24 @@ def _joined(words: Sequence[Word], clauses: list[Clause]) -> Iterator[Clause]:
     for place, clause in enumerate(clauses):
         if place in taken:
             continue
-        last = place
-        inserted = place + 1
-        while (
-            clause.kind is ClauseKind.FRAGMENT
-            and inserted + 1 < len(clauses)
-            and clauses[inserted].kind in {ClauseKind.RELATIVE, ClauseKind.FRAGMENT}
-        ):
-            behind = clauses[inserted + 1]
-            if behind.kind is ClauseKind.MAIN and behind.verbs and behind.verbs[0][0] == behind.words[0]:
-                last = inserted + 1
-                break
-            inserted += 1
-        if last > place:
-            taken.add(last)
-            fragments = [i for i in range(place + 1, last) if clauses[i].kind is ClauseKind.FRAGMENT]
-            taken.update(fragments)
-            whole = [clause, *(clauses[i] for i in fragments), clauses[last]]
-            yield Clause(
-                tuple(at for part in whole for at in part.words), ClauseKind.MAIN, clauses[last].verbs, clause.previous
-            )
-        else:
+        last = _continuation(words, clauses, place)
+        if last is None:
             yield clause
+            continue
+        taken.add(last)
+        rest = clauses[last]
+        yield Clause((*clause.words, *rest.words), ClauseKind.MAIN, rest.verbs, clause.previous)
+
+
+def _continuation(words: Sequence[Word], clauses: list[Clause], place: int) -> int | None:
+    """Where the verb follows of a clause that is interrupted between commas."""
+    if clauses[place].kind is not ClauseKind.FRAGMENT:
+        return None
+    for later in range(place + 1, len(clauses)):
+        clause = clauses[later]
+        if words[clause.words[0]].starts:
+            return None
+        if clause.kind is ClauseKind.MAIN:
+            verb_first = later > place + 1 and bool(clause.verbs) and clause.verbs[0][0] == clause.words[0]
+            return later if verb_first else None
+    return None

@@ -30,7 +30,8 @@ _HEADS = (
     "lehrer arzt meister pfleger verkäufer händler fahrer arbeiter techniker assistent helfer berater ingenieur "
     "direktor professor minister präsident spieler trainer mechaniker monteur anwalt betreuer redakteur forscher "
     "künstler sänger verwalter entwickler beamter wissenschaftler kollege student schüler freund therapeut "
-    "psychologe chirurg richter händlerin sekretär inspektor installateur programmierer architekt"
+    "psychologe chirurg richter händlerin sekretär inspektor installateur programmierer architekt "
+    "diener wächter führer jäger reiter bewohner besitzer knecht administrator prediger"
 ).split()
 
 

@@ -23,6 +23,7 @@ _GENDER_BY_ENDING = (
     (("chen", "lein", "ment", "tum"), "np"),
     (("ling", "ismus"), "mp"),
 )
+_ADJECTIVE_SUFFIXES = ("isch", "lich", "ig", "end", "sam", "bar", "los", "haft", "voll", "reich")
 _FORMAL = frozenset("Sie Ihr Ihre Ihrem Ihren Ihrer Ihres Ihnen Du Dir Dich Dein Deine Euch Euer Er Ihm Ihn Es".split())
 
 
@@ -122,6 +123,8 @@ def _phrase(words: Sequence[Word], noun: int, lexicon: Lexicon) -> Phrase:
         is_title=title is not None,
     )
     if readings:
+        if determiner is None and start > 0:
+            _refuse_unknown_adjective(words, start)
         phrase = phrase.limited(slots & frozenset().union(*(reading.slots for reading in readings)))
         if not phrase.slots:
             raise Unsure("the article or the adjectives do not agree with their noun")
@@ -205,11 +208,19 @@ def _without_determiner(words: Sequence[Word], noun: int, adjectives: Sequence[i
     """The adjectives of a noun without a determiner: only known ones, since a verb may look like one."""
     kept: list[int] = []
     for at in adjectives:
-        stem = adjective_stem(words[at].lower)
-        if stem not in word_classes()["adjectives"] or at != noun - 1 - len(kept):
+        stem = adjective_stem(words[at].lower) or ""
+        is_known = stem in word_classes()["adjectives"] or stem.endswith(_ADJECTIVE_SUFFIXES)
+        if not is_known or at != noun - 1 - len(kept):
             break
         kept.append(at)
     return tuple(reversed(kept))
+
+
+def _refuse_unknown_adjective(words: Sequence[Word], start: int) -> None:
+    """Stop where the word before a bare noun may be an adjective that would have to agree."""
+    before = words[start - 1]
+    if _is_adjective(before) and not verb_number(before.lower) and not before.starts:
+        raise Unsure("what may be an adjective before a noun")
 
 
 def _title(words: Sequence[Word], at: int, lexicon: Lexicon) -> Reading | None:

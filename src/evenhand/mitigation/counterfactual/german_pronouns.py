@@ -9,7 +9,7 @@ from enum import StrEnum
 from evenhand.mitigation.counterfactual.german_clauses import Clause, ClauseKind
 from evenhand.mitigation.counterfactual.german_phrases import Phrase
 from evenhand.mitigation.counterfactual.german_sentences import GermanSentence
-from evenhand.mitigation.counterfactual.german_subjects import certain_subjects, possible_subjects
+from evenhand.mitigation.counterfactual.german_subjects import YOUR_VERBS, certain_subjects, possible_subjects
 from evenhand.mitigation.counterfactual.german_verbs import PLURAL, SINGULAR, has_stem, verb_number
 from evenhand.mitigation.counterfactual.german_words import Unsure, word_classes
 
@@ -18,7 +18,6 @@ HIS = frozenset("sein" + ending for ending in POSSESSIVE_ENDINGS)
 HER = frozenset("ihr" + ending for ending in POSSESSIVE_ENDINGS)
 _MALE_PERSONAL = {"er": "sie", "ihn": "sie", "ihm": "ihr"}
 _COORDINATORS = frozenset({"und", "oder", "aber", "denn", "doch", "sondern"})
-_YOUR_VERBS = frozenset("habt seid werdet könnt müsst müßt wollt sollt dürft mögt wisst wißt wart hattet".split())
 
 _DATIVES = frozenset({"mir", "dir", "ihm", "uns", "euch", "ihnen"})
 _OWNED = frozenset({"erst", "zweit", "dritt", "letzt", "neu", "eigen", "ganz", "best", "einzig", "nächst"})
@@ -151,6 +150,8 @@ def _his(sentence: GermanSentence, at: int) -> Iterator[Pronoun]:
     if word.lower in HIS:
         if word.lower == "sein" and (sentence.lower(at - 1) == "zu" or determined_by(sentence, at) is None):
             return
+        if word.lower == "sein" and sentence.lower(at - 1) in {"ich", "wir", "sie", "ihr"}:
+            raise Unsure("sein may be a verb")
         yield Pronoun(at, Use.POSSESSIVE, male=True, new="ihr")
         return
     use = Use.SUBJECT if word.lower == "er" else Use.OBJECT
@@ -178,7 +179,7 @@ def _her(sentence: GermanSentence, at: int, clause: Clause) -> Iterator[Pronoun]
         if not _is_possessive(sentence, at, phrase=phrase, clause=clause):
             raise Unsure("ihr may be a possessive or a pronoun")
         yield Pronoun(at, Use.POSSESSIVE, male=False, new="sein", may_be_plural=True)
-    elif before in _YOUR_VERBS or behind in _YOUR_VERBS:
+    elif before in YOUR_VERBS or behind in YOUR_VERBS:
         return
     elif _has_subject_beside(sentence, at, clause):
         yield Pronoun(at, Use.OBJECT, male=False, new="ihm")

@@ -39,6 +39,8 @@ def _refuse_things(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequenc
     clause = sentence.clause_by_word[pronoun.at]
     if pronoun.male and pronoun.use is not Use.OBJECT:
         _refuse_anybody(sentence, pronoun)
+    if pronoun.male and pronoun.use is not Use.SUBJECT:
+        _refuse_neuter(sentence, pronoun, clause)
     things = [thing for thing in _things_before(sentence, pronoun) if _may_be_meant(sentence, pronoun, thing, clause)]
     if not things:
         return
@@ -54,6 +56,15 @@ def _refuse_anybody(sentence: GermanSentence, pronoun: Pronoun) -> None:
     anybody = word_classes()["impersonal subjects"]
     if any(word.lower in anybody for word in sentence.words[: pronoun.at]):
         raise Unsure("a pronoun may be about anybody")
+
+
+def _refuse_neuter(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> None:
+    """Stop where *ihm* and *sein* may be about an *es* of an earlier clause."""
+    if sentence.lower(pronoun.at) == "ihn":
+        return
+    for other in sentence.clauses:
+        if other is not clause and other.words[0] < pronoun.at and sentence.lower(other.words[0]) == "es":
+            raise Unsure("a pronoun may be about a thing")
 
 
 def _things_before(sentence: GermanSentence, pronoun: Pronoun) -> Iterator[Phrase]:

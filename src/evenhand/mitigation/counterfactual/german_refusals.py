@@ -15,8 +15,11 @@ _BOTH = re.compile(r"\w[:*/_(](?:-?in(?:nen)?\b|r\b|e\b|n\b)|[a-zäöüß]Innen\
 _WORDS = re.compile(r"[^\W\d_]+")
 _GENDERED_ENDINGS = (
     "mann manns mannes männer männern frau frauen erin istin entin antin ogin torin ärin eurin innen schwester bruder "
-    "mutter vater sohn tochter mädchen dame herr herrn junge knabe weib"
+    "mutter vater sohn tochter mädchen dame herr herrn junge knabe weib angestellte angestellter angestellten vorsitzende vorsitzender "
+    "kranke kranker verwandte verwandter weibele bub"
 ).split()
+_SAYING_WHAT = frozenset({"als", "ist", "war", "wird", "wurde", "bin", "bist", "sei", "wäre", "bleibt", "blieb", "nicht"})
+_AGENT_ENDINGS = ("er", "or", "ist", "ent", "ant", "eur", "oge", "ier", "at", "graf", "wart", "ling", "är", "ut", "e")
 _WITHOUT_NOUN = frozenset({"das", "dies", "dieses", "welches", "solches", "ein", "eines"})
 
 
@@ -69,10 +72,34 @@ def refuse_pronouns_without_noun(sentence: GermanSentence) -> None:
         )
         if stands_alone and determined_by(sentence, at) is None and not _is_adjective(sentence, at):
             raise Unsure("a pronoun without a noun")
+    _refuse_unlisted(sentence)
+    _refuse_honours(sentence)
     for phrase in sentence.persons():
         behind = sentence.by_start.get(phrase.noun + 1)
         if phrase.readings[0].person.role is Role.NAME and behind and behind.family is Family.DEFINITE:
             raise Unsure("an article behind a name")
+
+
+def _refuse_honours(sentence: GermanSentence) -> None:
+    """Stop at *gnädige Frau*, who is no counterpart of a man."""
+    for phrase in sentence.persons():
+        honoured = any(sentence.lower(at).startswith(("gnädig", "geehrt", "verehrt")) for at in phrase.adjectives)
+        if honoured and not phrase.is_title and sentence.words[phrase.noun].text in {"Frau", "Frauen"}:
+            raise Unsure("a gendered word without a certain counterpart")
+
+
+def _refuse_unlisted(sentence: GermanSentence) -> None:
+    """Stop at what seems to be an occupation or a name that the lists do not have."""
+    for phrase in sentence.phrases.values():
+        if phrase.readings or phrase.determiner is not None:
+            continue
+        before = sentence.phrases.get(phrase.start - 1)
+        if before is not None and before.readings and not phrase.preposition:
+            if before.readings[0].person.role is Role.NOUN and not before.is_plural:
+                raise Unsure("a name that is not listed")
+        text = sentence.words[phrase.noun].text
+        if sentence.lower(phrase.start - 1) in _SAYING_WHAT and text.endswith(_AGENT_ENDINGS):
+            raise Unsure("an occupation that is not listed")
 
 
 def _is_adjective(sentence: GermanSentence, at: int) -> bool:

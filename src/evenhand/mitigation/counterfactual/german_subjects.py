@@ -5,11 +5,14 @@ from __future__ import annotations
 from evenhand.mitigation.counterfactual.german_clauses import Clause, ClauseKind
 from evenhand.mitigation.counterfactual.german_phrases import Phrase
 from evenhand.mitigation.counterfactual.german_sentences import GermanSentence
-from evenhand.mitigation.counterfactual.german_verbs import PLURAL, SINGULAR, verb_number
+from evenhand.mitigation.counterfactual.german_verbs import PLURAL, SINGULAR, is_function_word, verb_number
 from evenhand.mitigation.counterfactual.german_words import word_classes
 
 _CERTAIN = frozenset({"ich", "du", "er", "wir", "man", "wer", "jemand", "niemand"})
-_POSSIBLE = frozenset({"sie", "es", "das", "dies", "alle", "beide", "alles", "nichts", "was", "welche", "einige", "viele"})
+YOUR_VERBS = frozenset(
+    "habt seid werdet könnt müsst müßt wollt sollt dürft mögt wisst wißt wart hattet wolltet konntet solltet".split()
+)
+_POSSIBLE = frozenset({"sie", "ihr", "es", "das", "dies", "alle", "beide", "alles", "nichts", "was", "welche", "einige", "viele"})
 _COORDINATORS = frozenset({"und", "oder", "aber", "sondern", "doch"})
 _FUTURE = frozenset({"wird", "werden", "werde", "wirst", "würde", "würden"})
 _PASSIVE = frozenset({"wurde", "wurden", "ward"})
@@ -18,7 +21,9 @@ _BECOMING = frozenset({"wird", "werde", "werden", "wurde", "würde", "geworden"}
 
 def is_certain_nominative(sentence: GermanSentence, phrase: Phrase) -> bool:
     """Whether a phrase can only be a subject or a predicate noun."""
-    return not phrase.preposition and bool(phrase.slots) and all(slot[0] == "N" for slot in phrase.slots)
+    if phrase.preposition or sentence.lower(phrase.start - 1) in {"als", "wie"}:
+        return False
+    return bool(phrase.slots) and all(slot[0] == "N" for slot in phrase.slots)
 
 
 def is_predicative(sentence: GermanSentence, clause: Clause) -> bool:
@@ -41,7 +46,9 @@ def certain_subjects(sentence: GermanSentence, clause: Clause, *, without: int =
     found = [
         at
         for at in clause.words
-        if (sentence.lower(at) in _CERTAIN and at not in sentence.phrases) or at in sentence.subjects
+        if (sentence.lower(at) in _CERTAIN and at not in sentence.phrases)
+        or at in sentence.subjects
+        or _is_you(sentence, at)
     ]
     found += [
         phrase.noun
@@ -51,6 +58,10 @@ def certain_subjects(sentence: GermanSentence, clause: Clause, *, without: int =
     if clause.relative_at >= 0 and _relative_is_subject(sentence, clause):
         found.append(clause.relative_at)
     return found
+
+
+def _is_you(sentence: GermanSentence, at: int) -> bool:
+    return sentence.lower(at) == "ihr" and bool(YOUR_VERBS & {sentence.lower(at - 1), sentence.lower(at + 1)})
 
 
 def _relative_is_subject(sentence: GermanSentence, clause: Clause) -> bool:
@@ -75,7 +86,11 @@ def possible_subjects(sentence: GermanSentence, clause: Clause, *, without: int 
     found += [
         phrase.noun
         for phrase in sentence.phrases_of(clause)
-        if phrase.noun != without and phrase.may_be("N") and not phrase.preposition and not _is_attribute(sentence, phrase)
+        if phrase.noun != without
+        and phrase.may_be("N")
+        and not phrase.preposition
+        and sentence.lower(phrase.start - 1) not in {"als", "wie"}
+        and not _is_attribute(sentence, phrase)
     ]
     if clause.relative_at >= 0 and sentence.lower(clause.relative_at) in {"der", "die", "das", "welche", "welcher"}:
         found.append(clause.relative_at)
@@ -99,37 +114,64 @@ def is_nominative(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> b
     if sentence.lower(phrase.start - 1) in {"als", "wie"}:
         return True if is_predicative(sentence, clause) else None
     certain = certain_subjects(sentence, clause, without=phrase.noun)
+    joined = sentence.by_start.get(phrase.noun + 2)
+    if sentence.lower(phrase.noun + 1) in {"und", "oder", "sowie"} and joined and joined.noun in certain:
+        return True
     if is_predicative(sentence, clause):
         return True if not any(_parted(sentence, at, phrase) for at in certain) else None
     if certain:
         return None if any(_parted(sentence, at, phrase) for at in certain) else False
     if not clause.verbs:
-        return None
+        return True if _is_address(sentence, phrase, clause) else None
     if _is_infinitive_clause(sentence, clause):
         return False
     return _by_position(sentence, phrase, clause)
+
+
+def _is_address(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> bool:
+    """Whether somebody is spoken to: *Guten Tag, liebe Anna!*"""
+    alone = phrase.start == clause.words[0] and phrase.noun + phrase.is_title >= clause.words[-1]
+    in_list = sentence.lower(phrase.start - 1) == "," and phrase.start - 2 in sentence.phrases
+    return alone and not in_list and phrase.determiner is None and (bool(phrase.adjectives) or phrase.is_title)
 
 
 def _parted(sentence: GermanSentence, at: int, phrase: Phrase) -> bool:
     """Whether a coordinator stands between that may begin another clause, with another subject."""
     first, last = sorted((at, phrase.start))
     for between in range(first + 1, last):
-        if sentence.lower(between) in _COORDINATORS and not verb_number(sentence.lower(between + 1)):
-            joins_nouns = between - 1 in sentence.phrases and (
-                between + 1 in sentence.by_start or between + 1 in sentence.phrases
-            )
-            joins_words = not sentence.words[between - 1].capital and between + 1 < phrase.start
-            if not joins_nouns and not (joins_words and not sentence.words[between + 1].is_word):
-                return True
+        if sentence.lower(between) not in _COORDINATORS or verb_number(sentence.lower(between + 1)):
+            continue
+        if not _joins_others(sentence, between, at, phrase) and not _joins_adjectives(sentence, between):
+            return True
     return False
 
 
+def _joins_others(sentence: GermanSentence, between: int, at: int, phrase: Phrase) -> bool:
+    """Whether two nouns are joined of which neither is the phrase or the subject."""
+    before = sentence.phrases.get(between - 1)
+    behind = sentence.by_start.get(between + 1)
+    if before is None or behind is None:
+        return False
+    return not {before.noun, behind.noun} & {at, phrase.noun}
+
+
+def _joins_adjectives(sentence: GermanSentence, between: int) -> bool:
+    return any(phrase.start <= between <= phrase.noun for phrase in sentence.phrases.values())
+
+
 def _is_infinitive_clause(sentence: GermanSentence, clause: Clause) -> bool:
+    """Whether a clause has *zu* with an infinitive and no finite verb, so that it has no subject."""
     forms = [sentence.lower(at) for at in clause.words]
     has_infinitive = any(
         form == "zu" and verb_number(behind) == PLURAL for form, behind in zip(forms, forms[1:], strict=False)
     )
-    return has_infinitive and not clause.has_singular_verb
+    if not has_infinitive or clause.has_singular_verb:
+        return False
+    in_phrases = {at for phrase in sentence.phrases_of(clause) for at in range(phrase.start, phrase.noun + 1)}
+    rest = [sentence.lower(at) for at in clause.words if at not in in_phrases]
+    return forms[0] in {"um", "ohne", "statt", "anstatt"} or all(
+        is_function_word(form) or verb_number(form) == PLURAL for form in rest
+    )
 
 
 def _by_position(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> bool | None:
@@ -140,7 +182,8 @@ def _by_position(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> bo
     coordinated = _is_coordinated(sentence, phrase)
     has_verb = clause.has_singular_verb or (coordinated and clause.has_plural_verb)
     if not has_verb:
-        return None
+        several = [at for at in others if at in sentence.phrases and sentence.phrases[at].is_plural]
+        return False if several and several[0] < phrase.start and len(clause.verbs) == 1 else None
     if not others:
         return True
     if clause.kind is ClauseKind.RELATIVE:
