@@ -46,7 +46,7 @@ class Examples(Dataset[Any]):
         return self.examples[place]
 
 
-class _LossTrainer(Trainer):  # type: ignore[misc]
+class LossTrainer(Trainer):  # type: ignore[misc]
     """A Trainer whose loss is given."""
 
     def __init__(self, *, loss: Loss, **options: Any) -> None:
@@ -57,7 +57,9 @@ class _LossTrainer(Trainer):  # type: ignore[misc]
         return self.loss(model, inputs)
 
 
-class _Reporting(TrainerCallback):  # type: ignore[misc]
+class StepReporting(TrainerCallback):  # type: ignore[misc]
+    """Passes on how many steps are done."""
+
     def __init__(self, report: Report) -> None:
         self.report = report
 
@@ -94,13 +96,13 @@ def train(
             remove_unused_columns=False,
             dataloader_pin_memory=False,
         )
-        trainer = _LossTrainer(
+        trainer = LossTrainer(
             loss=loss,
             model=model,
             args=arguments,
             train_dataset=Examples(examples),
             data_collator=collate,
-            callbacks=[_Reporting(report)] if report else None,
+            callbacks=[StepReporting(report)] if report else None,
         )
         trainer.remove_callback(PrinterCallback)
         trainer.train()

@@ -9,8 +9,10 @@ import typer
 from evenhand.cli.audit import audit_command
 from evenhand.cli.compare import compare_command
 from evenhand.cli.data import data_app
+from evenhand.cli.data_counterfactual import counterfactual_command
 from evenhand.cli.evaluate import evaluate_command
 from evenhand.cli.lab import lab_app
+from evenhand.cli.mitigate import mitigate_app
 from evenhand.cli.models import models_app
 from evenhand.cli.probe import probe_command
 from evenhand.cli.report import report_command
@@ -50,6 +52,8 @@ app.command("probe")(probe_command)
 app.command("evaluate")(evaluate_command)
 app.command("compare")(compare_command)
 app.command("report")(report_command)
+data_app.command("counterfactual")(counterfactual_command)
 app.add_typer(data_app, name="data")
 app.add_typer(models_app, name="models")
+app.add_typer(mitigate_app, name="mitigate")
 app.add_typer(lab_app, name="lab")

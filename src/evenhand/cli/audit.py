@@ -166,7 +166,7 @@ def model_reference(
     return ModelRef(
         id=name,
         revision=revision,
-        precision=_precision(precision),
+        precision=precision_named(precision),
         device=device,
         allow_pickle_weights=allow_pickle_weights,
         trust_remote_code=trust_remote_code,
@@ -244,7 +244,8 @@ def _tasks(text: str | None) -> tuple[Task, ...] | None:
     return tuple(Task(name) for name in names)
 
 
-def _precision(text: str) -> Precision:
+def precision_named(text: str) -> Precision:
+    """The number format of this name."""
     from evenhand.core.models import Precision
 
     if text not in set(Precision):

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from evenhand.core.errors import EvenhandError, OutputError
 
@@ -106,14 +106,28 @@ def write_text(path: Path, text: str) -> None:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file whole: under another name first, then renamed into place."""
+    with file_written_whole(path) as stream:
+        stream.write(content)
+
+
+@contextmanager
+def file_written_whole(path: Path, *, scratch: Path | None = None) -> Iterator[BinaryIO]:
+    """A stream to another file, which becomes ``path`` when the block succeeds and vanishes when it fails.
+
+    Args:
+        path: The file to write; one that is there stays as it is until then.
+        scratch: A folder on the same disk for the other file, which a killed process leaves behind; beside ``path``
+            if not given.
+    """
+    folder = scratch or path.parent
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:80]}.")
+        descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=f".{path.name[:80]}.")
     except OSError as problem:
         raise _cannot_write(path, problem) from None
     try:
         with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         Path(temporary).chmod(0o666 & ~_umask())

@@ -38,6 +38,10 @@ class CorpusCounts:
     """Files in folders that are not named like text."""
 
 
+class EmptyCorpusError(DatasetError):
+    """A corpus that was read to its end without a sentence."""
+
+
 class Sentences(Iterator[str]):
     """The sentences of a corpus. Its counts and its digest are complete when all sentences are read."""
 
@@ -67,7 +71,7 @@ class Sentences(Iterator[str]):
             self._before += _size(path)
             self._progress(0)
         if not self.counts.sentences:
-            raise DatasetError(
+            raise EmptyCorpusError(
                 f"There is no sentence in {shortlist(map(str, self._files), 3)}. Give files with text in them."
             )
 
@@ -104,11 +108,20 @@ def sentences(paths: str | Path | Iterable[str | Path], *, report: Report | None
             is not UTF-8 or breaks its layout; at the end if there was no sentence.
     """
     counts = CorpusCounts()
+    return Sentences(corpus_files(paths, counts=counts), counts=counts, report=report)
+
+
+def corpus_files(paths: str | Path | Iterable[str | Path], *, counts: CorpusCounts) -> list[Path]:
+    """The files that paths stand for; files in folders that are not named like text are noted in ``counts``.
+
+    Raises:
+        DatasetError: If a path does not exist or a folder has no text.
+    """
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     files = [file for path in given for file in _files(Path(path), counts)]
     if not files:
         raise DatasetError("No corpus was given. Give text files or folders.")
-    return Sentences(files, counts=counts, report=report)
+    return files
 
 
 def _files(path: Path, counts: CorpusCounts) -> list[Path]:

@@ -81,7 +81,7 @@ def decoded(chunks: Iterable[bytes], path: Path) -> Iterator[str]:
 
 def record_texts(chunks: Iterable[str], path: Path, *, skip: Callable[[], None]) -> Iterator[str]:
     """The text of every line of JSON Lines; ``skip`` is called for a line that is too long."""
-    for number, line in enumerate(_lines(chunks), start=1):
+    for number, line in enumerate(lines_of(chunks), start=1):
         if line is None:
             skip()
         elif line.strip():
@@ -106,7 +106,7 @@ def _text_of(line: str, *, place: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _lines(chunks: Iterable[str]) -> Iterator[str | None]:
+def lines_of(chunks: Iterable[str]) -> Iterator[str | None]:
     """The lines of a text, None for one that is too long."""
     parts: list[str] = []
     size = 0

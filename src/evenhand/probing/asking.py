@@ -21,6 +21,7 @@ from evenhand.scoring.methods.blanks import filled_context
 from evenhand.scoring.methods.decoder import SentenceScore, start_token
 from evenhand.scoring.methods.encoder_decoder import SentinelBlank
 from evenhand.scoring.methods.masked import StepwiseBlank
+from evenhand.scoring.pause import collection_paused
 from evenhand.scoring.requests import CausalRequest, MaskedRequest, Request, Seq2SeqRequest
 from evenhand.scoring.sentences import prepare
 from evenhand.scoring.store import BatchStore
@@ -117,11 +118,7 @@ class Asker:
         report: Report | None = None,
     ) -> list[tuple[Answer, ...]]:
         """An answer for every word of every question."""
-        tokenizer = self.model.loaded.tokenizer
-        special = not self.by_sentence
-        texts = (filled_context(question.text, fill)[0] for question in questions for fill in question.fills)
-        prepare(tokenizer, texts, special=special)
-        asked = [[self._asked(question.text, fill) for fill in question.fills] for question in questions]
+        asked = self.requests(questions)
         flat = [request for words in asked for word in words if not isinstance(word, str) for request in word]
         plan, gathered = self.model.plan(flat, max_tokens=max_tokens)
         store = None
@@ -153,6 +150,15 @@ class Asker:
             )
             for words in asked
         ]
+
+    def requests(self, questions: Sequence[OpenQuestion]) -> list[list[tuple[Request, ...] | str]]:
+        """For every word of every question its requests, or why it cannot be asked for."""
+        with collection_paused():
+            texts = (
+                filled_context(question.text, fill)[0] for question in questions for fill in question.fills
+            )
+            prepare(self.model.loaded.tokenizer, texts, special=not self.by_sentence)
+            return [[self._asked(question.text, fill) for fill in question.fills] for question in questions]
 
     def _answer(self, logs: list[float]) -> Answer:
         if not logs or not all(math.isfinite(value) for value in logs):

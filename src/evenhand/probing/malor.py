@@ -95,8 +95,9 @@ def probe(
     tables = _answered(asker, given, plan, chosen, report)
     results, frames = [], []
     for experiment, direction in plan:
-        table, lost = tables[experiment, direction].without_lost_pairs()
-        _refuse_unknown_terms(asked, given, experiment, table)
+        lost = tables[experiment, direction].lost_pairs
+        table = tables[experiment, direction].without_pairs(lost)
+        refuse_unknown_terms(asked, given, experiment, table)
         sides = sides_of(table, direction, by_sentence=asker.by_sentence)
         skipped = (*_lost_pairs(given, experiment, lost), *_skipped(table, given, experiment, lost))
         results.append(_result(given, experiment, direction, sides, skipped, chosen))
@@ -180,9 +181,10 @@ def _answered(
     return tables
 
 
-def _refuse_unknown_terms(
+def refuse_unknown_terms(
     model: LanguageModel, probes: ProbeSet, experiment: Experiment, table: AnswerTable
 ) -> None:
+    """Raise an error if no pair of terms is left."""
     if table.logs.shape[3] == 0:
         reasons = "; ".join(sorted(table.problems)) or "no answer"
         raise ModelError(

@@ -141,17 +141,26 @@ class AnswerTable:
             if answer.problem:
                 self.problems[answer.problem].add((place.structure, place.occupation, place.term))
 
-    def without_lost_pairs(self) -> tuple[AnswerTable, list[int]]:
-        """The table without pairs of terms of which one is never known, and the numbers of those pairs."""
+    @property
+    def lost_pairs(self) -> list[int]:
+        """Numbers of the pairs of terms of which one is never known."""
         pairs = self.logs.shape[3] // 2
         answered = [bool(np.isfinite(self.logs[..., term]).any()) for term in range(2 * pairs)]
-        lost = [pair for pair in range(pairs) if not (answered[pair] and answered[pairs + pair])]
+        return [pair for pair in range(pairs) if not (answered[pair] and answered[pairs + pair])]
+
+    def without_pairs(self, lost: Sequence[int]) -> AnswerTable:
+        """The table without some pairs of terms."""
+        pairs = self.logs.shape[3] // 2
         kept = [pair for pair in range(pairs) if pair not in lost]
+        return self.with_logs(self.logs[:, :, :, [*kept, *(pairs + pair for pair in kept)]])
+
+    def with_logs(self, logs: Floats) -> AnswerTable:
+        """The same table with other values."""
         table = object.__new__(AnswerTable)
-        table.logs = self.logs[:, :, :, [*kept, *(pairs + pair for pair in kept)]]
+        table.logs = logs
         table.has_form = self.has_form
         table.problems = self.problems
-        return table, lost
+        return table
 
 
 @dataclass(frozen=True, slots=True)

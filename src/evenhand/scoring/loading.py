@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+import transformers
 from torch import nn
 from transformers import (
     AutoConfig,
@@ -113,6 +114,22 @@ def load_next_sentence_head(loaded: Loaded) -> NextSentenceHead | None:
     except MissingWeightsError:
         return None
     return NextSentenceHead(model.to(loaded.device).eval(), _follows_class(loaded.ref))
+
+
+def load_as_declared(loaded: Loaded) -> nn.Module | None:
+    """The checkpoint in the class that its configuration names, with all its heads.
+
+    None where that is the class that is loaded, where there is no such class, or where its weights are not all there.
+    """
+    declared = (getattr(loaded.config, "architectures", None) or [""])[0]
+    made = getattr(transformers, declared, None)
+    if made is None or isinstance(loaded.model, made):
+        return None
+    try:
+        whole: nn.Module = _load_weights(loaded.ref, made, loaded.dtype)
+    except ModelError:
+        return None
+    return whole
 
 
 def _follows_class(ref: ModelRef) -> int:

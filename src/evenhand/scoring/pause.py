@@ -1,10 +1,12 @@
-"""No garbage collection for a while."""
+"""No garbage collection, or no training, for a while."""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from torch import nn
 
 
 @contextmanager
@@ -21,3 +23,15 @@ def collection_paused() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+@contextmanager
+def training_paused(module: nn.Module) -> Iterator[None]:
+    """Put a module into evaluation for a while; each of its parts is left as it was found."""
+    in_training = [part for part in module.modules() if part.training]
+    module.eval()
+    try:
+        yield
+    finally:
+        for part in in_training:
+            part.training = True

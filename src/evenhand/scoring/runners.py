@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -32,6 +33,18 @@ class Runner(Protocol):
         On a GPU this returns before they are computed; ``finished`` waits for them.
         """
         ...
+
+
+class ReadyRunner(ABC):
+    """A runner that lays works out on the device first, so that they can be run again and again."""
+
+    @abstractmethod
+    def ready(self, works: Sequence[Work]) -> Callable[[], Tensor]:
+        """Everything but the model's own work; what comes back runs the model as it is then."""
+
+    def start(self, works: Sequence[Work]) -> Tensor:
+        """See ``Runner``."""
+        return self.ready(works)()
 
 
 def finished(values: Tensor) -> Values:
@@ -72,7 +85,7 @@ def read_index(
     return first, second, third, fourth
 
 
-class MaskedRunner:
+class MaskedRunner(ReadyRunner):
     """Masked models: the distribution at a masked position."""
 
     def __init__(self, projection: Projection, device: torch.device, pad: int) -> None:
@@ -80,15 +93,16 @@ class MaskedRunner:
         self.device = device
         self.pad = pad
 
-    def start(self, works: Sequence[Work]) -> Tensor:
-        """See ``Runner``."""
+    def ready(self, works: Sequence[Work]) -> Callable[[], Tensor]:
+        """See ``ReadyRunner``."""
         inputs = [work for work in works if isinstance(work, MaskedWork)]
         ids, mask = padded([work.ids for work in inputs], self.device, fill=self.pad)
         index = read_index([work.reads for work in inputs], self.device)
-        return self.projection.log_probabilities({"input_ids": ids, "attention_mask": mask}, *index)
+        inputs = {"input_ids": ids, "attention_mask": mask}
+        return lambda: self.projection.log_probabilities(inputs, *index)
 
 
-class CausalRunner:
+class CausalRunner(ReadyRunner):
     """Decoders: the distribution of the next token, one sequence in a row."""
 
     def __init__(self, projection: Projection, device: torch.device, pad: int) -> None:
@@ -96,16 +110,16 @@ class CausalRunner:
         self.device = device
         self.pad = pad
 
-    def start(self, works: Sequence[Work]) -> Tensor:
-        """See ``Runner``."""
+    def ready(self, works: Sequence[Work]) -> Callable[[], Tensor]:
+        """See ``ReadyRunner``."""
         sequences = [work for work in works if isinstance(work, CausalWork)]
         ids, mask = padded([work.ids for work in sequences], self.device, fill=self.pad)
         index = read_index([work.reads for work in sequences], self.device)
         inputs = {"input_ids": ids, "attention_mask": mask, "use_cache": False}
-        return self.projection.log_probabilities(inputs, *index)
+        return lambda: self.projection.log_probabilities(inputs, *index)
 
 
-class JoinedCausalRunner:
+class JoinedCausalRunner(ReadyRunner):
     """Decoders: several trees of sequences in a row, under a mask that keeps them apart.
 
     What sequences share is computed once, and hardly any place in the batch is padding.
@@ -117,8 +131,8 @@ class JoinedCausalRunner:
         self.pad = pad
         self.dtype = dtype
 
-    def start(self, works: Sequence[Work]) -> Tensor:
-        """See ``Runner``."""
+    def ready(self, works: Sequence[Work]) -> Callable[[], Tensor]:
+        """See ``ReadyRunner``."""
         trees = [work for work in works if isinstance(work, CausalWork)]
         places = joined([tree.length for tree in trees], JOINED_ROW[self.device.type])
         ids, positions, ends = self._laid_out(trees, places)
@@ -135,7 +149,7 @@ class JoinedCausalRunner:
             "use_cache": False,
         }
         index = read_index([tree.reads for tree in trees], self.device, places)
-        return self.projection.log_probabilities(inputs, *index)
+        return lambda: self.projection.log_probabilities(inputs, *index)
 
     def _laid_out(
         self, trees: Sequence[CausalWork], places: Sequence[tuple[int, int]]
@@ -172,7 +186,7 @@ def joined(lengths: Sequence[int], row_length: int) -> list[tuple[int, int]]:
     return places
 
 
-class Seq2SeqRunner:
+class Seq2SeqRunner(ReadyRunner):
     """Encoder-decoders: each encoder input once, then all decoder inputs under it."""
 
     def __init__(self, model: nn.Module, projection: Projection, device: torch.device, pad: int) -> None:
@@ -181,29 +195,37 @@ class Seq2SeqRunner:
         self.device = device
         self.pad = pad
 
-    def start(self, works: Sequence[Work]) -> Tensor:
-        """See ``Runner``."""
+    def ready(self, works: Sequence[Work]) -> Callable[[], Tensor]:
+        """See ``ReadyRunner``."""
         asked = [work for work in works if isinstance(work, Seq2SeqWork)]
         rows = {work.encoder_ids: None for work in asked}
         numbers = {encoder: number for number, encoder in enumerate(rows)}
         ids, mask = padded(list(rows), self.device, fill=self.pad)
-        encoder: Any = self.model.get_encoder()  # type: ignore[operator]
-        states = encoder(input_ids=ids, attention_mask=mask)[0]
         chosen = torch.tensor([numbers[work.encoder_ids] for work in asked], device=self.device)
-        inputs: dict[str, Any] = {
-            "encoder_outputs": (states[chosen],),
-            "attention_mask": mask[chosen],
-            "use_cache": False,
-        }
         decoder_ids, _ = padded([work.decoder_ids for work in asked], self.device, fill=self.pad)
-        if asked[0].greedy_first:
-            preferred = self.model(decoder_input_ids=decoder_ids, **inputs)[0][:, -1].argmax(-1)
-            decoder_ids = torch.cat([decoder_ids, preferred[:, None]], dim=1)
         index = read_index([work.reads for work in asked], self.device)
-        return self.projection.log_probabilities({**inputs, "decoder_input_ids": decoder_ids}, *index)
+        greedy = asked[0].greedy_first
+
+        def run() -> Tensor:
+            encoder: Any = self.model.get_encoder()  # type: ignore[operator]
+            states = encoder(input_ids=ids, attention_mask=mask)[0]
+            inputs: dict[str, Any] = {
+                "encoder_outputs": (states[chosen],),
+                "attention_mask": mask[chosen],
+                "use_cache": False,
+            }
+            written = self._continued(decoder_ids, inputs) if greedy else decoder_ids
+            return self.projection.log_probabilities({**inputs, "decoder_input_ids": written}, *index)
+
+        return run
+
+    def _continued(self, decoder_ids: Tensor, inputs: dict[str, Any]) -> Tensor:
+        """The decoder's input and the token that the model prefers after it."""
+        preferred = self.model(decoder_input_ids=decoder_ids, **inputs)[0][:, -1].argmax(-1)
+        return torch.cat([decoder_ids, preferred[:, None]], dim=1)
 
 
-class PairRunner:
+class PairRunner(ReadyRunner):
     """Next-sentence heads: the probability that the second sentence follows the first."""
 
     def __init__(self, model: nn.Module, device: torch.device, pad: int, follows_class: int) -> None:
@@ -212,10 +234,14 @@ class PairRunner:
         self.pad = pad
         self.follows_class = follows_class
 
-    def start(self, works: Sequence[Work]) -> Tensor:
-        """See ``Runner``."""
+    def ready(self, works: Sequence[Work]) -> Callable[[], Tensor]:
+        """See ``ReadyRunner``."""
         pairs = [work for work in works if isinstance(work, PairWork)]
         ids, mask = padded([work.ids for work in pairs], self.device, fill=self.pad)
         types, _ = padded([work.types for work in pairs], self.device)
-        logits: Tensor = self.model(input_ids=ids, attention_mask=mask, token_type_ids=types)[0]
-        return logits.float().log_softmax(-1)[:, self.follows_class]
+
+        def run() -> Tensor:
+            logits: Tensor = self.model(input_ids=ids, attention_mask=mask, token_type_ids=types)[0]
+            return logits.float().log_softmax(-1)[:, self.follows_class]
+
+        return run

@@ -16,6 +16,7 @@ from evenhand.scoring.runners import (
     JoinedCausalRunner,
     MaskedRunner,
     Projection,
+    ReadyRunner,
     Runner,
     Seq2SeqRunner,
     finished,
@@ -27,7 +28,7 @@ _LIKELY_FAILURES = (RuntimeError, ValueError, TypeError, AttributeError, KeyErro
 """What a model raises that is not built as expected."""
 
 
-def runner_for(loaded: Loaded, projection: Projection, *, share_prefixes: bool) -> Runner:
+def runner_for(loaded: Loaded, projection: Projection, *, share_prefixes: bool) -> ReadyRunner:
     """The runner of a family with a way to project."""
     if loaded.family is Family.MASKED:
         return MaskedRunner(projection, loaded.device, loaded.pad_id)

@@ -1,0 +1,318 @@
+"""``evenhand mitigate``: lower what the probes read off a model, and keep what it knows."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evenhand.cli.exit_codes import INTERRUPTED
+from evenhand.cli.mitigation_tables import epoch_line, show_mitigation
+from evenhand.cli.options import Json
+from evenhand.cli.output import print_json, say, warn
+from evenhand.cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from evenhand.core.learning_curves import LearningCurve
+    from evenhand.core.recipes import Recipe
+    from evenhand.mitigation.methods.base import Method
+    from evenhand.mitigation.pipeline import Mitigated, MitigationReport
+
+mitigate_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="Lower the gender lean of a model, and keep what it knows.",
+)
+
+Model = Annotated[str, typer.Argument(help="Model folder or hub id, with @revision if wanted, or lab:NAME.")]
+Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the mitigated model; it must be empty or new.")]
+Corpus = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Text, JSON Lines, either with .gz, folders of them, hub:NAME[:CONFIG][@REVISION], or a file of pairs. May "
+        "be repeated. A lab model has its own."
+    ),
+]
+Experiments = Annotated[
+    list[str] | None,
+    typer.Option("--experiment", "-e", help="he-she, his-her, names or all. May be repeated.", show_default="all"),
+]
+Language = Annotated[
+    str | None, typer.Option("--language", "-l", help="en or de; a lab model's own if not given.", show_default="en")
+]
+HeldOutFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--held-out",
+        help="Text to measure perplexity on. May be repeated. If not given, every twentieth sentence of the corpus, at "
+        "most 2,000, is kept back.",
+    ),
+]
+Epochs = Annotated[int | None, typer.Option(help="At most; a flat learning curve ends it earlier.", min=1)]
+Seeds = Annotated[int, typer.Option(help="Trainings from so many seeds; the best is kept.", min=1)]
+FirstSeed = Annotated[int, typer.Option("--seed", help="The first seed.", min=0)]
+LearningRate = Annotated[float | None, typer.Option(help="Of AdamW, with linear decay.")]
+BatchSize = Annotated[int, typer.Option(help="Sentences in a batch.", min=1)]
+QualityMargin = Annotated[
+    float, typer.Option(help="By how much the held-out perplexity may rise; 0.01 is 1%.", min=0.0)
+]
+Lora = Annotated[bool, typer.Option("--lora", help="Train low-rank adapters, then fold them in.")]
+LoraRank = Annotated[int, typer.Option(help="Of the adapters.", min=1)]
+LoraTargets = Annotated[
+    list[str] | None,
+    typer.Option("--lora-target", help="Module that gets an adapter. May be repeated. All linear ones if not given."),
+]
+MaxTokens = Annotated[int | None, typer.Option(help="Longer sentences are cut.", min=3)]
+ReportTo = Annotated[
+    list[str] | None, typer.Option(help="tensorboard, wandb or mlflow. May be repeated.", show_default="nowhere")
+]
+Device = Annotated[str, typer.Option(help="cpu, cuda or auto.")]
+TrainingPrecision = Annotated[
+    str | None, typer.Option("--precision", help="bf16 or fp32.", show_default="bf16 on a GPU, else fp32")
+]
+AllowPickle = Annotated[
+    bool, typer.Option("--allow-pickle-weights", help="Load .bin weights too. They can run code.")
+]
+TrustRemoteCode = Annotated[
+    bool, typer.Option("--trust-remote-code", help="Run code that comes with the model.")
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the command line asked for, whatever the method."""
+
+    model: str
+    out: Path
+    corpus: list[str] | None
+    experiment: list[str] | None
+    language: str | None
+    held_out: list[Path] | None
+    seeds: int
+    seed: int
+    device: str
+    allow_pickle_weights: bool
+    trust_remote_code: bool
+    json: bool
+
+
+@mitigate_app.command("equalise")
+def equalise_command(
+    model: Model,
+    out: Out,
+    corpus: Corpus = None,
+    experiment: Experiments = None,
+    language: Language = None,
+    held_out: HeldOutFiles = None,
+    balance: Annotated[
+        float, typer.Option(help="How much evening out counts beside staying the same.", min=0.0)
+    ] = 1.0,
+    epochs: Epochs = None,
+    seeds: Seeds = 1,
+    seed: FirstSeed = 0,
+    learning_rate: LearningRate = None,
+    batch_size: BatchSize = 32,
+    quality_margin: QualityMargin = 0.01,
+    lora: Lora = False,
+    lora_rank: LoraRank = 16,
+    lora_target: LoraTargets = None,
+    max_tokens: MaxTokens = None,
+    precision: TrainingPrecision = None,
+    report_to: ReportTo = None,
+    device: Device = "auto",
+    allow_pickle_weights: AllowPickle = False,
+    trust_remote_code: TrustRemoteCode = False,
+    json: Json = False,
+) -> None:
+    """Teach a model its own predictions, with the probability of gendered terms shared equally.
+
+    Where a gendered term is the only gendered word of a sentence, both sides are made equally likely; on ordinary
+    sentences the model learns to stay as it is. Any text serves. MALoR and the perplexity on held-out sentences are
+    shown after every epoch; the epoch with the lowest MALoR whose perplexity rose by no more than the margin is kept.
+    `--out` becomes an ordinary model folder. A stopped run goes on when the same command is given again.
+
+    **Examples**
+
+    `evenhand mitigate equalise lab:masked --out models/even`
+
+    `evenhand mitigate equalise bert-base-uncased --corpus novels/ --experiment he-she --out models/bert-even`
+
+    `evenhand mitigate equalise gpt2 --corpus hub:wikitext:wikitext-103-raw-v1 --lora --seeds 3 --out models/gpt2-even`
+    """
+    from dataclasses import replace
+
+    from evenhand.mitigation.equalising.objective import Balance
+    from evenhand.mitigation.methods.equalise import EqualiseMethod
+
+    method = EqualiseMethod(balance=replace(Balance(), weight=balance))
+    recipe = _recipe(
+        method.recipe, epochs=epochs, batch_size=batch_size, learning_rate=learning_rate,
+        quality_margin=quality_margin, max_tokens=max_tokens, precision=precision, report_to=report_to,
+        lora=(lora_rank, lora_target or []) if lora or lora_target else None,
+    )  # fmt: skip
+    _carry_out(method, recipe, Wishes(
+        model, out, corpus, experiment, language, held_out, seeds, seed, device, allow_pickle_weights,
+        trust_remote_code, json,
+    ))  # fmt: skip
+
+
+@mitigate_app.command("counterfactual")
+def counterfactual_command(
+    model: Model,
+    out: Out,
+    corpus: Corpus = None,
+    experiment: Experiments = None,
+    language: Language = None,
+    held_out: HeldOutFiles = None,
+    whole_words: Annotated[
+        bool, typer.Option("--whole-words", help="Masked models: hide all tokens of a word or none.")
+    ] = False,
+    epochs: Epochs = None,
+    seeds: Seeds = 1,
+    seed: FirstSeed = 0,
+    learning_rate: LearningRate = None,
+    batch_size: BatchSize = 32,
+    quality_margin: QualityMargin = 0.01,
+    lora: Lora = False,
+    lora_rank: LoraRank = 16,
+    lora_target: LoraTargets = None,
+    max_tokens: MaxTokens = None,
+    precision: TrainingPrecision = None,
+    report_to: ReportTo = None,
+    device: Device = "auto",
+    allow_pickle_weights: AllowPickle = False,
+    trust_remote_code: TrustRemoteCode = False,
+    json: Json = False,
+) -> None:
+    """Go on with a model's own pre-training, on sentences and their twins.
+
+    Sentences with an occupation and a gendered word are taken from the corpus; in the twin men and women have changed
+    places, so both sides are equal in number. MALoR and the perplexity on held-out sentences are shown after every
+    epoch; the epoch with the lowest MALoR whose perplexity rose by no more than the margin is kept. `--out` becomes an
+    ordinary model folder. A stopped run goes on when the same command is given again.
+
+    **Examples**
+
+    `evenhand mitigate counterfactual lab:masked --learning-rate 1e-3 --epochs 20 --out models/swapped`
+
+    `evenhand mitigate counterfactual bert-base-uncased --corpus pairs.jsonl --held-out news.txt --out models/bert-cda`
+    """
+    from evenhand.mitigation.methods.counterfactual import CounterfactualMethod
+
+    method = CounterfactualMethod(whole_words=whole_words)
+    recipe = _recipe(
+        method.recipe, epochs=epochs, batch_size=batch_size, learning_rate=learning_rate,
+        quality_margin=quality_margin, max_tokens=max_tokens, precision=precision, report_to=report_to,
+        lora=(lora_rank, lora_target or []) if lora or lora_target else None,
+    )  # fmt: skip
+    _carry_out(method, recipe, Wishes(
+        model, out, corpus, experiment, language, held_out, seeds, seed, device, allow_pickle_weights,
+        trust_remote_code, json,
+    ))  # fmt: skip
+
+
+def _recipe(
+    usual: Recipe,
+    *,
+    epochs: int | None,
+    batch_size: int,
+    learning_rate: float | None,
+    quality_margin: float,
+    max_tokens: int | None,
+    precision: str | None,
+    report_to: list[str] | None,
+    lora: tuple[int, list[str]] | None,
+) -> Recipe:
+    """The method's usual recipe with what was asked for."""
+    from evenhand.cli.audit import precision_named
+    from evenhand.core.recipes import LoraRecipe, Recipe
+
+    asked = {"epochs": epochs, "learning_rate": learning_rate, "max_tokens": max_tokens}
+    return Recipe.model_validate(
+        usual.model_dump()
+        | {name: value for name, value in asked.items() if value is not None}
+        | {
+            "batch_size": batch_size,
+            "quality_margin": quality_margin,
+            "precision": precision_named(precision) if precision else None,
+            "report_to": tuple(report_to or ()),
+            "lora": LoraRecipe(rank=lora[0], alpha=2 * lora[0], targets=tuple(lora[1])) if lora else None,
+        }
+    )
+
+
+def _carry_out(method: Method, recipe: Recipe, wishes: Wishes) -> None:
+    from evenhand.cli.audit import model_reference
+    from evenhand.materials import material_for
+    from evenhand.mitigation.pipeline import mitigate
+
+    reference = model_reference(
+        wishes.model,
+        precision="fp32",
+        device=wishes.device,
+        allow_pickle_weights=wishes.allow_pickle_weights,
+        trust_remote_code=wishes.trust_remote_code,
+    )
+    material = material_for(
+        reference,
+        wishes.corpus or (),
+        experiments=wishes.experiment or ("all",),
+        language=wishes.language,
+        held_out=wishes.held_out or (),
+    )
+    say(f"Loading {reference.id}")
+    try:
+        with _reporting(wishes) as report:
+            mitigated = mitigate(
+                reference,
+                method,
+                material=material,
+                recipe=recipe,
+                out=wishes.out,
+                seeds=range(wishes.seed, wishes.seed + wishes.seeds),
+                report=report,
+                command=shlex.join(["evenhand", *sys.argv[1:]]),
+            )
+    except KeyboardInterrupt:
+        say("Stopped. Give the same command again to go on after the last whole epoch.")
+        raise typer.Exit(INTERRUPTED) from None
+    _tell(mitigated, wishes)
+
+
+@contextmanager
+def _reporting(wishes: Wishes) -> Iterator[MitigationReport]:
+    """Bars and lines for every epoch."""
+    from evenhand.mitigation.fitting import FitReport
+    from evenhand.mitigation.pipeline import MitigationReport
+
+    with progress_bar("training", "steps") as steps:
+
+        def of_seed(seed: int) -> FitReport:
+            label = f"seed {seed}, " if wishes.seeds > 1 else ""
+            return FitReport(steps=steps, judged=_epoch_teller(label))
+
+        yield MitigationReport(stage=say, warning=warn, fit=of_seed)
+
+
+def _epoch_teller(label: str) -> Callable[[LearningCurve], None]:
+    return lambda curve: say(f"{label}{epoch_line(curve)}")
+
+
+def _tell(mitigated: Mitigated, wishes: Wishes) -> None:
+    record = mitigated.record
+    if not record.chosen.keeps_quality:
+        warn(
+            f"no epoch stayed within the quality margin of {record.recipe.quality_margin:.1%}; the one whose perplexity "
+            f"rose least ({record.perplexity_rise:+.1%}) was kept. Try a lower --learning-rate."
+        )
+    say(f"Wrote {wishes.out}. Prove the difference with: evenhand certify {wishes.model} {wishes.out}")
+    if wishes.json:
+        print_json(record.model_dump(mode="json"))
+    else:
+        show_mitigation(record)

@@ -1,0 +1,150 @@
+"""Trainer, epoch by epoch: our own order of examples, our own checkpoints, and chance that no checkpoint has to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+from transformers import PrinterCallback, TrainerCallback, TrainingArguments, set_seed
+
+from evenhand.core.models import ModelError, Precision
+from evenhand.core.recipes import Recipe
+from evenhand.mitigation.batches import DrawnExamples, EpochBatches, collation
+from evenhand.mitigation.checkpoints import Checkpoint
+from evenhand.mitigation.objective import Objective
+from evenhand.training import LossTrainer, Report, StepReporting
+
+_CHANCE = 0x5EED
+
+AfterEpoch = Callable[[int, "EpochTrainer"], bool]
+"""Told which epoch is done; says whether that is enough."""
+
+
+class EpochTrainer(LossTrainer):
+    """A Trainer for an objective and a recipe."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        objective: Objective,
+        recipe: Recipe,
+        *,
+        device: torch.device,
+        scratch: Path,
+        after_epoch: AfterEpoch,
+        report: Report | None = None,
+    ) -> None:
+        self.batches = EpochBatches(objective.examples, batch_size=recipe.batch_size, seed=recipe.seed)
+        super().__init__(
+            loss=objective.loss,
+            model=model,
+            args=training_arguments(recipe, device=device, scratch=scratch),
+            train_dataset=DrawnExamples(objective.examples),
+            data_collator=collation(objective, seed=recipe.seed),
+            callbacks=[
+                _EpochByEpoch(self, after_epoch, seed=recipe.seed),
+                *([StepReporting(report)] if report else []),
+            ],
+        )
+        self.remove_callback(PrinterCallback)
+
+    def get_train_dataloader(self) -> Any:
+        """The batches of an epoch, in the order of the seed and the epoch."""
+        loader = DataLoader(
+            self.train_dataset,
+            batch_sampler=self.batches,
+            collate_fn=self.data_collator,
+            pin_memory=self.args.device.type == "cuda",
+        )
+        return self.accelerator.prepare(loader)
+
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: nn.Module | None = None) -> None:
+        _checkpoint(resume_from_checkpoint).load_weights(model or self.model)
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        if checkpoint is not None:
+            _checkpoint(checkpoint).load_optimizer(self.optimizer, self.lr_scheduler)
+
+
+class _EpochByEpoch(TrainerCallback):  # type: ignore[misc]
+    """Seeds every epoch anew, so that an epoch is the same whether a training came to it or was resumed at it."""
+
+    def __init__(self, trainer: EpochTrainer, after_epoch: AfterEpoch, *, seed: int) -> None:
+        self.trainer = trainer
+        self.after_epoch = after_epoch
+        self.seed = seed
+
+    def on_epoch_begin(self, _arguments: Any, state: Any, _control: Any, **_: Any) -> None:
+        done = state.global_step // len(self.trainer.batches)
+        drawn = np.random.default_rng([self.seed, done, _CHANCE]).integers(2**32)
+        set_seed(int(drawn))
+
+    def on_epoch_end(self, _arguments: Any, state: Any, control: Any, **_: Any) -> None:
+        epoch = state.global_step // len(self.trainer.batches)
+        control.should_training_stop = self.after_epoch(epoch, self.trainer)
+
+
+def training_arguments(recipe: Recipe, *, device: torch.device, scratch: Path) -> TrainingArguments:
+    """Trainer's own words for a recipe."""
+    if device.type == "cuda" and device.index not in (None, 0):
+        raise ModelError(
+            f"Training runs on the first GPU that is visible, not on {device}. Choose one with "
+            f"CUDA_VISIBLE_DEVICES={device.index} and --device cuda."
+        )
+    arguments = TrainingArguments(
+        output_dir=str(scratch),
+        num_train_epochs=recipe.epochs,
+        per_device_train_batch_size=recipe.batch_size,
+        learning_rate=recipe.learning_rate,
+        lr_scheduler_type="linear",
+        seed=recipe.seed,
+        data_seed=recipe.seed,
+        bf16=chosen_precision(recipe, device) is Precision.BF16,
+        use_cpu=device.type == "cpu",
+        save_strategy="no",
+        logging_strategy="epoch" if recipe.report_to else "no",
+        report_to=list(recipe.report_to),
+        disable_tqdm=True,
+        remove_unused_columns=False,
+    )
+    if arguments.n_gpu > 1:
+        # Several GPUs in one process would split batches and change what a recipe means; torchrun is the way to them.
+        arguments._n_gpu = 1
+    return arguments
+
+
+def chosen_precision(recipe: Recipe, device: torch.device) -> Precision:
+    """What a recipe computes in on a device."""
+    if recipe.precision is not None:
+        return recipe.precision
+    return Precision.BF16 if device.type == "cuda" and torch.cuda.is_bf16_supported() else Precision.FP32
+
+
+@contextmanager
+def full_precision(network: nn.Module) -> Iterator[None]:
+    """The model without the wrapper that makes it compute in half precision, which is put on the model itself."""
+    wrapper = network.__dict__.pop("forward", None)
+    try:
+        yield
+    finally:
+        if wrapper is not None:
+            network.__dict__["forward"] = wrapper
+
+
+def unwrap(network: nn.Module) -> None:
+    """Leave a model as it was before a Trainer had it."""
+    network.__dict__.pop("forward", None)
+    network.__dict__.pop("_original_forward", None)
+    network.zero_grad(set_to_none=True)
+    network.eval()
+
+
+def _checkpoint(folder: str) -> Checkpoint:
+    path = Path(folder)
+    return Checkpoint(path, int(path.name.rpartition("-")[2]))

@@ -1,0 +1,1 @@
+"""The ways to mitigate: each makes an objective of a model and a corpus."""

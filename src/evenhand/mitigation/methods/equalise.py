@@ -1,0 +1,84 @@
+"""Equalising: teach a model its own distribution with the probability of gendered terms shared equally."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from evenhand.core.errors import DatasetError
+from evenhand.core.mitigation_records import TextRecord
+from evenhand.core.recipes import Recipe
+from evenhand.data.probes import gendered_vocabulary
+from evenhand.mitigation.counterfactual.digests import digest_of
+from evenhand.mitigation.counterfactual.languages import SWAPPED_LANGUAGES, swapper_for
+from evenhand.mitigation.equalising.gaps import Gaps
+from evenhand.mitigation.equalising.objective import Balance, EqualisingObjective
+from evenhand.mitigation.equalising.selection import Finder, by_grammar, by_vocabulary, without_names
+from evenhand.mitigation.methods.base import Prepared, Wanted
+from evenhand.mitigation.pretraining.choice import pretraining_objective
+from evenhand.mitigation.texts import digest_of_all
+from evenhand.scoring.language_model import LanguageModel
+
+MOST_REPLAYED = 50_000
+"""Ordinary sentences that are kept in memory, chosen by their digests."""
+
+
+@dataclass(frozen=True, slots=True)
+class EqualiseMethod:
+    """Even at the gaps, unchanged on ordinary sentences."""
+
+    balance: Balance = Balance()
+
+    name = "equalise"
+    recipe = Recipe(learning_rate=1e-4)
+    """The usual one."""
+
+    @property
+    def settings(self) -> Mapping[str, float | int | str | bool]:
+        """The balance."""
+        return {"weight": self.balance.weight, "replayed": self.balance.replayed}
+
+    def prepare(self, model: LanguageModel, wanted: Wanted) -> Prepared:
+        """Find the gaps, and ordinary sentences to stay the same on."""
+        texts: list[TextRecord] = []
+        gaps = Gaps(model)
+        others = gaps.collect(wanted.text.read(texts), _finder(wanted))
+        ordinary = _lowest(others, MOST_REPLAYED)
+        gaps.refuse_if_missing(wanted.experiments)
+        if not ordinary:
+            raise DatasetError("The corpus has no ordinary sentence to stay the same on. Give more text.")
+        replay = pretraining_objective(ordinary, model, max_tokens=wanted.recipe.max_tokens)
+        counts = {f"gaps for {experiment.value}": number for experiment, number in gaps.experiments.items()}
+        return Prepared(
+            objective=EqualisingObjective(model, gaps, replay=replay, balance=self.balance),
+            corpus=tuple(texts),
+            sha256=digest_of_all([*(f"{gap.before} {gap.word} {gap.after}" for gap in gaps.found), *ordinary]),
+            counts={**counts, "ordinary sentences": len(ordinary)},
+        )
+
+
+def _finder(wanted: Wanted) -> Finder:
+    language = wanted.probes.language
+    terms = {experiment: wanted.probes.terms[experiment] for experiment in wanted.experiments}
+    find = (
+        by_grammar(swapper_for(language), terms)
+        if language in SWAPPED_LANGUAGES
+        else by_vocabulary(terms, gendered_vocabulary(language), language=language)
+    )
+    return without_names(find) if language == "en" else find
+
+
+def _lowest(sentences: Iterable[str], most: int) -> list[str]:
+    """Sentences with the lowest digests, each once; a sample that does not depend on where they stand."""
+    kept: list[tuple[int, str]] = []
+    seen: set[int] = set()
+    for sentence in sentences:
+        digest = digest_of(sentence)
+        if digest in seen or (len(kept) == most and digest >= -kept[0][0]):
+            continue
+        seen.add(digest)
+        heapq.heappush(kept, (-digest, sentence))
+        if len(kept) > most:
+            seen.discard(-heapq.heappop(kept)[0])
+    return [sentence for _, sentence in sorted(kept, reverse=True)]

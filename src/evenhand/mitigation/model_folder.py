@@ -1,0 +1,107 @@
+"""The folder of a mitigated model: an ordinary one, with a card and a record of what was done."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from transformers.utils.logging import disable_progress_bar, enable_progress_bar
+
+from evenhand.core.errors import OutputError
+from evenhand.core.files import folder_written_whole
+from evenhand.core.mitigation_records import MITIGATION_FILE, MitigationRecord, read_mitigation_record
+from evenhand.mitigation.checkpoints import put_weights
+from evenhand.report.mitigation_card import mitigation_card
+from evenhand.scoring.language_model import LanguageModel
+from evenhand.scoring.loading import HEAD_FILE, load_as_declared
+
+CARD_FILE = "README.md"
+
+
+def save_mitigated(
+    model: LanguageModel,
+    record: MitigationRecord,
+    folder: Path,
+    *,
+    beside: Mapping[str, Path] | None = None,
+    command: str | None = None,
+) -> Path:
+    """Write a mitigated model as a folder that loads like any other.
+
+    Heads of the original that were not trained, such as BERT's for next sentences, are kept as they were. What was
+    planted in a model of the lab is not carried over: it is no longer true.
+
+    Args:
+        model: With its new weights.
+        record: What was done.
+        folder: Where to; there must be nothing yet.
+        beside: Folders that are kept beside, by name, such as the adapters that were trained.
+        command: What makes the same again.
+
+    Raises:
+        OutputError: If the folder cannot be written; nothing of it is left then.
+    """
+    with folder_written_whole(folder) as scratch:
+        try:
+            _save_weights(model, scratch)
+        except SafetensorError as problem:  # what the disk said is only in the message
+            raise OSError(str(problem)) from None
+        head = Path(model.loaded.ref.location) / HEAD_FILE
+        if head.is_file():
+            shutil.copyfile(head, scratch / HEAD_FILE)
+        for name, kept in (beside or {}).items():
+            shutil.copytree(kept, scratch / name)
+        (scratch / MITIGATION_FILE).write_text(record.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        (scratch / CARD_FILE).write_text(mitigation_card(record, command=command), encoding="utf-8")
+        for path in scratch.rglob("*"):
+            path.chmod(0o755 if path.is_dir() else 0o644)  # safetensors lets only its writer read
+    return folder
+
+
+def mitigated_before(folder: Path, fingerprint: str) -> MitigationRecord | None:
+    """The record of a folder that holds this very mitigation already; None if the folder is free.
+
+    Raises:
+        OutputError: If it holds something else.
+    """
+    if not folder.exists():
+        return None
+    if not folder.is_dir():
+        raise OutputError(f"{folder} is a file; a folder is needed. Choose another place with --out.")
+    if not any(folder.iterdir()):
+        return None
+    if not (folder / MITIGATION_FILE).is_file():
+        raise OutputError(f"{folder} is not empty. Choose another place with --out, or empty it first.")
+    record = read_mitigation_record(folder)
+    if record.fingerprint != fingerprint:
+        raise OutputError(
+            f"{folder} holds another mitigation ({record.method} of {record.model.id}). Choose another place with --out, "
+            "or remove it."
+        )
+    return record
+
+
+def _save_weights(model: LanguageModel, folder: Path) -> None:
+    whole = _whole(model)
+    disable_progress_bar()
+    try:
+        whole.save_pretrained(folder)
+        model.loaded.tokenizer.save_pretrained(folder)
+    finally:
+        enable_progress_bar()
+
+
+def _whole(model: LanguageModel) -> Any:
+    """The trained weights among all that the original's checkpoint has."""
+    trained = model.loaded.model
+    whole = load_as_declared(model.loaded)
+    if whole is None:
+        return trained
+    weights = {name: weight.detach() for name, weight in trained.named_parameters()}
+    if not set(weights) <= {name for name, _ in whole.named_parameters()}:
+        return trained
+    put_weights(whole, weights)
+    return whole

@@ -1,0 +1,252 @@
+"""Mitigate: a model reference goes in, a model reference comes out, and a record says what lies between."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+from evenhand.auditing import record_of
+from evenhand.core.errors import RunError
+from evenhand.core.files import sha256_of, write_text
+from evenhand.core.mitigation_records import DataRecord, MitigationRecord, SeedRecord
+from evenhand.core.models import ModelRef
+from evenhand.core.probes import Experiment, ProbeSet
+from evenhand.core.recipes import Recipe
+from evenhand.core.records import EnvironmentRecord
+from evenhand.data.corpora import Report
+from evenhand.data.corpus_sources import Source
+from evenhand.mitigation.epoch_trainer import chosen_precision
+from evenhand.mitigation.fitting import ADAPTER_FOLDER, LOGS_FOLDER, FitReport, Fitted
+from evenhand.mitigation.methods.base import Method, Prepared, Wanted
+from evenhand.mitigation.model_folder import mitigated_before, save_mitigated
+from evenhand.mitigation.perplexity import HeldOut
+from evenhand.mitigation.pretraining.choice import refuse_untrainable
+from evenhand.mitigation.seeds import fit_seeds
+from evenhand.mitigation.texts import HeldOutSentences, TrainingText, given_held_out, kept_back
+from evenhand.mitigation.watching import ModelWatch
+from evenhand.scoring.language_model import LanguageModel, load_model
+
+RUN_FILE = "mitigation.json"
+
+_LIBRARIES = ("torch", "transformers", "tokenizers", "accelerate")
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What a model is mitigated with.
+
+    Attributes:
+        sources: The corpus.
+        probes: What MALoR asks.
+        experiments: Those to train for.
+        held_out: Sources of sentences to measure the quality on; if not given, some of the corpus are kept back.
+        may_read_probes: Whether sentences of the probes may be trained on, as in the lab.
+    """
+
+    sources: tuple[Source, ...]
+    probes: ProbeSet
+    experiments: tuple[Experiment, ...]
+    held_out: tuple[Source, ...] = ()
+    may_read_probes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MitigationReport:
+    """Who is told how a mitigation goes."""
+
+    stage: Callable[[str], None] = lambda _: None
+    warning: Callable[[str], None] = lambda _: None
+    read: Report = lambda _done, _total: None
+    """Told how many bytes of the corpus are read."""
+    fit: Callable[[int], FitReport] = field(default=lambda _: FitReport())
+    """Asked, for a seed, who is told about its training."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mitigated:
+    """The model that a mitigation made, and what was done."""
+
+    ref: ModelRef
+    record: MitigationRecord
+
+
+def mitigate(
+    ref: ModelRef,
+    method: Method,
+    *,
+    material: Material,
+    recipe: Recipe,
+    out: Path,
+    seeds: Sequence[int] = (0,),
+    report: MitigationReport | None = None,
+    command: str | None = None,
+) -> Mitigated:
+    """Lower what the probes read off a model, and write the result as a model folder.
+
+    Interrupted and called again, it goes on where it was; called again when it is done, it finds the result.
+
+    Args:
+        ref: The original.
+        method: How to mitigate.
+        material: Corpus, probes and held-out sentences.
+        recipe: How to train.
+        out: Folder for the mitigated model; new, empty, or of this very mitigation.
+        seeds: The training is done once for each; the best is kept.
+        report: Told about progress.
+        command: What the card says to repeat it with.
+
+    Raises:
+        OutputError: If ``out`` holds something else, or cannot be written.
+        ModelError: If the model cannot be trained.
+        DatasetError: If the corpus has nothing to train on.
+    """
+    told = report or MitigationReport()
+    model = load_model(ref)
+    refuse_untrainable(model)
+    fingerprint = _fingerprint(model, method, material, recipe, seeds)
+    done = mitigated_before(out, fingerprint)
+    if done is not None:
+        return Mitigated(_reference(ref, out), done)
+    scratch = _claimed(out.absolute().with_name(f".{out.name}.training"), fingerprint)
+    told.stage("Reading the corpus")
+    held_out = given_held_out(material.held_out) if material.held_out else kept_back(material.sources)
+    wanted = Wanted(
+        text=TrainingText(material.sources, held_out, told.read),
+        probes=material.probes,
+        experiments=material.experiments,
+        recipe=recipe,
+        scratch=scratch,
+        may_read_probes=material.may_read_probes,
+    )
+    prepared = method.prepare(model, wanted)
+    for warning in prepared.warnings:
+        told.warning(warning)
+    told.stage(
+        f"Training on {len(prepared.objective.examples):,} examples; {len(held_out.sentences):,} sentences are held out"
+    )
+    work = _Work(model, method, material, held_out, prepared, recipe, tuple(seeds), scratch)
+    record, chosen = work.carry_out(fingerprint, told.fit)
+    save_mitigated(model, record, out, beside=_beside(chosen), command=command)
+    shutil.rmtree(scratch, ignore_errors=True)
+    return Mitigated(_reference(ref, out), record)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    model: LanguageModel
+    method: Method
+    material: Material
+    held_out: HeldOutSentences
+    prepared: Prepared
+    recipe: Recipe
+    seeds: tuple[int, ...]
+    scratch: Path
+
+    def carry_out(
+        self, fingerprint: str, report: Callable[[int], FitReport]
+    ) -> tuple[MitigationRecord, Fitted]:
+        """Train, and tell what came of it."""
+        loaded = self.model.loaded
+        original = record_of(self.model)
+        watch = ModelWatch(
+            self.model,
+            self.material.probes,
+            experiments=self.material.experiments,
+            held_out=HeldOut(self.held_out.sentences, loaded.tokenizer, loaded.config, loaded.family),
+        )
+        before = watch.estimates()
+        fitted = fit_seeds(
+            self.model,
+            self.prepared.objective,
+            self.recipe,
+            seeds=self.seeds,
+            watch=watch,
+            folder=self.scratch,
+            identity={"data": self.prepared.sha256},
+            report=report,
+        )
+        record = MitigationRecord(
+            method=self.method.name,
+            objective=self.prepared.objective.name,
+            model=original,
+            language=self.material.probes.language,
+            experiments=tuple(experiment.value for experiment in self.material.experiments),
+            probes=self.material.probes.sha256,
+            data=self._data(),
+            settings=dict(self.method.settings),
+            recipe=self.recipe,
+            precision=chosen_precision(self.recipe, loaded.device).value,
+            seeds=tuple(_seed_record(known) for known in fitted.fits),
+            chosen_seed=fitted.chosen.recipe.seed,
+            before=before,
+            after=watch.estimates(),
+            environment=EnvironmentRecord.current(),
+            libraries={name: version(name) for name in _LIBRARIES},
+            fingerprint=fingerprint,
+        )
+        return record, fitted.chosen
+
+    def _data(self) -> DataRecord:
+        return DataRecord(
+            corpus=self.prepared.corpus,
+            examples=len(self.prepared.objective.examples),
+            counts=dict(self.prepared.counts),
+            sha256=self.prepared.sha256,
+            held_out=self.held_out.record,
+        )
+
+
+def _seed_record(fitted: Fitted) -> SeedRecord:
+    return SeedRecord(
+        seed=fitted.recipe.seed,
+        stopped=fitted.stopped,
+        curve=fitted.curve,
+        best=fitted.best,
+        keeps_quality=fitted.keeps_quality,
+    )
+
+
+def _beside(fitted: Fitted) -> Mapping[str, Path]:
+    """Folders that are kept beside the weights."""
+    found = {LOGS_FOLDER: fitted.folder / LOGS_FOLDER} if fitted.recipe.report_to else {}
+    return found if fitted.adapter is None else {**found, ADAPTER_FOLDER: fitted.adapter}
+
+
+def _fingerprint(
+    model: LanguageModel, method: Method, material: Material, recipe: Recipe, seeds: Sequence[int]
+) -> str:
+    determining = {
+        "weights": record_of(model).weights,
+        "method": method.name,
+        "settings": dict(method.settings),
+        "probes": material.probes.sha256,
+        "experiments": [experiment.value for experiment in material.experiments],
+        "corpus": [source.identity() for source in material.sources],
+        "held_out": [source.identity() for source in material.held_out],
+        "recipe": recipe.fingerprint,
+        "seeds": list(seeds),
+        "evenhand": version("evenhand"),
+    }
+    return sha256_of(json.dumps(determining, sort_keys=True).encode())
+
+
+def _claimed(scratch: Path, fingerprint: str) -> Path:
+    """The folder of what is not finished yet, if it is of this very mitigation or of none."""
+    path = scratch / RUN_FILE
+    if path.is_file():
+        if json.loads(path.read_bytes()) != {"fingerprint": fingerprint}:
+            raise RunError(
+                f"{scratch} holds another mitigation that was not finished. Give the same options again to go on with it, "
+                "choose another --out, or remove it."
+            )
+    else:
+        write_text(path, json.dumps({"fingerprint": fingerprint}) + "\n")
+    return scratch
+
+
+def _reference(ref: ModelRef, out: Path) -> ModelRef:
+    return ref.model_copy(update={"id": str(out), "revision": None, "allow_pickle_weights": False})

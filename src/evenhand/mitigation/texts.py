@@ -1,0 +1,207 @@
+"""What a mitigation reads: sources of sentences, and the sentences that are kept back from training."""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.errors import DatasetError
+from evenhand.core.files import load_json, sha256_of
+from evenhand.core.mitigation_records import TextRecord
+from evenhand.data.corpora import CorpusCounts, Report
+from evenhand.data.corpus_sources import CountedSentences, Source, corpus_sources
+from evenhand.data.text_streams import decoded, lines_of, read_bytes
+from evenhand.mitigation.counterfactual.digests import digest_of
+from evenhand.mitigation.counterfactual.pair_files import read_pairs
+from evenhand.mitigation.counterfactual.pairing import Pair
+
+HELD_OUT_SHARE = 0.05
+MOST_HELD_OUT = 2_000
+
+_DIGESTS = 2**64
+
+
+class _Listed:
+    """Sentences that are in memory, counted and digested as they are read."""
+
+    def __init__(self, sentences: Iterable[str]) -> None:
+        self.counts = CorpusCounts()
+        self._sentences = sentences
+        self._digest = hashlib.sha256()
+
+    @property
+    def sha256(self) -> str:
+        return self._digest.hexdigest()
+
+    def __iter__(self) -> Iterator[str]:
+        for sentence in self._sentences:
+            self.counts.sentences += 1
+            self._digest.update(sentence.encode() + b"\n")
+            yield sentence
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceList:
+    """A source that is no file, such as the corpus of the lab."""
+
+    name: str
+    sentences: tuple[str, ...]
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return sum(len(sentence.encode()) for sentence in self.sentences)
+
+    def identity(self) -> dict[str, Any]:
+        """Its name and a digest of it all."""
+        return {"name": self.name, "sha256": sha256_of("\n".join(self.sentences).encode())}
+
+    def open(self, report: Report | None = None) -> CountedSentences:  # noqa: ARG002  it is read at once
+        """Its sentences."""
+        return _Listed(self.sentences)
+
+
+@dataclass(frozen=True, slots=True)
+class PairFile:
+    """A file of pairs, as ``evenhand data counterfactual`` writes it; its sentences are those that were found."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """How messages name it."""
+        return str(self.path)
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return self.path.stat().st_size
+
+    def identity(self) -> dict[str, Any]:
+        """Its path, size and time of change."""
+        return {"pairs": str(self.path), "size": self.size, "modified": self.path.stat().st_mtime_ns}
+
+    def open(self, report: Report | None = None) -> CountedSentences:  # noqa: ARG002  it is read at once
+        """The sentences that the corpus had."""
+        return _Listed(pair.found for pair in read_pairs(self.path))
+
+    def pairs(self) -> Iterator[Pair]:
+        """The pairs themselves."""
+        return read_pairs(self.path)
+
+
+def text_sources(corpora: Iterable[str | Path]) -> tuple[Source, ...]:
+    """The sources that files of text or of pairs, folders and names of datasets stand for."""
+    given = list(corpora)
+    pairs = [path for path in given if _holds_pairs(Path(path))]
+    others = [path for path in given if path not in pairs]
+    texts = corpus_sources(others).sources if others or not pairs else ()
+    return (*texts, *(PairFile(Path(path)) for path in pairs))
+
+
+def _holds_pairs(path: Path) -> bool:
+    if not path.is_file() or not path.name.removesuffix(".gz").endswith(".jsonl"):
+        return False
+    chunks = read_bytes(path, progress=lambda _: None, digest=lambda _: None)
+    try:
+        first = next(iter(lines_of(decoded(chunks, path))), None)
+        row = load_json(first or "")
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(row, dict) and {"male", "female"} <= set(row)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutSentences:
+    """Sentences that no training sees."""
+
+    name: str
+    sentences: tuple[str, ...]
+    _digests: frozenset[int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.sentences:
+            raise DatasetError(
+                f"No sentence of {self.name} can be kept back to measure the quality on. Give some with --held-out FILE."
+            )
+        object.__setattr__(self, "_digests", frozenset(map(digest_of, self.sentences)))
+
+    def __contains__(self, sentence: str) -> bool:
+        return digest_of(sentence) in self._digests
+
+    @property
+    def record(self) -> TextRecord:
+        """What a record says of it."""
+        digest = sha256_of("\n".join(self.sentences).encode())
+        return TextRecord(name=self.name, sha256=digest, sentences=len(self.sentences))
+
+
+def kept_back(sources: Sequence[Source], *, report: Report | None = None) -> HeldOutSentences:
+    """Of a corpus, every twentieth sentence or 2,000, whichever is less.
+
+    They are chosen by their digests, so that they are the same wherever they stand and however often they are repeated.
+    """
+    lowest: list[tuple[int, str]] = []
+    seen: set[int] = set()
+    for sentence in _read(sources, report):
+        digest = digest_of(sentence)
+        if digest >= HELD_OUT_SHARE * _DIGESTS or digest in seen:
+            continue
+        seen.add(digest)
+        heapq.heappush(lowest, (-digest, sentence))
+        if len(lowest) > MOST_HELD_OUT:
+            heapq.heappop(lowest)
+    chosen = tuple(sentence for _, sentence in sorted(lowest, reverse=True))
+    return HeldOutSentences(f"the corpus, every {round(1 / HELD_OUT_SHARE)}th", chosen)
+
+
+def given_held_out(sources: Sequence[Source]) -> HeldOutSentences:
+    """All sentences of files that were given for it, each once."""
+    names = ", ".join(source.name for source in sources)
+    return HeldOutSentences(names, tuple(dict.fromkeys(_read(sources, None))))
+
+
+def _read(sources: Sequence[Source], report: Report | None) -> Iterator[str]:
+    total = sum(source.size for source in sources)
+    before = 0
+    for source in sources:
+        yield from source.open(_further(report, before, total))
+        before += source.size
+
+
+def _further(report: Report | None, before: int, total: int) -> Report | None:
+    if report is None:
+        return None
+    return lambda done, _: report(before + done, total)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingText:
+    """A corpus to train on, without what is held out."""
+
+    sources: tuple[Source, ...]
+    held_out: HeldOutSentences
+    report: Report | None = None
+
+    def read(self, texts: list[TextRecord]) -> Iterator[str]:
+        """Its sentences; what each source was is added to ``texts`` when it has been read."""
+        for source in self.sources:
+            opened = source.open(self.report)
+            for sentence in opened:
+                if sentence not in self.held_out:
+                    yield sentence
+            texts.append(
+                TextRecord(name=source.name, sha256=opened.sha256, sentences=opened.counts.sentences)
+            )
+
+
+def digest_of_all(sentences: Iterable[str]) -> str:
+    """SHA-256 of sentences in their order."""
+    digest = hashlib.sha256()
+    for sentence in sentences:
+        digest.update(sentence.encode() + b"\n")
+    return digest.hexdigest()

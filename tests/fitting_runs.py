@@ -1,0 +1,141 @@
+"""Small trainings for tests of fitting; run as a script, it is killed at the moments that it is told."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from evenhand.core.recipes import Recipe
+from evenhand.mitigation import checkpoints, fitting
+from evenhand.mitigation.fitting import FitReport, Fitted, fit
+from evenhand.mitigation.pretraining.choice import pretraining_objective
+from evenhand.mitigation.watching import Reading
+from evenhand.scoring.language_model import LanguageModel, load_model
+
+SENTENCES = tuple(
+    f"{who} {verb} {what}."
+    for who in ("The doctor", "My neighbour", "A farmer from the old village")
+    for verb in ("likes", "buys", "has never seen")
+    for what in ("tea", "a very long and winding road", "the sea")
+)
+EPOCHS = 4
+RECIPE = Recipe(epochs=EPOCHS, batch_size=5, learning_rate=2e-3, plateau=None, seed=7)
+STEPS = -(-len(SENTENCES) // RECIPE.batch_size)
+"""In an epoch."""
+
+
+class ScriptedWatch:
+    """Reads what a script says, epoch by epoch, and remembers the weights that it saw."""
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        malor: Sequence[float] = (),
+        perplexity: Sequence[float] = (),
+        *,
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.model = model
+        self.malor = malor
+        self.perplexity = perplexity
+        self.meanwhile = meanwhile
+        self.seen: list[dict[str, torch.Tensor]] = []
+
+    def read(self) -> Reading:
+        self.meanwhile()
+        weights = weights_of(self.model)
+        self.seen.append(weights)
+        # Without a script the figure is some property of the weights, so that it shows whether they are the same.
+        some = float(sum(weight.abs().double().mean() for weight in weights.values()))
+        epoch = len(self.seen) - 1
+        malor = self.malor[epoch] if self.malor else some
+        return Reading({"he-she": malor}, self.perplexity[epoch] if self.perplexity else 10.0)
+
+
+def weights_of(model: LanguageModel) -> dict[str, torch.Tensor]:
+    """A copy of all weights."""
+    return {name: weight.detach().clone() for name, weight in model.loaded.model.named_parameters()}
+
+
+def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
+    """Whether all weights are equal to the last bit."""
+    return set(one) == set(other) and all(torch.equal(weight, other[name]) for name, weight in one.items())
+
+
+def small_fit(
+    source: Path, folder: Path, *, recipe: Recipe = RECIPE, meanwhile: Callable[[], None] = lambda: None,
+    report: FitReport | None = None,
+) -> tuple[LanguageModel, Fitted]:  # fmt: skip
+    """Train a model of the zoo for a few epochs."""
+    model = load_model(str(source), device="cpu")
+    objective = pretraining_objective(SENTENCES, model)
+    watch = ScriptedWatch(model, meanwhile=meanwhile)
+    return model, fit(model, objective, recipe, watch=watch, folder=folder, report=report)
+
+
+def die() -> None:
+    """What kill -9 does."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _on_call(number: int, action: Callable[..., Any]) -> Callable[..., Any]:
+    calls = iter(range(1, 10_000))
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        if next(calls) == number:
+            die()
+        return action(*arguments, **options)
+
+    return counted
+
+
+def fit_until_killed(moment: str, source: Path, folder: Path) -> None:
+    """Train, and be killed at a moment."""
+    report, meanwhile = FitReport(), (lambda: None)
+    if moment == "in the first epoch":
+        report = FitReport(steps=_on_call(2, lambda *_: None))
+    elif moment == "between two steps":
+        report = FitReport(steps=_on_call(2 * STEPS + 2, lambda *_: None))
+    elif moment == "while judging":
+        meanwhile = _on_call(3, lambda: None)
+    elif moment == "while writing a checkpoint":
+        checkpoints._save_tensors = _on_call(4, checkpoints._save_tensors)
+    elif moment == "before old checkpoints are removed":
+        checkpoints.Checkpoints.keep_best = _on_call(3, checkpoints.Checkpoints.keep_best)  # type: ignore[method-assign]
+    elif moment == "while finishing":
+        fitting.json.dumps = _on_call(3, fitting.json.dumps)
+    small_fit(source, folder, report=report, meanwhile=meanwhile)
+
+
+MOMENTS = (
+    "in the first epoch",
+    "between two steps",
+    "while judging",
+    "while writing a checkpoint",
+    "before old checkpoints are removed",
+)
+
+
+def main(source: Path, out: Path) -> None:
+    """Be killed at every moment, each time in a process of its own."""
+    torch.set_num_threads(1)
+    np.random.seed(0)  # noqa: NPY002
+    for moment in MOMENTS:
+        child = os.fork()
+        if child == 0:
+            fit_until_killed(moment, source, out / moment)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        if not os.WIFSIGNALED(status) or os.WTERMSIG(status) != signal.SIGKILL:
+            sys.exit(f"{moment}: the process was not killed ({status})")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -1,0 +1,66 @@
+"""Records of mitigations that never took place."""
+
+from __future__ import annotations
+
+from evenhand.core.estimates import Estimate
+from evenhand.core.learning_curves import Judgement, LearningCurve
+from evenhand.core.mitigation_records import DataRecord, MitigationRecord, SeedRecord, TextRecord
+from evenhand.core.planted import Planted
+from evenhand.core.recipes import LoraRecipe, Recipe
+from evenhand.core.records import EnvironmentRecord, ModelRecord
+
+
+def estimate(value: float, low: float, high: float) -> Estimate:
+    return Estimate(value=value, low=low, high=high, n=60, clusters=60, method="bootstrap")
+
+
+def a_seed(seed: int, *malor: float, perplexity: float = 20.1, keeps_quality: bool = True) -> SeedRecord:
+    curve = LearningCurve(
+        judgements=tuple(
+            Judgement(epoch=epoch, malor={"he-she": value}, perplexity=perplexity if epoch else 20.0)
+            for epoch, value in enumerate((1.5, *malor))
+        )
+    )
+    best = min(curve.trained, key=lambda judgement: judgement.malor["he-she"])
+    return SeedRecord(
+        seed=seed, stopped="all epochs were done", curve=curve, best=best, keeps_quality=keeps_quality
+    )
+
+
+def a_record(
+    *seeds: SeedRecord, planted: bool = False, lora: bool = False, chosen_seed: int = 0
+) -> MitigationRecord:
+    known = Planted(family="masked", strength=2.0, language="en", seed=0)
+    return MitigationRecord(
+        method="counterfactual",
+        objective="masked language modelling",
+        model=ModelRecord(
+            id="tiny",
+            revision=None,
+            weights="sha256 0123",
+            family="masked",
+            architecture="BertForPreTraining",
+            precision="fp32",
+            device="cpu",
+            planted=known if planted else None,
+        ),
+        language="en",
+        experiments=("he-she",),
+        probes="4567",
+        data=DataRecord(
+            corpus=(TextRecord(name="novels.txt", sha256="89ab", sentences=1234),),
+            examples=462,
+            counts={"pairs": 231},
+            sha256="cdef",
+            held_out=TextRecord(name="news.txt", sha256="fedc", sentences=100),
+        ),
+        recipe=Recipe(lora=LoraRecipe(rank=4)) if lora else Recipe(),
+        precision="fp32",
+        seeds=seeds or (a_seed(0, 0.9, 0.6),),
+        chosen_seed=chosen_seed,
+        before={"he-she": estimate(1.5, 1.2, 1.8)},
+        after={"he-she": estimate(0.6, 0.4, 0.8)},
+        environment=EnvironmentRecord.current(),
+        libraries={"torch": "2.0"},
+        fingerprint="the very one",
+    )

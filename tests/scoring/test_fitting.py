@@ -1,0 +1,353 @@
+"""Fitting: which epoch is kept, what lies on the disk, and that an interrupted training ends as it would have."""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import fitting_runs
+import pytest
+import torch
+from fitting_runs import EPOCHS, MOMENTS, RECIPE, SENTENCES, STEPS, ScriptedWatch, same, small_fit, weights_of
+from zoo_fixtures import Zoo
+
+from evenhand.core.errors import EvenhandError, OutputError, RunError
+from evenhand.core.learning_curves import LearningCurve
+from evenhand.core.models import ModelError, ModelRef, Precision
+from evenhand.core.recipes import LoraRecipe, Plateau, Recipe
+from evenhand.mitigation import checkpoints
+from evenhand.mitigation.batches import DrawnExamples, EpochBatches, collation
+from evenhand.mitigation.fitting import FitReport, Fitted, fit
+from evenhand.mitigation.pretraining.choice import pretraining_objective
+from evenhand.scoring.language_model import LanguageModel, load_model
+
+
+@pytest.fixture(scope="module")
+def bert(menagerie: Zoo) -> Path:
+    return menagerie.folder("bert")
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(bert: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, torch.Tensor]:
+    """The weights of a training that nothing disturbed."""
+    model, _ = small_fit(bert, tmp_path_factory.mktemp("undisturbed") / "fit")
+    return weights_of(model)
+
+
+@pytest.fixture(scope="module")
+def killed(bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Trainings that were killed, in a folder for each moment."""
+    out = tmp_path_factory.mktemp("killed")
+    finished = subprocess.run(
+        [sys.executable, fitting_runs.__file__, str(bert), str(out)],
+        capture_output=True, text=True, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    return out
+
+
+def scripted(
+    bert: Path, folder: Path, malor: list[float], perplexity: list[float], **changes: Any
+) -> tuple[LanguageModel, Fitted, ScriptedWatch]:
+    model = load_model(str(bert), device="cpu")
+    watch = ScriptedWatch(model, malor, perplexity)
+    recipe = RECIPE.model_copy(update=changes)
+    fitted = fit(model, pretraining_objective(SENTENCES, model), recipe, watch=watch, folder=folder)
+    return model, fitted, watch
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_training_that_was_killed_ends_with_the_same_bytes(
+    moment: str, killed: Path, bert: Path, uninterrupted: dict[str, torch.Tensor]
+) -> None:
+    steps: list[int] = []
+    report = FitReport(steps=lambda done, _: steps.append(done))
+    model, fitted = small_fit(bert, killed / moment, report=report)
+    assert same(weights_of(model), uninterrupted)
+    assert [judgement.epoch for judgement in fitted.curve.judgements] == list(range(EPOCHS + 1))
+    done = {"in the first epoch": 0, "while judging": 1, "while writing a checkpoint": 1}.get(moment)
+    if done is not None:
+        assert steps[0] == done * STEPS + 1
+
+
+def test_resuming_never_loads_a_pickle(
+    bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uninterrupted: dict[str, torch.Tensor]
+) -> None:
+    stop_after(3, bert, tmp_path / "fit")
+    kinds = {path.suffix for path in tmp_path.rglob("*") if path.is_file()}
+    assert kinds == {".json", ".jsonl", ".safetensors"}
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a pickle is loaded")
+
+    monkeypatch.setattr(torch, "load", refuse)
+    monkeypatch.setattr("pickle.load", refuse)
+    monkeypatch.setattr("pickle.Unpickler", refuse)
+    model, _ = small_fit(bert, tmp_path / "fit")
+    assert same(weights_of(model), uninterrupted)
+
+
+class StoppedError(Exception):
+    """Stands for whatever interrupts a training."""
+
+
+def stop_after(epochs: int, bert: Path, folder: Path) -> None:
+    """Train so many epochs, then interrupt."""
+
+    def judged(curve: LearningCurve) -> None:
+        if len(curve.trained) == epochs:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        small_fit(bert, folder, report=FitReport(judged=judged))
+
+
+def test_the_weights_are_those_of_a_plain_loop(bert: Path, tmp_path: Path) -> None:
+    """AdamW with a linear decay and clipped gradients, written out, on the same batches."""
+    model, plain = (without_dropout(load_model(str(bert), device="cpu")) for _ in range(2))
+    objective = pretraining_objective(SENTENCES, model)
+    falling = ScriptedWatch(model, [5.0, 4.0, 3.0, 2.0, 1.0], [10.0] * 5)
+    fit(model, objective, RECIPE, watch=falling, folder=tmp_path / "fit")
+
+    network = plain.loaded.model.train()
+    optimizer = torch.optim.AdamW(network.parameters(), lr=RECIPE.learning_rate, weight_decay=0.0)
+    batches = EpochBatches(objective.examples, batch_size=RECIPE.batch_size, seed=RECIPE.seed)
+    drawn, collate = DrawnExamples(objective.examples), collation(objective, seed=RECIPE.seed)
+    step = 0
+    for epoch in range(EPOCHS):
+        batches.set_epoch(epoch)
+        for batch in batches:
+            for group in optimizer.param_groups:
+                group["lr"] = RECIPE.learning_rate * (1 - step / (EPOCHS * STEPS))
+            optimizer.zero_grad()
+            objective.loss(network, collate([drawn[draw] for draw in batch])).backward()  # type: ignore[no-untyped-call]
+            torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+            optimizer.step()
+            step += 1
+    expected = weights_of(plain)
+    for name, weight in weights_of(model).items():
+        # A key's bias shifts all scores of a query alike, so its gradient is rounding error, which Adam blows up.
+        if not name.endswith("key.bias"):
+            torch.testing.assert_close(weight, expected[name], rtol=1e-3, atol=1e-5)
+
+
+def without_dropout(model: LanguageModel) -> LanguageModel:
+    for module in model.loaded.model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    return model
+
+
+def test_the_best_epoch_within_the_margin_is_kept(bert: Path, tmp_path: Path) -> None:
+    model, fitted, watch = scripted(
+        bert, tmp_path, [2.0, 1.5, 1.0, 0.5, 0.6], [10.0, 10.05, 10.09, 10.2, 10.08]
+    )
+    assert fitted.best.epoch == 4
+    assert fitted.keeps_quality
+    assert same(weights_of(model), watch.seen[4])
+
+
+def test_an_epoch_that_is_not_the_last_is_loaded_again(bert: Path, tmp_path: Path) -> None:
+    model, fitted, watch = scripted(bert, tmp_path, [2.0, 1.5, 1.0, 1.2, 1.4], [10.0] * 5)
+    assert fitted.best.epoch == 2
+    assert same(weights_of(model), watch.seen[2])
+    assert not same(watch.seen[4], watch.seen[2])
+
+
+def test_where_no_epoch_keeps_the_quality_the_one_that_loses_least_is_kept(
+    bert: Path, tmp_path: Path
+) -> None:
+    model, fitted, watch = scripted(
+        bert, tmp_path, [2.0, 1.5, 1.0, 0.5, 0.1], [10.0, 10.3, 10.2, 10.4, 10.5]
+    )
+    assert (fitted.best.epoch, fitted.keeps_quality) == (2, False)
+    assert same(weights_of(model), watch.seen[2])
+
+
+def test_a_flat_learning_curve_ends_the_training(bert: Path, tmp_path: Path) -> None:
+    plateau = Plateau(epochs=2, within=0.1)
+    _, fitted, _ = scripted(bert, tmp_path, [2.0, 1.0, 0.5, 0.49, 9.0], [10.0] * 5, plateau=plateau)
+    assert [judgement.epoch for judgement in fitted.curve.judgements] == [0, 1, 2, 3]
+    assert fitted.stopped == "the learning curve was flat"
+
+
+def test_only_the_best_and_the_newest_weights_stay_on_the_disk(bert: Path, tmp_path: Path) -> None:
+    there: list[set[str]] = []
+    model = load_model(str(bert), device="cpu")
+    fit(
+        model,
+        pretraining_objective(SENTENCES, model),
+        RECIPE,
+        watch=ScriptedWatch(model, [2.0, 1.0, 1.5, 1.6, 0.5], [10.0] * 5),
+        folder=tmp_path,
+        report=FitReport(judged=lambda _: there.append(files_with_tensors(tmp_path))),
+    )
+    assert there == [
+        set(),
+        {"epoch-00001/weights", "epoch-00001/optimizer"},
+        {"epoch-00001/weights", "epoch-00002/weights", "epoch-00002/optimizer"},
+        {"epoch-00001/weights", "epoch-00003/weights", "epoch-00003/optimizer"},
+        {"epoch-00004/weights", "epoch-00004/optimizer"},
+    ]
+    assert files_with_tensors(tmp_path) == {"epoch-00004/weights"}
+
+
+def files_with_tensors(folder: Path) -> set[str]:
+    return {f"{path.parent.name}/{path.stem}" for path in folder.rglob("*.safetensors")}
+
+
+def test_a_finished_training_is_only_loaded(bert: Path, tmp_path: Path) -> None:
+    first, fitted = small_fit(bert, tmp_path)
+    steps: list[int] = []
+    again, loaded = small_fit(bert, tmp_path, report=FitReport(steps=lambda done, _: steps.append(done)))
+    assert steps == []
+    assert loaded == fitted
+    assert same(weights_of(again), weights_of(first))
+
+
+def test_the_learning_curve_is_on_the_disk_after_every_epoch(bert: Path, tmp_path: Path) -> None:
+    lines: list[int] = []
+
+    def judged(_: LearningCurve) -> None:
+        lines.append(len((tmp_path / "learning_curve.jsonl").read_text().splitlines()))
+
+    _, fitted = small_fit(bert, tmp_path, report=FitReport(judged=judged))
+    assert lines == [1, 2, 3, 4, 5]
+    last = json.loads((tmp_path / "learning_curve.jsonl").read_text().splitlines()[-1])
+    assert last == fitted.curve.judgements[-1].model_dump()
+
+
+Fault = Callable[[], BaseException]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        lambda: OSError(errno.ENOSPC, "No space left on device"),
+        lambda: checkpoints.SafetensorError("I/O error: No space left on device (os error 28)"),
+    ],
+    ids=["system", "safetensors"],
+)
+def test_a_full_disk_leaves_the_checkpoint_before_it(
+    bert: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: Fault,
+    uninterrupted: dict[str, torch.Tensor],
+) -> None:
+    real = checkpoints.save_file
+    calls = iter(range(1, 100))
+
+    def full_in_the_third_epoch(*arguments: Any) -> None:
+        if next(calls) > 5:
+            raise fault()
+        real(*arguments)
+
+    monkeypatch.setattr(checkpoints, "save_file", full_in_the_third_epoch)
+    with pytest.raises(OutputError, match=r"No space left.*checkpoint before it is whole.*from epoch 2"):
+        small_fit(bert, tmp_path)
+    assert "epoch-00002" in (there := {path.name for path in tmp_path.glob("*epoch*")})
+    assert there <= {"epoch-00001", "epoch-00002"}
+    monkeypatch.setattr(checkpoints, "save_file", real)
+    model, _ = small_fit(bert, tmp_path)
+    assert same(weights_of(model), uninterrupted)
+
+
+def test_a_training_that_leaves_the_rails_says_so(bert: Path, tmp_path: Path) -> None:
+    with pytest.raises(EvenhandError, match=r"After epoch 2 .*Lower the learning rate"):
+        scripted(bert, tmp_path, [2.0, 1.0, 1.0], [10.0, 11.0, math.inf])
+
+
+def test_the_folder_of_another_training_is_refused(bert: Path, tmp_path: Path) -> None:
+    small_fit(bert, tmp_path)
+    with pytest.raises(RunError, match=r"another training: it differs in recipe\."):
+        small_fit(bert, tmp_path, recipe=RECIPE.model_copy(update={"seed": 8}))
+
+
+def test_a_folder_with_something_else_is_refused(bert: Path, tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work")
+    with pytest.raises(RunError, match="something else than a training"):
+        small_fit(bert, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_a_damaged_checkpoint_is_named(bert: Path, tmp_path: Path) -> None:
+    stop_after(2, bert, tmp_path)
+    (tmp_path / "epoch-00002" / "weights.safetensors").write_bytes(b"not tensors")
+    with pytest.raises(RunError, match=r"checkpoint .*epoch-00002 is damaged"):
+        small_fit(bert, tmp_path)
+
+
+def test_a_model_in_half_precision_is_refused(bert: Path, tmp_path: Path) -> None:
+    model = load_model(ModelRef(id=str(bert), device="cpu", precision=Precision.BF16))
+    objective = pretraining_objective(SENTENCES, model)
+    with pytest.raises(ModelError, match="loaded in bf16"):
+        fit(model, objective, RECIPE, watch=ScriptedWatch(model), folder=tmp_path)
+
+
+def test_an_objective_without_examples_is_refused(bert: Path, tmp_path: Path) -> None:
+    model = load_model(str(bert), device="cpu")
+    with pytest.raises(EvenhandError, match="nothing to train on"):
+        fit(model, pretraining_objective([], model), RECIPE, watch=ScriptedWatch(model), folder=tmp_path)
+
+
+def test_adapters_train_beside_the_weights_and_are_folded_in(bert: Path, tmp_path: Path) -> None:
+    recipe = RECIPE.model_copy(update={"lora": LoraRecipe(rank=2), "epochs": 2})
+    model, fitted = small_fit(bert, tmp_path, recipe=recipe)
+    original, trained = weights_of(load_model(str(bert), device="cpu")), weights_of(model)
+    assert set(trained) == set(original)
+    changed = {name for name, weight in trained.items() if not torch.equal(weight, original[name])}
+    assert changed
+    assert all(name.endswith("weight") and trained[name].dim() == 2 for name in changed)
+    assert all(
+        torch.linalg.matrix_rank((trained[name] - original[name]).double(), atol=1e-5) <= 2 for name in changed
+    )
+    assert fitted.adapter is not None
+    assert (fitted.adapter / "adapter_model.safetensors").is_file()
+
+
+def test_a_training_of_adapters_resumes_exactly(bert: Path, tmp_path: Path) -> None:
+    recipe = RECIPE.model_copy(update={"lora": LoraRecipe(rank=2, dropout=0.1), "epochs": 2})
+    whole, _ = small_fit(bert, tmp_path / "whole", recipe=recipe)
+
+    def stop(curve: LearningCurve) -> None:
+        if len(curve.trained) == 1:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        small_fit(bert, tmp_path / "parts", recipe=recipe, report=FitReport(judged=stop))
+    parts, _ = small_fit(bert, tmp_path / "parts", recipe=recipe)
+    assert same(weights_of(parts), weights_of(whole))
+
+
+def test_without_peft_the_package_to_install_is_named(
+    bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "peft", None)
+    with pytest.raises(ModelError, match=r"pip install 'evenhand\[train\]'"):
+        small_fit(bert, tmp_path, recipe=RECIPE.model_copy(update={"lora": LoraRecipe()}))
+
+
+def test_modules_that_do_not_exist_get_no_adapter(bert: Path, tmp_path: Path) -> None:
+    recipe = RECIPE.model_copy(update={"lora": LoraRecipe(targets=("no_such_module",))})
+    with pytest.raises(ModelError, match=r"No adapter can be put into .*no_such_module"):
+        small_fit(bert, tmp_path, recipe=recipe)
+
+
+def test_figures_go_to_tensorboard_if_asked(bert: Path, tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    recipe = Recipe(epochs=1, batch_size=9, report_to=("tensorboard",))
+    _, fitted = small_fit(bert, tmp_path, recipe=recipe)
+    (written,) = (tmp_path / "logs").rglob("events.*")
+    events = EventAccumulator(str(written))
+    events.Reload()
+    (value,) = [event.value for event in events.Scalars("train/malor/he-she")]
+    assert value == pytest.approx(fitted.curve.judgements[1].malor["he-she"])
