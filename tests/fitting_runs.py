@@ -126,7 +126,7 @@ MOMENTS = (
 def main(source: Path, out: Path) -> None:
     """Be killed at every moment, each time in a process of its own."""
     torch.set_num_threads(1)
-    np.random.seed(0)  # noqa: NPY002
+    np.random.seed(0)
     for moment in MOMENTS:
         child = os.fork()
         if child == 0:

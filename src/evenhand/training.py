@@ -54,6 +54,7 @@ class LossTrainer(Trainer):  # type: ignore[misc]
         self.loss = loss
 
     def compute_loss(self, model: Any, inputs: Batch, *_: Any, **__: Any) -> torch.Tensor:
+        """The loss that was given, of a batch."""
         return self.loss(model, inputs)
 
 
@@ -64,6 +65,7 @@ class StepReporting(TrainerCallback):  # type: ignore[misc]
         self.report = report
 
     def on_step_end(self, _arguments: Any, state: Any, _control: Any, **_: Any) -> None:
+        """Called by Trainer."""
         self.report(state.global_step, state.max_steps)
 
 

@@ -164,9 +164,7 @@ def test_an_epoch_that_is_not_the_last_is_loaded_again(bert: Path, tmp_path: Pat
 def test_where_no_epoch_keeps_the_quality_the_one_that_loses_least_is_kept(
     bert: Path, tmp_path: Path
 ) -> None:
-    model, fitted, watch = scripted(
-        bert, tmp_path, [2.0, 1.5, 1.0, 0.5, 0.1], [10.0, 10.3, 10.2, 10.4, 10.5]
-    )
+    model, fitted, watch = scripted(bert, tmp_path, [2.0, 1.5, 1.0, 0.5, 0.1], [10.0, 10.3, 10.2, 10.4, 10.5])
     assert (fitted.best.epoch, fitted.keeps_quality) == (2, False)
     assert same(weights_of(model), watch.seen[2])
 
@@ -307,7 +305,8 @@ def test_adapters_train_beside_the_weights_and_are_folded_in(bert: Path, tmp_pat
     assert changed
     assert all(name.endswith("weight") and trained[name].dim() == 2 for name in changed)
     assert all(
-        torch.linalg.matrix_rank((trained[name] - original[name]).double(), atol=1e-5) <= 2 for name in changed
+        torch.linalg.matrix_rank((trained[name] - original[name]).double(), atol=1e-5) <= 2
+        for name in changed
     )
     assert fitted.adapter is not None
     assert (fitted.adapter / "adapter_model.safetensors").is_file()

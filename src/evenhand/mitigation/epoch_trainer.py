@@ -1,4 +1,4 @@
-"""Trainer, epoch by epoch: our own order of examples, our own checkpoints, and chance that no checkpoint has to keep."""
+"""Trainer, epoch by epoch: our order of examples, our checkpoints, and chance that no checkpoint has to keep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fit a model to an objective: watched after every epoch, the best epoch kept, resumed exactly after any interruption."""
+"""Fit a model to an objective: watched after every epoch, the best epoch kept, resumed exactly when interrupted."""
 
 from __future__ import annotations
 

@@ -78,8 +78,8 @@ def mitigated_before(folder: Path, fingerprint: str) -> MitigationRecord | None:
     record = read_mitigation_record(folder)
     if record.fingerprint != fingerprint:
         raise OutputError(
-            f"{folder} holds another mitigation ({record.method} of {record.model.id}). Choose another place with --out, "
-            "or remove it."
+            f"{folder} holds another mitigation ({record.method} of {record.model.id}). Choose another place with "
+            "--out, or remove it."
         )
     return record
 

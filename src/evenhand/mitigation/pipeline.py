@@ -240,8 +240,8 @@ def _claimed(scratch: Path, fingerprint: str) -> Path:
     if path.is_file():
         if json.loads(path.read_bytes()) != {"fingerprint": fingerprint}:
             raise RunError(
-                f"{scratch} holds another mitigation that was not finished. Give the same options again to go on with it, "
-                "choose another --out, or remove it."
+                f"{scratch} holds another mitigation that was not finished. Give the same options again to go on with "
+                "it, choose another --out, or remove it."
             )
     else:
         write_text(path, json.dumps({"fingerprint": fingerprint}) + "\n")
