@@ -1,0 +1,222 @@
+"""In which case a German noun phrase about a person stands, decided from its words and from its clause."""
+
+from __future__ import annotations
+
+from evenhand.mitigation.counterfactual.german_agreement import different_outcomes
+from evenhand.mitigation.counterfactual.german_articles import ALL_SLOTS, Slots
+from evenhand.mitigation.counterfactual.german_clauses import Clause, ClauseKind
+from evenhand.mitigation.counterfactual.german_phrases import Phrase
+from evenhand.mitigation.counterfactual.german_sentences import GermanSentence
+from evenhand.mitigation.counterfactual.german_subjects import is_nominative, is_predicative, possible_subjects
+from evenhand.mitigation.counterfactual.german_verbs import has_stem
+from evenhand.mitigation.counterfactual.german_words import Unsure, word_classes
+from evenhand.mitigation.counterfactual.twins import Role
+
+_ALSO_SUBORDINATORS = frozenset({"während", "seit", "bis"})
+_WITH_INFINITIVE = frozenset({"um", "ohne", "statt", "anstatt"})
+_OBJECTS = frozenset("mich mir dich dir ihn ihm ihnen uns euch".split())
+
+
+def decide_cases(sentence: GermanSentence) -> None:
+    """Leave of every phrase only what it can be.
+
+    Raises:
+        Unsure: If a phrase about a person could be exchanged in more than one way.
+    """
+    for phrase in list(sentence.phrases.values()):
+        _apply_preposition(sentence, phrase)
+    for noun in sorted(sentence.phrases):
+        phrase = sentence.phrases[noun]
+        if len(different_outcomes(sentence.words, phrase)) > 1:
+            sentence.narrow(_decided(sentence, phrase))
+    _refuse_unknown_subjects(sentence)
+
+
+def _refuse_unknown_subjects(sentence: GermanSentence) -> None:
+    """Stop where it is said of somebody who does not change what he is: *Der Trevillo ist ein guter Mann.*"""
+    for clause in sentence.clauses:
+        last = sentence.lower(clause.words[-1])
+        if not is_predicative(sentence, clause) or last.startswith("ge") or last.endswith("t"):
+            continue
+        bare = [phrase for phrase in sentence.phrases_of(clause) if not phrase.preposition and phrase.may_be("N")]
+        persons = [phrase for phrase in bare if phrase.readings and not phrase.is_plural]
+        others = [at for at in possible_subjects(sentence, clause) if at in sentence.phrases]
+        unknown = [at for at in others if not sentence.phrases[at].readings]
+        if unknown and persons and all(slot[0] == "N" for phrase in persons for slot in phrase.slots):
+            raise Unsure("what is said of somebody who is not listed")
+
+
+def _with_case(cases: str) -> Slots:
+    return frozenset(slot for slot in ALL_SLOTS if slot[0] in cases)
+
+
+def _of_number(*, plural: bool) -> Slots:
+    return frozenset(slot for slot in ALL_SLOTS if (slot[1] == "p") is plural)
+
+
+def _apply_preposition(sentence: GermanSentence, phrase: Phrase) -> None:
+    if not phrase.preposition:
+        return
+    cases = _cases_of(phrase.preposition)
+    clause = sentence.clause_by_word.get(phrase.start)
+    if phrase.preposition in _ALSO_SUBORDINATORS and clause and clause.kind is ClauseKind.SUBORDINATE:
+        return _without_preposition(sentence, phrase)
+    if phrase.preposition in _WITH_INFINITIVE and clause and "zu" in {sentence.lower(at) for at in clause.words}:
+        return _without_preposition(sentence, phrase)
+    limited = phrase.limited(_with_case(cases))
+    if limited.slots:
+        sentence.narrow(limited)
+        return None
+    return _without_preposition(sentence, phrase)
+
+
+def _without_preposition(sentence: GermanSentence, phrase: Phrase) -> None:
+    """The word before it is no preposition: a conjunction, or the particle of a verb."""
+    sentence.narrow(
+        Phrase(
+            phrase.start,
+            phrase.noun,
+            phrase.determiner,
+            phrase.determiner_at,
+            phrase.adjectives,
+            phrase.readings,
+            phrase.slots,
+            is_title=phrase.is_title,
+        )
+    )
+
+
+def _cases_of(preposition: str) -> str:
+    classes = word_classes()
+    if preposition in classes["accusative prepositions"]:
+        return "A"
+    if preposition in classes["dative prepositions"]:
+        return "D"
+    return "AD" if preposition in classes["two-way prepositions"] else "G"
+
+
+def _decided(sentence: GermanSentence, phrase: Phrase) -> Phrase:
+    clause = sentence.clause_by_word[phrase.noun]
+    for narrowed in (_like_neighbour, _by_number, _by_nominative, _by_oblique):
+        phrase = narrowed(sentence, phrase, clause)
+        if len(different_outcomes(sentence.words, phrase)) == 1:
+            return phrase
+    raise Unsure("the case of a noun is not certain")
+
+
+def _like_neighbour(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> Phrase:
+    """What *und* joins, and what stands in apposition, has one case."""
+    before = sentence.lower(phrase.start - 1)
+    neighbour = sentence.phrases.get(phrase.start - 2)
+    title = sentence.phrases.get(phrase.start - 1)
+    if title is not None and title.is_title and phrase.determiner is None:
+        return _limited(phrase, title, singular=True)
+    if before in {"und", "oder", "sowie"} and neighbour is not None:
+        cases = {slot[0] for slot in neighbour.slots}
+        if len(cases) == 1 or neighbour.preposition:
+            return _limited(phrase, neighbour, singular=False)
+    is_apposition = before == "," and phrase.noun + 1 < len(sentence.words) and sentence.lower(phrase.noun + 1) == ","
+    if is_apposition and neighbour is not None and neighbour.readings and phrase.determiner is not None:
+        alone = neighbour.noun + 1 < len(sentence.words) and _is_subject_before(sentence, neighbour)
+        if alone:
+            return phrase.limited(_with_case("N"))
+    return phrase
+
+
+def _is_subject_before(sentence: GermanSentence, phrase: Phrase) -> bool:
+    clause = sentence.clause_by_word[phrase.noun]
+    if all(slot[0] == "N" for slot in phrase.slots):
+        return True
+    return not phrase.preposition and is_nominative(sentence, phrase, clause) is True
+
+
+def _limited(phrase: Phrase, like: Phrase, *, singular: bool) -> Phrase:
+    slots = _with_case("".join(slot[0] for slot in like.slots))
+    limited = phrase.limited(slots & _of_number(plural=False) if singular else slots)
+    if not limited.slots:
+        raise Unsure("nouns that belong together do not agree")
+    return limited
+
+
+def _by_number(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> Phrase:
+    """One or several, where the form does not tell: *Er ist Lehrer.*"""
+    numbers = {slot[1] == "p" for slot in phrase.slots}
+    if len(numbers) == 1:
+        return phrase
+    if phrase.determiner is None:
+        behind = phrase.noun + 1
+        if behind in sentence.phrases and sentence.phrases[behind].determiner is None:
+            return phrase.limited(_of_number(plural=False))
+        says_what = sentence.lower(phrase.start - 1) == "als" or is_predicative(sentence, clause)
+        if says_what and clause.has_singular_verb and not _has_plural_copula(sentence, clause):
+            return phrase.limited(_of_number(plural=False))
+        if phrase.adjectives:
+            return phrase
+        raise Unsure("a noun may be one person or several")
+    if phrase.slots <= {"Nm", "Gp"}:
+        return phrase.limited(_with_case("G" if _is_behind_noun(sentence, phrase) else "N"))
+    if phrase.slots <= {"Am", "Dp"}:
+        if _has_verb(sentence, clause, "dative verbs") or _has_verb(sentence, clause, "giving verbs"):
+            raise Unsure("a noun may be one person or several")
+        return phrase.limited(_with_case("A"))
+    return phrase
+
+
+def _has_plural_copula(sentence: GermanSentence, clause: Clause) -> bool:
+    return any(sentence.lower(at) in {"sind", "waren", "wären", "seien", "wurden"} for at in clause.words)
+
+
+def _by_nominative(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> Phrase:
+    cases = {slot[0] for slot in phrase.slots}
+    if phrase.preposition or "N" not in cases or cases == {"N"}:
+        return phrase
+    if phrase.determiner is None and sentence.lower(phrase.start - 1) == "als":
+        if any(sentence.lower(at) in _OBJECTS for at in clause.words):
+            raise Unsure("the case of a noun is not certain")
+        return phrase.limited(_with_case("N"))
+    if phrase.determiner is not None and any(reading.person.role is Role.NAME for reading in phrase.readings):
+        cases -= {"D", "G"} if words_agree(phrase) else set()
+    verdict = is_nominative(sentence, phrase, clause)
+    if verdict is None:
+        raise Unsure("whether a noun is the subject is not certain")
+    return phrase.limited(_with_case("N" if verdict else "ADG"))
+
+
+def words_agree(phrase: Phrase) -> bool:
+    """Whether the determiner alone excludes dative and genitive."""
+    return phrase.determiner is not None and all(slot[0] in "NA" for slot in phrase.determiner.slots)
+
+
+def _by_oblique(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> Phrase:
+    """Dative or genitive: *der Lehrerin*."""
+    cases = {slot[0] for slot in phrase.slots}
+    if cases != {"D", "G"}:
+        return phrase
+    if any(slot[1] == "p" for slot in phrase.slots):
+        raise Unsure("a noun may be one person or several")
+    if _is_behind_noun(sentence, phrase):
+        gives = _has_verb(sentence, clause, "dative verbs") or _has_verb(sentence, clause, "giving verbs")
+        if gives:
+            raise Unsure("a dative or a genitive")
+        return phrase.limited(_with_case("G"))
+    behind = sentence.phrases.get(phrase.noun + 1)
+    if behind is not None and behind.determiner is None:
+        raise Unsure("a dative or a genitive")
+    return phrase.limited(_with_case("D"))
+
+
+def _is_behind_noun(sentence: GermanSentence, phrase: Phrase) -> bool:
+    before = sentence.phrases.get(phrase.start - 1)
+    if before is None:
+        return False
+    if any(reading.person.role in {Role.NAME, Role.TITLE} for reading in before.readings):
+        raise Unsure("an article behind a name")
+    return True
+
+
+def _has_verb(sentence: GermanSentence, clause: Clause, name: str) -> bool:
+    return any(
+        has_stem(sentence.lower(at), name)
+        for at in clause.words
+        if at not in sentence.phrases and not sentence.words[at].capital
+    )

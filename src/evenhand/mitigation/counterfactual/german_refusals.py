@@ -1,0 +1,106 @@
+"""German sentences that no rule can exchange: words without a counterpart, words of both genders."""
+
+from __future__ import annotations
+
+import re
+
+from evenhand.mitigation.counterfactual.german_articles import DETERMINERS, Family
+from evenhand.mitigation.counterfactual.german_nouns import german_lexicon
+from evenhand.mitigation.counterfactual.german_pronouns import determined_by
+from evenhand.mitigation.counterfactual.german_sentences import GermanSentence
+from evenhand.mitigation.counterfactual.german_words import Unsure, word_classes
+from evenhand.mitigation.counterfactual.twins import Role
+
+_BOTH = re.compile(r"\w[:*/_(](?:-?in(?:nen)?\b|r\b|e\b|n\b)|[a-zäöüß]Innen\b|\b(?:er|sie|ihr|sein)[/*](?:er|sie|ihr|sein)")
+_WORDS = re.compile(r"[^\W\d_]+")
+_GENDERED_ENDINGS = (
+    "mann manns mannes männer männern frau frauen erin istin entin antin ogin torin ärin eurin innen schwester bruder "
+    "mutter vater sohn tochter mädchen dame herr herrn junge knabe weib angestellte angestellter angestellten vorsitzende vorsitzender "
+    "kranke kranker verwandte verwandter weibele bub"
+).split()
+_SAYING_WHAT = frozenset({"als", "ist", "war", "wird", "wurde", "bin", "bist", "sei", "wäre", "bleibt", "blieb", "nicht"})
+_AGENT_ENDINGS = ("er", "or", "ist", "ent", "ant", "eur", "oge", "ier", "at", "graf", "wart", "ling", "är", "ut", "e")
+_WITHOUT_NOUN = frozenset({"das", "dies", "dieses", "welches", "solches", "ein", "eines"})
+
+
+def refuse_unfit(text: str) -> None:
+    """Stop at words that have no certain counterpart.
+
+    Raises:
+        Unsure: With the reason.
+    """
+    if _BOTH.search(text):
+        raise Unsure("a word of both genders")
+    classes = word_classes()
+    words = _WORDS.findall(text)
+    for word in words:
+        if word in classes["unpaired"]:
+            raise Unsure("a gendered word without a certain counterpart")
+        if word in classes["gendered adjectives"]:
+            raise Unsure("an adjective that fits one gender")
+    before = ""
+    for word in words:
+        if word[0].isupper() and word.lower().endswith(tuple(_GENDERED_ENDINGS)):
+            _refuse_unknown(word, before)
+        before = word
+
+
+def _refuse_unknown(word: str, before: str) -> None:
+    lexicon = german_lexicon()
+    if lexicon.knows(word) or before in {"Herr", "Herrn", "Frau"} or before in lexicon.names:
+        return
+    raise Unsure("a gendered word without a certain counterpart")
+
+
+def refuse_pronouns_without_noun(sentence: GermanSentence) -> None:
+    """Stop at words such as *jeder* and *dieser* that stand for somebody or something.
+
+    Raises:
+        Unsure: If there is one.
+    """
+    relatives = {clause.relative_at for clause in sentence.clauses}
+    standalone = word_classes()["standalone pronouns"]
+    for at, word in enumerate(sentence.words):
+        if not word.is_word or at in relatives or at in sentence.phrases:
+            continue
+        determiner = DETERMINERS.get(word.lower)
+        stands_alone = word.lower in standalone or (
+            determiner is not None
+            and not determiner.preposition
+            and (determiner.family in {Family.DEFINITE, Family.STRONG} or determiner.stem in {"ein", "kein"})
+            and word.lower not in _WITHOUT_NOUN
+        )
+        if stands_alone and determined_by(sentence, at) is None and not _is_adjective(sentence, at):
+            raise Unsure("a pronoun without a noun")
+    _refuse_unlisted(sentence)
+    _refuse_honours(sentence)
+    for phrase in sentence.persons():
+        behind = sentence.by_start.get(phrase.noun + 1)
+        if phrase.readings[0].person.role is Role.NAME and behind and behind.family is Family.DEFINITE:
+            raise Unsure("an article behind a name")
+
+
+def _refuse_honours(sentence: GermanSentence) -> None:
+    """Stop at *gnädige Frau*, who is no counterpart of a man."""
+    for phrase in sentence.persons():
+        honoured = any(sentence.lower(at).startswith(("gnädig", "geehrt", "verehrt")) for at in phrase.adjectives)
+        if honoured and not phrase.is_title and sentence.words[phrase.noun].text in {"Frau", "Frauen"}:
+            raise Unsure("a gendered word without a certain counterpart")
+
+
+def _refuse_unlisted(sentence: GermanSentence) -> None:
+    """Stop at what seems to be an occupation or a name that the lists do not have."""
+    for phrase in sentence.phrases.values():
+        if phrase.readings or phrase.determiner is not None:
+            continue
+        before = sentence.phrases.get(phrase.start - 1)
+        if before is not None and before.readings and not phrase.preposition:
+            if before.readings[0].person.role is Role.NOUN and not before.is_plural:
+                raise Unsure("a name that is not listed")
+        text = sentence.words[phrase.noun].text
+        if sentence.lower(phrase.start - 1) in _SAYING_WHAT and text.endswith(_AGENT_ENDINGS):
+            raise Unsure("an occupation that is not listed")
+
+
+def _is_adjective(sentence: GermanSentence, at: int) -> bool:
+    return any(at in phrase.adjectives for phrase in sentence.phrases.values())
