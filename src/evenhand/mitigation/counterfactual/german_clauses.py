@@ -10,8 +10,10 @@ from evenhand.mitigation.counterfactual.german_phrases import PREPOSITIONS, Phra
 from evenhand.mitigation.counterfactual.german_verbs import PLURAL, SINGULAR, final_verb_number, verb_number
 from evenhand.mitigation.counterfactual.german_words import Word, word_classes
 
-RELATIVES = frozenset("der die das den dem deren dessen denen welcher welche welches welchen welchem".split())
-_MARKS = frozenset(',;:.!?–—()„“”»«"‚‘›‹…-[]/*')
+RELATIVES = frozenset(
+    "der die das den dem deren dessen denen welcher welche welches welchen welchem".split()
+)
+_MARKS = frozenset(",;:.!?–—()„“”»«\"‚‘›‹…-[]/*")
 
 
 class ClauseKind(StrEnum):
@@ -86,11 +88,7 @@ def _split_at_coordinators(
             if place <= begun or words[at].lower not in {"und", "oder", "aber", "denn", "doch", "sondern"}:
                 continue
             left, right = segment[begun:place], segment[place + 1 :]
-            if (
-                right
-                and _begins_clause(words, starts, right)
-                and any(verb_number(words[i].lower) for i in left)
-            ):
+            if right and _begins_clause(words, starts, right) and any(verb_number(words[i].lower) for i in left):
                 yield left
                 begun = place
         yield segment[begun:]
@@ -109,12 +107,7 @@ def _begins_clause(words: Sequence[Word], starts: dict[int, Phrase], right: list
 
 
 def _clause(
-    words: Sequence[Word],
-    phrases: Sequence[Phrase],
-    segment: list[int],
-    *,
-    adjectives: set[int],
-    before: list[Clause],
+    words: Sequence[Word], phrases: Sequence[Phrase], segment: list[int], *, adjectives: set[int], before: list[Clause]
 ) -> Clause:
     verbs = tuple(
         (at, number)
@@ -126,12 +119,7 @@ def _clause(
     kind, relative_at = _kind(words, phrases, segment, has_verb=bool(verbs))
     if kind is not ClauseKind.MAIN and not verbs and final_verb_number(words[segment[-1]].lower):
         verbs = ((segment[-1], SINGULAR),)
-    if (
-        kind is not ClauseKind.MAIN
-        and verbs
-        and verbs[-1][0] != segment[-1]
-        and not words[segment[-1]].capital
-    ):
+    if kind is not ClauseKind.MAIN and verbs and verbs[-1][0] != segment[-1] and not words[segment[-1]].capital:
         last = final_verb_number(words[segment[-1]].lower)
         verbs = (*verbs, (segment[-1], last)) if last else verbs
     previous = before[-1].kind if before and not words[segment[0]].starts else None
@@ -142,14 +130,7 @@ def _kind(
     words: Sequence[Word], phrases: Sequence[Phrase], segment: list[int], *, has_verb: bool
 ) -> tuple[ClauseKind, int]:
     place = 0
-    while place < len(segment) - 1 and words[segment[place]].lower in {
-        "und",
-        "oder",
-        "aber",
-        "denn",
-        "doch",
-        "sondern",
-    }:
+    while place < len(segment) - 1 and words[segment[place]].lower in {"und", "oder", "aber", "denn", "doch", "sondern"}:
         place += 1
     first = words[segment[place]]
     follows = words[segment[place + 1]].lower if place + 1 < len(segment) else ""

@@ -275,3 +275,4 @@ def _official() -> Person:
         role=Role.OCCUPATION,
         adjectival="m",
     )
+

@@ -24,9 +24,7 @@ _GENDER_BY_ENDING = (
     (("ling", "ismus"), "mp"),
 )
 _ADJECTIVE_SUFFIXES = ("isch", "lich", "ig", "end", "sam", "bar", "los", "haft", "voll", "reich")
-_FORMAL = frozenset(
-    "Sie Ihr Ihre Ihrem Ihren Ihrer Ihres Ihnen Du Dir Dich Dein Deine Euch Euer Er Ihm Ihn Es".split()
-)
+_FORMAL = frozenset("Sie Ihr Ihre Ihrem Ihren Ihrer Ihres Ihnen Du Dir Dich Dein Deine Euch Euer Er Ihm Ihn Es".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +76,7 @@ class Phrase:
 
 def phrases_in(words: Sequence[Word], lexicon: Lexicon) -> tuple[Phrase, ...]:
     """The noun phrases of a sentence, from left to right."""
-    return tuple(
-        _phrase(words, at, lexicon) for at, word in enumerate(words) if _is_noun(words, at, lexicon, word)
-    )
+    return tuple(_phrase(words, at, lexicon) for at, word in enumerate(words) if _is_noun(words, at, lexicon, word))
 
 
 def _is_noun(words: Sequence[Word], at: int, lexicon: Lexicon, word: Word) -> bool:
@@ -96,9 +92,7 @@ def _is_noun(words: Sequence[Word], at: int, lexicon: Lexicon, word: Word) -> bo
     follows = words[at + 1] if at + 1 < len(words) else None
     if follows and follows.capital and adjective_stem(lower):
         return False
-    return not lower.endswith(
-        ("lich", "ig", "isch", "weise", "end", "sam", "bar", "los", "lings", "wärts", "haft")
-    )
+    return not lower.endswith(("lich", "ig", "isch", "weise", "end", "sam", "bar", "los", "lings", "wärts", "haft"))
 
 
 def _phrase(words: Sequence[Word], noun: int, lexicon: Lexicon) -> Phrase:

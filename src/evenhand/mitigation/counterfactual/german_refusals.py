@@ -11,35 +11,15 @@ from evenhand.mitigation.counterfactual.german_sentences import GermanSentence
 from evenhand.mitigation.counterfactual.german_words import Unsure, word_classes
 from evenhand.mitigation.counterfactual.twins import Role
 
-_BOTH = re.compile(
-    r"\w[:*/_(](?:-?in(?:nen)?\b|r\b|e\b|n\b)|[a-zäöüß]Innen\b|\b(?:er|sie|ihr|sein)[/*](?:er|sie|ihr|sein)"
-)
+_BOTH = re.compile(r"\w[:*/_(](?:-?in(?:nen)?\b|r\b|e\b|n\b)|[a-zäöüß]Innen\b|\b(?:er|sie|ihr|sein)[/*](?:er|sie|ihr|sein)")
 _WORDS = re.compile(r"[^\W\d_]+")
 _GENDERED_ENDINGS = (
     "mann manns mannes männer männern frau frauen erin istin entin antin ogin torin ärin eurin innen schwester bruder "
     "mutter vater sohn tochter mädchen dame herr herrn junge knabe weib angestellte angestellter angestellten vorsitzende vorsitzender "
     "kranke kranker verwandte verwandter weibele bub"
 ).split()
-_SAYING_WHAT = frozenset(
-    {"als", "ist", "war", "wird", "wurde", "bin", "bist", "sei", "wäre", "bleibt", "blieb", "nicht"}
-)
-_AGENT_ENDINGS = (
-    "er",
-    "or",
-    "ist",
-    "ent",
-    "ant",
-    "eur",
-    "oge",
-    "ier",
-    "at",
-    "graf",
-    "wart",
-    "ling",
-    "är",
-    "ut",
-    "e",
-)
+_SAYING_WHAT = frozenset({"als", "ist", "war", "wird", "wurde", "bin", "bist", "sei", "wäre", "bleibt", "blieb", "nicht"})
+_AGENT_ENDINGS = ("er", "or", "ist", "ent", "ant", "eur", "oge", "ier", "at", "graf", "wart", "ling", "är", "ut", "e")
 _WITHOUT_NOUN = frozenset({"das", "dies", "dieses", "welches", "solches", "ein", "eines"})
 
 
@@ -103,9 +83,7 @@ def refuse_pronouns_without_noun(sentence: GermanSentence) -> None:
 def _refuse_honours(sentence: GermanSentence) -> None:
     """Stop at *gnädige Frau*, who is no counterpart of a man."""
     for phrase in sentence.persons():
-        honoured = any(
-            sentence.lower(at).startswith(("gnädig", "geehrt", "verehrt")) for at in phrase.adjectives
-        )
+        honoured = any(sentence.lower(at).startswith(("gnädig", "geehrt", "verehrt")) for at in phrase.adjectives)
         if honoured and not phrase.is_title and sentence.words[phrase.noun].text in {"Frau", "Frauen"}:
             raise Unsure("a gendered word without a certain counterpart")
 
