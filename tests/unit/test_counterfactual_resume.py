@@ -1,4 +1,4 @@
-"""Killed and started again: finished files are not read again, and the bytes are the same. A full disk costs nothing."""
+"""Killed and started again: finished files are not read again, the bytes are the same. A full disk costs nothing."""
 
 from __future__ import annotations
 

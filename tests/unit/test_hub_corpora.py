@@ -126,7 +126,9 @@ def test_files_that_do_not_fit_together_are_refused(folder: Path) -> None:
     (folder / "train-b.jsonl").write_text('{"text": "It rained.", "place": "here"}')
     (_, source) = corpus_sources([f"hub:{folder}"]).sources
 
-    with pytest.raises(DatasetError, match=r"(?s)\(shard 2 of 2\) cannot be read: .*column names don't match"):
+    with pytest.raises(
+        DatasetError, match=r"(?s)\(shard 2 of 2\) cannot be read: .*column names don't match"
+    ):
         list(source.open())
 
 

@@ -15,7 +15,6 @@ from evenhand.data.corpus_sources import corpus_sources
 from evenhand.mitigation.counterfactual.building import build_pairs, counts_path
 from evenhand.mitigation.counterfactual.ray_pairs import on_ray
 
-
 pytestmark = pytest.mark.filterwarnings("ignore:`use_.*` is deprecated:DeprecationWarning:ray.data.context")
 
 
@@ -24,16 +23,11 @@ def cluster() -> Iterator[None]:
     """A local cluster of one core."""
     import ray
 
-    modules = os.pathsep.join(filter(None, sys.path))
-    ray.init(
-        num_cpus=1,
-        include_dashboard=False,
-        log_to_driver=False,
-        logging_level="ERROR",
-        runtime_env={"env_vars": {"PYTHONPATH": modules}},
-    )
-    yield
-    ray.shutdown()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+        ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        yield
+        ray.shutdown()
 
 
 @pytest.mark.usefixtures("cluster")
@@ -43,11 +37,17 @@ def test_ray_writes_the_same_bytes(tmp_path: Path) -> None:
 
     build_pairs(sources, tmp_path / "one.jsonl", options=options())
     build_pairs(
-        sources, tmp_path / "ray.jsonl", options=options(), spread=on_ray, report=lambda *done: told.append(done)
+        sources,
+        tmp_path / "ray.jsonl",
+        options=options(),
+        spread=on_ray,
+        report=lambda *done: told.append(done),
     )
 
     assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "ray.jsonl").read_bytes()
-    assert counts_path(tmp_path / "one.jsonl").read_bytes() == counts_path(tmp_path / "ray.jsonl").read_bytes()
+    assert (
+        counts_path(tmp_path / "one.jsonl").read_bytes() == counts_path(tmp_path / "ray.jsonl").read_bytes()
+    )
     assert len(told) == len(sources) + 1
     assert told[-1] == (sum(source.size for source in sources),) * 2
 
@@ -61,7 +61,9 @@ def test_a_file_that_cannot_be_read_on_ray_is_the_same_error(tmp_path: Path) -> 
         build_pairs(sources, tmp_path / "pairs.jsonl", options=options(), spread=on_ray)
 
 
-def test_without_ray_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_ray_the_message_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "ray.data", None)
     sources = corpus_sources(write_corpus(tmp_path / "corpus")).sources
 
