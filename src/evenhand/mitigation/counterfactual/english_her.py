@@ -14,10 +14,11 @@ from evenhand.mitigation.counterfactual.english_phrases import (
 )
 from evenhand.mitigation.counterfactual.english_readings import Place, Reading, as_object, of
 from evenhand.mitigation.counterfactual.tokens import NOTHING, Tokens
+from evenhand.mitigation.counterfactual.word_lists import word_set
 
 _UNCLEAR_MARKS = frozenset({"...", "…", "(", "[", "-", "‐", "‑", "'s", "'d", "'ll", "*", "_"})
 _NOUNS_OF_VERBS = frozenset({"might", "will", "need", "being", "having", "wont"})
-_OBJECTS = frozenset("a an the my your our their its it them me us him himself herself".split())
+_OBJECTS = word_set("a an the my your our their its it them me us him himself herself")
 _COMPLEMENTED = grammar.WITH_COMPLEMENT | grammar.NAMING
 
 
@@ -84,7 +85,7 @@ def _before_closed_class(place: Place) -> Reading | None:
         return Reading.OBJECT
     if word in grammar.ORDINALS:
         return of(
-            possessive=place.verb not in grammar.GIVING and may_be_noun(place.after(2)) or word == "other"
+            possessive=(place.verb not in grammar.GIVING and may_be_noun(place.after(2))) or word == "other"
         )
     if word in grammar.PREDICATES:
         return of(possessive=False) if may_be_noun(place.after(2)) else Reading.OBJECT
@@ -107,6 +108,8 @@ def _beside_other_pronoun(place: Place) -> Reading:
 
 
 def _before_adverb(place: Place) -> Reading:
+    if place.after().lower == "not" and place.follows_preposition and place.after(2).lower.endswith("ing"):
+        return Reading.POSSESSIVE
     distance = 2
     while (
         place.after(distance).lower in grammar.ADVERBS
@@ -201,6 +204,8 @@ def _before_ing(place: Place) -> Reading:
         return Reading.POSSESSIVE
     if verb is not None or place.before.lower in ("with", "without"):
         return Reading.OBJECT
+    if place.before.lower in grammar.LOCATIVES and not is_noun:
+        return Reading.UNCLEAR
     if word in grammar.POSTURES and place.before.lower in ("at", "and"):
         return as_object(certain=place.before.lower == "at")
     return of(possessive=place.follows_preposition)

@@ -6,11 +6,12 @@ from evenhand.mitigation.counterfactual import english_grammar as grammar
 from evenhand.mitigation.counterfactual.english_phrases import may_be_noun
 from evenhand.mitigation.counterfactual.english_readings import Place, Reading
 from evenhand.mitigation.counterfactual.tokens import NOTHING, Tokens
+from evenhand.mitigation.counterfactual.word_lists import word_set
 
-_ALSO_ADJECTIVES = frozenset("after above under off over up out about within without down".split())
-_NOUNS_OF_VERBS = frozenset("might will need can may do being must".split())
-_DESCRIBED = frozenset("not both no such enough either as so yet".split())
-_COPULAS = frozenset("is was are were be been being become became not than like".split())
+_ALSO_ADJECTIVES = word_set("after above under off over up out about within without down")
+_NOUNS_OF_VERBS = word_set("might will need can may do being must")
+_DESCRIBED = word_set("not both no such enough either as so yet")
+_COPULAS = word_set("is was are were be been being become became not than like 's")
 
 
 def reading_of_his(tokens: Tokens, at: int) -> Reading:

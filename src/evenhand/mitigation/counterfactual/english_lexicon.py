@@ -7,6 +7,7 @@ from enum import Flag, auto
 from functools import cache, lru_cache
 
 from evenhand.core.errors import EvenhandError
+from evenhand.mitigation.counterfactual.word_lists import word_set
 
 
 class Class(Flag):
@@ -28,10 +29,12 @@ class Class(Flag):
     ANY_VERB = VERB | THIRD_PERSON | PAST | ING
 
 
-_NEVER_ADVERBS = frozenset(
-    "cold dead pretty clean clear dear dirty fair firm good great green real rough sick still".split()
+_NEVER_ADVERBS = word_set(
+    """
+    cold dead pretty clean clear dear dirty fair firm good great green real rough sick still
+    """
 )
-_MISSING = dict.fromkeys(("retreat", "resolve", "other", "others", "yoke", "reveal"), Class.NOUN)
+_MISSING = dict.fromkeys(("retreat", "resolve", "other", "others", "yoke", "bidding"), Class.NOUN)
 """Parts of speech that the lexicon lacks."""
 
 
@@ -75,7 +78,7 @@ def _lemmas_of() -> Callable[[str], dict[str, tuple[str, ...]]]:
         from lemminflect import getAllLemmas
     except ImportError:
         raise EvenhandError(
-            "English twins need the parts of speech of words, which the library lemminflect knows. It is not installed. "
+            "English twins need the library lemminflect, which knows what words can be, and it is not installed. "
             'Install it with: pip install "evenhand[train]"'
         ) from None
     found: Callable[[str], dict[str, tuple[str, ...]]] = getAllLemmas

@@ -16,13 +16,18 @@ from evenhand.mitigation.counterfactual.english_name_list import (
 from evenhand.mitigation.counterfactual.english_swaps import Decision, is_name_like, stands_in_compound, swap
 from evenhand.mitigation.counterfactual.tokens import Tokens
 from evenhand.mitigation.counterfactual.twins import LeftOut, Role
+from evenhand.mitigation.counterfactual.word_lists import word_set
 
-_SURNAME_TITLES = frozenset(
-    "mr mrs ms dr doctor professor prof judge captain colonel major general senator president".split()
+_SURNAME_TITLES = word_set(
+    """
+    mr mrs ms dr doctor professor prof judge captain colonel major general senator president
+    """
 )
-_FIRST_NAME_TITLES = frozenset(
-    "miss lady lord king queen prince princess uncle aunt auntie aunty brother sister emperor empress cousin pope mother "
-    "father little poor old young dear saintly grandma grandpa nurse master".split()
+_FIRST_NAME_TITLES = word_set(
+    """
+    miss lady lord king queen prince princess uncle aunt auntie aunty brother sister emperor empress
+    cousin pope mother father little poor old young dear saintly grandma grandpa nurse master
+    """
 )
 
 

@@ -10,12 +10,13 @@ from evenhand.mitigation.counterfactual.english_titles import capital_noun, foll
 from evenhand.mitigation.counterfactual.english_words import WITHOUT_CLEAR_TWIN, noun_pairs
 from evenhand.mitigation.counterfactual.tokens import Tokens
 from evenhand.mitigation.counterfactual.twins import LeftOut, Role
+from evenhand.mitigation.counterfactual.word_lists import word_set
 
-_FAMILY_PREFIXES = frozenset("step grand great god ex half twin co foster".split())
-_YOUNG = frozenset("boy boys girl girls".split())
-_BOYS_ONLY = frozenset("tom play bell call cabin altar choir page he she".split())
+_FAMILY_PREFIXES = word_set("step grand great god ex half twin co foster")
+_YOUNG = word_set("boy boys girl girls")
+_BOYS_ONLY = word_set("tom play bell call cabin altar choir page he she")
 _ABBREVIATIONS = frozenset({"ma", "pa"})
-_POSSESSORS = frozenset("my your his her our their whose 's every one same only other".split())
+_POSSESSORS = word_set("my your his her our their whose 's every one same only other")
 
 
 def noun_twin(tokens: Tokens, at: int) -> Decision:

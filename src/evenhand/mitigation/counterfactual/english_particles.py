@@ -11,21 +11,28 @@ from evenhand.mitigation.counterfactual.english_phrases import (
     may_describe,
 )
 from evenhand.mitigation.counterfactual.english_readings import Place, Reading, as_object, of
+from evenhand.mitigation.counterfactual.word_lists import word_set
 
-_ADJECTIVE_LIKE = frozenset(
-    "near past inside outside round opposite then later earlier close right left better best present early late long "
-    "straight high low little most more less least nearest dearest favourite favorite present worst".split()
+_ADJECTIVE_LIKE = word_set(
+    """
+    near past inside outside round opposite then later earlier close right left better best present early
+    late long straight high low little most more less least nearest dearest favourite favorite worst
+    """
 )
-_ADVERB_LIKE = frozenset(
-    "now once still just even down well much fast hard back home like half all first last next".split()
+_ADVERB_LIKE = word_set(
+    """
+    now once still just even down well much fast hard back home like half all first last next
+    """
 )
-_ADJECTIVES = frozenset("early late long close straight high low near round little".split())
-_NOUN_LIKE = frozenset(
-    "past right left best worst back home present like better half all last next equal".split()
+_ADJECTIVES = word_set("early late long close straight high low near round little")
+_NOUN_LIKE = word_set(
+    """
+    past right left best worst back home present like better half all last next equal
+    """
 )
-_DONE = frozenset("do try give look feel be see".split())
-_HURT = frozenset("hurt break injure strain scratch arch straighten rub bend hit".split())
-_DWELLING = frozenset("sell own lose build furnish return leave find buy rent share open enter".split())
+_DONE = word_set("do try give look feel be see")
+_HURT = word_set("hurt break injure strain scratch arch straighten rub bend hit")
+_DWELLING = word_set("sell own lose build furnish return leave find buy rent share open enter")
 
 
 def is_ambivalent(word: str) -> bool:
