@@ -218,4 +218,6 @@ def read_certificate(path: str | Path) -> Certificate:
             f"{path} cannot be read: {problem.strerror or problem}. Make one with: evenhand certify BEFORE AFTER."
         ) from None
     except ValidationError as problem:
-        raise RunError(f"{path} is no certificate of this version ({problem.error_count()} faults).") from None
+        raise RunError(
+            f"{path} is no certificate of this version ({problem.error_count()} faults)."
+        ) from None

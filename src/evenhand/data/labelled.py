@@ -116,9 +116,7 @@ def _records(text: str, path: Path) -> Iterator[Example]:
             raise DatasetError(f'{place}: every line is an object such as {{"text": "Good.", "label": "1"}}.')
         words = next((record[name] for name in TEXT_COLUMNS if name in record), None)
         label = record.get(LABEL_COLUMN)
-        yield _example(
-            words if isinstance(words, str) else "", "" if label is None else str(label), place
-        )
+        yield _example(words if isinstance(words, str) else "", "" if label is None else str(label), place)
 
 
 def _example(text: str, label: str, place: str) -> Example:
@@ -147,4 +145,6 @@ def _refuse_unfit(
         )
     unknown = sorted({example.label for example in judged} - set(classes))
     if unknown:
-        raise DatasetError(f"{path}: the label {unknown[0]!r} is among those to judge by and not in training.")
+        raise DatasetError(
+            f"{path}: the label {unknown[0]!r} is among those to judge by and not in training."
+        )

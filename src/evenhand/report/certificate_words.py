@@ -50,7 +50,9 @@ def bias_detail(certificate: Certificate) -> str:
     if certificate.verdict.bias is BiasVerdict.LOWERED:
         return " ".join(told)
     open_rows = [row.measure for row in certificate.trained if not _fell(row)]
-    why = f"The interval of {listed(open_rows)} does not lie below 0." if open_rows else "Nothing was measured."
+    why = (
+        f"The interval of {listed(open_rows)} does not lie below 0." if open_rows else "Nothing was measured."
+    )
     return " ".join([*told, why])
 
 

@@ -37,7 +37,9 @@ def _about_weights(certificate: Certificate) -> list[str]:
             "model's predictions: look whether an adapter is active and whether the right model was saved."
         ]
     if not certificate.weights_changed and not certificate.same_tokenizer:
-        return ["The weights are the same and the tokenizers are not: every difference comes from how text is read."]
+        return [
+            "The weights are the same and the tokenizers are not: every difference comes from how text is read."
+        ]
     return []
 
 

@@ -60,7 +60,10 @@ def perplexity_row(
         (before.perplexity, after.perplexity),
         _percent(math.exp(value)),
         Interval(
-            _percent(math.exp(interval.low)), _percent(math.exp(interval.high)), interval.method, interval.reason
+            _percent(math.exp(interval.low)),
+            _percent(math.exp(interval.high)),
+            interval.method,
+            interval.reason,
         ),
         n=int(asked.sum()),
         margin=margin,

@@ -101,9 +101,7 @@ def _certificate(
         untrained=tuple(untrained),
         quality=quality,
         flipped=tuple(
-            flipped_occupations(
-                first.occupations, second.occupations, confidence=plan.resampling.confidence
-            )
+            flipped_occupations(first.occupations, second.occupations, confidence=plan.resampling.confidence)
         ),
         occupations=tuple(lean_changes(first.occupations, second.occupations)),
         trained_known=wanted is not None,

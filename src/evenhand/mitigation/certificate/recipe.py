@@ -32,22 +32,33 @@ def read_mitigation(ref: ModelRef) -> MitigationSummary | None:
 
 
 def _summary(found: Mapping[str, Any]) -> MitigationSummary:
-    curve = found.get("curve") or {}
+    """From the record of a mitigation, of which only what a certificate shows is read."""
+    chosen = next(
+        (seed for seed in found.get("seeds") or () if seed.get("seed") == found.get("chosen_seed")), {}
+    )
+    judgements = (chosen.get("curve") or {}).get("judgements") or ()
     return MitigationSummary(
         method=str(found["method"]),
         experiments=tuple(found["experiments"]),
         settings=_settings(found),
-        curve=tuple(CurvePoint.model_validate(point) for point in curve.get("judgements", ())),
-        kept_epoch=found.get("kept_epoch"),
+        curve=tuple(CurvePoint.model_validate(judgement) for judgement in judgements),
+        kept_epoch=(chosen.get("best") or {}).get("epoch"),
         frontier=tuple(FrontierPoint.model_validate(point) for point in found.get("frontier") or ()),
     )
 
 
 def _settings(found: Mapping[str, Any]) -> dict[str, str]:
-    """The settings of the recipe that are plain values."""
-    recipe = found.get("recipe") or {}
-    return {
+    """Plain values of the recipe and of the method, and how much was trained on."""
+    told = {**(found.get("recipe") or {}), **(found.get("settings") or {})}
+    settings = {
         str(name).replace("_", " "): str(value)
-        for name, value in recipe.items()
-        if isinstance(value, str | int | float) and not isinstance(value, bool)
+        for name, value in told.items()
+        if isinstance(value, str | int | float)
+    }
+    examples = (found.get("data") or {}).get("examples")
+    seeds = found.get("seeds") or ()
+    return {
+        **settings,
+        **({"examples an epoch": f"{examples:,}"} if isinstance(examples, int) else {}),
+        **({"trainings": f"{len(seeds)} with seeds of their own"} if len(seeds) > 1 else {}),
     }
