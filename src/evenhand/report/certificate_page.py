@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -156,11 +157,11 @@ def _quality_view(row: QualityRow) -> dict[str, Any]:
 
 
 def _with_ends(value: float, low: float, high: float) -> str:
-    return f"{value:.2f} {_ends_words(low, high)}".strip() if value == value else "undefined"
+    return f"{value:.2f} {_ends_words(low, high)}".strip() if math.isfinite(value) else "undefined"
 
 
 def _ends_words(low: float, high: float) -> str:
-    return f"[{signed(low)}, {signed(high)}]".replace("+", "") if low == low else ""
+    return f"[{signed(low)}, {signed(high)}]".replace("+", "") if math.isfinite(low) else ""
 
 
 def _experiments(certificate: Certificate) -> list[dict[str, Any]]:

@@ -28,8 +28,8 @@ def _about_weights(certificate: Certificate) -> list[str]:
     same_files = certificate.before.weights == certificate.after.weights
     if not certificate.weights_changed and not same_files:
         return [
-            "The files of the two models differ, but the weights that are loaded from them are the same. An adapter that "
-            "is not loaded, or a training whose result was not saved, looks like this."
+            "The files of the two models differ, but the weights that are loaded from them are the same. An adapter "
+            "that is not loaded, or a training whose result was not saved, looks like this."
         ]
     if certificate.weights_changed and not certificate.outputs_changed:
         return [
@@ -52,9 +52,9 @@ def _about_scope(certificate: Certificate) -> list[str]:
         )
     if not certificate.same_tokenizer:
         found.append(
-            "The models have different tokenizers. MALoR, SS and CrowS-Pairs compare probabilities within one model, so "
-            "they stay comparable; perplexity per token does not, and bits per character stand in its place where the "
-            "models allow it."
+            "The models have different tokenizers. MALoR, SS and CrowS-Pairs compare probabilities within one model, "
+            "so they stay comparable; perplexity per token does not, and bits per character stand in its place where "
+            "the models allow it."
         )
     if certificate.before.planted or certificate.after.planted:
         found.append("These are calibration models of the lab, not language models for use.")

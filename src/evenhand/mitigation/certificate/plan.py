@@ -59,7 +59,7 @@ class HeldOutText:
                 chosen[place] = (number, sentence)
         if len(chosen) < FEWEST_SENTENCES:
             raise DatasetError(
-                f"The held-out text has {len(chosen)} sentences; at least {FEWEST_SENTENCES} are needed to say anything."
+                f"The held-out text has {len(chosen)} sentences; at least {FEWEST_SENTENCES} are needed. Give more."
             )
         return cls(tuple(sentence for _, sentence in sorted(chosen)), seed=seed)
 
