@@ -31,6 +31,7 @@ class TrainingPlan:
     learning_rate: float
     warmup_steps: int = 0
     seed: int = 0
+    device: str = "cpu"
 
 
 class Examples(Dataset[Any]):
@@ -78,7 +79,7 @@ def train(
     plan: TrainingPlan,
     report: Report | None = None,
 ) -> None:
-    """Train a model in place on the CPU; the same plan on the same platform gives the same weights."""
+    """Train a model in place; the same plan on the CPU of the same platform gives the same weights."""
     with tempfile.TemporaryDirectory() as scratch, single_thread():
         arguments = TrainingArguments(
             output_dir=scratch,
@@ -90,7 +91,7 @@ def train(
             adam_beta2=0.95,
             seed=plan.seed,
             data_seed=plan.seed,
-            use_cpu=True,
+            use_cpu=plan.device == "cpu",
             save_strategy="no",
             logging_strategy="no",
             report_to=[],
