@@ -106,17 +106,20 @@ NAMING = word_set(
 GIVING = word_set(
     """
     give tell show send bring teach offer lend pay hand pass wish cost grant promise owe deny cause make
-    cook get buy fetch pour do ask allow refuse feed serve award assign forgive spare throw toss supply
+    cook get buy fetch pour do ask allow refuse feed serve award assign spare throw toss supply
     provide afford
     """
 )
 """Verbs with two objects, the second of which may lack an article: gave her food."""
 SOMETIMES_GIVING = word_set(
     """
+    forgive
     read write sing play sell leave find win earn order save gain cut take reserve secure draw paint mean
     """
 )
 """Verbs with two objects now and then."""
+EVER_GIVING = GIVING | SOMETIMES_GIVING
+COMPLEMENTED_OR_GIVING = WITH_COMPLEMENT | NAMING | GIVING | PERCEPTION_AND_CAUSE
 SAYING = word_set(
     """
     tell ask assure inform remind warn persuade convince show promise say answer write teach advise
@@ -203,3 +206,10 @@ COMPOUND_ADVERBS = word_set(
     to-day to-night to-morrow good-bye good-night up-stairs down-stairs head-on face-to-face
     """
 )
+SHINING = word_set(
+    """
+    trembling smiling gleaming shining glowing quivering laughing sparkling blazing glittering burning aching
+    bleeding dying ageing aging glistening flowing streaming
+    """
+)
+"""Participles of verbs without an object, so that a noun behind them is described by them."""

@@ -58,7 +58,7 @@ madman madmen madwoman washerwoman charwoman needlewoman womanizer womanhater ca
 hitman gentlewoman womankind manslayer batman superman guardsman guardsmen militiaman militiamen lawman lawmen
 minuteman weatherman cameraman cameramen middleman middlemen herdsman herdsmen ploughman plowman draughtsman
 craftsmanship sportsmanship statesmanship workmanship showmanship effeminate tsarevich cuckold misogynist
-mesdames messieurs messrs mademoiselle señor señora señorita senor senora fräulein signorina memsahib sahib
+mesdames sieu messieurs messrs mademoiselle señor señora señorita senor senora fräulein signorina memsahib sahib
 begum rani rajah raja maharajah maharani ranee shah sheikh pharaoh
 """
 
@@ -140,6 +140,7 @@ NO_PERSONS = word_set(
 DEITIES = word_set("god christ jesus allah providence almighty saviour creator")
 SHIPS = word_set(
     """
+    aground plating draught displacement knot berth
     ship ships vessel cruiser battleship battlecruiser destroyer frigate schooner yacht steamer submarine
     brig sloop barque galleon tanker ferry trawler liner hull hms uss sms keel shipyard flagship boat
     gunboat warship ironclad dreadnought rudder mast masts crew flotilla squadron knots tons broadside
