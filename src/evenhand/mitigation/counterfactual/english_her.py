@@ -22,6 +22,8 @@ def reading_of_her(tokens: Tokens, at: int) -> Reading:
     """Whether *her* at a place of a sentence is possessive, an object, or neither for certain."""
     place = Place(tokens, at)
     following = place.after()
+    if following.is_word and (place.before.lower in ("it", "them") or _is_clipped(place)):
+        return Reading.UNCLEAR
     if not following.is_word:
         return _before_mark(place)
     if tokens.hyphen_after(at + 1):
@@ -34,6 +36,11 @@ def reading_of_her(tokens: Tokens, at: int) -> Reading:
     if following.is_capitalised and not tokens.is_shouted:
         return _before_capital(place)
     return open_class_reading(place)
+
+
+def _is_clipped(place: Place) -> bool:
+    """Whether a participle in dialect follows: *flyin'*."""
+    return place.after().lower.endswith("in") and place.after(2).text == "'" and not place.after(2).spaced
 
 
 def _before_mark(place: Place) -> Reading:
@@ -69,11 +76,12 @@ def _before_closed_class(place: Place) -> Reading | None:
     word = place.after().lower
     if word in _NOUNS_OF_VERBS:
         gerund = word in ("being", "having") and place.verb not in grammar.WITH_PARTICIPLE
-        return possessive_if(gerund or place.follows_preposition)
+        willed = word != "might" and place.follows_preposition
+        return possessive_if(gerund or willed or place.before.lower == "all")
     if word in ("or", "and") and place.after(2).lower in ("his", "her"):
         return _beside_other_pronoun(place)
     if word in grammar.NUMERALS:
-        timed = place.after(2).lower in grammar.TIMES
+        timed = place.after(2).lower in grammar.MEASURES or (word == "one" and place.verb)
         possible = may_be_noun(place.after(2)) or may_describe(place.after(2))
         return possessive_if(possible and not timed and place.verb not in grammar.EVER_GIVING)
     if word in grammar.BEHIND_AN_OBJECT:
@@ -100,12 +108,18 @@ def _beside_other_pronoun(place: Place) -> Reading:
 
 def _before_adverb(place: Place) -> Reading:
     """*her recently repaired watch* is possessive; *loved her dearly* is not."""
-    if place.after().lower == "not" and place.follows_preposition and place.after(2).lower.endswith("ing"):
+    if (
+        place.after().lower in ("not", "ever", "never", "always")
+        and place.follows_preposition
+        and place.after(2).lower.endswith("ing")
+    ):
         return Reading.POSSESSIVE
     distance = 2
-    while _is_adverb(place.after(distance).lower):
+    while _is_adverb(place.after(distance).lower) and not place.tokens.hyphen_after(place.at + distance):
         distance += 1
     described = place.after(distance)
+    if place.tokens.hyphen_after(place.at + distance):
+        return possessive_if(place.verb not in grammar.COMPLEMENTED_OR_GIVING)
     if may_describe(described) and leads_to_noun(place.tokens, place.at + distance):
         of_manner = place.after().lower.endswith("ly") and place.verb not in grammar.COMPLEMENTED_OR_GIVING
         return possessive_if(place.verb is None or of_manner)
@@ -116,7 +130,8 @@ def _before_adverb(place: Place) -> Reading:
 
 
 def _is_adverb(word: str) -> bool:
-    return word in grammar.ADVERBS or classes_of(word) == Class.ADVERB
+    adverb = word not in grammar.BEHIND_AN_OBJECT and classes_of(word) == Class.ADVERB
+    return adverb or word in grammar.ADVERBS
 
 
 def _before_capital(place: Place) -> Reading:
@@ -124,6 +139,6 @@ def _before_capital(place: Place) -> Reading:
     word = place.after().lower
     if word in grammar.HONOURS:
         return Reading.POSSESSIVE
-    if word in grammar.TIMES or word in _TITLES:
+    if word in grammar.TIMES or word in _TITLES or place.after(2).lower in grammar.AUXILIARIES - {"'s"}:
         return Reading.UNCLEAR
     return possessive_if(place.verb not in _BEFORE_NAMES)

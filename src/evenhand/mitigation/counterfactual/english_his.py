@@ -10,7 +10,7 @@ from evenhand.mitigation.counterfactual.tokens import NOTHING, Tokens
 from evenhand.mitigation.counterfactual.word_lists import word_set
 
 _ALSO_ADJECTIVES = word_set("after above under off over up out about within without down")
-_NOUNS_OF_VERBS = word_set("might will need can may do being must")
+_NOUNS_OF_VERBS = word_set("might will need being")
 _DESCRIBED = word_set("not both no such enough either as so yet")
 _ONE = word_set("a an another some any no one two three many several this that these those")
 _COPULAS = word_set("is was are were be been being become became not than like 's")
@@ -28,6 +28,8 @@ def reading_of_his(tokens: Tokens, at: int) -> Reading:
         return Reading.UNCLEAR
     if following.lower in ("and", "or"):
         return _before_conjunction(place)
+    if following.lower == "can" or (place.before.lower == "as" and following.lower == "ever"):
+        return Reading.UNCLEAR
     if following.lower in _DESCRIBED:
         return Reading.POSSESSIVE if following.lower in ("not", "yet", "no") else Reading.UNCLEAR
     if following.lower in _ALSO_ADJECTIVES and may_be_noun(place.after(2)):

@@ -73,8 +73,7 @@ Vernon Victoria Violet Virgil Virginia Wallace Warren Wesley Will Willy Yolanda 
 
 PLACES_AFTER = word_set(
     """
-    israel
-    street road avenue river lane bay county college university hospital square island islands park
+    israel street road avenue river lane bay county college university hospital square island islands park
     station hall house court church cathedral chapel bridge school palace theatre theater museum prize
     award medal lake peak falls point town city creek airport press institute cross place terrace gate
     springs valley hills beach harbour harbor mountains mountain sound strait range grove gardens garden

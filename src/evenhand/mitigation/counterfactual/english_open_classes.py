@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evenhand.mitigation.counterfactual import english_grammar as grammar
-from evenhand.mitigation.counterfactual.english_lexicon import Class, classes_of
+from evenhand.mitigation.counterfactual.english_lexicon import Class, classes_of, verb_lemma
 from evenhand.mitigation.counterfactual.english_phrases import (
     head_of,
     leads_to_noun,
@@ -22,6 +22,8 @@ def open_class_reading(place: Place) -> Reading:
     """What *her* is before a noun, verb or adjective."""
     word = place.after().lower
     classes = classes_of(word)
+    if _is_phrase_of_manner(place):
+        return Reading.OBJECT
     if word in grammar.COUNTED_NOUNS:
         return _before_counted_noun(place)
     if classes & Class.ING:
@@ -31,6 +33,18 @@ def open_class_reading(place: Place) -> Reading:
     if classes & Class.NOUN or not classes:
         return _before_noun(place)
     return _before_verb(place)
+
+
+def _is_phrase_of_manner(place: Place) -> bool:
+    """Phrases without an article that stand behind an object: kept her company, bade her farewell."""
+    word, verb = place.after().lower, place.verb
+    if word in grammar.TIMES and place.after(2).lower in ("ago", "before", "since", "later"):
+        return verb is not None
+    if word == "hand" and place.after(2).lower == "and" and place.after(3).lower == "foot":
+        return True
+    return (word in grammar.FAREWELLS and verb in ("bid", "wish", "kiss")) or (
+        word == "company" and verb in ("keep", "bear")
+    )
 
 
 def _before_counted_noun(place: Place) -> Reading:
@@ -44,7 +58,9 @@ def _before_counted_noun(place: Place) -> Reading:
     followed = place.after(2).lower in grammar.NOMINAL_STARTS
     if followed and verb in grammar.PERCEPTION_AND_CAUSE and classes_of(word) & Class.VERB:
         return Reading.UNCLEAR
-    if word == "answer" and verb in grammar.PERCEPTION_AND_CAUSE:
+    if (word == "answer" and verb in grammar.PERCEPTION_AND_CAUSE) or (
+        word == "room" and verb in ("give", "allow")
+    ):
         return Reading.UNCLEAR
     return Reading.POSSESSIVE
 
@@ -57,7 +73,11 @@ def _before_ing(place: Place) -> Reading:
         if may_be_noun(place.after(2)) or may_describe(place.after(2)):
             return possessive_if(word in grammar.SHINING and place.after(2).lower in grammar.COUNTED_NOUNS)
         return object_if(not is_noun or word in grammar.POSTURES)
-    if may_be_noun(place.after(2)) or is_noun or place.before is NOTHING:
+    if is_noun and verb in grammar.GIVING - {"do"}:
+        return Reading.UNCLEAR
+    if place.before.lower in ("at", "against") and not is_noun and word not in grammar.POSTURES:
+        return Reading.UNCLEAR
+    if may_be_noun(place.after(2)) or is_noun or place.before is NOTHING or verb == "do":
         return Reading.POSSESSIVE
     if verb is not None or place.before.lower in ("with", "without"):
         return Reading.OBJECT
@@ -75,7 +95,7 @@ def _before_adjective(place: Place) -> Reading:
     if greeted and verb in ("wish", "bid", "kiss"):
         return Reading.OBJECT
     if leads_to_noun(place.tokens, place.at + 1):
-        if verb in grammar.EVER_GIVING:
+        if verb in grammar.EVER_GIVING or verb in ("call", "name"):
             return possessive_if(head_of(place.tokens, place.at + 1).lower in grammar.COUNTED_NOUNS)
         infinitive = verb in grammar.PERCEPTION_AND_CAUSE and classes & Class.VERB
         return possessive_if(not infinitive)
@@ -92,6 +112,8 @@ def _before_noun(place: Place) -> Reading:
     classes = classes_of(word)
     may_act = classes & Class.FINITE and place.after(2).lower in grammar.NOMINAL_STARTS
     if verb is None:
+        if _is_brought_along(place) or _opens_sentence(place):
+            return Reading.UNCLEAR
         located = place.before.lower in grammar.LOCATIVES and classes & Class.PAST
         return possessive_if(not located and not (may_act and classes & Class.PAST))
     if verb == "make" and word in grammar.MADE_ONES:
@@ -107,6 +129,18 @@ def _before_noun(place: Place) -> Reading:
     return possessive_if(not may_act)
 
 
+def _is_brought_along(place: Place) -> bool:
+    """*brought with her tickets*, where the noun may be what is brought."""
+    carried = verb_lemma(place.tokens[place.at - 2].lower) in ("bring", "take", "carry", "have", "draw")
+    return carried and place.before.lower in ("with", "from", "to")
+
+
+def _opens_sentence(place: Place) -> bool:
+    """*For her marriage must mean rest*, where the noun may be the subject."""
+    begins = place.before.lower in ("for", "to", "with") and place.tokens.begins(place.at - 1)
+    return begins and place.after(2).lower in grammar.AUXILIARIES - {"'s"}
+
+
 def _has_object(place: Place, distance: int) -> bool:
     """Whether a verb has its own object behind it, and not a time as in *every day*: watched her climb the wall."""
     first, second = place.after(distance).lower, place.after(distance + 1).lower
@@ -120,6 +154,6 @@ def _before_verb(place: Place) -> Reading:
     if classes & Class.PAST and (may_be_noun(place.after(2)) or may_describe(place.after(2))):
         unsure = verb in grammar.COMPLEMENTED_OR_GIVING or verb in grammar.WITH_PARTICIPLE
         return possessive_if(not unsure and place.before.lower not in grammar.LOCATIVES)
-    if classes & Class.VERB and not classes & Class.PAST:
-        return object_if(verb in grammar.PERCEPTION_AND_CAUSE)
+    if classes & (Class.VERB | Class.THIRD_PERSON) and not classes & Class.PAST:
+        return object_if(classes & Class.VERB and verb in grammar.PERCEPTION_AND_CAUSE)
     return object_if(verb is not None or place.follows_preposition)

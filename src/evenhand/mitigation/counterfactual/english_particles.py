@@ -21,7 +21,8 @@ _ADJECTIVE_LIKE = word_set(
 )
 _ADVERB_LIKE = word_set(
     """
-    now once still just even down well much fast hard back home like half all first last next
+    far north south east west now once still just even down well much fast hard back home like half all
+    first last next
     """
 )
 _ADJECTIVES = word_set("early late long close straight high low near round little")
@@ -30,6 +31,7 @@ _NOUN_LIKE = word_set(
     past right left best worst back home present like better half all last next equal
     """
 )
+_AFTER_FAR = word_set("more less better from away beyond too into")
 _AFTER_ALL = word_set("the his about that this he she day night")
 _AFTER_MORE = word_set("than and for because in when as every")
 _AT_HOME = word_set("door garden room town life pocket teeth country village")
@@ -49,7 +51,11 @@ def ambivalent_reading(place: Place) -> Reading:
     if word == "own":
         return Reading.POSSESSIVE
     if word == "every":
-        return Reading.OBJECT if place.after(2).lower in grammar.TIMES else Reading.POSSESSIVE
+        return _before_every(place)
+    if word == "far" and place.after(2).lower in _AFTER_FAR:
+        return Reading.OBJECT
+    if word == "like" and place.after(2).lower in grammar.NOMINAL_STARTS:
+        return Reading.OBJECT
     if word in ("very", "only"):
         return _before_degree(place)
     if word in ("back", "home"):
@@ -66,6 +72,13 @@ def ambivalent_reading(place: Place) -> Reading:
     if word in _ADJECTIVES and leads_to_noun(place.tokens, place.at + 1):
         return possessive_if(place.verb not in grammar.GIVING)
     return _at_end(place)
+
+
+def _before_every(place: Place) -> Reading:
+    """*her every movement* is possessive; *visits her every day* is not."""
+    if place.after(2).lower in grammar.TIMES:
+        return Reading.OBJECT
+    return possessive_if(place.after(2).lower not in ("kind", "sort", "possible", "one"))
 
 
 def _before_degree(place: Place) -> Reading:
@@ -93,7 +106,7 @@ def _before_back_or_home(place: Place) -> Reading:
     if word == "back" and verb == "turn":
         return possessive_if(place.after(2).lower in ("on", "to", "upon", "and", ",", "."))
     if verb in grammar.MOTIONS:
-        return Reading.OBJECT
+        return object_if(not classes_of(place.after(2).lower) & Class.PAST)
     return possessive_if(verb in (_HURT if word == "back" else _DWELLING))
 
 
@@ -124,7 +137,10 @@ def _before_phrase(place: Place) -> Reading:
         return possessive_if(word in _ADJECTIVE_LIKE or word in ("once", "still", "half", "well", "now"))
     if word == "little" and place.verb in grammar.EVER_GIVING:
         return possessive_if(place.after(2).lower in grammar.COUNTED_NOUNS)
-    timed = place.after(2).lower in grammar.TIMES
+    classes = classes_of(place.after(2).lower)
+    if word in ("best", "better", "well", "most") and classes & Class.PAST:
+        return Reading.UNCLEAR
+    timed = place.after(2).lower in grammar.TIMES or classes & Class.ADVERB
     describes = word in _ADJECTIVE_LIKE and word != "then"
     return possessive_if(describes and not timed and place.verb not in grammar.GIVING)
 
@@ -133,8 +149,11 @@ def _at_end(place: Place) -> Reading:
     word = place.after().lower
     if place.verb is None:
         if place.follows_preposition:
-            return Reading.POSSESSIVE if word in _NOUN_LIKE else Reading.OBJECT
+            described = word in _ADJECTIVE_LIKE and place.after(2).text == ","
+            return Reading.POSSESSIVE if word in _NOUN_LIKE else object_if(not described)
         return Reading.UNCLEAR
+    if word == "fast" and place.verb == "break":
+        return Reading.POSSESSIVE
     if word in ("best", "worst"):
         if place.verb in _DONE:
             return Reading.POSSESSIVE
