@@ -58,7 +58,7 @@ Morris Miranda  Monty Muriel  Piers Paula  Rowland Rachael  Sylvester Sabina
 
 _UNPAIRED = """
 Madonna Abel Adrienne Agatha Alma Anastasia Angelica Aphrodite Apollo Ariadne Astrid Athena Audrey Aurora Bonnie
-Buddha Cain Candice Carmen Cassandra Charlene Chelsea Chester Chloe Cleopatra Cyrus Danielle Darius Della
+Buddha Cain Candice Carmen Cassandra Charlene Chester Chloe Cleopatra Cyrus Danielle Darius Della
 Desiree Dinah Dolores Dorothea Edwina Eileen Elijah Eloise Elsa Elvira Emmeline Enoch Erin Evangeline Fay
 Felicity Florence Germaine Gina Giulia Gordon Harvey Hazel Hera Hortense Immanuel Imogen Isadora Isolde Ivana
 Izz Jacinta Jasmine Jasper Jeanne Jeannette Jesus Judas Kathryn Katrina Keira Kristen Kristin Lara Lewis

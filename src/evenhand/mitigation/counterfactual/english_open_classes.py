@@ -155,5 +155,5 @@ def _before_verb(place: Place) -> Reading:
         unsure = verb in grammar.COMPLEMENTED_OR_GIVING or verb in grammar.WITH_PARTICIPLE
         return possessive_if(not unsure and place.before.lower not in grammar.LOCATIVES)
     if classes & (Class.VERB | Class.THIRD_PERSON) and not classes & Class.PAST:
-        return object_if(classes & Class.VERB and verb in grammar.PERCEPTION_AND_CAUSE)
+        return object_if(bool(classes & Class.VERB) and verb in grammar.PERCEPTION_AND_CAUSE)
     return object_if(verb is not None or place.follows_preposition)
