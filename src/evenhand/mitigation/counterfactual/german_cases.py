@@ -7,7 +7,11 @@ from evenhand.mitigation.counterfactual.german_articles import ALL_SLOTS, Slots
 from evenhand.mitigation.counterfactual.german_clauses import Clause, ClauseKind
 from evenhand.mitigation.counterfactual.german_phrases import Phrase
 from evenhand.mitigation.counterfactual.german_sentences import GermanSentence
-from evenhand.mitigation.counterfactual.german_subjects import is_nominative, is_predicative, possible_subjects
+from evenhand.mitigation.counterfactual.german_subjects import (
+    is_nominative,
+    is_predicative,
+    possible_subjects,
+)
 from evenhand.mitigation.counterfactual.german_verbs import has_stem
 from evenhand.mitigation.counterfactual.german_words import Unsure, word_classes
 from evenhand.mitigation.counterfactual.twins import Role
@@ -38,7 +42,9 @@ def _refuse_unknown_subjects(sentence: GermanSentence) -> None:
         last = sentence.lower(clause.words[-1])
         if not is_predicative(sentence, clause) or last.startswith("ge") or last.endswith("t"):
             continue
-        bare = [phrase for phrase in sentence.phrases_of(clause) if not phrase.preposition and phrase.may_be("N")]
+        bare = [
+            phrase for phrase in sentence.phrases_of(clause) if not phrase.preposition and phrase.may_be("N")
+        ]
         persons = [phrase for phrase in bare if phrase.readings and not phrase.is_plural]
         others = [at for at in possible_subjects(sentence, clause) if at in sentence.phrases]
         unknown = [at for at in others if not sentence.phrases[at].readings]
@@ -61,7 +67,11 @@ def _apply_preposition(sentence: GermanSentence, phrase: Phrase) -> None:
     clause = sentence.clause_by_word.get(phrase.start)
     if phrase.preposition in _ALSO_SUBORDINATORS and clause and clause.kind is ClauseKind.SUBORDINATE:
         return _without_preposition(sentence, phrase)
-    if phrase.preposition in _WITH_INFINITIVE and clause and "zu" in {sentence.lower(at) for at in clause.words}:
+    if (
+        phrase.preposition in _WITH_INFINITIVE
+        and clause
+        and "zu" in {sentence.lower(at) for at in clause.words}
+    ):
         return _without_preposition(sentence, phrase)
     limited = phrase.limited(_with_case(cases))
     if limited.slots:
@@ -115,7 +125,9 @@ def _like_neighbour(sentence: GermanSentence, phrase: Phrase, clause: Clause) ->
         cases = {slot[0] for slot in neighbour.slots}
         if len(cases) == 1 or neighbour.preposition:
             return _limited(phrase, neighbour, singular=False)
-    is_apposition = before == "," and phrase.noun + 1 < len(sentence.words) and sentence.lower(phrase.noun + 1) == ","
+    is_apposition = (
+        before == "," and phrase.noun + 1 < len(sentence.words) and sentence.lower(phrase.noun + 1) == ","
+    )
     if is_apposition and neighbour is not None and neighbour.readings and phrase.determiner is not None:
         alone = neighbour.noun + 1 < len(sentence.words) and _is_subject_before(sentence, neighbour)
         if alone:
@@ -211,6 +223,8 @@ def _is_behind_noun(sentence: GermanSentence, phrase: Phrase) -> bool:
         return False
     if any(reading.person.role in {Role.NAME, Role.TITLE} for reading in before.readings):
         raise Unsure("an article behind a name")
+    if sentence.words[before.noun].starts and before.determiner is None and not before.readings:
+        raise Unsure("what may be a verb before a noun")
     return True
 
 

@@ -275,4 +275,3 @@ def _official() -> Person:
         role=Role.OCCUPATION,
         adjectival="m",
     )
-

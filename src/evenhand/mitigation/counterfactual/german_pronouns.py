@@ -61,7 +61,16 @@ def _settle(sentence: GermanSentence, at: int, clause: Clause) -> None:
     before = sentence.lower(at - 1)
     classes = word_classes()
     if before in classes["accusative prepositions"] or before in classes["two-way prepositions"]:
-        if at - 1 != clause.words[0] or before in {"für", "ohne", "gegen", "durch", "an", "auf", "über", "um"}:
+        if at - 1 != clause.words[0] or before in {
+            "für",
+            "ohne",
+            "gegen",
+            "durch",
+            "an",
+            "auf",
+            "über",
+            "um",
+        }:
             sentence.objects.add(at)
             return
     number = _number_as_subject(sentence, at, clause)
@@ -132,6 +141,8 @@ def pronouns_in(sentence: GermanSentence) -> Iterator[Pronoun]:
         elif lower == "ihr":
             yield from _her(sentence, at, sentence.clause_by_word[at])
         elif lower in HER:
+            if determined_by(sentence, at) is None:
+                raise Unsure("ihr may be of one woman or of several persons")
             yield Pronoun(at, Use.POSSESSIVE, male=False, new="sein", may_be_plural=True)
 
 
@@ -189,7 +200,12 @@ def _her(sentence: GermanSentence, at: int, clause: Clause) -> Iterator[Pronoun]
 
 def _is_possessive(sentence: GermanSentence, at: int, *, phrase: Phrase, clause: Clause) -> bool:
     classes = word_classes()
-    if phrase.readings or sentence.lower(at - 1) in classes["accusative prepositions"] | classes["two-way prepositions"]:
+    if not phrase.slots:
+        return False
+    if (
+        phrase.readings
+        or sentence.lower(at - 1) in classes["accusative prepositions"] | classes["two-way prepositions"]
+    ):
         return True
     opening = clause.words.index(at)
     if opening == 0 or (opening == 1 and clause.kind is ClauseKind.SUBORDINATE):

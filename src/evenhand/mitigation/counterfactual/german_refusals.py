@@ -4,22 +4,45 @@ from __future__ import annotations
 
 import re
 
-from evenhand.mitigation.counterfactual.german_articles import DETERMINERS, Family
+from evenhand.mitigation.counterfactual.german_articles import ALL_SLOTS, DETERMINERS, Family
 from evenhand.mitigation.counterfactual.german_nouns import german_lexicon
 from evenhand.mitigation.counterfactual.german_pronouns import determined_by
 from evenhand.mitigation.counterfactual.german_sentences import GermanSentence
 from evenhand.mitigation.counterfactual.german_words import Unsure, word_classes
 from evenhand.mitigation.counterfactual.twins import Role
 
-_BOTH = re.compile(r"\w[:*/_(](?:-?in(?:nen)?\b|r\b|e\b|n\b)|[a-zäöüß]Innen\b|\b(?:er|sie|ihr|sein)[/*](?:er|sie|ihr|sein)")
+_BOTH = re.compile(
+    r"\w[:*/_(](?:-?in(?:nen)?\b|r\b|e\b|n\b)|[a-zäöüß]Innen\b|\b(?:er|sie|ihr|sein)[/*](?:er|sie|ihr|sein)"
+)
 _WORDS = re.compile(r"[^\W\d_]+")
 _GENDERED_ENDINGS = (
     "mann manns mannes männer männern frau frauen erin istin entin antin ogin torin ärin eurin innen schwester bruder "
     "mutter vater sohn tochter mädchen dame herr herrn junge knabe weib angestellte angestellter angestellten vorsitzende vorsitzender "
     "kranke kranker verwandte verwandter weibele bub"
 ).split()
-_SAYING_WHAT = frozenset({"als", "ist", "war", "wird", "wurde", "bin", "bist", "sei", "wäre", "bleibt", "blieb", "nicht"})
-_AGENT_ENDINGS = ("er", "or", "ist", "ent", "ant", "eur", "oge", "ier", "at", "graf", "wart", "ling", "är", "ut", "e")
+_SAYING_WHAT = frozenset(
+    {"als", "ist", "war", "wird", "wurde", "bin", "bist", "sei", "wäre", "bleibt", "blieb", "nicht"}
+)
+_FOND = frozenset(
+    {"lieber", "liebe", "guter", "teurer", "teure", "geliebter", "geliebte", "armer", "alter", "werter"}
+)
+_AGENT_ENDINGS = (
+    "er",
+    "or",
+    "ist",
+    "ent",
+    "ant",
+    "eur",
+    "oge",
+    "ier",
+    "at",
+    "graf",
+    "wart",
+    "ling",
+    "är",
+    "ut",
+    "e",
+)
 _WITHOUT_NOUN = frozenset({"das", "dies", "dieses", "welches", "solches", "ein", "eines"})
 
 
@@ -74,6 +97,7 @@ def refuse_pronouns_without_noun(sentence: GermanSentence) -> None:
             raise Unsure("a pronoun without a noun")
     _refuse_unlisted(sentence)
     _refuse_honours(sentence)
+    _refuse_appositions(sentence)
     for phrase in sentence.persons():
         behind = sentence.by_start.get(phrase.noun + 1)
         if phrase.readings[0].person.role is Role.NAME and behind and behind.family is Family.DEFINITE:
@@ -83,9 +107,23 @@ def refuse_pronouns_without_noun(sentence: GermanSentence) -> None:
 def _refuse_honours(sentence: GermanSentence) -> None:
     """Stop at *gnädige Frau*, who is no counterpart of a man."""
     for phrase in sentence.persons():
-        honoured = any(sentence.lower(at).startswith(("gnädig", "geehrt", "verehrt")) for at in phrase.adjectives)
+        honoured = any(
+            sentence.lower(at).startswith(("gnädig", "geehrt", "verehrt")) for at in phrase.adjectives
+        )
         if honoured and not phrase.is_title and sentence.words[phrase.noun].text in {"Frau", "Frauen"}:
             raise Unsure("a gendered word without a certain counterpart")
+
+
+def _refuse_appositions(sentence: GermanSentence) -> None:
+    """Stop where a person is called what another noun is, which does not change: *Samana, unser Lehrer,*."""
+    for phrase in sentence.persons():
+        before = sentence.phrases.get(phrase.start - 2)
+        ends = phrase.noun + 1 >= len(sentence.words) or not sentence.words[phrase.noun + 1].is_word
+        if before is None or before.readings or sentence.lower(phrase.start - 1) != "," or not ends:
+            continue
+        named = sentence.phrases.get(before.start - 1)
+        if phrase.determiner is not None and not phrase.is_plural and not (named and named.readings):
+            raise Unsure("what is said of somebody who is not listed")
 
 
 def _refuse_unlisted(sentence: GermanSentence) -> None:
@@ -97,8 +135,12 @@ def _refuse_unlisted(sentence: GermanSentence) -> None:
         if before is not None and before.readings and not phrase.preposition:
             if before.readings[0].person.role is Role.NOUN and not before.is_plural:
                 raise Unsure("a name that is not listed")
+        if any(sentence.lower(at) in _FOND for at in phrase.adjectives):
+            raise Unsure("a name that is not listed")
         text = sentence.words[phrase.noun].text
-        if sentence.lower(phrase.start - 1) in _SAYING_WHAT and text.endswith(_AGENT_ENDINGS):
+        before_it = sentence.lower(phrase.start - 1)
+        is_any = before_it == "als" and phrase.slots == ALL_SLOTS and not text.endswith("kraft")
+        if is_any or (before_it in _SAYING_WHAT and text.endswith(_AGENT_ENDINGS)):
             raise Unsure("an occupation that is not listed")
 
 

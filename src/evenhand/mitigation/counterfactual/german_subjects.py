@@ -12,7 +12,23 @@ _CERTAIN = frozenset({"ich", "du", "er", "wir", "man", "wer", "jemand", "niemand
 YOUR_VERBS = frozenset(
     "habt seid werdet könnt müsst müßt wollt sollt dürft mögt wisst wißt wart hattet wolltet konntet solltet".split()
 )
-_POSSIBLE = frozenset({"sie", "ihr", "es", "das", "dies", "alle", "beide", "alles", "nichts", "was", "welche", "einige", "viele"})
+_POSSIBLE = frozenset(
+    {
+        "sie",
+        "ihr",
+        "es",
+        "das",
+        "dies",
+        "alle",
+        "beide",
+        "alles",
+        "nichts",
+        "was",
+        "welche",
+        "einige",
+        "viele",
+    }
+)
 _COORDINATORS = frozenset({"und", "oder", "aber", "sondern", "doch"})
 _FUTURE = frozenset({"wird", "werden", "werde", "wirst", "würde", "würden"})
 _PASSIVE = frozenset({"wurde", "wurden", "ward"})
@@ -92,7 +108,13 @@ def possible_subjects(sentence: GermanSentence, clause: Clause, *, without: int 
         and sentence.lower(phrase.start - 1) not in {"als", "wie"}
         and not _is_attribute(sentence, phrase)
     ]
-    if clause.relative_at >= 0 and sentence.lower(clause.relative_at) in {"der", "die", "das", "welche", "welcher"}:
+    if clause.relative_at >= 0 and sentence.lower(clause.relative_at) in {
+        "der",
+        "die",
+        "das",
+        "welche",
+        "welcher",
+    }:
         found.append(clause.relative_at)
     return sorted(found)
 
@@ -132,7 +154,9 @@ def _is_address(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> boo
     """Whether somebody is spoken to: *Guten Tag, liebe Anna!*"""
     alone = phrase.start == clause.words[0] and phrase.noun + phrase.is_title >= clause.words[-1]
     in_list = sentence.lower(phrase.start - 1) == "," and phrase.start - 2 in sentence.phrases
-    return alone and not in_list and phrase.determiner is None and (bool(phrase.adjectives) or phrase.is_title)
+    return (
+        alone and not in_list and phrase.determiner is None and (bool(phrase.adjectives) or phrase.is_title)
+    )
 
 
 def _parted(sentence: GermanSentence, at: int, phrase: Phrase) -> bool:
@@ -176,7 +200,8 @@ def _is_infinitive_clause(sentence: GermanSentence, clause: Clause) -> bool:
 
 def _by_position(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> bool | None:
     others = possible_subjects(sentence, clause, without=phrase.noun)
-    verb_first = clause.verbs[0][0] == clause.words[0]
+    opening = [at for at in clause.words if sentence.lower(at) not in _COORDINATORS][:1]
+    verb_first = clause.verbs[0][0] in opening
     if verb_first and clause.previous in {ClauseKind.MAIN, ClauseKind.FRAGMENT}:
         return None
     coordinated = _is_coordinated(sentence, phrase)
@@ -196,7 +221,9 @@ def _by_position(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> bo
 
 
 def _is_coordinated(sentence: GermanSentence, phrase: Phrase) -> bool:
-    return sentence.lower(phrase.noun + 1) in {"und", "oder", "sowie"} or sentence.lower(phrase.start - 1) in {
+    return sentence.lower(phrase.noun + 1) in {"und", "oder", "sowie"} or sentence.lower(
+        phrase.start - 1
+    ) in {
         "und",
         "oder",
         "sowie",
@@ -207,7 +234,17 @@ def _is_first(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> bool:
     for at in clause.words:
         if at == phrase.start:
             return True
-        if sentence.lower(at) not in {"und", "aber", "doch", "denn", "oder", "auch", "nur", "sogar", "sondern"}:
+        if sentence.lower(at) not in {
+            "und",
+            "aber",
+            "doch",
+            "denn",
+            "oder",
+            "auch",
+            "nur",
+            "sogar",
+            "sondern",
+        }:
             return False
     return False
 

@@ -33,7 +33,11 @@ def _function_words() -> frozenset[str]:
         "er sie es ihn ihm ihr ihnen mich mir dich dir uns euch sich das die der den dem deren dessen selber einander ihrer "
         "seiner meiner deiner keinen nichts zwischen beide alle"
     )
-    return frozenset(word for name in names for word in classes[name]) | frozenset(pronouns.split()) | frozenset(DETERMINERS)
+    return (
+        frozenset(word for name in names for word in classes[name])
+        | frozenset(pronouns.split())
+        | frozenset(DETERMINERS)
+    )
 
 
 @lru_cache(maxsize=2**15)
@@ -68,7 +72,8 @@ def _is_strong(lower: str) -> bool:
     if lower in preterites:
         return True
     return any(
-        lower.startswith(prefix) and lower[len(prefix) :].removeprefix("zu") in preterites for prefix in _PREFIXES
+        lower.startswith(prefix) and lower[len(prefix) :].removeprefix("zu") in preterites
+        for prefix in _PREFIXES
     )
 
 
