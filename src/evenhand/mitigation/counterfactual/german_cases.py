@@ -18,7 +18,7 @@ from evenhand.mitigation.counterfactual.twins import Role
 
 _ALSO_SUBORDINATORS = frozenset({"während", "seit", "bis"})
 _WITH_INFINITIVE = frozenset({"um", "ohne", "statt", "anstatt"})
-_OBJECTS = frozenset("mich mir dich dir ihn ihm ihnen uns euch".split())
+_OBJECTS = frozenset(["mich", "mir", "dich", "dir", "ihn", "ihm", "ihnen", "uns", "euch"])
 
 
 def decide_cases(sentence: GermanSentence) -> None:
@@ -37,7 +37,7 @@ def decide_cases(sentence: GermanSentence) -> None:
 
 
 def _refuse_unknown_subjects(sentence: GermanSentence) -> None:
-    """Stop where it is said of somebody who does not change what he is: *Der Trevillo ist ein guter Mann.*"""
+    """Stop where it is said of somebody who does not change what he is, as an unlisted name."""
     for clause in sentence.clauses:
         last = sentence.lower(clause.words[-1])
         if not is_predicative(sentence, clause) or last.startswith("ge") or last.endswith("t"):
@@ -62,7 +62,7 @@ def _of_number(*, plural: bool) -> Slots:
 
 def _apply_preposition(sentence: GermanSentence, phrase: Phrase) -> None:
     if not phrase.preposition:
-        return
+        return None
     cases = _cases_of(phrase.preposition)
     clause = sentence.clause_by_word.get(phrase.start)
     if phrase.preposition in _ALSO_SUBORDINATORS and clause and clause.kind is ClauseKind.SUBORDINATE:
@@ -114,7 +114,7 @@ def _decided(sentence: GermanSentence, phrase: Phrase) -> Phrase:
     raise Unsure("the case of a noun is not certain")
 
 
-def _like_neighbour(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> Phrase:
+def _like_neighbour(sentence: GermanSentence, phrase: Phrase, _clause: Clause) -> Phrase:
     """What *und* joins, and what stands in apposition, has one case."""
     before = sentence.lower(phrase.start - 1)
     neighbour = sentence.phrases.get(phrase.start - 2)
@@ -151,20 +151,12 @@ def _limited(phrase: Phrase, like: Phrase, *, singular: bool) -> Phrase:
 
 
 def _by_number(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> Phrase:
-    """One or several, where the form does not tell: *Er ist Lehrer.*"""
+    """One or several, where the form does not tell, as in *er ist Lehrer*."""
     numbers = {slot[1] == "p" for slot in phrase.slots}
     if len(numbers) == 1:
         return phrase
     if phrase.determiner is None:
-        behind = phrase.noun + 1
-        if behind in sentence.phrases and sentence.phrases[behind].determiner is None:
-            return phrase.limited(_of_number(plural=False))
-        says_what = sentence.lower(phrase.start - 1) == "als" or is_predicative(sentence, clause)
-        if says_what and clause.has_singular_verb and not _has_plural_copula(sentence, clause):
-            return phrase.limited(_of_number(plural=False))
-        if phrase.adjectives:
-            return phrase
-        raise Unsure("a noun may be one person or several")
+        return _number_without_determiner(sentence, phrase, clause)
     if phrase.slots <= {"Nm", "Gp"}:
         return phrase.limited(_with_case("G" if _is_behind_noun(sentence, phrase) else "N"))
     if phrase.slots <= {"Am", "Dp"}:
@@ -172,6 +164,18 @@ def _by_number(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> Phra
             raise Unsure("a noun may be one person or several")
         return phrase.limited(_with_case("A"))
     return phrase
+
+
+def _number_without_determiner(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> Phrase:
+    behind = sentence.phrases.get(phrase.noun + 1)
+    is_before_name = behind is not None and behind.determiner is None
+    says_what = sentence.lower(phrase.start - 1) == "als" or is_predicative(sentence, clause)
+    is_one = says_what and clause.has_singular_verb and not _has_plural_copula(sentence, clause)
+    if is_before_name or is_one:
+        return phrase.limited(_of_number(plural=False))
+    if phrase.adjectives:
+        return phrase
+    raise Unsure("a noun may be one person or several")
 
 
 def _has_plural_copula(sentence: GermanSentence, clause: Clause) -> bool:
@@ -186,17 +190,10 @@ def _by_nominative(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> 
         if any(sentence.lower(at) in _OBJECTS for at in clause.words):
             raise Unsure("the case of a noun is not certain")
         return phrase.limited(_with_case("N"))
-    if phrase.determiner is not None and any(reading.person.role is Role.NAME for reading in phrase.readings):
-        cases -= {"D", "G"} if words_agree(phrase) else set()
     verdict = is_nominative(sentence, phrase, clause)
     if verdict is None:
         raise Unsure("whether a noun is the subject is not certain")
     return phrase.limited(_with_case("N" if verdict else "ADG"))
-
-
-def words_agree(phrase: Phrase) -> bool:
-    """Whether the determiner alone excludes dative and genitive."""
-    return phrase.determiner is not None and all(slot[0] in "NA" for slot in phrase.determiner.slots)
 
 
 def _by_oblique(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> Phrase:
@@ -208,13 +205,19 @@ def _by_oblique(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> Phr
         raise Unsure("a noun may be one person or several")
     if _is_behind_noun(sentence, phrase):
         gives = _has_verb(sentence, clause, "dative verbs") or _has_verb(sentence, clause, "giving verbs")
-        if gives:
+        if gives or _has_body_part(sentence, clause, behind=phrase.noun):
             raise Unsure("a dative or a genitive")
         return phrase.limited(_with_case("G"))
     behind = sentence.phrases.get(phrase.noun + 1)
     if behind is not None and behind.determiner is None:
         raise Unsure("a dative or a genitive")
     return phrase.limited(_with_case("D"))
+
+
+def _has_body_part(sentence: GermanSentence, clause: Clause, *, behind: int) -> bool:
+    """Whether a dative may be of the person to whose body something happens: *der Frau in die Arme*."""
+    parts = word_classes()["body parts"]
+    return any(at > behind and sentence.words[at].text in parts for at in clause.words)
 
 
 def _is_behind_noun(sentence: GermanSentence, phrase: Phrase) -> bool:

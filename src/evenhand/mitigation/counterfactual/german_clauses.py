@@ -10,7 +10,23 @@ from evenhand.mitigation.counterfactual.german_phrases import PREPOSITIONS, Phra
 from evenhand.mitigation.counterfactual.german_verbs import PLURAL, SINGULAR, final_verb_number, verb_number
 from evenhand.mitigation.counterfactual.german_words import Word, word_classes
 
-RELATIVES = frozenset("der die das den dem deren dessen denen welcher welche welches welchen welchem".split())
+RELATIVES = frozenset(
+    [
+        "der",
+        "die",
+        "das",
+        "den",
+        "dem",
+        "deren",
+        "dessen",
+        "denen",
+        "welcher",
+        "welche",
+        "welches",
+        "welchen",
+        "welchem",
+    ]
+)
 _MARKS = frozenset(',;:.!?–—()„“”»«"‚‘›‹…-[]/*')
 
 
@@ -181,7 +197,7 @@ def _is_article(
 
 
 def _joined(words: Sequence[Word], clauses: list[Clause]) -> Iterator[Clause]:
-    """Put clauses together that are one: *Die Lehrerin, die gestern kam, ist krank.*"""
+    """Put clauses together that another clause interrupts, as in *die Lehrerin, die gestern kam, ist krank*."""
     taken: set[int] = set()
     for place, clause in enumerate(clauses):
         if place in taken:

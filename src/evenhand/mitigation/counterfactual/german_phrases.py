@@ -232,7 +232,8 @@ def _without_determiner(words: Sequence[Word], noun: int, adjectives: Sequence[i
 def _refuse_unknown_adjective(words: Sequence[Word], start: int) -> None:
     """Stop where the word before a bare noun may be an adjective that would have to agree."""
     before = words[start - 1]
-    if _is_adjective(before) and not verb_number(before.lower) and not before.starts:
+    may_be_verb = verb_number(before.lower) and not before.lower.endswith(("enen", "ernen", "eten"))
+    if _is_adjective(before) and not may_be_verb and not before.starts:
         raise Unsure("what may be an adjective before a noun")
 
 

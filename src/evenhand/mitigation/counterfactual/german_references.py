@@ -12,7 +12,18 @@ from evenhand.mitigation.counterfactual.german_words import Unsure, word_classes
 
 _COORDINATORS = frozenset({"und", "oder", "aber", "denn", "doch", "sondern"})
 _PEOPLE = frozenset(
-    "Kinder Kindern Leute Leuten Eltern Menschen Gäste Gästen Geschwister Geschwistern".split()
+    [
+        "Kinder",
+        "Kindern",
+        "Leute",
+        "Leuten",
+        "Eltern",
+        "Menschen",
+        "Gäste",
+        "Gästen",
+        "Geschwister",
+        "Geschwistern",
+    ]
 )
 
 

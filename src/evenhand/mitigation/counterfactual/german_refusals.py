@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
-from evenhand.mitigation.counterfactual.german_articles import ALL_SLOTS, DETERMINERS, Family
+from evenhand.mitigation.counterfactual.german_articles import ALL_SLOTS, DETERMINERS, Determiner, Family
 from evenhand.mitigation.counterfactual.german_nouns import german_lexicon
 from evenhand.mitigation.counterfactual.german_pronouns import determined_by
 from evenhand.mitigation.counterfactual.german_sentences import GermanSentence
@@ -15,11 +16,6 @@ _BOTH = re.compile(
     r"\w[:*/_(](?:-?in(?:nen)?\b|r\b|e\b|n\b)|[a-zäöüß]Innen\b|\b(?:er|sie|ihr|sein)[/*](?:er|sie|ihr|sein)"
 )
 _WORDS = re.compile(r"[^\W\d_]+")
-_GENDERED_ENDINGS = (
-    "mann manns mannes männer männern frau frauen erin istin entin antin ogin torin ärin eurin innen schwester bruder "
-    "mutter vater sohn tochter mädchen dame herr herrn junge knabe weib angestellte angestellter angestellten vorsitzende vorsitzender "
-    "kranke kranker verwandte verwandter weibele bub"
-).split()
 _SAYING_WHAT = frozenset(
     {"als", "ist", "war", "wird", "wurde", "bin", "bist", "sei", "wäre", "bleibt", "blieb", "nicht"}
 )
@@ -43,6 +39,7 @@ _AGENT_ENDINGS = (
     "ut",
     "e",
 )
+_ADJECTIVAL_ENDINGS = ("iger", "loser", "ender", "licher", "ischer", "samer", "barer")
 _WITHOUT_NOUN = frozenset({"das", "dies", "dieses", "welches", "solches", "ein", "eines"})
 
 
@@ -63,9 +60,14 @@ def refuse_unfit(text: str) -> None:
             raise Unsure("an adjective that fits one gender")
     before = ""
     for word in words:
-        if word[0].isupper() and word.lower().endswith(tuple(_GENDERED_ENDINGS)):
+        if word[0].isupper() and word.lower().endswith(_gendered_endings()):
             _refuse_unknown(word, before)
         before = word
+
+
+@lru_cache(maxsize=1)
+def _gendered_endings() -> tuple[str, ...]:
+    return tuple(sorted(word_classes()["gendered endings"]))
 
 
 def _refuse_unknown(word: str, before: str) -> None:
@@ -90,7 +92,7 @@ def refuse_pronouns_without_noun(sentence: GermanSentence) -> None:
         stands_alone = word.lower in standalone or (
             determiner is not None
             and not determiner.preposition
-            and (determiner.family in {Family.DEFINITE, Family.STRONG} or determiner.stem in {"ein", "kein"})
+            and (determiner.family in {Family.DEFINITE, Family.STRONG} or _needs_noun(word.lower, determiner))
             and word.lower not in _WITHOUT_NOUN
         )
         if stands_alone and determined_by(sentence, at) is None and not _is_adjective(sentence, at):
@@ -102,6 +104,15 @@ def refuse_pronouns_without_noun(sentence: GermanSentence) -> None:
         behind = sentence.by_start.get(phrase.noun + 1)
         if phrase.readings[0].person.role is Role.NAME and behind and behind.family is Family.DEFINITE:
             raise Unsure("an article behind a name")
+
+
+def _needs_noun(lower: str, determiner: Determiner) -> bool:
+    """Whether it is a form of *ein* or *mein* with an ending; *sein* and *ihr* are pronouns too."""
+    return (
+        determiner.family is Family.POSSESSIVE
+        and determiner.stem not in {"sein", "ihr"}
+        and lower != determiner.stem
+    )
 
 
 def _refuse_honours(sentence: GermanSentence) -> None:
@@ -129,12 +140,18 @@ def _refuse_appositions(sentence: GermanSentence) -> None:
 def _refuse_unlisted(sentence: GermanSentence) -> None:
     """Stop at what seems to be an occupation or a name that the lists do not have."""
     for phrase in sentence.phrases.values():
-        if phrase.readings or phrase.determiner is not None:
+        if phrase.readings:
+            continue
+        if phrase.family is Family.POSSESSIVE and sentence.words[phrase.noun].text.endswith(
+            _ADJECTIVAL_ENDINGS
+        ):
+            raise Unsure("an occupation that is not listed")
+        if phrase.determiner is not None:
             continue
         before = sentence.phrases.get(phrase.start - 1)
-        if before is not None and before.readings and not phrase.preposition:
-            if before.readings[0].person.role is Role.NOUN and not before.is_plural:
-                raise Unsure("a name that is not listed")
+        named = before.readings if before is not None and not before.is_plural else ()
+        if any(reading.person.role is Role.NOUN for reading in named) and not phrase.preposition:
+            raise Unsure("a name that is not listed")
         if any(sentence.lower(at) in _FOND for at in phrase.adjectives):
             raise Unsure("a name that is not listed")
         text = sentence.words[phrase.noun].text
