@@ -5,13 +5,10 @@ from __future__ import annotations
 from evenhand.mitigation.counterfactual.german_agreement import different_outcomes
 from evenhand.mitigation.counterfactual.german_articles import ALL_SLOTS, Slots
 from evenhand.mitigation.counterfactual.german_clauses import Clause, ClauseKind
+from evenhand.mitigation.counterfactual.german_nominatives import is_nominative
 from evenhand.mitigation.counterfactual.german_phrases import Phrase
 from evenhand.mitigation.counterfactual.german_sentences import GermanSentence
-from evenhand.mitigation.counterfactual.german_subjects import (
-    is_nominative,
-    is_predicative,
-    possible_subjects,
-)
+from evenhand.mitigation.counterfactual.german_subjects import is_predicative, possible_subjects
 from evenhand.mitigation.counterfactual.german_verbs import has_stem
 from evenhand.mitigation.counterfactual.german_words import Unsure, word_classes
 from evenhand.mitigation.counterfactual.twins import Role
