@@ -10,11 +10,12 @@ from evenhand.mitigation.counterfactual.german_phrases import Phrase
 from evenhand.mitigation.counterfactual.german_sentences import GermanSentence
 from evenhand.mitigation.counterfactual.german_subjects import is_predicative, possible_subjects
 from evenhand.mitigation.counterfactual.german_verbs import has_stem
-from evenhand.mitigation.counterfactual.german_words import Unsure, word_classes
+from evenhand.mitigation.counterfactual.german_words import AGENT_ENDINGS, Unsure, word_classes
 from evenhand.mitigation.counterfactual.twins import Role
 
 _ALSO_SUBORDINATORS = frozenset({"während", "seit", "bis"})
 _WITH_INFINITIVE = frozenset({"um", "ohne", "statt", "anstatt"})
+_OF_SEVERAL = frozenset({"sind", "waren", "wären", "seien", "wurden", "hatten", "wollten", "beide", "alle"})
 _OBJECTS = frozenset(["mich", "mir", "dich", "dir", "ihn", "ihm", "ihnen", "uns", "euch"])
 
 
@@ -36,8 +37,11 @@ def decide_cases(sentence: GermanSentence) -> None:
 def _refuse_unknown_subjects(sentence: GermanSentence) -> None:
     """Stop where it is said of somebody who does not change what he is, as an unlisted name."""
     for clause in sentence.clauses:
+        if not is_predicative(sentence, clause):
+            continue
+        _refuse_unlisted_predicates(sentence, clause)
         last = sentence.lower(clause.words[-1])
-        if not is_predicative(sentence, clause) or last.startswith("ge") or last.endswith("t"):
+        if last.startswith("ge") or last.endswith("t"):
             continue
         bare = [
             phrase for phrase in sentence.phrases_of(clause) if not phrase.preposition and phrase.may_be("N")
@@ -47,6 +51,15 @@ def _refuse_unknown_subjects(sentence: GermanSentence) -> None:
         unknown = [at for at in others if not sentence.phrases[at].readings]
         if unknown and persons and all(slot[0] == "N" for phrase in persons for slot in phrase.slots):
             raise Unsure("what is said of somebody who is not listed")
+
+
+def _refuse_unlisted_predicates(sentence: GermanSentence, clause: Clause) -> None:
+    """Stop where somebody seems to be something that the lists do not have, as in *er ist also Simulant*."""
+    for phrase in sentence.phrases_of(clause):
+        is_bare = phrase.determiner is None and not phrase.preposition and not phrase.readings
+        before = sentence.phrases.get(phrase.start - 1)
+        if is_bare and before is None and sentence.words[phrase.noun].text.endswith(AGENT_ENDINGS):
+            raise Unsure("an occupation that is not listed")
 
 
 def _with_case(cases: str) -> Slots:
@@ -167,7 +180,7 @@ def _number_without_determiner(sentence: GermanSentence, phrase: Phrase, clause:
     behind = sentence.phrases.get(phrase.noun + 1)
     is_before_name = behind is not None and behind.determiner is None
     says_what = sentence.lower(phrase.start - 1) == "als" or is_predicative(sentence, clause)
-    is_one = says_what and clause.has_singular_verb and not _has_plural_copula(sentence, clause)
+    is_one = says_what and clause.has_singular_verb and not _may_be_of_several(sentence, clause)
     if is_before_name or is_one:
         return phrase.limited(_of_number(plural=False))
     if phrase.adjectives:
@@ -175,8 +188,14 @@ def _number_without_determiner(sentence: GermanSentence, phrase: Phrase, clause:
     raise Unsure("a noun may be one person or several")
 
 
-def _has_plural_copula(sentence: GermanSentence, clause: Clause) -> bool:
-    return any(sentence.lower(at) in {"sind", "waren", "wären", "seien", "wurden"} for at in clause.words)
+def _may_be_of_several(sentence: GermanSentence, clause: Clause) -> bool:
+    forms = {sentence.lower(at) for at in clause.words}
+    joins = any(
+        sentence.lower(phrase.start - 1) in {"und", "oder", "sowie"} and phrase.start - 2 in sentence.phrases
+        for phrase in sentence.phrases_of(clause)
+    )
+    last = sentence.lower(clause.words[-1])
+    return joins or bool(forms & _OF_SEVERAL) or (last == "haben" and "sich" in forms)
 
 
 def _by_nominative(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> Phrase:

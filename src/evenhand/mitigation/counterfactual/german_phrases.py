@@ -149,7 +149,8 @@ def _is_surname(before: str, text: str, lexicon: Lexicon) -> bool:
                 raise Unsure("a first name or a surname")
             return True
         return text in classes["surnames"] or text in classes["kept titles"]
-    if before in lexicon.names or before in classes["kept titles"]:
+    is_naming = before.startswith(("heiß", "hieß", "namens", "genannt"))
+    if before in lexicon.names or before in classes["kept titles"] or is_naming:
         return text in classes["surnames"]
     return False
 
@@ -232,8 +233,10 @@ def _without_determiner(words: Sequence[Word], noun: int, adjectives: Sequence[i
 def _refuse_unknown_adjective(words: Sequence[Word], start: int) -> None:
     """Stop where the word before a bare noun may be an adjective that would have to agree."""
     before = words[start - 1]
+    if words[start].lower.endswith("enden") and before.lower == "zu":
+        raise Unsure("what may be an adjective before a noun")
     may_be_verb = verb_number(before.lower) and not before.lower.endswith(("enen", "ernen", "eten"))
-    if _is_adjective(before) and not may_be_verb and not before.starts:
+    if _is_adjective(before) and not may_be_verb:
         raise Unsure("what may be an adjective before a noun")
 
 

@@ -9,35 +9,20 @@ from evenhand.mitigation.counterfactual.german_articles import ALL_SLOTS, DETERM
 from evenhand.mitigation.counterfactual.german_nouns import german_lexicon
 from evenhand.mitigation.counterfactual.german_pronouns import determined_by
 from evenhand.mitigation.counterfactual.german_sentences import GermanSentence
-from evenhand.mitigation.counterfactual.german_words import Unsure, word_classes
+from evenhand.mitigation.counterfactual.german_words import AGENT_ENDINGS, Unsure, word_classes
 from evenhand.mitigation.counterfactual.twins import Role
 
 _BOTH = re.compile(
     r"\w[:*/_(](?:-?in(?:nen)?\b|r\b|e\b|n\b)|[a-zäöüß]Innen\b|\b(?:er|sie|ihr|sein)[/*](?:er|sie|ihr|sein)"
 )
 _WORDS = re.compile(r"[^\W\d_]+")
+MOST_WORDS = 50
+"""Longer sentences are seldom read without a mistake."""
 _SAYING_WHAT = frozenset(
     {"als", "ist", "war", "wird", "wurde", "bin", "bist", "sei", "wäre", "bleibt", "blieb", "nicht"}
 )
 _FOND = frozenset(
     {"lieber", "liebe", "guter", "teurer", "teure", "geliebter", "geliebte", "armer", "alter", "werter"}
-)
-_AGENT_ENDINGS = (
-    "er",
-    "or",
-    "ist",
-    "ent",
-    "ant",
-    "eur",
-    "oge",
-    "ier",
-    "at",
-    "graf",
-    "wart",
-    "ling",
-    "är",
-    "ut",
-    "e",
 )
 _ADJECTIVAL_ENDINGS = ("iger", "loser", "ender", "licher", "ischer", "samer", "barer")
 _WITHOUT_NOUN = frozenset({"das", "dies", "dieses", "welches", "solches", "ein", "eines"})
@@ -49,6 +34,8 @@ def refuse_unfit(text: str) -> None:
     Raises:
         Unsure: With the reason.
     """
+    if text.count(" ") >= MOST_WORDS:
+        raise Unsure("a sentence too long to be read with certainty")
     if _BOTH.search(text):
         raise Unsure("a word of both genders")
     classes = word_classes()
@@ -157,7 +144,7 @@ def _refuse_unlisted(sentence: GermanSentence) -> None:
         text = sentence.words[phrase.noun].text
         before_it = sentence.lower(phrase.start - 1)
         is_any = before_it == "als" and phrase.slots == ALL_SLOTS and not text.endswith("kraft")
-        if is_any or (before_it in _SAYING_WHAT and text.endswith(_AGENT_ENDINGS)):
+        if is_any or (before_it in _SAYING_WHAT and text.endswith(AGENT_ENDINGS)):
             raise Unsure("an occupation that is not listed")
 
 
