@@ -14,8 +14,10 @@ from typing import Any
 
 import fitting_runs
 import pytest
+import safetensors.torch
 import torch
 from fitting_runs import EPOCHS, MOMENTS, RECIPE, SENTENCES, STEPS, ScriptedWatch, same, small_fit, weights_of
+from safetensors import SafetensorError
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import EvenhandError, OutputError, RunError
@@ -229,7 +231,7 @@ Fault = Callable[[], BaseException]
     "fault",
     [
         lambda: OSError(errno.ENOSPC, "No space left on device"),
-        lambda: checkpoints.SafetensorError("I/O error: No space left on device (os error 28)"),
+        lambda: SafetensorError("I/O error: No space left on device (os error 28)"),
     ],
     ids=["system", "safetensors"],
 )
@@ -240,7 +242,7 @@ def test_a_full_disk_leaves_the_checkpoint_before_it(
     fault: Fault,
     uninterrupted: dict[str, torch.Tensor],
 ) -> None:
-    real = checkpoints.save_file
+    real = safetensors.torch.save_file
     calls = iter(range(1, 100))
 
     def full_in_the_third_epoch(*arguments: Any) -> None:
@@ -341,7 +343,7 @@ def test_modules_that_do_not_exist_get_no_adapter(bert: Path, tmp_path: Path) ->
 
 
 def test_figures_go_to_tensorboard_if_asked(bert: Path, tmp_path: Path) -> None:
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # type: ignore[import-untyped]
 
     recipe = Recipe(epochs=1, batch_size=9, report_to=("tensorboard",))
     _, fitted = small_fit(bert, tmp_path, recipe=recipe)
@@ -350,3 +352,32 @@ def test_figures_go_to_tensorboard_if_asked(bert: Path, tmp_path: Path) -> None:
     events.Reload()
     (value,) = [event.value for event in events.Scalars("train/malor/he-she")]
     assert value == pytest.approx(fitted.curve.judgements[1].malor["he-she"])
+
+
+def test_half_precision_is_for_training_and_not_for_judging(menagerie: Zoo, tmp_path: Path) -> None:
+    """What is read after an epoch is what the saved weights will give, not a rounded version of it."""
+    model, plain = (load_model(str(menagerie.folder("gpt2")), device="cpu") for _ in range(2))
+    network, other = model.loaded.model, plain.loaded.model
+    ids = torch.tensor([[5, 6, 7, 8]])
+    differences: list[float] = []
+
+    def compare() -> None:
+        other.load_state_dict(network.state_dict())
+        with torch.no_grad():
+            differences.append(float((network(ids).logits - other(ids).logits).abs().max()))
+
+    watch = ScriptedWatch(model, meanwhile=compare)
+    recipe = RECIPE.model_copy(update={"epochs": 2, "precision": Precision.BF16})
+    fit(model, pretraining_objective(SENTENCES, model), recipe, watch=watch, folder=tmp_path)
+    compare()
+    assert differences == [0.0] * 4
+    fresh = load_model(str(menagerie.folder("gpt2")), device="cpu")
+    exact = ScriptedWatch(fresh)
+    fit(
+        fresh,
+        pretraining_objective(SENTENCES, fresh),
+        recipe.model_copy(update={"precision": Precision.FP32}),
+        watch=exact,
+        folder=tmp_path.with_name(f"{tmp_path.name}-exact"),
+    )
+    assert not same(watch.seen[1], exact.seen[1])

@@ -25,7 +25,9 @@ from evenhand.mitigation import pipeline
 from evenhand.mitigation.fitting import FitReport
 from evenhand.mitigation.methods import counterfactual
 from evenhand.mitigation.methods.counterfactual import CounterfactualMethod
+from evenhand.mitigation.model_folder import mitigated_before
 from evenhand.mitigation.pipeline import Material, Mitigated, MitigationReport, mitigate
+from evenhand.mitigation.pretraining.choice import pretraining_objective
 from evenhand.mitigation.texts import PairFile, SentenceList
 from evenhand.probing.malor import ProbeOptions, probe
 from evenhand.scoring.language_model import load_model
@@ -78,7 +80,7 @@ def test_a_reference_comes_back_to_a_model_that_was_changed(
     assert done.ref == reference(menagerie, name).model_copy(update={"id": str(tmp_path / "out")})
     assert not same(weights_in(done.ref.id), weights_in(menagerie.folder(name)))
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
-    assert done.record == pipeline.mitigated_before(tmp_path / "out", done.record.fingerprint)
+    assert done.record == mitigated_before(tmp_path / "out", done.record.fingerprint)
     assert done.record.data.counts == {"pairs": 16, "pairs left out as held out": 0}
     assert done.record.data.examples == 32
     assert done.record.data.corpus[0].sentences == len(TEXT.sentences)
@@ -170,7 +172,7 @@ def test_nothing_held_out_is_trained_on(
     menagerie: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trained: list[str] = []
-    real = counterfactual.pretraining_objective
+    real = pretraining_objective
 
     def noted(sentences: Sequence[str], *arguments: Any, **options: Any) -> Any:
         trained.extend(sentences)

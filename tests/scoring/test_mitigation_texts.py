@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from evenhand.core.errors import DatasetError
+from evenhand.core.mitigation_records import TextRecord
 from evenhand.data.corpus_sources import TextFile
 from evenhand.mitigation import texts
 from evenhand.mitigation.texts import (
@@ -60,7 +61,7 @@ def test_training_text_has_no_held_out_sentence_and_tells_its_sources(tmp_path: 
     (tmp_path / "a.txt").write_text("The cow sleeps. The dog barks.\n")
     held = given_held_out([SentenceList("held", ("The dog barks.", "The dog barks."))])
     assert held.record.sentences == 1
-    records: list[texts.TextRecord] = []
+    records: list[TextRecord] = []
     text = TrainingText((TextFile(tmp_path / "a.txt"), SentenceList("b", ("A cat.", "The Dog barks."))), held)
     assert list(text.read(records)) == ["The cow sleeps.", "A cat."]
     assert [(record.name, record.sentences) for record in records] == [(str(tmp_path / "a.txt"), 2), ("b", 2)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import Any
 
@@ -40,7 +41,7 @@ def draws(objective: Any, count: int) -> list[tuple[TokenisedSentence, list[int]
 
 
 def within_four_deviations(hits: int, total: int, share: float) -> bool:
-    return abs(hits - total * share) < 4 * (total * share * (1 - share)) ** 0.5
+    return abs(hits - total * share) < 4 * math.sqrt(total * share * (1 - share))
 
 
 @pytest.mark.parametrize("name", ["bert", "roberta"])
