@@ -292,6 +292,12 @@ def test_a_model_in_half_precision_is_refused(bert: Path, tmp_path: Path) -> Non
         fit(model, objective, RECIPE, watch=ScriptedWatch(model), folder=tmp_path)
 
 
+def test_several_processes_are_refused(bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ModelError, match="without torchrun"):
+        small_fit(bert, tmp_path)
+
+
 def test_an_objective_without_examples_is_refused(bert: Path, tmp_path: Path) -> None:
     model = load_model(str(bert), device="cpu")
     with pytest.raises(EvenhandError, match="nothing to train on"):

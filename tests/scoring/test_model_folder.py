@@ -162,6 +162,12 @@ def test_a_place_with_something_else_is_refused(tmp_path: Path) -> None:
         mitigated_before(tmp_path, "f")
 
 
+def test_the_folder_that_one_is_in_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OutputError, match="the folder that you are in"):
+        mitigated_before(Path(), "f")
+
+
 def test_the_same_mitigation_is_found_and_another_refused(tmp_path: Path) -> None:
     record = a_record()
     (tmp_path / "mitigation.json").write_text(record.model_dump_json())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -232,13 +232,43 @@ def _reporting(wishes: Wishes) -> Iterator[MitigationReport]:
     from evenhand.mitigation.fitting import FitReport
     from evenhand.mitigation.pipeline import MitigationReport
 
-    with progress_bar("training", "steps") as steps:
+    with _Bars() as bars:
 
         def of_seed(seed: int) -> FitReport:
             label = f"seed {seed}, " if wishes.seeds > 1 else ""
-            return FitReport(steps=steps, judged=_epoch_teller(label))
+            return FitReport(steps=bars.steps, judged=_epoch_teller(label))
 
-        yield MitigationReport(stage=say, warning=warn, fit=of_seed)
+        yield MitigationReport(stage=say, warning=warn, read=bars.read, fit=of_seed)
+
+
+class _Bars:
+    """A bar while the corpus is read, and another while the model is trained; there can be only one at a time."""
+
+    def __init__(self) -> None:
+        self._open = ExitStack()
+        self._name = ""
+        self._report: Callable[[int, int], None] = lambda _done, _total: None
+
+    def __enter__(self) -> _Bars:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def read(self, done: int, total: int) -> None:
+        """So many bytes are read."""
+        self._show("reading", "bytes", done, total)
+
+    def steps(self, done: int, total: int) -> None:
+        """So many steps are done."""
+        self._show("training", "steps", done, total)
+
+    def _show(self, name: str, unit: str, done: int, total: int) -> None:
+        if name != self._name:
+            self._open.close()
+            self._report = self._open.enter_context(progress_bar(name, unit))
+            self._name = name
+        self._report(done, total)
 
 
 def _epoch_teller(label: str) -> Callable[[LearningCurve], None]:

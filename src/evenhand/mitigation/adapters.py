@@ -37,6 +37,7 @@ class Adapters:
     def save(self, folder: Path) -> None:
         """Write the adapters alone, as peft loads them."""
         self._wrapped.save_pretrained(folder)
+        (folder / "README.md").unlink(missing_ok=True)  # an empty form; the model's own card says what it is
 
     def fold_in(self) -> None:
         """Add the adapters to the weights that they stand beside, and leave the model as it was built."""

@@ -111,9 +111,13 @@ def mitigate(
     done = mitigated_before(out, fingerprint)
     if done is not None:
         return Mitigated(_reference(ref, out), done)
-    scratch = _claimed(out.absolute().with_name(f".{out.name}.training"), fingerprint)
+    scratch = _claimed(unfinished_folder(out), fingerprint)
     told.stage("Reading the corpus")
-    held_out = given_held_out(material.held_out) if material.held_out else kept_back(material.sources)
+    held_out = (
+        given_held_out(material.held_out)
+        if material.held_out
+        else kept_back(material.sources, report=told.read)
+    )
     wanted = Wanted(
         text=TrainingText(material.sources, held_out, told.read),
         probes=material.probes,
@@ -232,6 +236,12 @@ def _fingerprint(
         "evenhand": version("evenhand"),
     }
     return sha256_of(json.dumps(determining, sort_keys=True).encode())
+
+
+def unfinished_folder(out: Path) -> Path:
+    """Where the training of a mitigation lies until it is finished."""
+    place = out.resolve()
+    return place.with_name(f".{place.name}.training")
 
 
 def _claimed(scratch: Path, fingerprint: str) -> Path:
