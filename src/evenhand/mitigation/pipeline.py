@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
-from evenhand.auditing import record_of
 from evenhand.core.errors import RunError
 from evenhand.core.files import sha256_of, write_text
 from evenhand.core.mitigation_records import DataRecord, MitigationRecord, SeedRecord
@@ -28,6 +27,7 @@ from evenhand.mitigation.pretraining.choice import refuse_untrainable
 from evenhand.mitigation.seeds import fit_seeds
 from evenhand.mitigation.texts import HeldOutSentences, TrainingText, given_held_out, kept_back
 from evenhand.mitigation.watching import ModelWatch
+from evenhand.scoring.identity import record_of
 from evenhand.scoring.language_model import LanguageModel, load_model
 
 RUN_FILE = "mitigation.json"

@@ -80,11 +80,14 @@ class MaskedPretraining:
         return lost / hidden.sum().clamp(min=1)
 
     def _chosen(self, words: Ids, generator: np.random.Generator) -> Flags:
-        own = words != NO_WORD
-        if not self.whole_words:
-            return own & (generator.random(words.shape) < CHOSEN)
-        of_words = generator.random((len(words), int(words.max()) + 1)) < CHOSEN
-        return own & np.take_along_axis(of_words, np.where(own, words, 0), axis=1)
+        own: Flags = words != NO_WORD
+        if self.whole_words:
+            of_words = generator.random((len(words), int(words.max()) + 1))
+            drawn = np.take_along_axis(of_words, np.where(own, words, 0), axis=1)
+        else:
+            drawn = generator.random(words.shape)
+        chosen: Flags = own & (drawn < CHOSEN)
+        return chosen
 
     def _hidden(self, ids: Ids, chosen: Flags, generator: np.random.Generator) -> Ids:
         kinds = generator.random(ids.shape)
