@@ -9,11 +9,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from evenhand.core.recipes import Recipe
-from evenhand.mitigation import checkpoints, fitting
+from evenhand.mitigation import checkpoints
 from evenhand.mitigation.fitting import FitReport, Fitted, fit
 from evenhand.mitigation.pretraining.choice import pretraining_objective
 from evenhand.mitigation.watching import Reading
@@ -96,6 +95,14 @@ def _on_call(number: int, action: Callable[..., Any]) -> Callable[..., Any]:
     return counted
 
 
+def _and_die(action: Callable[..., Any]) -> Callable[..., Any]:
+    def last(*arguments: Any) -> None:
+        action(*arguments)
+        die()
+
+    return last
+
+
 def fit_until_killed(moment: str, source: Path, folder: Path) -> None:
     """Train, and be killed at a moment."""
     report, meanwhile = FitReport(), (lambda: None)
@@ -110,7 +117,7 @@ def fit_until_killed(moment: str, source: Path, folder: Path) -> None:
     elif moment == "before old checkpoints are removed":
         checkpoints.Checkpoints.keep_best = _on_call(3, checkpoints.Checkpoints.keep_best)  # type: ignore[method-assign]
     elif moment == "while finishing":
-        fitting.json.dumps = _on_call(3, fitting.json.dumps)
+        checkpoints.Checkpoints.finish = _and_die(checkpoints.Checkpoints.finish)  # type: ignore[method-assign]
     small_fit(source, folder, report=report, meanwhile=meanwhile)
 
 
@@ -120,13 +127,13 @@ MOMENTS = (
     "while judging",
     "while writing a checkpoint",
     "before old checkpoints are removed",
+    "while finishing",
 )
 
 
 def main(source: Path, out: Path) -> None:
     """Be killed at every moment, each time in a process of its own."""
     torch.set_num_threads(1)
-    np.random.seed(0)  # noqa: NPY002
     for moment in MOMENTS:
         child = os.fork()
         if child == 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -14,7 +14,6 @@ from evenhand.core.models import ModelRef
 from evenhand.core.planted import read_planted
 from evenhand.core.protocols import DEFAULT_PROTOCOL, Protocol, get_protocol
 from evenhand.core.records import (
-    ModelRecord,
     ProtocolRecord,
     ScoringRecord,
     determining_scores,
@@ -24,20 +23,13 @@ from evenhand.core.runs import Run
 from evenhand.data.predictions import Predictions, Score
 from evenhand.data.sources import LAB, STARTER, load_dataset
 from evenhand.evaluation.pipeline import assemble, statistics_record
+from evenhand.scoring.asking import Asked, Asking, Report, too_long
 from evenhand.scoring.choice import choose_method, possible_tasks
-from evenhand.scoring.engine import Answers, carry_out
-from evenhand.scoring.identity import model_record
+from evenhand.scoring.identity import record_of
 from evenhand.scoring.language_model import LanguageModel, load_model
 from evenhand.scoring.languages import language_warnings
-from evenhand.scoring.limits import length_of
 from evenhand.scoring.methods.base import Method, Question, questions_of, sum_of_logs
-from evenhand.scoring.methods.decoder import start_token
-from evenhand.scoring.store import BatchStore
-from evenhand.scoring.work import Gathered
 from evenhand.stats.resampling import Resampling
-
-Report = Callable[[int, int], None]
-"""Told how many items are done, of how many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +124,6 @@ def _methods(
     }
 
 
-def record_of(model: LanguageModel) -> ModelRecord:
-    """What identifies a loaded model."""
-    loaded = model.loaded
-    start = start_token(loaded.tokenizer, loaded.config)
-    record = model_record(loaded.ref, loaded.config, loaded.tokenizer, loaded.family, start=start)
-    return record.model_copy(update={"device": loaded.device.type})
-
-
 def score_items(
     model: LanguageModel,
     benchmark: Benchmark,
@@ -159,31 +143,17 @@ def score_items(
                 scores |= {candidate.id: Score(math.nan, reason) for candidate in item.candidates}
             else:
                 questions += [(item, question) for question in asked]
-    requests = [request for _, question in questions for request in question.requests]
-    plan, gathered = model.plan(requests, max_tokens=options.max_tokens)
-    store = None
-    if options.unfinished:
-        identity = record_of(model)
-        fingerprint = sha256_of(f"{plan.fingerprint} {identity.weights} {identity.precision}".encode())
-        store = BatchStore(options.unfinished, fingerprint)
-        store.open()
-    progress = _ItemProgress(questions, gathered, report) if report else None
-    answers = carry_out(plan, gathered, model.runners(plan), store=store, progress=progress)
-    return scores | dict(_scored(questions, answers))
+    asked_for = [Asked(item.id, question.requests) for item, question in questions]
+    asking = Asking(model, asked_for, max_tokens=options.max_tokens)
+    answers = asking.answers(unfinished=options.unfinished, report=report)
+    return scores | {
+        question.candidate: _score(question, values)
+        for (_, question), values in zip(questions, answers, strict=True)
+    }
 
 
-def _scored(questions: Sequence[tuple[Association, Question]], answers: Answers) -> list[tuple[str, Score]]:
-    scored = []
-    number = 0
-    for _, question in questions:
-        values = [answers.of(number + index) for index in range(len(question.requests))]
-        number += len(question.requests)
-        tokens = tuple(value for answer in values for value in answer)
-        scored.append((question.candidate, _score(question, values, tokens)))
-    return scored
-
-
-def _score(question: Question, values: Sequence[Sequence[float]], tokens: tuple[float, ...]) -> Score:
+def _score(question: Question, values: Sequence[Sequence[float]]) -> Score:
+    tokens = tuple(value for answer in values for value in answer)
     if not all(math.isfinite(value) for value in tokens):
         return Score(math.nan, "the model gave NaN or infinite values")
     value = question.combine(values)
@@ -198,38 +168,7 @@ def _score(question: Question, values: Sequence[Sequence[float]], tokens: tuple[
 
 def _too_long(questions: Sequence[Question], longest: int | None) -> str | None:
     """Why an item does not fit into the model, if it does not."""
-    needed = max((length_of(request) for question in questions for request in question.requests), default=0)
-    if longest is None or needed <= longest:
-        return None
-    return f"the input has {needed:,} tokens, the model takes {longest:,}"
-
-
-class _ItemProgress:
-    """Counts items whose works are all done."""
-
-    def __init__(
-        self, questions: Sequence[tuple[Association, Question]], gathered: Gathered, report: Report
-    ) -> None:
-        self.report = report
-        self.waiting: dict[int, list[str]] = {}
-        self.missing: dict[str, int] = {}
-        number = 0
-        for item, question in questions:
-            for _ in question.requests:
-                place = gathered.places[number]
-                number += 1
-                if place is not None:
-                    self.waiting.setdefault(place[0], []).append(item.id)
-                    self.missing[item.id] = self.missing.get(item.id, 0) + 1
-        self.total = len(self.missing)
-        self.done = 0
-
-    def __call__(self, works: Sequence[int]) -> None:
-        for work in works:
-            for item in self.waiting.get(work, ()):
-                self.missing[item] -= 1
-                self.done += self.missing[item] == 0
-        self.report(self.done, self.total)
+    return too_long((request for question in questions for request in question.requests), longest)
 
 
 def _limited(benchmark: Benchmark, limit: int | None) -> Benchmark:

@@ -31,6 +31,7 @@ class TrainingPlan:
     learning_rate: float
     warmup_steps: int = 0
     seed: int = 0
+    device: str = "cpu"
 
 
 class Examples(Dataset[Any]):
@@ -54,6 +55,7 @@ class LossTrainer(Trainer):  # type: ignore[misc]
         self.loss = loss
 
     def compute_loss(self, model: Any, inputs: Batch, *_: Any, **__: Any) -> torch.Tensor:
+        """The loss that was given, of a batch."""
         return self.loss(model, inputs)
 
 
@@ -64,6 +66,7 @@ class StepReporting(TrainerCallback):  # type: ignore[misc]
         self.report = report
 
     def on_step_end(self, _arguments: Any, state: Any, _control: Any, **_: Any) -> None:
+        """Called by Trainer."""
         self.report(state.global_step, state.max_steps)
 
 
@@ -76,7 +79,7 @@ def train(
     plan: TrainingPlan,
     report: Report | None = None,
 ) -> None:
-    """Train a model in place on the CPU; the same plan on the same platform gives the same weights."""
+    """Train a model in place; the same plan on the CPU of the same platform gives the same weights."""
     with tempfile.TemporaryDirectory() as scratch, single_thread():
         arguments = TrainingArguments(
             output_dir=scratch,
@@ -88,7 +91,7 @@ def train(
             adam_beta2=0.95,
             seed=plan.seed,
             data_seed=plan.seed,
-            use_cpu=True,
+            use_cpu=plan.device == "cpu",
             save_strategy="no",
             logging_strategy="no",
             report_to=[],

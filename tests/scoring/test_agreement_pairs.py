@@ -11,7 +11,6 @@ from pair_builders import pair
 from slow_reference import Logs, SlowReference, SlowText
 from zoo_fixtures import Zoo
 
-from evenhand.auditing import record_of
 from evenhand.core.models import Family
 from evenhand.core.pairs import SentencePair
 from evenhand.scoring.pairs import PairScore, choose_pair_method, score_pairs
@@ -88,7 +87,7 @@ class SlowPairs:
 def engine_scores(menagerie: Zoo, name: str, *, max_tokens: int | None = None) -> list[PairScore]:
     model = menagerie.model(name)
     method = choose_pair_method(model)
-    return score_pairs(model, PAIRS, method, identity=record_of(model), max_tokens=max_tokens)
+    return score_pairs(model, PAIRS, method, max_tokens=max_tokens)
 
 
 @pytest.mark.parametrize("name", zoo.names())

@@ -1,11 +1,8 @@
-"""Direct bias: its numbers are those of the slow way, and what it cannot measure is said."""
+"""Direct bias: its numbers are those of the slow way, and the record says what determines them."""
 
 from __future__ import annotations
 
-import gzip
 import re
-import subprocess
-import sys
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,72 +11,21 @@ import numpy as np
 import polars as pl
 import pytest
 import zoo
+from marked_corpora import ENGLISH, GERMAN, result_of, unmarked, written
 from slow_vectors import Vector, slow_cosine, slow_vector
 from zoo_fixtures import Zoo
 
-from evenhand.core.errors import DatasetError, UnknownNameError
-from evenhand.core.models import ModelError
-from evenhand.core.probe_results import DirectBiasResult
-from evenhand.core.probe_runs import ProbeRun, open_probe_run
-from evenhand.data.probes import load_probes
-from evenhand.data.word_search import WordFinder
-from evenhand.probing.corpus_vectors import BESIDE_GENDERED, NOTHING_SOUGHT, CorpusVectors, RunningMean
+from evenhand.core.probe_runs import open_probe_run
+from evenhand.probing.corpus_vectors import BESIDE_GENDERED, NOTHING_SOUGHT
 from evenhand.probing.direct_bias import SCORES_SCHEMA, probe_direct_bias
 from evenhand.probing.gender_direction import (
     ABSENT,
     ONE_FORM,
     ONLY_BESIDE_GENDERED,
-    PRONOUNS,
-    gender_direction,
 )
 from evenhand.stats.resampling import Resampling
 
 MODELS = ["bert", "distilbert", "roberta", "albert", "gpt2", "t5"]
-
-ENGLISH = (
-    "<He> came home and <he> was tired.",
-    "When <she> left, nobody saw it.",
-    "<She> said that <he> was late.",
-    "The <nurse> was quiet, and another <nurse> was loud.",
-    "Our <teacher> came home late.",
-    "<Teacher> and <nurse> left.",
-    "The old <doctor> was tired.",
-    "Then the <engineer> saw the <doctor>.",
-    "Nobody was at home.",
-    "Her teacher was late.",
-    "The king met a painter.",
-    "Mary is a librarian.",
-    "The librarian saw his friend.",
-)
-"""Sentences in which the words that count are marked."""
-
-GERMAN = (
-    "Gestern kam <er> nach Hause.",
-    "Heute kam <sie> nach Hause, und <sie> war leise.",
-    "Er war laut und Sie waren da.",
-    "Der <Lehrer> kam nach Hause.",
-    "Die <Lehrerin> und noch eine <Lehrerin> kamen.",
-    "Der <Bäcker> war laut.",
-    "Die <Bäckerin> war leise.",
-    "Der <Koch> war da.",
-    "Die Köchin sah ihren Mann.",
-)
-
-
-def unmarked(sentence: str) -> str:
-    return sentence.replace("<", "").replace(">", "")
-
-
-def written(folder: Path, *sentences: str) -> Path:
-    path = folder / "corpus.txt"
-    path.write_text("\n".join(map(unmarked, sentences)), encoding="utf-8")
-    return path
-
-
-def result_of(run: ProbeRun) -> DirectBiasResult:
-    (result,) = run.results
-    assert isinstance(result, DirectBiasResult)
-    return result
 
 
 def slow_means(menagerie: Zoo, name: str, sentences: Sequence[str], *, layer: int) -> dict[str, Vector]:
@@ -181,23 +127,6 @@ def test_the_baseline_is_the_same_for_random_directions(
     assert (baseline.n, baseline.method) == (100, "random directions, percentiles")
 
 
-def test_the_same_corpus_gives_the_same_result_however_it_is_stored(
-    menagerie: Zoo, tmp_path: Path, quick: Resampling
-) -> None:
-    model = menagerie.model("bert")
-    plain = written(tmp_path, *ENGLISH)
-    packed = tmp_path / "corpus.gz"
-    packed.write_bytes(gzip.compress(plain.read_bytes()))
-
-    runs = [probe_direct_bias(model, path, resampling=quick) for path in (plain, packed, [str(plain)])]
-    other = probe_direct_bias(model, written(tmp_path, *ENGLISH, "He left."), resampling=quick)
-
-    assert runs[0].results == runs[1].results == runs[2].results
-    assert runs[0].scores.equals(runs[1].scores)
-    assert len({run.record.fingerprint for run in runs}) == 1
-    assert runs[0].record.fingerprint != other.record.fingerprint
-
-
 def test_the_record_says_what_determines_the_result(
     menagerie: Zoo, tmp_path: Path, quick: Resampling
 ) -> None:
@@ -229,180 +158,9 @@ def test_professions_come_from_a_list(menagerie: Zoo, tmp_path: Path, quick: Res
     assert [(each.reason, each.examples) for each in result.skipped] == [(ONLY_BESIDE_GENDERED, ("king",))]
 
 
-def test_sentences_that_do_not_fit_are_left_out(menagerie: Zoo, tmp_path: Path, quick: Resampling) -> None:
-    long = f"The nurse was {'very ' * 200}tired."
-    result = result_of(
-        probe_direct_bias(menagerie.model("bert"), written(tmp_path, *ENGLISH, long), resampling=quick)
-    )
-
-    assert result.left_out["the text is longer than the 130 tokens that the model takes"] == 1
-    assert next(each.n for each in result.professions if each.profession == "nurse") == 2
-
-
-def test_a_word_that_the_tokenizer_does_not_know_is_skipped_with_its_reason(
-    menagerie: Zoo, tmp_path: Path, quick: Resampling
-) -> None:
-    professions = tmp_path / "professions.txt"
-    professions.write_text("nurse\nΩmega\n", encoding="utf-8")
-    corpus = written(tmp_path, *ENGLISH, "The Ωmega left.")
-
-    result = result_of(
-        probe_direct_bias(menagerie.model("bert"), corpus, professions=professions, resampling=quick)
-    )
-
-    assert [(each.reason, each.examples) for each in result.skipped] == [
-        ("the tokenizer does not know the word", ("Ωmega",))
-    ]
-    assert result.left_out["the tokenizer does not know the word"] == 1
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("", "There is no sentence"),
-        (
-            "She saw a nurse.\nThe nurse left.",
-            r"has 2 sentences, and none with 'he'\. The gender direction lies",
-        ),
-        ("He saw a nurse.\nThe nurse left.", r"has 2 sentences, and none with 'she'"),
-        (
-            "He left.\nShe " + "very " * 200 + "late.\nThe nurse left.",
-            r"none with 'she' that can be used: the text is longer than the 130 tokens",
-        ),
-        (
-            "He left.\nShe left.\nIt rained.",
-            r"has 3 sentences, and in none of them could any of the 60 professions be measured \(it does not occur",
-        ),
-        (
-            "He saw a nurse.\nShe left.",
-            r"be measured \(it does not occur in the corpus, it occurs only beside words that tell a gender\)",
-        ),
-    ],
-)
-def test_a_corpus_that_lacks_something_is_refused(
-    menagerie: Zoo, tmp_path: Path, content: str, message: str
-) -> None:
-    path = tmp_path / "corpus.txt"
-    path.write_text(content)
-
-    with pytest.raises(DatasetError, match=message):
-        probe_direct_bias(menagerie.model("bert"), path)
-
-
-def test_other_mistakes_are_refused_before_the_corpus_is_read(menagerie: Zoo, tmp_path: Path) -> None:
-    model = menagerie.model("bert")
-    corpus = tmp_path / "corpus.txt"
-    corpus.write_bytes(b"\xff not read")
-    professions = tmp_path / "professions.txt"
-    professions.write_text("Raumpfleger\n")
-
-    with pytest.raises(UnknownNameError, match="Known: de, en"):
-        probe_direct_bias(model, corpus, language="fr")
-    with pytest.raises(ModelError, match="Layer 9 was asked for"):
-        probe_direct_bias(model, corpus, layer=9)
-    with pytest.raises(DatasetError, match="There is no file"):
-        probe_direct_bias(model, corpus, professions=tmp_path / "missing.txt")
-    with pytest.raises(DatasetError, match="is not among the bundled German occupations"):
-        probe_direct_bias(model, corpus, language="de", professions=professions)
-    with pytest.raises(DatasetError, match="There is no file or folder"):
-        probe_direct_bias(model, tmp_path / "missing")
-    with pytest.raises(DatasetError, match=r"corpus\.txt is not UTF-8 text \(byte 0"):
-        probe_direct_bias(model, corpus)
-
-
-def test_what_was_cut_or_left_out_of_the_corpus_is_said(
-    menagerie: Zoo, tmp_path: Path, quick: Resampling
-) -> None:
-    folder = tmp_path / "corpus"
-    folder.mkdir()
-    written(folder, *ENGLISH, "word " * 2_500)
-    (folder / "table.csv").write_text("a,b")
-
-    run = probe_direct_bias(menagerie.model("bert"), folder, resampling=quick)
-
-    assert [warning for warning in run.record.warnings if "sentences have" not in warning] == [
-        "sentences of more than 10,000 characters were cut in 1 places of the corpus.",
-        "files of the corpus that are not named like text were left out: table.csv.",
-    ]
-
-
-def test_progress_is_told_in_bytes(menagerie: Zoo, tmp_path: Path, quick: Resampling) -> None:
-    corpus = written(tmp_path, *ENGLISH)
-    told: list[tuple[int, int]] = []
-
-    probe_direct_bias(
-        menagerie.model("bert"), corpus, resampling=quick, report=lambda *progress: told.append(progress)
-    )
-
-    assert told[-1] == (corpus.stat().st_size, corpus.stat().st_size)
-
-
 def test_a_decoder_is_measured_and_its_blindness_said(
     menagerie: Zoo, tmp_path: Path, quick: Resampling
 ) -> None:
     run = probe_direct_bias(menagerie.model("gpt2"), written(tmp_path, *ENGLISH), resampling=quick)
 
     assert any("reads from left to right" in warning for warning in run.record.warnings)
-
-
-def test_pronouns_with_one_vector_have_no_direction(menagerie: Zoo) -> None:
-    same = {word: RunningMean(np.ones(3), 1, 1) for word in ("he", "she")}
-    finder = WordFinder({"he": "he"})
-    vectors = CorpusVectors(
-        menagerie.model("bert"), layer=0, pronouns=finder, nouns=finder, gendered=frozenset(), means=same
-    )
-
-    with pytest.raises(ModelError, match="vectors of 'he' and 'she' are the same"):
-        gender_direction(vectors, PRONOUNS["en"])
-
-
-def test_every_language_with_word_lists_has_its_pronouns() -> None:
-    for language, pronouns in PRONOUNS.items():
-        he_she = load_probes(language).terms
-        assert pronouns.both in [(male, female) for pairs in he_she.values() for male, female in pairs]
-
-
-MEASURE = """
-import resource, sys, torch
-from evenhand.probing.direct_bias import probe_direct_bias
-from evenhand.scoring.language_model import load_model
-from evenhand.stats.resampling import Resampling
-torch.set_num_threads(1)
-model = load_model(sys.argv[1], device="cpu")
-quick = Resampling(resamples=100)
-probe_direct_bias(model, sys.argv[2], resampling=quick)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-run = probe_direct_bias(model, sys.argv[3], resampling=quick)
-print(run.results[0].sentences, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-"""
-
-
-def test_memory_does_not_grow_with_the_corpus(menagerie: Zoo, tmp_path: Path) -> None:
-    """Thirty megabytes, of which a part goes through the model, after a first corpus has warmed everything up."""
-    idle = "It rained for days and nothing was to be seen of the hills beyond the river.\n" * 10_000
-    small, large = tmp_path / "small.txt", tmp_path / "large.txt"
-    small.write_text(busy(200) + idle)
-    with large.open("w") as stream:
-        for part in range(40):
-            stream.write(busy(5, start=5 * part) + idle)
-
-    finished = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(menagerie.folder("bert")), str(small), str(large)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    count, kilobytes = map(int, finished.stdout.split())
-
-    assert large.stat().st_size > 30_000_000
-    assert count == 40 * (5 * len(ENGLISH) + 10_000)
-    assert kilobytes < 30_000
-
-
-def busy(rounds: int, *, start: int = 0) -> str:
-    """Sentences with words that count, no two alike, because a sentence that comes twice at once is read once."""
-    return "".join(
-        f"{unmarked(sentence).replace(' ', f' {number} ', 1)}\n"
-        for number in range(start, start + rounds)
-        for sentence in ENGLISH
-    )

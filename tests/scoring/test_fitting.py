@@ -14,8 +14,10 @@ from typing import Any
 
 import fitting_runs
 import pytest
+import safetensors.torch
 import torch
 from fitting_runs import EPOCHS, MOMENTS, RECIPE, SENTENCES, STEPS, ScriptedWatch, same, small_fit, weights_of
+from safetensors import SafetensorError
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import EvenhandError, OutputError, RunError
@@ -164,9 +166,7 @@ def test_an_epoch_that_is_not_the_last_is_loaded_again(bert: Path, tmp_path: Pat
 def test_where_no_epoch_keeps_the_quality_the_one_that_loses_least_is_kept(
     bert: Path, tmp_path: Path
 ) -> None:
-    model, fitted, watch = scripted(
-        bert, tmp_path, [2.0, 1.5, 1.0, 0.5, 0.1], [10.0, 10.3, 10.2, 10.4, 10.5]
-    )
+    model, fitted, watch = scripted(bert, tmp_path, [2.0, 1.5, 1.0, 0.5, 0.1], [10.0, 10.3, 10.2, 10.4, 10.5])
     assert (fitted.best.epoch, fitted.keeps_quality) == (2, False)
     assert same(weights_of(model), watch.seen[2])
 
@@ -231,7 +231,7 @@ Fault = Callable[[], BaseException]
     "fault",
     [
         lambda: OSError(errno.ENOSPC, "No space left on device"),
-        lambda: checkpoints.SafetensorError("I/O error: No space left on device (os error 28)"),
+        lambda: SafetensorError("I/O error: No space left on device (os error 28)"),
     ],
     ids=["system", "safetensors"],
 )
@@ -242,7 +242,7 @@ def test_a_full_disk_leaves_the_checkpoint_before_it(
     fault: Fault,
     uninterrupted: dict[str, torch.Tensor],
 ) -> None:
-    real = checkpoints.save_file
+    real = safetensors.torch.save_file
     calls = iter(range(1, 100))
 
     def full_in_the_third_epoch(*arguments: Any) -> None:
@@ -292,6 +292,12 @@ def test_a_model_in_half_precision_is_refused(bert: Path, tmp_path: Path) -> Non
         fit(model, objective, RECIPE, watch=ScriptedWatch(model), folder=tmp_path)
 
 
+def test_several_processes_are_refused(bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ModelError, match="without torchrun"):
+        small_fit(bert, tmp_path)
+
+
 def test_an_objective_without_examples_is_refused(bert: Path, tmp_path: Path) -> None:
     model = load_model(str(bert), device="cpu")
     with pytest.raises(EvenhandError, match="nothing to train on"):
@@ -307,7 +313,8 @@ def test_adapters_train_beside_the_weights_and_are_folded_in(bert: Path, tmp_pat
     assert changed
     assert all(name.endswith("weight") and trained[name].dim() == 2 for name in changed)
     assert all(
-        torch.linalg.matrix_rank((trained[name] - original[name]).double(), atol=1e-5) <= 2 for name in changed
+        torch.linalg.matrix_rank((trained[name] - original[name]).double(), atol=1e-5) <= 2
+        for name in changed
     )
     assert fitted.adapter is not None
     assert (fitted.adapter / "adapter_model.safetensors").is_file()
@@ -342,7 +349,7 @@ def test_modules_that_do_not_exist_get_no_adapter(bert: Path, tmp_path: Path) ->
 
 
 def test_figures_go_to_tensorboard_if_asked(bert: Path, tmp_path: Path) -> None:
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # type: ignore[import-untyped]
 
     recipe = Recipe(epochs=1, batch_size=9, report_to=("tensorboard",))
     _, fitted = small_fit(bert, tmp_path, recipe=recipe)
@@ -351,3 +358,32 @@ def test_figures_go_to_tensorboard_if_asked(bert: Path, tmp_path: Path) -> None:
     events.Reload()
     (value,) = [event.value for event in events.Scalars("train/malor/he-she")]
     assert value == pytest.approx(fitted.curve.judgements[1].malor["he-she"])
+
+
+def test_half_precision_is_for_training_and_not_for_judging(menagerie: Zoo, tmp_path: Path) -> None:
+    """What is read after an epoch is what the saved weights will give, not a rounded version of it."""
+    model, plain = (load_model(str(menagerie.folder("gpt2")), device="cpu") for _ in range(2))
+    network, other = model.loaded.model, plain.loaded.model
+    ids = torch.tensor([[5, 6, 7, 8]])
+    differences: list[float] = []
+
+    def compare() -> None:
+        other.load_state_dict(network.state_dict())
+        with torch.no_grad():
+            differences.append(float((network(ids).logits - other(ids).logits).abs().max()))
+
+    watch = ScriptedWatch(model, meanwhile=compare)
+    recipe = RECIPE.model_copy(update={"epochs": 2, "precision": Precision.BF16})
+    fit(model, pretraining_objective(SENTENCES, model), recipe, watch=watch, folder=tmp_path)
+    compare()
+    assert differences == [0.0] * 4
+    fresh = load_model(str(menagerie.folder("gpt2")), device="cpu")
+    exact = ScriptedWatch(fresh)
+    fit(
+        fresh,
+        pretraining_objective(SENTENCES, fresh),
+        recipe.model_copy(update={"precision": Precision.FP32}),
+        watch=exact,
+        folder=tmp_path.with_name(f"{tmp_path.name}-exact"),
+    )
+    assert not same(watch.seen[1], exact.seen[1])

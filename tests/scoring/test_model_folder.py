@@ -53,7 +53,9 @@ def test_the_new_weights_load_with_plain_transformers_and_with_evenhand(
     assert all(torch.equal(weight, loaded[name]) for name, weight in weights_of(model).items())
     assert same(weights_of(load_model(str(out), device="cpu")), weights_of(model))
     text = "The doctor likes tea."
-    tokenizers = [transformers.AutoTokenizer.from_pretrained(place) for place in (out, menagerie.folder(name))]
+    tokenizers = [
+        transformers.AutoTokenizer.from_pretrained(place) for place in (out, menagerie.folder(name))
+    ]
     assert tokenizers[0](text)["input_ids"] == tokenizers[1](text)["input_ids"]
     assert not list(out.glob("*.bin"))
 
@@ -63,7 +65,8 @@ def test_a_head_that_was_not_trained_is_kept(menagerie: Zoo, tmp_path: Path) -> 
     model = changed(source)
     out = save_mitigated(model, a_record(), tmp_path / "out")
     before, after = (
-        dict(transformers.BertForPreTraining.from_pretrained(place).named_parameters()) for place in (source, out)
+        dict(transformers.BertForPreTraining.from_pretrained(place).named_parameters())
+        for place in (source, out)
     )
     trained = weights_of(model)
     assert set(before) == set(after)
@@ -74,7 +77,7 @@ def test_a_head_that_was_not_trained_is_kept(menagerie: Zoo, tmp_path: Path) -> 
         "cls.seq_relationship.bias",
     }
     for name, weight in after.items():
-        assert torch.equal(weight, trained.get(name, before[name]))
+        assert torch.equal(weight, trained[name] if name in trained else before[name])
     assert load_model(str(out), device="cpu").judges_next_sentence
 
 
@@ -100,7 +103,9 @@ def test_generation_settings_are_kept(menagerie: Zoo, tmp_path: Path) -> None:
 
 def test_the_record_and_the_card_stand_beside_the_weights(menagerie: Zoo, tmp_path: Path) -> None:
     record = a_record()
-    out = save_mitigated(changed(menagerie.folder("gpt2")), record, tmp_path / "out", command="evenhand mitigate x")
+    out = save_mitigated(
+        changed(menagerie.folder("gpt2")), record, tmp_path / "out", command="evenhand mitigate x"
+    )
     assert read_mitigation_record(out) == record
     card = (out / "README.md").read_text()
     front = yaml.safe_load(card.split("---\n")[1])
@@ -155,6 +160,12 @@ def test_a_place_with_something_else_is_refused(tmp_path: Path) -> None:
         mitigated_before(tmp_path / "file", "f")
     with pytest.raises(OutputError, match="is not empty"):
         mitigated_before(tmp_path, "f")
+
+
+def test_the_folder_that_one_is_in_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OutputError, match="the folder that you are in"):
+        mitigated_before(Path(), "f")
 
 
 def test_the_same_mitigation_is_found_and_another_refused(tmp_path: Path) -> None:

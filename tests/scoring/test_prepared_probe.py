@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import peft
@@ -83,14 +84,15 @@ def test_the_ratios_are_those_of_a_probe(menagerie: Zoo, name: str, direction: D
     assert_same(prepared.ratios(), probed(model, probes, direction.value))
 
 
-@pytest.mark.parametrize("name", ["bert", "deberta-v2", "gpt2", "llama", "t5"])
+@pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])
 def test_weights_that_changed_are_seen(menagerie: Zoo, name: str, tmp_path: Path) -> None:
     model = fresh(menagerie, name)
     probes = small()
     prepared = PreparedProbe(model, probes, experiments=probes.experiments)
     before = prepared.ratios()
-    change_weights(model.loaded.model)
-    model.loaded.model.save_pretrained(tmp_path)
+    module: Any = model.loaded.model
+    change_weights(module)
+    module.save_pretrained(tmp_path)
     model.loaded.tokenizer.save_pretrained(tmp_path)
     after = prepared.ratios()
     assert_same(after, probed(load_model(str(tmp_path), device="cpu"), probes))
@@ -145,7 +147,8 @@ def test_adapters_that_were_put_in_meanwhile_are_seen(
     adapter = peft.LoraConfig(
         r=2, target_modules=[target], lora_dropout=0.5, init_lora_weights=False, fan_in_fan_out=name == "gpt2"
     )
-    adapted = peft.get_peft_model(model.loaded.model, adapter).train()  # type: ignore[arg-type]
+    module: Any = model.loaded.model
+    adapted: Any = peft.get_peft_model(module, adapter).train()
     found = prepared.ratios()
     assert any(part.training for part in adapted.modules())
     merged = adapted.merge_and_unload()
@@ -159,9 +162,10 @@ def test_terms_of_one_token_are_read_from_one_input(menagerie: Zoo) -> None:
     model = menagerie.model("bert")
     short = TermPairs(("the", "is"), ("of", "no"))
     assert all(len(model.loaded.tokenizer.tokenize(term)) == 1 for term in short.all)
-    probes = replace(small(), terms={Experiment.HE_SHE: short})
+    inside = [one for one in load_probes("en").of(Experiment.HE_SHE) if not one.text.startswith("[MASK]")]
+    probes = replace(small(), structures=tuple(inside[:3]), terms={Experiment.HE_SHE: short})
     prepared = PreparedProbe(model, probes, experiments=[Experiment.HE_SHE])
-    assert prepared.sequences == len(probes.of(Experiment.HE_SHE)) * len(probes.occupations)
+    assert prepared.sequences == 3 * len(OCCUPATIONS)
 
 
 def test_nothing_is_tokenised_again(menagerie: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import Any
 
@@ -16,8 +17,8 @@ from evenhand.core.models import ModelError
 from evenhand.mitigation.pretraining.choice import pretraining_objective
 from evenhand.mitigation.pretraining.decoder import DecoderPretraining
 from evenhand.mitigation.pretraining.masked import MaskedPretraining
-from evenhand.mitigation.pretraining.spans import SpanPretraining
 from evenhand.mitigation.pretraining.sentences import TokenisedSentence
+from evenhand.mitigation.pretraining.spans import SpanPretraining
 
 SENTENCES = tuple(dict.fromkeys(zoo_tokenizers.sentences()))[:120]
 IGNORED = -100
@@ -33,12 +34,14 @@ def draws(objective: Any, count: int) -> list[tuple[TokenisedSentence, list[int]
     for number in range(count):
         batch = objective.collate(objective.examples, generator(number))
         rows = zip(objective.examples, batch["input_ids"].tolist(), batch["labels"].tolist(), strict=True)
-        found += [(sentence, shown[: len(sentence)], asked[: len(sentence)]) for sentence, shown, asked in rows]
+        found += [
+            (sentence, shown[: len(sentence)], asked[: len(sentence)]) for sentence, shown, asked in rows
+        ]
     return found
 
 
 def within_four_deviations(hits: int, total: int, share: float) -> bool:
-    return abs(hits - total * share) < 4 * (total * share * (1 - share)) ** 0.5
+    return abs(hits - total * share) < 4 * math.sqrt(total * share * (1 - share))
 
 
 @pytest.mark.parametrize("name", ["bert", "roberta"])

@@ -102,7 +102,7 @@ def test_a_sentence_that_comes_again_in_other_case_or_space_is_repeated() -> Non
 
 
 def test_a_sentence_whose_twin_is_asked_in_the_evaluation_is_kept_out() -> None:
-    # The swapper exchanges mum and mom for dad, but dad for mum alone; so a twin can be asked where the sentence is not.
+    # The swapper makes dad of mum and of mom, but only mum of dad; so a twin can be asked where the sentence is not.
     structure = replace(PROBES.structures[0], text="[MASK] is dad's [OCC].")
     probes = replace(PROBES, structures=(structure,))
     tally = Tally()

@@ -60,7 +60,11 @@ def test_a_sentence_and_its_twin_make_the_same_pair() -> None:
 def test_places_are_where_the_words_stand_in_both_sentences() -> None:
     found = pair("She gave Robert hers hat.")
 
-    assert [(each.role, each.male.of(found.male), each.female.of(found.female), each.crossed) for each in found.places] == [
+    there = [
+        (each.role, each.male.of(found.male), each.female.of(found.female), each.crossed)
+        for each in found.places
+    ]
+    assert there == [
         (Role.SUBJECT, "He", "She", False),
         (Role.NAME, "Patricia", "Robert", True),
         (Role.POSSESSIVE, "his", "hers", False),

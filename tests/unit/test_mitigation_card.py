@@ -54,7 +54,10 @@ def test_seeds_are_told_with_mean_and_deviation() -> None:
     assert spread.mean == pytest.approx(0.75)
     assert spread.deviation == pytest.approx(statistics.stdev([0.9, 0.6, 0.75]))
     card = mitigation_card(several())
-    assert "Over 3 seeds (mean ± standard deviation): MALoR he-she 0.750 ± 0.150; perplexity 20.100 ± 0.000" in card
+    assert (
+        "Over 3 seeds (mean ± standard deviation): MALoR he-she 0.750 ± 0.150; perplexity 20.100 ± 0.000"
+        in card
+    )
     assert "Seed 1 was kept" in card
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from evenhand.cli.audit import audit_command
+from evenhand.cli.certify import certify_command
 from evenhand.cli.compare import compare_command
 from evenhand.cli.data import data_app
 from evenhand.cli.data_counterfactual import counterfactual_command
@@ -51,6 +52,7 @@ app.command("audit")(audit_command)
 app.command("probe")(probe_command)
 app.command("evaluate")(evaluate_command)
 app.command("compare")(compare_command)
+app.command("certify")(certify_command)
 app.command("report")(report_command)
 data_app.command("counterfactual")(counterfactual_command)
 app.add_typer(data_app, name="data")

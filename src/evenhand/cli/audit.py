@@ -20,13 +20,21 @@ from evenhand.cli.exit_codes import INTERRUPTED
 from evenhand.cli.options import (
     DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
+    DEFAULT_RUNS,
     DEFAULT_SEED,
+    AllowPickleWeights,
     Confidence,
+    Device,
     Format,
+    Fresh,
     Json,
+    MaxTokens,
+    PrecisionName,
     Resamples,
+    RunsFolder,
     Seed,
     TableChoice,
+    TrustRemoteCode,
     refuse_two_formats,
     resampling,
 )
@@ -42,59 +50,64 @@ if TYPE_CHECKING:
     from evenhand.scoring.language_model import LanguageModel
 
 
+Models = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Model folders or hub ids, each with @revision if wanted, or lab:NAME for an embedded model. "
+        "All embedded models if not given."
+    ),
+]
+Data = Annotated[
+    str | None,
+    typer.Option(
+        "--data",
+        "-d",
+        help="A dataset's name, a file in StereoSet's layout, or a folder of them. If not given, the starter "
+        "set; for lab models the lab's own items.",
+    ),
+]
+Languages = Annotated[
+    str | None, typer.Option("--language", "-l", help="Languages of the dataset, separated by commas.")
+]
+TaskNames = Annotated[
+    str | None, typer.Option("--task", help="intrasentence, intersentence or both, separated by a comma.")
+]
+ProtocolName = Annotated[
+    str, typer.Option("--protocol", "-p", help="evenhand.v1, multilingual-2023 or stereoset-2021.")
+]
+Inter = Annotated[
+    str | None,
+    typer.Option("--inter", help="next-sentence, orig, b, c, d, e or f. By family if not given."),
+]
+Score = Annotated[
+    str | None,
+    typer.Option(
+        "--score", help="mean-prob, mean-log, sum-log, pll or pll-within-word. By family if not given."
+    ),
+]
+Limit = Annotated[int | None, typer.Option(help="Only the first items of each task.", min=1)]
+FailIf = Annotated[
+    list[str] | None, typer.Option("--fail-if", help="Exit with code 4 when this holds. May be repeated.")
+]
+
+
 def audit_command(
-    models: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Model folders or hub ids, each with @revision if wanted, or lab:NAME for an embedded model. "
-            "All embedded models if not given."
-        ),
-    ] = None,
-    data: Annotated[
-        str | None,
-        typer.Option(
-            "--data",
-            "-d",
-            help="A dataset's name, a file in StereoSet's layout, or a folder of them. If not given, the starter "
-            "set; for lab models the lab's own items.",
-        ),
-    ] = None,
-    language: Annotated[
-        str | None, typer.Option("--language", "-l", help="Languages of the dataset, separated by commas.")
-    ] = None,
-    task: Annotated[
-        str | None, typer.Option("--task", help="intrasentence, intersentence or both, separated by a comma.")
-    ] = None,
-    protocol: Annotated[
-        str, typer.Option("--protocol", "-p", help="evenhand.v1, multilingual-2023 or stereoset-2021.")
-    ] = "evenhand.v1",
-    inter: Annotated[
-        str | None,
-        typer.Option("--inter", help="next-sentence, orig, b, c, d, e or f. By family if not given."),
-    ] = None,
-    score: Annotated[
-        str | None,
-        typer.Option(
-            "--score", help="mean-prob, mean-log, sum-log, pll or pll-within-word. By family if not given."
-        ),
-    ] = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "auto",
-    precision: Annotated[str, typer.Option(help="fp32, bf16 or fp16.")] = "fp32",
-    max_tokens: Annotated[int | None, typer.Option(help="Tokens in a batch.", min=1)] = None,
-    limit: Annotated[int | None, typer.Option(help="Only the first items of each task.", min=1)] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for run folders.")] = Path("runs"),
-    fresh: Annotated[
-        bool, typer.Option("--fresh/--resume", help="Start anew, or go on where a stopped run was.")
-    ] = False,
-    allow_pickle_weights: Annotated[
-        bool, typer.Option("--allow-pickle-weights", help="Load .bin weights too. They can run code.")
-    ] = False,
-    trust_remote_code: Annotated[
-        bool, typer.Option("--trust-remote-code", help="Run code that comes with the model.")
-    ] = False,
-    fail_if: Annotated[
-        list[str] | None, typer.Option("--fail-if", help="Exit with code 4 when this holds. May be repeated.")
-    ] = None,
+    models: Models = None,
+    data: Data = None,
+    language: Languages = None,
+    task: TaskNames = None,
+    protocol: ProtocolName = "evenhand.v1",
+    inter: Inter = None,
+    score: Score = None,
+    device: Device = "auto",
+    precision: PrecisionName = "fp32",
+    max_tokens: MaxTokens = None,
+    limit: Limit = None,
+    out: RunsFolder = DEFAULT_RUNS,
+    fresh: Fresh = False,
+    allow_pickle_weights: AllowPickleWeights = False,
+    trust_remote_code: TrustRemoteCode = False,
+    fail_if: FailIf = None,
     json: Json = False,
     format_: Format = TableChoice.TABLE,
     resamples: Resamples = DEFAULT_RESAMPLES,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 SHOWN_PAIRS = 3
 SHOWN_TERMS = 12
 SHOWN_OCCUPATIONS = 10
+SHOWN_REASONS = 12
 
 SIDES = ("male before", "female before", "male after", "female after")
 
@@ -39,10 +40,7 @@ def show_counts(counts: PairCounts) -> None:
         left = counts.occupations[SHOWN_OCCUPATIONS:]
         jobs.add_row(f"{len(left):,} more", *_figures(left))
     console().print(jobs)
-    reasons = plain_table("left out", "sentences", right=("sentences",))
-    for reason, number in counts.left_out.items():
-        reasons.add_row(reason, f"{number:,}")
-    console().print(reasons)
+    _show_reasons(counts)
 
 
 def show_pairs(path: Path) -> None:
@@ -69,6 +67,17 @@ def _show_experiments(counts: PairCounts) -> None:
         f"{counts.sentences:,} sentences were read. {counts.pairs:,} pairs are {counts.pairs:,} male and "
         f"{counts.pairs:,} female sentences."
     )
+
+
+def _show_reasons(counts: PairCounts) -> None:
+    table = plain_table("left out", "sentences", right=("sentences",))
+    reasons = list(counts.left_out.items())
+    for reason, number in reasons[:SHOWN_REASONS]:
+        table.add_row(reason, f"{number:,}")
+    if len(reasons) > SHOWN_REASONS:
+        rest = reasons[SHOWN_REASONS:]
+        table.add_row(f"{len(rest):,} more reasons", f"{sum(number for _, number in rest):,}")
+    console().print(table)
 
 
 def _figures(rows: Sequence[TermCount | OccupationCount]) -> tuple[str, ...]:

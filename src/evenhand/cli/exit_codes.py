@@ -9,5 +9,8 @@ CHECK_FAILED = 3
 CONDITION_HOLDS = 4
 """A ``--fail-if`` condition is met."""
 
+QUALITY_LOST = 5
+"""A certificate says that a mitigation cost more quality than its margins allow."""
+
 INTERRUPTED = 130
 """Stopped with Ctrl-C."""

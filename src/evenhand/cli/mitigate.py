@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +13,30 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evenhand.cli.exit_codes import INTERRUPTED
+from evenhand.cli.mitigation_options import (
+    AllowPickle,
+    BatchSize,
+    Corpus,
+    Device,
+    Epochs,
+    Experiments,
+    FirstSeed,
+    HeldOutFiles,
+    Language,
+    LearningRate,
+    Lora,
+    LoraRank,
+    LoraTargets,
+    MaxTokens,
+    Model,
+    Out,
+    QualityMargin,
+    ReportTo,
+    Seeds,
+    TrainingPrecision,
+    TrustRemoteCode,
+    asked_recipe,
+)
 from evenhand.cli.mitigation_tables import epoch_line, show_mitigation
 from evenhand.cli.options import Json
 from evenhand.cli.output import print_json, say, warn
@@ -29,59 +53,6 @@ mitigate_app = typer.Typer(
     rich_markup_mode="markdown",
     help="Lower the gender lean of a model, and keep what it knows.",
 )
-
-Model = Annotated[str, typer.Argument(help="Model folder or hub id, with @revision if wanted, or lab:NAME.")]
-Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the mitigated model; it must be empty or new.")]
-Corpus = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Text, JSON Lines, either with .gz, folders of them, hub:NAME[:CONFIG][@REVISION], or a file of pairs. May "
-        "be repeated. A lab model has its own."
-    ),
-]
-Experiments = Annotated[
-    list[str] | None,
-    typer.Option("--experiment", "-e", help="he-she, his-her, names or all. May be repeated.", show_default="all"),
-]
-Language = Annotated[
-    str | None, typer.Option("--language", "-l", help="en or de; a lab model's own if not given.", show_default="en")
-]
-HeldOutFiles = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--held-out",
-        help="Text to measure perplexity on. May be repeated. If not given, every twentieth sentence of the corpus, at "
-        "most 2,000, is kept back.",
-    ),
-]
-Epochs = Annotated[int | None, typer.Option(help="At most; a flat learning curve ends it earlier.", min=1)]
-Seeds = Annotated[int, typer.Option(help="Trainings from so many seeds; the best is kept.", min=1)]
-FirstSeed = Annotated[int, typer.Option("--seed", help="The first seed.", min=0)]
-LearningRate = Annotated[float | None, typer.Option(help="Of AdamW, with linear decay.")]
-BatchSize = Annotated[int, typer.Option(help="Sentences in a batch.", min=1)]
-QualityMargin = Annotated[
-    float, typer.Option(help="By how much the held-out perplexity may rise; 0.01 is 1%.", min=0.0)
-]
-Lora = Annotated[bool, typer.Option("--lora", help="Train low-rank adapters, then fold them in.")]
-LoraRank = Annotated[int, typer.Option(help="Of the adapters.", min=1)]
-LoraTargets = Annotated[
-    list[str] | None,
-    typer.Option("--lora-target", help="Module that gets an adapter. May be repeated. All linear ones if not given."),
-]
-MaxTokens = Annotated[int | None, typer.Option(help="Longer sentences are cut.", min=3)]
-ReportTo = Annotated[
-    list[str] | None, typer.Option(help="tensorboard, wandb or mlflow. May be repeated.", show_default="nowhere")
-]
-Device = Annotated[str, typer.Option(help="cpu, cuda or auto.")]
-TrainingPrecision = Annotated[
-    str | None, typer.Option("--precision", help="bf16 or fp32.", show_default="bf16 on a GPU, else fp32")
-]
-AllowPickle = Annotated[
-    bool, typer.Option("--allow-pickle-weights", help="Load .bin weights too. They can run code.")
-]
-TrustRemoteCode = Annotated[
-    bool, typer.Option("--trust-remote-code", help="Run code that comes with the model.")
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +122,7 @@ def equalise_command(
     from evenhand.mitigation.methods.equalise import EqualiseMethod
 
     method = EqualiseMethod(balance=replace(Balance(), weight=balance))
-    recipe = _recipe(
+    recipe = asked_recipe(
         method.recipe, epochs=epochs, batch_size=batch_size, learning_rate=learning_rate,
         quality_margin=quality_margin, max_tokens=max_tokens, precision=precision, report_to=report_to,
         lora=(lora_rank, lora_target or []) if lora or lora_target else None,
@@ -206,7 +177,7 @@ def counterfactual_command(
     from evenhand.mitigation.methods.counterfactual import CounterfactualMethod
 
     method = CounterfactualMethod(whole_words=whole_words)
-    recipe = _recipe(
+    recipe = asked_recipe(
         method.recipe, epochs=epochs, batch_size=batch_size, learning_rate=learning_rate,
         quality_margin=quality_margin, max_tokens=max_tokens, precision=precision, report_to=report_to,
         lora=(lora_rank, lora_target or []) if lora or lora_target else None,
@@ -215,36 +186,6 @@ def counterfactual_command(
         model, out, corpus, experiment, language, held_out, seeds, seed, device, allow_pickle_weights,
         trust_remote_code, json,
     ))  # fmt: skip
-
-
-def _recipe(
-    usual: Recipe,
-    *,
-    epochs: int | None,
-    batch_size: int,
-    learning_rate: float | None,
-    quality_margin: float,
-    max_tokens: int | None,
-    precision: str | None,
-    report_to: list[str] | None,
-    lora: tuple[int, list[str]] | None,
-) -> Recipe:
-    """The method's usual recipe with what was asked for."""
-    from evenhand.cli.audit import precision_named
-    from evenhand.core.recipes import LoraRecipe, Recipe
-
-    asked = {"epochs": epochs, "learning_rate": learning_rate, "max_tokens": max_tokens}
-    return Recipe.model_validate(
-        usual.model_dump()
-        | {name: value for name, value in asked.items() if value is not None}
-        | {
-            "batch_size": batch_size,
-            "quality_margin": quality_margin,
-            "precision": precision_named(precision) if precision else None,
-            "report_to": tuple(report_to or ()),
-            "lora": LoraRecipe(rank=lora[0], alpha=2 * lora[0], targets=tuple(lora[1])) if lora else None,
-        }
-    )
 
 
 def _carry_out(method: Method, recipe: Recipe, wishes: Wishes) -> None:
@@ -291,13 +232,43 @@ def _reporting(wishes: Wishes) -> Iterator[MitigationReport]:
     from evenhand.mitigation.fitting import FitReport
     from evenhand.mitigation.pipeline import MitigationReport
 
-    with progress_bar("training", "steps") as steps:
+    with _Bars() as bars:
 
         def of_seed(seed: int) -> FitReport:
             label = f"seed {seed}, " if wishes.seeds > 1 else ""
-            return FitReport(steps=steps, judged=_epoch_teller(label))
+            return FitReport(steps=bars.steps, judged=_epoch_teller(label))
 
-        yield MitigationReport(stage=say, warning=warn, fit=of_seed)
+        yield MitigationReport(stage=say, warning=warn, read=bars.read, fit=of_seed)
+
+
+class _Bars:
+    """A bar while the corpus is read, and another while the model is trained; there can be only one at a time."""
+
+    def __init__(self) -> None:
+        self._open = ExitStack()
+        self._name = ""
+        self._report: Callable[[int, int], None] = lambda _done, _total: None
+
+    def __enter__(self) -> _Bars:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def read(self, done: int, total: int) -> None:
+        """So many bytes are read."""
+        self._show("reading", "bytes", done, total)
+
+    def steps(self, done: int, total: int) -> None:
+        """So many steps are done."""
+        self._show("training", "steps", done, total)
+
+    def _show(self, name: str, unit: str, done: int, total: int) -> None:
+        if name != self._name:
+            self._open.close()
+            self._report = self._open.enter_context(progress_bar(name, unit))
+            self._name = name
+        self._report(done, total)
 
 
 def _epoch_teller(label: str) -> Callable[[LearningCurve], None]:
@@ -308,8 +279,8 @@ def _tell(mitigated: Mitigated, wishes: Wishes) -> None:
     record = mitigated.record
     if not record.chosen.keeps_quality:
         warn(
-            f"no epoch stayed within the quality margin of {record.recipe.quality_margin:.1%}; the one whose perplexity "
-            f"rose least ({record.perplexity_rise:+.1%}) was kept. Try a lower --learning-rate."
+            f"no epoch stayed within the quality margin of {record.recipe.quality_margin:.1%}; the one whose "
+            f"perplexity rose least ({record.perplexity_rise:+.1%}) was kept. Try a lower --learning-rate."
         )
     say(f"Wrote {wishes.out}. Prove the difference with: evenhand certify {wishes.model} {wishes.out}")
     if wishes.json:

@@ -12,13 +12,26 @@ from evenhand.cli.exit_codes import INTERRUPTED
 from evenhand.cli.options import (
     DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
+    DEFAULT_RUNS,
     DEFAULT_SEED,
+    AllowPickleWeights,
     Confidence,
+    Device,
+    ExperimentName,
     Format,
+    Fresh,
     Json,
+    MaxTokens,
+    Occupations,
+    PrecisionName,
+    ProbeLanguage,
     Resamples,
+    RunsFolder,
     Seed,
+    Structures,
     TableChoice,
+    Terms,
+    TrustRemoteCode,
     refuse_two_formats,
     resampling,
 )
@@ -29,65 +42,54 @@ if TYPE_CHECKING:
     from evenhand.core.probe_runs import ProbeRun
 
 
+Models = Annotated[
+    list[str],
+    typer.Argument(help="Model folders or hub ids, each with @revision if wanted, or lab:NAME."),
+]
+Test = Annotated[str, typer.Option("--test", help="malor, cosine, direct-bias or crows-pairs.")]
+DirectionName = Annotated[str, typer.Option(help="What is masked: gender (the term), occupation, or both.")]
+Shares = Annotated[
+    str | None,
+    typer.Option(help="Real shares of women, to correlate the lean with: winogender-occupations, or a file."),
+]
+Score = Annotated[
+    str, typer.Option(help="A word of several tokens: product of their probabilities, or mean-prob.")
+]
+CaseName = Annotated[
+    str, typer.Option(help="by-place writes He at a sentence's start; as-is leaves terms alone.")
+]
+Data = Annotated[
+    str | None,
+    typer.Option("--data", "-d", help="For crows-pairs and cosine: a file, or a dataset's name."),
+]
+Corpus = Annotated[
+    list[Path] | None, typer.Option(help="For direct-bias: text files or folders. May be repeated.")
+]
+Layer = Annotated[int, typer.Option(help="For cosine and direct-bias: hidden layer, -1 is the last.")]
+
+
 def probe_command(
-    models: Annotated[
-        list[str],
-        typer.Argument(help="Model folders or hub ids, each with @revision if wanted, or lab:NAME."),
-    ],
-    test: Annotated[str, typer.Option("--test", help="malor, cosine, direct-bias or crows-pairs.")] = "malor",
-    experiment: Annotated[
-        str, typer.Option("--experiment", "-e", help="he-she, his-her, names or all.")
-    ] = "all",
-    direction: Annotated[
-        str, typer.Option(help="What is masked: gender (the term), occupation, or both.")
-    ] = "gender",
-    language: Annotated[
-        str | None, typer.Option("--language", "-l", help="en or de; a lab model's own if not given.")
-    ] = None,
-    structures: Annotated[
-        Path | None, typer.Option(help="CSV with experiment, number, structure.", dir_okay=False)
-    ] = None,
-    occupations: Annotated[
-        Path | None, typer.Option(help="CSV with occupation and perhaps field.", dir_okay=False)
-    ] = None,
-    terms: Annotated[
-        Path | None, typer.Option(help="CSV with male, female and perhaps experiment.", dir_okay=False)
-    ] = None,
-    shares: Annotated[
-        str | None,
-        typer.Option(
-            help="Real shares of women, to correlate the lean with: winogender-occupations, or a file."
-        ),
-    ] = None,
-    score: Annotated[
-        str, typer.Option(help="A word of several tokens: product of their probabilities, or mean-prob.")
-    ] = "product",
-    case: Annotated[
-        str, typer.Option(help="by-place writes He at a sentence's start; as-is leaves terms alone.")
-    ] = "by-place",
-    data: Annotated[
-        str | None,
-        typer.Option("--data", "-d", help="For crows-pairs and cosine: a file, or a dataset's name."),
-    ] = None,
-    corpus: Annotated[
-        list[Path] | None, typer.Option(help="For direct-bias: text files or folders. May be repeated.")
-    ] = None,
-    layer: Annotated[
-        int, typer.Option(help="For cosine and direct-bias: hidden layer, -1 is the last.")
-    ] = -1,
-    device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "auto",
-    precision: Annotated[str, typer.Option(help="fp32, bf16 or fp16.")] = "fp32",
-    max_tokens: Annotated[int | None, typer.Option(help="Tokens in a batch.", min=1)] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for run folders.")] = Path("runs"),
-    fresh: Annotated[
-        bool, typer.Option("--fresh/--resume", help="Start anew, or go on where a stopped run was.")
-    ] = False,
-    allow_pickle_weights: Annotated[
-        bool, typer.Option("--allow-pickle-weights", help="Load .bin weights too. They can run code.")
-    ] = False,
-    trust_remote_code: Annotated[
-        bool, typer.Option("--trust-remote-code", help="Run code that comes with the model.")
-    ] = False,
+    models: Models,
+    test: Test = "malor",
+    experiment: ExperimentName = "all",
+    direction: DirectionName = "gender",
+    language: ProbeLanguage = None,
+    structures: Structures = None,
+    occupations: Occupations = None,
+    terms: Terms = None,
+    shares: Shares = None,
+    score: Score = "product",
+    case: CaseName = "by-place",
+    data: Data = None,
+    corpus: Corpus = None,
+    layer: Layer = -1,
+    device: Device = "auto",
+    precision: PrecisionName = "fp32",
+    max_tokens: MaxTokens = None,
+    out: RunsFolder = DEFAULT_RUNS,
+    fresh: Fresh = False,
+    allow_pickle_weights: AllowPickleWeights = False,
+    trust_remote_code: TrustRemoteCode = False,
     json: Json = False,
     format_: Format = TableChoice.TABLE,
     resamples: Resamples = DEFAULT_RESAMPLES,

@@ -58,7 +58,7 @@ class LearningCurve(BaseModel):
 
     def keeps_quality(self, judgement: Judgement, *, margin: float) -> bool:
         """Whether the perplexity rose by no more than the margin."""
-        return self.perplexity_rise(judgement) <= margin
+        return judgement.perplexity <= (1 + margin) * self.original.perplexity
 
     def best(self, *, margin: float) -> Judgement:
         """The epoch to keep: the lowest relative MALoR among those within the margin, the earliest of equals.

@@ -126,6 +126,8 @@ def pinned_shards(corpus: HubCorpus) -> tuple[HubCorpus, ...]:
 
 
 def _texts(corpus: HubCorpus) -> Iterator[str]:
+    from httpx import HTTPError
+
     stream = _stream(corpus)
     if corpus.shards > 1:
         stream = stream.shard(num_shards=corpus.shards, index=corpus.shard)
@@ -140,10 +142,12 @@ def _texts(corpus: HubCorpus) -> Iterator[str]:
                     "Choose another with --column."
                 )
             yield text
-    except (OSError, ValueError) as problem:
+    except (OSError, HTTPError) as problem:
         raise DatasetUnavailableError(
-            f"{corpus.name} cannot be read on: {problem}. Give the same command again to go on."
+            f"{corpus.name} broke off: {problem}. Give the same command again to go on."
         ) from None
+    except (ValueError, RuntimeError) as problem:
+        raise DatasetError(f"{corpus.name} cannot be read: {problem} Mend its data files.") from None
 
 
 def _stream(corpus: HubCorpus) -> Any:

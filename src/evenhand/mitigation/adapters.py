@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from torch import nn
+from transformers.pytorch_utils import Conv1D
 
 from evenhand.core.models import ModelError
 from evenhand.core.recipes import LoraRecipe
@@ -18,7 +19,12 @@ class Adapters:
         peft = _peft()
         targets: Any = list(recipe.targets) or "all-linear"
         config = peft.LoraConfig(
-            r=recipe.rank, lora_alpha=recipe.alpha, lora_dropout=recipe.dropout, target_modules=targets
+            r=recipe.rank,
+            lora_alpha=recipe.alpha,
+            lora_dropout=recipe.dropout,
+            target_modules=targets,
+            # GPT-2's layers have their weights the other way round.
+            fan_in_fan_out=any(isinstance(module, Conv1D) for module in model.modules()),
         )
         try:
             self._wrapped = peft.get_peft_model(model, config)
@@ -31,6 +37,7 @@ class Adapters:
     def save(self, folder: Path) -> None:
         """Write the adapters alone, as peft loads them."""
         self._wrapped.save_pretrained(folder)
+        (folder / "README.md").unlink(missing_ok=True)  # an empty form; the model's own card says what it is
 
     def fold_in(self) -> None:
         """Add the adapters to the weights that they stand beside, and leave the model as it was built."""

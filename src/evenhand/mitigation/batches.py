@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -55,7 +56,7 @@ class EpochBatches(Sampler[list[Draw]]):
         self.epoch = epoch
 
     def __len__(self) -> int:
-        return -(-len(self._lengths) // self.batch_size)
+        return math.ceil(len(self._lengths) / self.batch_size)
 
     def __iter__(self) -> Iterator[list[Draw]]:
         for batch in self._order():

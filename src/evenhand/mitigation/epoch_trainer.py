@@ -1,7 +1,8 @@
-"""Trainer, epoch by epoch: our own order of examples, our own checkpoints, and chance that no checkpoint has to keep."""
+"""Trainer, epoch by epoch: our order of examples, our checkpoints, and chance that no checkpoint has to keep."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,6 +65,10 @@ class EpochTrainer(LossTrainer):
         )
         return self.accelerator.prepare(loader)
 
+    def floating_point_ops(self, _inputs: Any) -> int:
+        """Not counted: to count them, Trainer goes through all weights at every step."""
+        return 0
+
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: nn.Module | None = None) -> None:
         _checkpoint(resume_from_checkpoint).load_weights(model or self.model)
 
@@ -92,6 +97,11 @@ class _EpochByEpoch(TrainerCallback):  # type: ignore[misc]
 
 def training_arguments(recipe: Recipe, *, device: torch.device, scratch: Path) -> TrainingArguments:
     """Trainer's own words for a recipe."""
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise ModelError(
+            "A mitigation trains in one process, on one device. Start it without torchrun; several seeds or models can "
+            "run side by side, each with its own --out."
+        )
     if device.type == "cuda" and device.index not in (None, 0):
         raise ModelError(
             f"Training runs on the first GPU that is visible, not on {device}. Choose one with "
@@ -110,11 +120,12 @@ def training_arguments(recipe: Recipe, *, device: torch.device, scratch: Path) -
         save_strategy="no",
         logging_strategy="epoch" if recipe.report_to else "no",
         report_to=list(recipe.report_to),
+        logging_nan_inf_filter=False,  # it would wait for the GPU at every step
         disable_tqdm=True,
         remove_unused_columns=False,
     )
     if arguments.n_gpu > 1:
-        # Several GPUs in one process would split batches and change what a recipe means; torchrun is the way to them.
+        # Trainer would split every batch over them, and slow small models down.
         arguments._n_gpu = 1
     return arguments
 

@@ -1,4 +1,4 @@
-"""Fit a model to an objective: watched after every epoch, the best epoch kept, resumed exactly after any interruption."""
+"""Fit a model to an objective: watched after every epoch, the best epoch kept, resumed exactly when interrupted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 import torch
 from transformers import set_seed
 
-from evenhand.auditing import record_of
 from evenhand.core.errors import EvenhandError, RunError
 from evenhand.core.files import folder_written_whole, write_text
 from evenhand.core.learning_curves import Judgement, LearningCurve, is_broken
@@ -22,6 +21,7 @@ from evenhand.mitigation.checkpoints import Checkpoints
 from evenhand.mitigation.epoch_trainer import EpochTrainer, chosen_precision, full_precision, unwrap
 from evenhand.mitigation.objective import Objective
 from evenhand.mitigation.watching import Watch
+from evenhand.scoring.identity import record_of
 from evenhand.scoring.language_model import LanguageModel
 from evenhand.training import Report
 

@@ -71,6 +71,11 @@ def mitigated_before(folder: Path, fingerprint: str) -> MitigationRecord | None:
         return None
     if not folder.is_dir():
         raise OutputError(f"{folder} is a file; a folder is needed. Choose another place with --out.")
+    if folder.resolve() == Path.cwd():
+        raise OutputError(
+            f"{folder} is the folder that you are in, which cannot be replaced. Give the model one of its own, such as "
+            "--out model."
+        )
     if not any(folder.iterdir()):
         return None
     if not (folder / MITIGATION_FILE).is_file():
@@ -78,8 +83,8 @@ def mitigated_before(folder: Path, fingerprint: str) -> MitigationRecord | None:
     record = read_mitigation_record(folder)
     if record.fingerprint != fingerprint:
         raise OutputError(
-            f"{folder} holds another mitigation ({record.method} of {record.model.id}). Choose another place with --out, "
-            "or remove it."
+            f"{folder} holds another mitigation ({record.method} of {record.model.id}). Choose another place with "
+            "--out, or remove it."
         )
     return record
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
-from evenhand.auditing import record_of
 from evenhand.core.errors import RunError
 from evenhand.core.files import sha256_of, write_text
 from evenhand.core.mitigation_records import DataRecord, MitigationRecord, SeedRecord
@@ -28,6 +27,7 @@ from evenhand.mitigation.pretraining.choice import refuse_untrainable
 from evenhand.mitigation.seeds import fit_seeds
 from evenhand.mitigation.texts import HeldOutSentences, TrainingText, given_held_out, kept_back
 from evenhand.mitigation.watching import ModelWatch
+from evenhand.scoring.identity import record_of
 from evenhand.scoring.language_model import LanguageModel, load_model
 
 RUN_FILE = "mitigation.json"
@@ -111,9 +111,13 @@ def mitigate(
     done = mitigated_before(out, fingerprint)
     if done is not None:
         return Mitigated(_reference(ref, out), done)
-    scratch = _claimed(out.absolute().with_name(f".{out.name}.training"), fingerprint)
+    scratch = _claimed(unfinished_folder(out), fingerprint)
     told.stage("Reading the corpus")
-    held_out = given_held_out(material.held_out) if material.held_out else kept_back(material.sources)
+    held_out = (
+        given_held_out(material.held_out)
+        if material.held_out
+        else kept_back(material.sources, report=told.read)
+    )
     wanted = Wanted(
         text=TrainingText(material.sources, held_out, told.read),
         probes=material.probes,
@@ -234,14 +238,20 @@ def _fingerprint(
     return sha256_of(json.dumps(determining, sort_keys=True).encode())
 
 
+def unfinished_folder(out: Path) -> Path:
+    """Where the training of a mitigation lies until it is finished."""
+    place = out.resolve()
+    return place.with_name(f".{place.name}.training")
+
+
 def _claimed(scratch: Path, fingerprint: str) -> Path:
     """The folder of what is not finished yet, if it is of this very mitigation or of none."""
     path = scratch / RUN_FILE
     if path.is_file():
         if json.loads(path.read_bytes()) != {"fingerprint": fingerprint}:
             raise RunError(
-                f"{scratch} holds another mitigation that was not finished. Give the same options again to go on with it, "
-                "choose another --out, or remove it."
+                f"{scratch} holds another mitigation that was not finished. Give the same options again to go on with "
+                "it, choose another --out, or remove it."
             )
     else:
         write_text(path, json.dumps({"fingerprint": fingerprint}) + "\n")

@@ -56,7 +56,9 @@ def fit_seeds(
         report: Who is told about the training of a seed.
     """
     if not seeds or len(set(seeds)) != len(seeds):
-        raise EvenhandError(f"The seeds {', '.join(map(str, seeds)) or '(none)'} must be at least one, all different.")
+        raise EvenhandError(
+            f"The seeds {', '.join(map(str, seeds)) or '(none)'} must be at least one, all different."
+        )
     original = copied_weights(model.loaded.model)
 
     def fitted(seed: int, told: FitReport) -> Fitted:

@@ -126,7 +126,8 @@ class HeldOutSentences:
     def __post_init__(self) -> None:
         if not self.sentences:
             raise DatasetError(
-                f"No sentence of {self.name} can be kept back to measure the quality on. Give some with --held-out FILE."
+                f"No sentence of {self.name} can be kept back to measure the quality on. Give some with --held-out "
+                "FILE."
             )
         object.__setattr__(self, "_digests", frozenset(map(digest_of, self.sentences)))
 

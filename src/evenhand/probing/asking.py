@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from evenhand.auditing import record_of
 from evenhand.core.errors import UnknownNameError
-from evenhand.core.files import sha256_of
 from evenhand.core.items import BLANK
 from evenhand.core.models import Family, ModelError
-from evenhand.scoring.engine import carry_out
+from evenhand.scoring.asking import Asked, Asking, Report, too_long
 from evenhand.scoring.language_model import LanguageModel
-from evenhand.scoring.limits import length_of
 from evenhand.scoring.methods.base import UnscorableError
 from evenhand.scoring.methods.blanks import filled_context
 from evenhand.scoring.methods.decoder import SentenceScore, start_token
@@ -24,11 +21,8 @@ from evenhand.scoring.methods.masked import StepwiseBlank
 from evenhand.scoring.pause import collection_paused
 from evenhand.scoring.requests import CausalRequest, MaskedRequest, Request, Seq2SeqRequest
 from evenhand.scoring.sentences import prepare
-from evenhand.scoring.store import BatchStore
 
 UNKNOWN_WORD = "it has a word that the tokenizer does not know"
-
-Report = Callable[[int, int], None]
 
 
 class WordScore(StrEnum):
@@ -118,37 +112,21 @@ class Asker:
         report: Report | None = None,
     ) -> list[tuple[Answer, ...]]:
         """An answer for every word of every question."""
-        asked = self.requests(questions)
-        flat = [request for words in asked for word in words if not isinstance(word, str) for request in word]
-        plan, gathered = self.model.plan(flat, max_tokens=max_tokens)
-        store = None
-        if unfinished:
-            identity = record_of(self.model)
-            store = BatchStore(
-                unfinished, sha256_of(f"{plan.fingerprint} {identity.weights} {identity.precision}".encode())
-            )
-            store.open()
-        done = 0
-
-        def progress(works: Sequence[int]) -> None:
-            nonlocal done
-            done += len(works)
-            if report:
-                report(done, len(plan.works))
-
-        found = carry_out(plan, gathered, self.model.runners(plan), store=store, progress=progress)
-        numbers = iter(range(len(flat)))
-
-        def logs(word: tuple[Request, ...]) -> Iterator[float]:
-            for _ in word:
-                yield from found.of(next(numbers))
-
+        words = self.requests(questions)
+        asked = [
+            Asked(str(number), requests)
+            for number, of_question in enumerate(words)
+            for requests in of_question
+            if not isinstance(requests, str)
+        ]
+        asking = Asking(self.model, asked, max_tokens=max_tokens)
+        found = iter(asking.answers(unfinished=unfinished, report=report))
         return [
             tuple(
-                Answer(math.nan, word) if isinstance(word, str) else self._answer(list(logs(word)))
-                for word in words
+                Answer(math.nan, word) if isinstance(word, str) else self._answer(next(found))
+                for word in of_question
             )
-            for words in asked
+            for of_question in words
         ]
 
     def requests(self, questions: Sequence[OpenQuestion]) -> list[list[tuple[Request, ...] | str]]:
@@ -160,7 +138,8 @@ class Asker:
             prepare(self.model.loaded.tokenizer, texts, special=not self.by_sentence)
             return [[self._asked(question.text, fill) for fill in question.fills] for question in questions]
 
-    def _answer(self, logs: list[float]) -> Answer:
+    def _answer(self, values: Sequence[Sequence[float]]) -> Answer:
+        logs = [value for of_request in values for value in of_request]
         if not logs or not all(math.isfinite(value) for value in logs):
             return Answer(math.nan, "the model gave NaN or infinite values")
         return Answer(self.score.combine(logs))
@@ -174,11 +153,7 @@ class Asker:
         unknown = self.model.loaded.tokenizer.unk_token_id
         if unknown is not None and any(unknown in _tokens(request) for request in requests):
             return UNKNOWN_WORD
-        longest = self.model.longest_input
-        needed = max(map(length_of, requests))
-        if longest is not None and needed > longest:
-            return f"the input has {needed:,} tokens, the model takes {longest:,}"
-        return requests
+        return too_long(requests, self.model.longest_input) or requests
 
 
 def _tokens(request: Request) -> tuple[int, ...]:

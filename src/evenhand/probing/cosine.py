@@ -19,7 +19,6 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.auditing import record_of
 from evenhand.core.models import Family, ModelError, ModelRef, NotEmbedded
 from evenhand.core.probe_results import CosineResult, OccupationCosine
 from evenhand.core.probe_runs import ProbeRecord, ProbeRun
@@ -35,6 +34,7 @@ from evenhand.probing.vectors import (
     vector_warnings,
 )
 from evenhand.scoring.embedding import Vector
+from evenhand.scoring.identity import record_of
 from evenhand.scoring.language_model import LanguageModel, load_model
 from evenhand.stats.resampling import Resampling
 

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import polars as pl
 
-from evenhand.auditing import record_of
 from evenhand.core.estimates import Estimate
 from evenhand.core.models import ModelRef
 from evenhand.core.pairs import Direction, PairSet
@@ -23,6 +22,7 @@ from evenhand.core.records import EnvironmentRecord
 from evenhand.data.crows_pairs import load_pairs
 from evenhand.evaluation.pipeline import statistics_record
 from evenhand.scoring.asking import Report
+from evenhand.scoring.identity import record_of
 from evenhand.scoring.language_model import LanguageModel, load_model
 from evenhand.scoring.languages import warnings_of_texts
 from evenhand.scoring.methods.pairs import PairMethod
@@ -86,7 +86,6 @@ def probe_pairs(
         asked,
         limited.pairs,
         method,
-        identity=record.model,
         max_tokens=max_tokens,
         unfinished=unfinished,
         report=report,

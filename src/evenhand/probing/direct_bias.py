@@ -27,13 +27,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from evenhand.auditing import record_of
 from evenhand.core.errors import DatasetError, shortlist
 from evenhand.core.estimates import Estimate
 from evenhand.core.files import sha256_of
 from evenhand.core.models import ModelRef
 from evenhand.core.probe_results import DirectBiasResult, ProfessionCosine
 from evenhand.core.probe_runs import ProbeRecord, ProbeRun
+from evenhand.core.probes import Occupation
 from evenhand.core.records import EnvironmentRecord
 from evenhand.data.corpora import CorpusCounts, Report, sentences
 from evenhand.data.probe_files import OccupationsFile, read_occupations
@@ -51,6 +51,7 @@ from evenhand.probing.gender_direction import (
 )
 from evenhand.probing.random_directions import RANDOM_DIRECTIONS, random_baseline
 from evenhand.probing.vectors import cosine, mean_estimate, skipped_rows, vector_options, vector_warnings
+from evenhand.scoring.identity import record_of
 from evenhand.scoring.language_model import LanguageModel, load_model
 from evenhand.stats.resampling import Floats, Resampling
 
@@ -105,27 +106,17 @@ def probe_direct_bias(
     listed = _professions(professions, language)
     text = sentences(corpus, report=report)
     asked = model if isinstance(model, LanguageModel) else load_model(model)
+    pronouns = PRONOUNS[language]
     vectors = CorpusVectors(
         asked,
         layer=asked.embedder.layer_number(layer),
-        pronouns=WordFinder(PRONOUNS[language].spellings),
+        pronouns=WordFinder(pronouns.spellings),
         nouns=WordFinder.of_nouns(form.noun for each in listed.occupations for form in each.forms),
         gendered=gendered,
     )
     vectors.read(text)
-    direction = gender_direction(vectors, PRONOUNS[language])
-    found = [profession_vector(occupation, vectors) for occupation in listed.occupations]
-    _refuse_nothing(found, vectors)
     chosen = resampling or Resampling()
-    frame = pl.DataFrame([_row(each, direction, vectors) for each in found], schema=SCORES_SCHEMA)
-    measured = np.array([each.vector for each in found if each.vector is not None])
-    result = _result(
-        frame,
-        vectors,
-        PRONOUNS[language],
-        baseline=random_baseline(measured, resampling=chosen),
-        resampling=chosen,
-    )
+    frame, result = _measured(listed.occupations, vectors, pronouns, resampling=chosen)
     record = ProbeRecord(
         name=name or f"{asked.loaded.ref.short_name}_{TEST}_{language}",
         test=TEST,
@@ -135,21 +126,43 @@ def probe_direct_bias(
             "professions": listed.sha256,
             "gendered words": sha256_of("\n".join(sorted(gendered)).encode()),
         },
-        options={
-            **vector_options(vectors.layer),
-            "pronouns": list(PRONOUNS[language].both),
-            "random_directions": RANDOM_DIRECTIONS,
-        },
+        options=_options(vectors, pronouns),
         model=record_of(asked),
         statistics=statistics_record(chosen),
         environment=EnvironmentRecord.current(),
         warnings=(
             *vector_warnings(asked, vectors.layer),
-            *_warnings_about_pronouns(result, PRONOUNS[language]),
+            *_warnings_about_pronouns(result, pronouns),
             *_warnings_about_corpus(text.counts),
         ),
     )
     return ProbeRun(record=record, results=(result,), scores=frame)
+
+
+def _options(vectors: CorpusVectors, pronouns: GenderPronouns) -> dict[str, object]:
+    """What determines the result besides the data."""
+    return {
+        **vector_options(vectors.layer),
+        "pronouns": list(pronouns.both),
+        "random_directions": RANDOM_DIRECTIONS,
+    }
+
+
+def _measured(
+    professions: Sequence[Occupation],
+    vectors: CorpusVectors,
+    pronouns: GenderPronouns,
+    *,
+    resampling: Resampling,
+) -> tuple[pl.DataFrame, DirectBiasResult]:
+    """The scores of professions and what they add up to, once the corpus is read."""
+    direction = gender_direction(vectors, pronouns)
+    found = [profession_vector(occupation, vectors) for occupation in professions]
+    _refuse_nothing(found, vectors)
+    frame = pl.DataFrame([_row(each, direction, vectors) for each in found], schema=SCORES_SCHEMA)
+    known = np.array([each.vector for each in found if each.vector is not None])
+    baseline = random_baseline(known, resampling=resampling)
+    return frame, _result(frame, vectors, pronouns, baseline=baseline, resampling=resampling)
 
 
 def _professions(given: str | Path | None, language: str) -> OccupationsFile:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.auditing import record_of
 from evenhand.core.errors import EvenhandError, UnknownNameError, shortlist
 from evenhand.core.models import ModelError, ModelRef
 from evenhand.core.probe_results import Correlation, MalorResult, Skipped
@@ -21,7 +20,7 @@ from evenhand.core.records import EnvironmentRecord
 from evenhand.data.probes import load_probes
 from evenhand.evaluation.pipeline import statistics_record
 from evenhand.measures.malor import LogRatios
-from evenhand.probing.asking import Asker, Report, WordScore
+from evenhand.probing.asking import Asker, WordScore
 from evenhand.probing.estimates import (
     correlation,
     field_estimates,
@@ -30,6 +29,8 @@ from evenhand.probing.estimates import (
     signed_estimate,
 )
 from evenhand.probing.questions import AnswerTable, Direction, Sides, TermCase, probe_questions, sides_of
+from evenhand.scoring.asking import Report
+from evenhand.scoring.identity import record_of
 from evenhand.scoring.language_model import LanguageModel, load_model
 from evenhand.stats.resampling import Resampling
 

@@ -50,8 +50,8 @@ def _parts(record: MitigationRecord, command: str | None) -> Iterator[str]:
     yield "\n".join(f"- {line}" for line in _facts(record))
     if record.model.planted:
         yield (
-            f"The original is a calibration model of the lab. {record.model.planted.description} What was planted is no "
-            "longer what this model has, so its record (`lab.json`) is not carried over."
+            f"The original is a calibration model of the lab. {record.model.planted.description} What was planted is "
+            "no longer what this model has, so its record (`lab.json`) is not carried over."
         )
     yield "## Again"
     told = f"```\n{command}\n```" if command else "The recipe and all digests stand in `mitigation.json`."
@@ -119,7 +119,7 @@ def _versions(record: MitigationRecord) -> str:
 
 
 def _interval(estimate: Estimate) -> str:
-    if estimate.low != estimate.low:  # noqa: PLR0124  NaN is not itself
+    if estimate.low != estimate.low:
         return f"{estimate.value:.3f}"
     return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenhand.core.files import sha256_of
-from evenhand.core.records import ModelRecord
 from evenhand.scoring.engine import carry_out
+from evenhand.scoring.identity import record_of
 from evenhand.scoring.limits import length_of
 from evenhand.scoring.requests import Request
 from evenhand.scoring.store import BatchStore
@@ -30,48 +31,55 @@ class Asked:
     requests: tuple[Request, ...]
 
 
-def ask(
-    model: LanguageModel,
-    asked: Sequence[Asked],
-    *,
-    identity: ModelRecord,
-    max_tokens: int | None = None,
-    unfinished: Path | None = None,
-    report: Report | None = None,
-) -> list[list[float]]:
-    """Natural log-probabilities for each of the asked, those of its requests one after the other.
+class Asking:
+    """Questions that are planned together, to be answered as often as wanted."""
 
-    Args:
-        model: Who is asked.
-        asked: The questions.
-        identity: What identifies the model; unfinished values of another model are refused.
-        max_tokens: Most tokens in a batch.
-        unfinished: A folder for what is done so far, from which an interrupted run goes on.
-        report: Told about progress.
-    """
-    requests = [request for each in asked for request in each.requests]
-    plan, gathered = model.plan(requests, max_tokens=max_tokens)
-    store = None
-    if unfinished:
-        fingerprint = sha256_of(f"{plan.fingerprint} {identity.weights} {identity.precision}".encode())
-        store = BatchStore(unfinished, fingerprint)
+    def __init__(
+        self, model: LanguageModel, asked: Sequence[Asked], *, max_tokens: int | None = None
+    ) -> None:
+        """Plan.
+
+        Args:
+            model: Who is asked.
+            asked: The questions.
+            max_tokens: Most tokens in a batch.
+        """
+        self.model = model
+        self.asked = asked
+        requests = [request for each in asked for request in each.requests]
+        self.plan, self.gathered = model.plan(requests, max_tokens=max_tokens)
+
+    def answers(
+        self, *, unfinished: Path | None = None, report: Report | None = None
+    ) -> list[list[list[float]]]:
+        """For each of the asked, the natural log-probabilities of each of its requests.
+
+        Args:
+            unfinished: A folder for what is done so far, from which an interrupted run goes on. What another model
+                left there is refused.
+            report: Told about progress.
+        """
+        store = self._store(unfinished) if unfinished else None
+        progress = _ItemProgress(self.asked, self.gathered, report) if report else None
+        runners = self.model.runners(self.plan)
+        answers = carry_out(self.plan, self.gathered, runners, store=store, progress=progress)
+        numbers = count()
+        return [[answers.of(next(numbers)) for _ in each.requests] for each in self.asked]
+
+    def _store(self, folder: Path) -> BatchStore:
+        identity = record_of(self.model)
+        fingerprint = f"{self.plan.fingerprint} {identity.weights} {identity.precision}"
+        store = BatchStore(folder, sha256_of(fingerprint.encode()))
         store.open()
-    progress = _ItemProgress(asked, gathered, report) if report else None
-    answers = carry_out(plan, gathered, model.runners(plan), store=store, progress=progress)
-    found = []
-    number = 0
-    for each in asked:
-        places = range(number, number + len(each.requests))
-        found.append([value for place in places for value in answers.of(place)])
-        number += len(each.requests)
-    return found
+        return store
 
 
 def too_long(requests: Iterable[Request], longest: int | None) -> str | None:
     """Why requests do not fit into the model, if one of them does not."""
-    if longest is None or all(length_of(request) <= longest for request in requests):
+    needed = max(map(length_of, requests), default=0)
+    if longest is None or needed <= longest:
         return None
-    return f"the input is longer than the {longest:,} tokens that the model takes"
+    return f"the input has {needed:,} tokens, the model takes {longest:,}"
 
 
 class _ItemProgress:

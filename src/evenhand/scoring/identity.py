@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evenhand.core.models import Family, ModelRef
 from evenhand.core.planted import read_planted
 from evenhand.core.records import ModelRecord
+from evenhand.scoring.methods.decoder import start_token
+
+if TYPE_CHECKING:
+    from evenhand.scoring.language_model import LanguageModel
 
 _BLOCK = 4096
 _BLOCKS = 256
+
+
+def record_of(model: LanguageModel) -> ModelRecord:
+    """What identifies a loaded model."""
+    loaded = model.loaded
+    start = start_token(loaded.tokenizer, loaded.config)
+    record = model_record(loaded.ref, loaded.config, loaded.tokenizer, loaded.family, start=start)
+    return record.model_copy(update={"device": loaded.device.type})
 
 
 def model_record(

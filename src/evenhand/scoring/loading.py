@@ -24,6 +24,7 @@ from transformers import (
 from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 
 from evenhand.core.models import Family, ModelError, ModelRef, Precision
+from evenhand.scoring.adapters import adapter_base, with_adapter
 from evenhand.scoring.recognise import has_next_sentence_class, recognise
 
 if TYPE_CHECKING:
@@ -75,7 +76,10 @@ def choose_device(wanted: str) -> torch.device:
 
 
 def load_parts(ref: ModelRef) -> tuple[Any, Any, Family]:
-    """Configuration, tokenizer and family, without weights."""
+    """Configuration, tokenizer and family, without weights; for an adapter those of its model."""
+    base = adapter_base(ref)
+    if base is not None:
+        return load_parts(base)
     with _explained(ref):
         config = AutoConfig.from_pretrained(ref.location, **_options(ref))
         tokenizer = AutoTokenizer.from_pretrained(ref.location, **_options(ref))
@@ -151,6 +155,9 @@ class MissingWeightsError(ModelError):
 
 
 def _load_weights(ref: ModelRef, auto_class: Any, dtype: torch.dtype) -> Any:
+    base = adapter_base(ref)
+    if base is not None:
+        return with_adapter(_load_weights(base, auto_class, dtype), ref)
     with _explained(ref):
         model, report = auto_class.from_pretrained(
             ref.location,

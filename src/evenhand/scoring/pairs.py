@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from evenhand.core.models import Family
 from evenhand.core.pairs import SentencePair
-from evenhand.core.records import ModelRecord
-from evenhand.scoring.asking import Asked, Report, ask, too_long
+from evenhand.scoring.asking import Asked, Asking, Report, too_long
 from evenhand.scoring.language_model import LanguageModel
 from evenhand.scoring.methods.base import UnscorableError
 from evenhand.scoring.methods.decoder import SentenceScore, start_token
@@ -68,7 +68,6 @@ def score_pairs(
     pairs: Sequence[SentencePair],
     method: PairMethod,
     *,
-    identity: ModelRecord,
     max_tokens: int | None = None,
     unfinished: Path | None = None,
     report: Report | None = None,
@@ -79,7 +78,6 @@ def score_pairs(
         model: Who is asked.
         pairs: The pairs.
         method: How it is asked.
-        identity: What identifies the model; unfinished values of another model are refused.
         max_tokens: Most tokens in a batch.
         unfinished: A folder for what is done so far, from which an interrupted run goes on.
         report: Told how many pairs are done, of how many.
@@ -91,9 +89,7 @@ def score_pairs(
         if isinstance(question, PairRequests)
         for requests in (question.more, question.less)
     ]
-    found = iter(
-        ask(model, asked, identity=identity, max_tokens=max_tokens, unfinished=unfinished, report=report)
-    )
+    found = iter(Asking(model, asked, max_tokens=max_tokens).answers(unfinished=unfinished, report=report))
     return [
         PairScore.missing(question) if isinstance(question, str) else _score(next(found), next(found))
         for question in questions
@@ -117,10 +113,13 @@ def _question(pair: SentencePair, method: PairMethod, longest: int | None) -> Pa
         requests = method.requests(pair)
     except UnscorableError as reason:
         return str(reason)
-    return too_long((*requests.more, *requests.less), longest) or requests
+    if too_long((*requests.more, *requests.less), longest):
+        # Without the length of each, so that pairs are counted under one reason.
+        return f"the input is longer than the {longest:,} tokens that the model takes"
+    return requests
 
 
-def _score(more: Sequence[float], less: Sequence[float]) -> PairScore:
-    if not all(map(math.isfinite, (*more, *less))):
+def _score(more: Sequence[Sequence[float]], less: Sequence[Sequence[float]]) -> PairScore:
+    if not all(math.isfinite(value) for values in (*more, *less) for value in values):
         return PairScore.missing("the model gave NaN or infinite values")
-    return PairScore(math.fsum(more), math.fsum(less))
+    return PairScore(math.fsum(chain.from_iterable(more)), math.fsum(chain.from_iterable(less)))

@@ -95,9 +95,9 @@ class MaskedRunner(ReadyRunner):
 
     def ready(self, works: Sequence[Work]) -> Callable[[], Tensor]:
         """See ``ReadyRunner``."""
-        inputs = [work for work in works if isinstance(work, MaskedWork)]
-        ids, mask = padded([work.ids for work in inputs], self.device, fill=self.pad)
-        index = read_index([work.reads for work in inputs], self.device)
+        masked = [work for work in works if isinstance(work, MaskedWork)]
+        ids, mask = padded([work.ids for work in masked], self.device, fill=self.pad)
+        index = read_index([work.reads for work in masked], self.device)
         inputs = {"input_ids": ids, "attention_mask": mask}
         return lambda: self.projection.log_probabilities(inputs, *index)
 

@@ -31,6 +31,10 @@ PARTS_ENDING = ".parts"
 CHUNK_BYTES = 2**20
 
 
+class NothingFoundError(DatasetError):
+    """A corpus that gives no pair."""
+
+
 @dataclass(frozen=True, slots=True)
 class PairOptions:
     """What pairs are made for.
@@ -89,7 +93,8 @@ def build_pairs(
         report: Told how many bytes of the corpus are searched, of how many.
 
     Raises:
-        DatasetError: If a source cannot be read, or the corpus gives no pair.
+        DatasetError: If a source cannot be read.
+        NothingFoundError: If the corpus gives no pair.
         OutputError: If ``out`` holds something else, or cannot be written.
     """
     search = options.search()
@@ -100,11 +105,9 @@ def build_pairs(
     if (done := _already_there(out, fingerprint, replace=replace)) is not None:
         store.remove()
         return done
-    store.open()
-    tallies = _searched(sources, Work(search, store, (), options.limit), spread=spread, report=report)
-    counts = _join(store, tallies, out, options=options, search=search, fingerprint=fingerprint)
-    store.remove()
-    return counts
+    with store.kept_until_done():
+        tallies = _searched(sources, Work(search, store, (), options.limit), spread=spread, report=report)
+        return _join(store, tallies, out, options=options, search=search, fingerprint=fingerprint)
 
 
 def counts_path(out: Path) -> Path:
@@ -175,7 +178,8 @@ def _join(
             stream.write(line)
         counts = _counts(joined, tallies, options, fingerprint=fingerprint, sha256=digest.hexdigest())
         if not counts.pairs:
-            raise DatasetError(_nothing_found(counts, search))
+            store.remove()
+            raise NothingFoundError(_nothing_found(counts, search))
         stream.flush()
         write_text(counts_path(out), counts.to_json())
     return counts

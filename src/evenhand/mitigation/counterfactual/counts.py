@@ -68,7 +68,7 @@ class NameCount(_Row):
     repeated: int
     """Of them, those that could be repeated with other names."""
     pool: int
-    """Pairs that were sampled from."""
+    """Pairs that were sampled from; one that two sentences become is counted twice."""
     kept: int
 
 

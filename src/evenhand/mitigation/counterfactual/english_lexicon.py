@@ -7,6 +7,7 @@ from enum import Flag, auto
 from functools import cache, lru_cache
 
 from evenhand.core.errors import EvenhandError
+from evenhand.mitigation.counterfactual.word_lists import word_set
 
 
 class Class(Flag):
@@ -28,17 +29,20 @@ class Class(Flag):
     ANY_VERB = VERB | THIRD_PERSON | PAST | ING
 
 
-_NEVER_ADVERBS = frozenset(
-    "cold dead pretty clean clear dear dirty fair firm good great green real rough sick still".split()
+_NEVER_ADVERBS = word_set(
+    "cold dead pretty clean clear dear dirty fair firm good great green real rough sick still"
 )
-_MISSING = dict.fromkeys(("retreat", "resolve", "other", "others", "yoke", "reveal"), Class.NOUN)
-"""Parts of speech that the lexicon lacks."""
+_LACKING_NOUNS = word_set("retreat resolve other others yoke bidding calling victuals merits hurts")
+_CORRECTED = dict.fromkeys(_LACKING_NOUNS, Class.NOUN) | {"responsible": Class.ADJECTIVE}
+"""What the lexicon does not know or has wrong."""
 
 
 @lru_cache(maxsize=2**17)
 def classes_of(word: str) -> Class:
     """The parts of speech of a word in lower case; none if it is not in the lexicon."""
-    found = _MISSING.get(word, Class.UNKNOWN)
+    if word in _CORRECTED:
+        return _CORRECTED[word]
+    found = Class.UNKNOWN
     for part, lemmas in _lemmas_of()(word).items():
         if part == "NOUN":
             found |= Class.NOUN if word in lemmas else Class.NOUN | Class.PLURAL
@@ -48,6 +52,8 @@ def classes_of(word: str) -> Class:
             found |= Class.ADJECTIVE
         elif part == "ADV" and word not in _NEVER_ADVERBS:
             found |= Class.ADVERB
+    if not found and word.endswith("ly"):
+        return Class.ADVERB
     return found
 
 
@@ -75,7 +81,7 @@ def _lemmas_of() -> Callable[[str], dict[str, tuple[str, ...]]]:
         from lemminflect import getAllLemmas
     except ImportError:
         raise EvenhandError(
-            "English twins need the parts of speech of words, which the library lemminflect knows. It is not installed. "
+            "English twins need the library lemminflect, which knows what words can be, and it is not installed. "
             'Install it with: pip install "evenhand[train]"'
         ) from None
     found: Callable[[str], dict[str, tuple[str, ...]]] = getAllLemmas

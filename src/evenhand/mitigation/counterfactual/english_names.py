@@ -16,13 +16,18 @@ from evenhand.mitigation.counterfactual.english_name_list import (
 from evenhand.mitigation.counterfactual.english_swaps import Decision, is_name_like, stands_in_compound, swap
 from evenhand.mitigation.counterfactual.tokens import Tokens
 from evenhand.mitigation.counterfactual.twins import LeftOut, Role
+from evenhand.mitigation.counterfactual.word_lists import word_set
 
-_SURNAME_TITLES = frozenset(
-    "mr mrs ms dr doctor professor prof judge captain colonel major general senator president".split()
+_SURNAME_TITLES = word_set(
+    """
+    mr mrs ms dr doctor professor prof judge captain colonel major general senator president
+    """
 )
-_FIRST_NAME_TITLES = frozenset(
-    "miss lady lord king queen prince princess uncle aunt auntie aunty brother sister emperor empress cousin pope mother "
-    "father little poor old young dear saintly grandma grandpa nurse master".split()
+_FIRST_NAME_TITLES = word_set(
+    """
+    miss lady lord king queen prince princess uncle aunt auntie aunty brother sister emperor empress
+    cousin pope mother father little poor old young dear saintly grandma grandpa nurse master
+    """
 )
 
 
@@ -41,6 +46,8 @@ def name_twin(tokens: Tokens, at: int) -> Decision:
         return LeftOut(f"{token.text!r} in a compound")
     if token.lower in ALSO_PLACES and tokens[at - 1].lower in ("in", "near", "from", "to", "at", "of"):
         return LeftOut(f"{token.text!r} may be a place")
+    if tokens[at - 1].lower == "the" and not is_name_like(tokens, at + 1):
+        return LeftOut(f"'the {token.text}' may be no person")
     if token.lower in ALSO_WORDS and tokens.begins(at):
         return LeftOut(f"{token.text!r} may be no name")
     role = _part_of_name(tokens, at, male=name in males)

@@ -8,20 +8,26 @@ from evenhand.mitigation.counterfactual.english_swaps import Decision, is_name_l
 from evenhand.mitigation.counterfactual.english_words import noun_pairs
 from evenhand.mitigation.counterfactual.tokens import Tokens
 from evenhand.mitigation.counterfactual.twins import LeftOut, Role
+from evenhand.mitigation.counterfactual.word_lists import word_set
 
 TITLES = frozenset(
     {"mr", "mrs", "ms", "miss", "sir", "madam", "lord", "lady", "ladies", "lords", "ma'am", "count"}
 )
-_FIRST_NAME_FOLLOWS = frozenset(
-    "king queen prince princess uncle aunt auntie brother sister emperor empress".split()
+_FIRST_NAME_FOLLOWS = word_set(
+    """
+    king queen prince princess uncle aunt auntie brother sister emperor empress
+    """
 )
 _RELIGIOUS = frozenset({"father", "mother"})
-_OTHER = frozenset(
-    "duke duchess baron baroness viscount viscountess countess marquis marchioness sultan sultana czar czarina tsar "
-    "tsarina mum mom dad papa mama mamma daddy mummy mommy grandma grandpa grandmother grandfather granny grandad lord "
-    "lady sir madam madame monsieur signor signora herr frau ladyship lordship ma pa emperor empress abbot abbess "
-    "englishman englishwoman frenchman frenchwoman englishmen englishwomen frenchmen frenchwomen irishman irishwoman "
-    "irishmen irishwomen scotsman scotswoman scotsmen scotswomen welshman welshwoman dutchman dutchwoman dutchmen".split()
+_OTHER = word_set(
+    """
+    duke duchess baron baroness viscount viscountess countess marquis marchioness sultan sultana czar
+    czarina tsar tsarina mum mom dad papa mama mamma daddy mummy mommy grandma grandpa grandmother
+    grandfather granny grandad lord lady sir madam madame monsieur signor signora herr frau ladyship
+    lordship ma pa emperor empress abbot abbess englishman englishwoman frenchman frenchwoman englishmen
+    englishwomen frenchmen frenchwomen irishman irishwoman irishmen irishwomen scotsman scotswoman
+    scotsmen scotswomen welshman welshwoman dutchman dutchwoman dutchmen
+    """
 )
 CAPITAL_NOUNS = _FIRST_NAME_FOLLOWS | _RELIGIOUS | _OTHER
 """Nouns that may have a capital within a sentence and mean a person all the same."""

@@ -89,11 +89,11 @@ class Sample:
     _kept: set[int] = field(default_factory=set)
 
     def offer(self, pair: Pair) -> None:
-        """Consider a pair; the same pair again changes nothing."""
+        """Consider a pair; the same pair again changes nothing but the number of offers."""
+        self.offered += 1
         number = self._number(pair)
         if number in self._kept:
             return
-        self.offered += 1
         if len(self._kept) < self.size:
             heapq.heappush(self._largest_first, -number)
             self._kept.add(number)

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,14 +57,25 @@ class PartStore:
     folder: Path
     options: str
 
-    def open(self) -> None:
-        """Make the folder; finished sources of an earlier start are kept."""
+    @contextmanager
+    def kept_until_done(self) -> Iterator[None]:
+        """The folder is there within the block, with what an earlier start has finished.
+
+        It is removed when the block succeeds. When it fails, it stays for the next start if a source is finished.
+        """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as problem:
             raise OutputError(
                 f"{self.folder} cannot be made: {problem.strerror or problem}. Choose another place with --out."
             ) from None
+        try:
+            yield
+        except BaseException:
+            if not any(self.folder.glob("*.json")):
+                self.remove()
+            raise
+        self.remove()
 
     def finished(self, number: int, source: Source) -> SourceTally | None:
         """What became of a source; None if it was not finished, has changed since, or was read for another search."""

@@ -7,6 +7,8 @@ back to the process that asked, and that alone writes.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from evenhand.core.errors import DatasetError, EvenhandError
@@ -26,18 +28,19 @@ def on_ray(work: Work, report: Report) -> None:
     total = sum(source.size for source in sources.values())
     done = 0
     items = [{"number": number} for number in sources]
-    found = data.from_items(items, override_num_blocks=len(items)).map_batches(
-        _BatchSearch(work), batch_size=1, batch_format="numpy"
-    )
-    for row in found.iter_rows():
-        document = json.loads(row["outcome"])
-        if "error" in document:
-            raise DatasetError(document["error"])
-        number = int(row["number"])
-        work.store.write(number, [row["lines"]])
-        work.store.finish(number, document["source"], tally=SourceTally.from_json(document["tally"]))
-        done += sources[number].size
-        report(done, total)
+    with _without_bars(data):
+        found = data.from_items(items, override_num_blocks=len(items)).map_batches(
+            _BatchSearch(work), batch_size=1, batch_format="numpy"
+        )
+        for row in found.iter_rows():
+            document = json.loads(row["outcome"])
+            if "error" in document:
+                raise DatasetError(document["error"])
+            number = int(row["number"])
+            work.store.write(number, [row["lines"]])
+            work.store.finish(number, document["source"], tally=SourceTally.from_json(document["tally"]))
+            done += sources[number].size
+            report(done, total)
 
 
 class _BatchSearch:
@@ -66,6 +69,17 @@ class _BatchSearch:
         except EvenhandError as problem:
             return b"", {"error": str(problem)}
         return lines, {"source": searched.identity, "tally": searched.tally.to_json()}
+
+
+@contextmanager
+def _without_bars(data: Any) -> Iterator[None]:
+    """Progress is told by ``report``; Ray's own bars would be drawn over it."""
+    context = data.DataContext.get_current()
+    shown, context.enable_progress_bars = context.enable_progress_bars, False
+    try:
+        yield
+    finally:
+        context.enable_progress_bars = shown
 
 
 def _ray_data() -> Any:

@@ -57,8 +57,8 @@ class CounterfactualMethod:
                 sentences += pair.sentences
         if not sentences:
             raise DatasetError(
-                f"Nothing is left to train on: all {held_out:,} pairs are among the held-out sentences. Give more text, "
-                "or other sentences with --held-out FILE."
+                f"Nothing is left to train on: all {held_out:,} pairs are among the held-out sentences. Give more "
+                "text, or other sentences with --held-out FILE."
             )
         counts = {"pairs": len(sentences) // 2, "pairs left out as held out": held_out}
         return Prepared(
@@ -93,7 +93,8 @@ class CounterfactualMethod:
 def _of_file(source: PairFile, wanted: Wanted, texts: list[TextRecord]) -> Iterator[Pair]:
     asked = set(wanted.experiments)
     found = read = 0
-    for read, pair in enumerate(source.pairs(), start=1):
+    for pair in source.pairs():
+        read += 1
         if asked & set(pair.experiments):
             found += 1
             yield pair

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from evenhand.core.errors import DatasetError
 from evenhand.core.mitigation_records import TextRecord
@@ -28,7 +28,7 @@ MOST_REPLAYED = 50_000
 class EqualiseMethod:
     """Even at the gaps, unchanged on ordinary sentences."""
 
-    balance: Balance = Balance()
+    balance: Balance = field(default_factory=Balance)
 
     name = "equalise"
     recipe = Recipe(learning_rate=1e-4)
@@ -53,7 +53,9 @@ class EqualiseMethod:
         return Prepared(
             objective=EqualisingObjective(model, gaps, replay=replay, balance=self.balance),
             corpus=tuple(texts),
-            sha256=digest_of_all([*(f"{gap.before} {gap.word} {gap.after}" for gap in gaps.found), *ordinary]),
+            sha256=digest_of_all(
+                [*(f"{gap.before} {gap.word} {gap.after}" for gap in gaps.found), *ordinary]
+            ),
             counts={**counts, "ordinary sentences": len(ordinary)},
         )
 

@@ -13,7 +13,11 @@ from evenhand.scoring.language_model import LanguageModel
 
 
 def pretraining_objective(
-    sentences: Sequence[str], model: LanguageModel, *, whole_words: bool = False, max_tokens: int | None = None
+    sentences: Sequence[str],
+    model: LanguageModel,
+    *,
+    whole_words: bool = False,
+    max_tokens: int | None = None,
 ) -> Objective:
     """How a model goes on learning from sentences.
 

@@ -54,7 +54,7 @@ class DecoderPretraining:
         )
 
     def collate(self, examples: Sequence[Row], _generator: np.random.Generator) -> Batch:
-        """Rows, with themselves as labels: as everywhere in Transformers, a label is wanted one place before its own."""
+        """Rows that are their own labels: as everywhere in Transformers, a label is wanted one place before its own."""
         return {
             "input_ids": padded(examples, self._pad),
             "attention_mask": padded([[1] * len(row) for row in examples], 0),

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch.nn import functional
 
 from evenhand.core.models import ModelError
-from evenhand.mitigation.pretraining.sentences import Ids, TokenisedSentence, tokenised
+from evenhand.mitigation.pretraining.sentences import NO_WORD, Ids, TokenisedSentence, tokenised
 from evenhand.scoring.language_model import LanguageModel
-from evenhand.training import Batch, padded
+from evenhand.training import Batch
 
 CHOSEN = 0.15
 """Share of tokens that the model has to find."""
@@ -21,6 +22,8 @@ MASKED, REPLACED = 0.8, 0.1
 """Of the chosen ones: shares that the mask stands for, and another token. The rest is left as it is."""
 
 IGNORED = -100
+
+Flags = npt.NDArray[np.bool_]
 
 
 class MaskedPretraining:
@@ -55,17 +58,17 @@ class MaskedPretraining:
 
     def collate(self, examples: Sequence[TokenisedSentence], generator: np.random.Generator) -> Batch:
         """Sentences with tokens hidden, and what is to be found there."""
-        shown, wanted = [], []
-        for example in examples:
-            chosen = self._chosen(example, generator)
-            labels = np.full(len(example), IGNORED)
-            labels[chosen] = example.ids[chosen]
-            shown.append(self._hidden(example.ids, chosen, generator).tolist())
-            wanted.append(labels.tolist())
+        lengths = np.array([len(example) for example in examples])
+        shape = (len(examples), int(lengths.max()))
+        ids, words = np.full(shape, self._pad), np.full(shape, NO_WORD)
+        for row, example in enumerate(examples):
+            ids[row, : len(example)] = example.ids
+            words[row, : len(example)] = example.words
+        chosen = self._chosen(words, generator)
         return {
-            "input_ids": padded(shown, self._pad),
-            "attention_mask": padded([[1] * len(row) for row in shown], 0),
-            "labels": padded(wanted, IGNORED),
+            "input_ids": torch.from_numpy(self._hidden(ids, chosen, generator)),
+            "attention_mask": torch.from_numpy((np.arange(shape[1]) < lengths[:, None]).astype(np.int64)),
+            "labels": torch.from_numpy(np.where(chosen, ids, IGNORED)),
         }
 
     def loss(self, model: Any, batch: Batch) -> torch.Tensor:
@@ -76,19 +79,18 @@ class MaskedPretraining:
         # In a small batch it can happen that nothing was chosen: then there is nothing to learn, not 0 / 0.
         return lost / hidden.sum().clamp(min=1)
 
-    def _chosen(self, example: TokenisedSentence, generator: np.random.Generator) -> Ids:
-        own = example.own
-        if not self.whole_words:
-            return own[generator.random(len(own)) < CHOSEN]
-        words = np.unique(example.words[own])
-        picked = words[generator.random(len(words)) < CHOSEN]
-        return np.flatnonzero(np.isin(example.words, picked))
+    def _chosen(self, words: Ids, generator: np.random.Generator) -> Flags:
+        own: Flags = words != NO_WORD
+        if self.whole_words:
+            of_words = generator.random((len(words), int(words.max()) + 1))
+            drawn = np.take_along_axis(of_words, np.where(own, words, 0), axis=1)
+        else:
+            drawn = generator.random(words.shape)
+        chosen: Flags = own & (drawn < CHOSEN)
+        return chosen
 
-    def _hidden(self, ids: Ids, chosen: Ids, generator: np.random.Generator) -> Ids:
-        kinds = generator.random(len(chosen))
-        others = generator.choice(self._ordinary, size=len(chosen))
-        hidden = ids.copy()
-        hidden[chosen] = np.select(
-            [kinds < MASKED, kinds < MASKED + REPLACED], [self._mask, others], ids[chosen]
-        )
-        return hidden
+    def _hidden(self, ids: Ids, chosen: Flags, generator: np.random.Generator) -> Ids:
+        kinds = generator.random(ids.shape)
+        others = self._ordinary[generator.integers(len(self._ordinary), size=ids.shape)]
+        hidden = np.where(kinds < MASKED, self._mask, np.where(kinds < MASKED + REPLACED, others, ids))
+        return np.where(chosen, hidden, ids)

@@ -64,7 +64,9 @@ def tokenised(
 def longest_row(model: LanguageModel, max_tokens: int | None) -> int | None:
     """The most tokens in a row: what was asked for, if the model takes as many."""
     if max_tokens is not None and max_tokens < 3:
-        raise EvenhandError(f"Sentences of at most {max_tokens} tokens leave nothing to learn; give 3 or more.")
+        raise EvenhandError(
+            f"Sentences of at most {max_tokens} tokens leave nothing to learn; give 3 or more."
+        )
     limits = [limit for limit in (max_tokens, model.longest_input) if limit is not None]
     return min(limits, default=None)
 

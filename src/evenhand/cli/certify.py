@@ -1,0 +1,184 @@
+"""``evenhand certify``: what did a mitigation do to bias and to quality?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evenhand.cli.exit_codes import INTERRUPTED, QUALITY_LOST
+from evenhand.cli.options import (
+    DEFAULT_CONFIDENCE,
+    DEFAULT_RESAMPLES,
+    DEFAULT_SEED,
+    Confidence,
+    Json,
+    Resamples,
+    Seed,
+    resampling,
+)
+from evenhand.cli.output import console, plain_table, print_json, say, warn
+from evenhand.cli.progress import progress_bar
+from evenhand.core.errors import EvenhandError
+
+if TYPE_CHECKING:
+    from evenhand.core.certificates import Certificate
+
+
+def certify_command(
+    before: Annotated[str, typer.Argument(help="The original: a model folder, hub id or lab:NAME.")],
+    after: Annotated[str, typer.Argument(help="The mitigated model, or the folder of an adapter.")],
+    trained: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--trained",
+            help="An experiment that was trained on; read from mitigation.json if not given. May be repeated.",
+        ),
+    ] = None,
+    margin: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--margin",
+            help="perplexity=1%, LMS=2 or accuracy=1: by how much it may be worse. May be repeated.",
+        ),
+    ] = None,
+    held_out: Annotated[
+        list[Path] | None,
+        typer.Option("--held-out", help="Text files or folders that no training saw. May be repeated."),
+    ] = None,
+    sentences: Annotated[int, typer.Option(help="Held-out sentences to draw.", min=20)] = 2_000,
+    data: Annotated[
+        str | None,
+        typer.Option("--data", "-d", help="Association tests: a dataset's name or a file; the starter set."),
+    ] = None,
+    crows_pairs: Annotated[
+        str | None, typer.Option(help="CrowS-Pairs as a measure not trained on: its name, or a file.")
+    ] = None,
+    labelled: Annotated[
+        Path | None,
+        typer.Option(help="Labelled text to fine-tune on: a file with text and label, or a folder."),
+    ] = None,
+    finetune_seeds: Annotated[int, typer.Option(help="Classifiers to fine-tune from each model.", min=2)] = 5,
+    finetune_steps: Annotated[int, typer.Option(help="Steps of each fine-tuning.", min=1)] = 300,
+    finetune_rate: Annotated[float, typer.Option(help="Learning rate of the fine-tuning.")] = 5e-5,
+    language: Annotated[
+        str | None, typer.Option("--language", "-l", help="en or de; a lab model's own if not given.")
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page; the JSON goes beside it.")] = Path(
+        "certificate.html"
+    ),
+    device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "auto",
+    precision: Annotated[str, typer.Option(help="fp32, bf16 or fp16.")] = "fp32",
+    json: Json = False,
+    resamples: Resamples = DEFAULT_RESAMPLES,
+    seed: Seed = DEFAULT_SEED,
+    confidence: Confidence = DEFAULT_CONFIDENCE,
+) -> None:
+    """Certify what a mitigation did: bias lowered or not, quality kept, lost or undecided.
+
+    Both models answer the same questions. The page and the JSON say whether the weights changed, by how much bias fell
+    (trained on or not), which occupations were pushed too far, and whether quality stayed within the margins. The exit
+    code is 5 when quality is lost, so that a certificate can gate a release; when nothing changed it is 0.
+
+    The runs of both models stay in a folder beside the page; a stopped certificate goes on from there.
+
+    **Examples**
+
+    `evenhand certify bert-base-uncased ./bert-evened --held-out novels/ --out certificate.html`
+
+    `evenhand certify gpt2 ./gpt2-evened --data stereoset --crows-pairs crows-pairs --margin perplexity=0.5%`
+
+    `evenhand certify bert-base-uncased ./bert-evened --labelled sst2/ --finetune-seeds 5 --margin accuracy=1`
+
+    `evenhand certify lab:masked lab:masked-neutral`
+    """
+    from evenhand.cli.audit import model_reference
+    from evenhand.cli.certificate_plan import CertifyWishes, certificate_plan
+    from evenhand.mitigation.certificate import Finetuning, Margins, certify
+    from evenhand.scoring.language_model import load_model
+
+    page, record = output_files(out)
+    wishes = CertifyWishes(
+        trained=tuple(trained) if trained else None,
+        margins=Margins.parse(margin or ()),
+        held_out=tuple(held_out or ()),
+        sentences=sentences,
+        data=data,
+        crows_pairs=crows_pairs,
+        labelled=labelled,
+        finetuning=Finetuning(seeds=finetune_seeds, steps=finetune_steps, learning_rate=finetune_rate),
+        language=language,
+        resampling=resampling(resamples, seed, confidence),
+    )
+    models = []
+    for text in (before, after):
+        say(f"Loading {text}")
+        models.append(
+            load_model(
+                model_reference(
+                    text,
+                    precision=precision,
+                    device=device,
+                    allow_pickle_weights=False,
+                    trust_remote_code=False,
+                )
+            )
+        )
+    plan = certificate_plan(models[0], wishes)
+    try:
+        made = certify(models[0], models[1], plan, work=page.with_suffix(""), stage=progress_bar)
+    except KeyboardInterrupt:
+        say("Stopped. Give the same command again to go on from here.")
+        raise typer.Exit(INTERRUPTED) from None
+    keep_certificate(made, page, record)
+    if json:
+        print_json(made.model_dump(mode="json"))
+    else:
+        show_certificate(made)
+    leave_if_quality_is_lost(made)
+
+
+def output_files(out: Path) -> tuple[Path, Path]:
+    """The page and the JSON beside it."""
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise EvenhandError(f"--out {out} must end in .html; the JSON and the runs are named after it.")
+    return out, out.with_suffix(".json")
+
+
+def keep_certificate(certificate: Certificate, page: Path, record: Path) -> None:
+    """Write the JSON and the page."""
+    from evenhand.core.files import write_text
+    from evenhand.report.certificate_page import write_certificate_page
+
+    write_text(record, certificate.model_dump_json(indent=1) + "\n")
+    write_certificate_page(certificate, page)
+    say(f"Wrote {page} and {record}")
+
+
+def show_certificate(certificate: Certificate) -> None:
+    """Print the figures and the verdict."""
+    from evenhand.report.certificate_tables import CERTIFICATE_COLUMNS, certificate_rows
+
+    table = plain_table(*CERTIFICATE_COLUMNS, right=("before", "after", "difference"))
+    for row in certificate_rows(certificate):
+        table.add_row(*row)
+    console().print(table)
+    for caveat in certificate.caveats:
+        warn(caveat)
+    _print_sentences(certificate.words)
+
+
+def leave_if_quality_is_lost(certificate: Certificate) -> None:
+    """Exit with a code of its own when quality is lost."""
+    from evenhand.core.certificates import QualityVerdict
+
+    if certificate.verdict.quality is QualityVerdict.LOST:
+        say("Failed: quality is lost.")
+        raise typer.Exit(QUALITY_LOST)
+
+
+def _print_sentences(sentences: Sequence[str]) -> None:
+    for sentence in sentences:
+        console().print(sentence, soft_wrap=True)

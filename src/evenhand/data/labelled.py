@@ -1,0 +1,150 @@
+"""Labelled text: examples to fine-tune a classifier on, and others to judge it by.
+
+A file is CSV, TSV or JSON Lines with a ``text`` (or ``sentence``) and a ``label`` in every row; labels are any words or
+numbers. A folder has one file named ``train`` and one named ``dev``, ``validation`` or ``test``, as SST-2 comes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from evenhand.core.errors import DatasetError, shortlist
+from evenhand.core.files import decode_utf8, read_bounded, sha256_of
+from evenhand.data.rows import read_table
+
+TEXT_COLUMNS = ("text", "sentence")
+LABEL_COLUMN = "label"
+FEWEST = 20
+"""Examples below which an accuracy says next to nothing."""
+
+JUDGED_SHARE = 0.2
+"""Of a single file, what is kept back to judge by."""
+
+_ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson")
+_RECORDS = (".jsonl", ".ndjson")
+_JUDGED_NAMES = ("dev", "validation", "test")
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A text and its label."""
+
+    text: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledText:
+    """Examples to train on, and others to judge by."""
+
+    name: str
+    train: tuple[Example, ...]
+    judged: tuple[Example, ...]
+    classes: tuple[str, ...]
+    sha256: str
+
+    def limited(self, *, train: int, judged: int) -> LabelledText:
+        """So many examples of each part at most, the first ones."""
+        return LabelledText(self.name, self.train[:train], self.judged[:judged], self.classes, self.sha256)
+
+
+def load_labelled(path: str | Path, *, seed: int = 0) -> LabelledText:
+    """Labelled text from a file, which is split by the seed, or from a folder with a split of its own."""
+    place = Path(path)
+    if not place.exists():
+        raise DatasetError(f"There is no file or folder {place}. Check the path.")
+    generator = np.random.default_rng(seed)
+    if place.is_dir():
+        parts = [_read(_named(place, names)) for names in (("train",), _JUDGED_NAMES)]
+        train, judged = (_shuffled(examples, generator) for examples, _ in parts)
+        digest = sha256_of("\n".join(own for _, own in parts).encode())
+    else:
+        examples, digest = _read(place)
+        shuffled = _shuffled(examples, generator)
+        held = round(JUDGED_SHARE * len(shuffled))
+        train, judged = shuffled[held:], shuffled[:held]
+    classes = tuple(sorted({example.label for example in train}))
+    _refuse_unfit(place, train, judged, classes)
+    return LabelledText(place.stem, train, judged, classes, digest)
+
+
+def _shuffled(examples: Sequence[Example], generator: np.random.Generator) -> tuple[Example, ...]:
+    return tuple(examples[place] for place in generator.permutation(len(examples)))
+
+
+def _named(folder: Path, names: Sequence[str]) -> Path:
+    """The file of a folder that has one of these names, the first that is there."""
+    wanted = [f"{name}{ending}{packed}" for name in names for ending in _ENDINGS for packed in ("", ".gz")]
+    found = next((folder / name for name in wanted if (folder / name).is_file()), None)
+    if found is None:
+        raise DatasetError(
+            f"The folder {folder} has no file {' or '.join(names)} that ends in {', '.join(_ENDINGS)}. Give a folder "
+            "with one to train on (train) and one to judge by (dev), or a single file."
+        )
+    return found
+
+
+def _read(path: Path) -> tuple[list[Example], str]:
+    if path.name.lower().removesuffix(".gz").endswith(_RECORDS):
+        content = read_bounded(path, error=DatasetError)
+        rows = list(_records(decode_utf8(content, path, error=DatasetError), path))
+        return rows, sha256_of(content)
+    table = read_table(path, needed=(LABEL_COLUMN,))
+    column = next((name for name in TEXT_COLUMNS if name in table.columns), None)
+    if column is None:
+        raise DatasetError(
+            f"{path} has the columns {', '.join(table.columns)}; one named {' or '.join(TEXT_COLUMNS)} is missing."
+        )
+    return [_example(row[column], row[LABEL_COLUMN], row.place) for row in table.rows], table.sha256
+
+
+def _records(text: str, path: Path) -> Iterator[Example]:
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        place = f"{path}, line {number}"
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as problem:
+            raise DatasetError(f"{place}: not valid JSON ({problem}).") from None
+        if not isinstance(record, dict):
+            raise DatasetError(f'{place}: every line is an object such as {{"text": "Good.", "label": "1"}}.')
+        words = next((record[name] for name in TEXT_COLUMNS if name in record), None)
+        label = record.get(LABEL_COLUMN)
+        yield _example(words if isinstance(words, str) else "", "" if label is None else str(label), place)
+
+
+def _example(text: str, label: str, place: str) -> Example:
+    if not text.strip() or not label.strip():
+        raise DatasetError(
+            f"{place}: a text and a label are needed, and the {'label' if text.strip() else 'text'} is empty."
+        )
+    return Example(text.strip(), label.strip())
+
+
+def _refuse_unfit(
+    path: Path, train: Sequence[Example], judged: Sequence[Example], classes: Sequence[str]
+) -> None:
+    if len(classes) < 2:
+        raise DatasetError(
+            f"{path} has only the label {shortlist(classes)}; a classifier needs at least two to tell apart."
+        )
+    if len(classes) > len(train) // 2:
+        raise DatasetError(
+            f"{path} has {len(classes):,} labels for {len(train):,} examples. Is the column {LABEL_COLUMN} the label?"
+        )
+    if len(judged) < FEWEST or len(train) < FEWEST:
+        raise DatasetError(
+            f"{path} leaves {len(train):,} examples to train on and {len(judged):,} to judge by; at least {FEWEST} of "
+            "each are needed."
+        )
+    unknown = sorted({example.label for example in judged} - set(classes))
+    if unknown:
+        raise DatasetError(
+            f"{path}: the label {unknown[0]!r} is among those to judge by and not in training."
+        )

@@ -1,0 +1,90 @@
+"""``evenhand mitigate`` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from running import Command
+
+QUICK = ("-e", "he-she", "--epochs", "2", "--learning-rate", "1e-3", "--device", "cpu")
+
+
+def test_a_lab_model_is_mitigated_on_its_own_corpus_and_found_again(
+    run_evenhand: Command, tmp_path: Path
+) -> None:
+    arguments = ("mitigate", "counterfactual", "lab:masked", *QUICK, "--out", tmp_path / "model")
+    done = run_evenhand(*arguments)
+    assert done.returncode == 0, done.stderr
+    lines = done.stderr.splitlines()
+    assert [line.split(":")[0] for line in lines if "perplexity" in line] == [
+        "original",
+        "epoch 1",
+        "epoch 2",
+    ]
+    assert "MALoR, he-she" in done.stdout
+    assert "held-out perplexity" in done.stdout
+    assert (tmp_path / "model" / "README.md").read_text().count(
+        "evenhand mitigate counterfactual lab:masked"
+    ) == 1
+    again = run_evenhand(*arguments, "--json")
+    record = json.loads(again.stdout)
+    assert record["after"]["he-she"]["value"] < record["before"]["he-she"]["value"]
+    assert "epoch 1:" not in again.stderr
+
+
+def test_a_stopped_training_says_how_to_go_on(tmp_path: Path) -> None:
+    command = Path(sys.executable).with_name("evenhand")
+    arguments = [
+        "mitigate",
+        "counterfactual",
+        "lab:decoder",
+        "-e",
+        "he-she",
+        "--epochs",
+        "5000",
+        "--device",
+        "cpu",
+    ]
+    process = subprocess.Popen(
+        [command, *arguments, "--out", str(tmp_path / "model")],
+        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env={**os.environ, "NO_COLOR": "1"},
+    )  # fmt: skip
+    assert process.stderr is not None
+    deadline = time.monotonic() + 100
+    for line in process.stderr:
+        if line.startswith("epoch 1:") or time.monotonic() > deadline:
+            break
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Give the same command again to go on after the last whole epoch" in said
+    assert "Traceback" not in said
+    assert list((tmp_path / ".model.training" / "seed-0").glob("epoch-*"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("gpt2",), "No corpus was given. Write --corpus PATH"),
+        (("lab:masked", "--corpus", "missing.txt"), "There is no file or folder missing.txt"),
+        (("lab:masked", "-e", "she-he"), "Unknown experiment 'she-he'. Did you mean 'he-she'?"),
+        (("lab:masked", "--report-to", "excel"), "'excel' cannot be reported to"),
+        (("lab:masked", "--learning-rate", "7"), "learning rate is 7"),
+        (("lab:masked", "--precision", "fp16"), "fp16 loses small steps"),
+    ],
+)
+def test_what_cannot_be_is_refused_without_a_traceback(
+    run_evenhand: Command, tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    done = run_evenhand("mitigate", "counterfactual", *arguments, "--out", tmp_path / "model", cwd=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,240 @@
+"""Mitigating from a reference to a reference: what is made, what is refused, and going on after a stop."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from fitting_runs import same, weights_of
+from plain_swapper import PlainSwapper
+from zoo_fixtures import Zoo
+
+from evenhand.core.errors import DatasetError, OutputError, RunError
+from evenhand.core.learning_curves import LearningCurve
+from evenhand.core.models import ModelError, ModelRef
+from evenhand.core.probes import Experiment
+from evenhand.core.recipes import Recipe
+from evenhand.data.corpus_sources import Source
+from evenhand.lab.probes import lab_probes
+from evenhand.mitigation import pipeline
+from evenhand.mitigation.fitting import FitReport
+from evenhand.mitigation.methods import counterfactual
+from evenhand.mitigation.methods.counterfactual import CounterfactualMethod
+from evenhand.mitigation.model_folder import mitigated_before
+from evenhand.mitigation.pipeline import Material, Mitigated, MitigationReport, mitigate
+from evenhand.mitigation.pretraining.choice import pretraining_objective
+from evenhand.mitigation.texts import PairFile, SentenceList
+from evenhand.probing.malor import ProbeOptions, probe
+from evenhand.scoring.language_model import load_model
+from evenhand.stats.resampling import Resampling
+
+PROBES = lab_probes("en")
+WORDS = [occupation.name for occupation in PROBES.occupations][:8]
+TEXT = SentenceList(
+    "a small corpus",
+    tuple(
+        sentence
+        for word in WORDS
+        for sentence in (f"He is a good {word}.", f"She met the {word}.", f"The {word} likes tea.")
+    ),
+)
+HELD_OUT = SentenceList(
+    "some more", ("The sea is cold.", "A farmer sings at night.", "My neighbour has a dog.")
+)
+RECIPE = Recipe(epochs=2, batch_size=8, learning_rate=1e-3, plateau=None)
+METHOD = CounterfactualMethod(make_swapper=PlainSwapper)
+
+
+def material(*sources: Source, held_out: tuple[Source, ...] = (HELD_OUT,)) -> Material:
+    return Material(sources or (TEXT,), PROBES, (Experiment.HE_SHE,), held_out=held_out)
+
+
+def reference(menagerie: Zoo, name: str = "bert") -> ModelRef:
+    return ModelRef(id=str(menagerie.folder(name)), device="cpu")
+
+
+def made(
+    menagerie: Zoo, out: Path, *, name: str = "bert", recipe: Recipe = RECIPE, seeds: Sequence[int] = (0,),
+    given: Material | None = None, report: MitigationReport | None = None,
+) -> Mitigated:  # fmt: skip
+    ref = reference(menagerie, name)
+    return mitigate(
+        ref, METHOD, material=given or material(), recipe=recipe, out=out, seeds=seeds, report=report
+    )
+
+
+def weights_in(folder: Path | str) -> dict[str, torch.Tensor]:
+    return weights_of(load_model(str(folder), device="cpu"))
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])
+def test_a_reference_comes_back_to_a_model_that_was_changed(
+    menagerie: Zoo, tmp_path: Path, name: str
+) -> None:
+    done = made(menagerie, tmp_path / "out", name=name)
+    assert done.ref == reference(menagerie, name).model_copy(update={"id": str(tmp_path / "out")})
+    assert not same(weights_in(done.ref.id), weights_in(menagerie.folder(name)))
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert done.record == mitigated_before(tmp_path / "out", done.record.fingerprint)
+    assert done.record.data.counts == {"pairs": 16, "pairs left out as held out": 0}
+    assert done.record.data.examples == 32
+    assert done.record.data.corpus[0].sentences == len(TEXT.sentences)
+    assert done.record.model.weights.startswith("sha256")
+
+
+def test_the_record_has_what_the_probe_reads_before_and_after(menagerie: Zoo, tmp_path: Path) -> None:
+    done = made(menagerie, tmp_path / "out")
+    options = ProbeOptions(experiment="he-she", resampling=Resampling())
+    for place, told in (
+        (menagerie.folder("bert"), done.record.before),
+        (tmp_path / "out", done.record.after),
+    ):
+        (result,) = probe(ModelRef(id=str(place), device="cpu"), PROBES, options=options).results
+        assert told["he-she"].value == pytest.approx(result.MALoR.value, rel=1e-4)  # type: ignore[union-attr]
+        assert told["he-she"].low == pytest.approx(result.MALoR.low, rel=1e-3)  # type: ignore[union-attr]
+    assert done.record.chosen.best.malor["he-she"] == pytest.approx(
+        done.record.after["he-she"].value, rel=1e-4
+    )
+    assert done.record.chosen.curve.original.malor["he-she"] == pytest.approx(
+        done.record.before["he-she"].value, rel=1e-4
+    )
+
+
+def test_a_finished_mitigation_is_found_again(
+    menagerie: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = made(menagerie, tmp_path / "out")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("it is trained again")
+
+    monkeypatch.setattr(pipeline, "fit_seeds", refuse)
+    assert made(menagerie, tmp_path / "out") == first
+    with pytest.raises(OutputError, match="holds another mitigation"):
+        made(menagerie, tmp_path / "out", recipe=RECIPE.model_copy(update={"epochs": 3}))
+
+
+def stopping(epoch: int) -> MitigationReport:
+    def judged(curve: LearningCurve) -> None:
+        if len(curve.trained) == epoch:
+            raise KeyboardInterrupt
+
+    return MitigationReport(fit=lambda _: FitReport(judged=judged))
+
+
+def test_a_stopped_mitigation_goes_on_to_the_same_weights(menagerie: Zoo, tmp_path: Path) -> None:
+    made(menagerie, tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        made(menagerie, tmp_path / "parts", report=stopping(1))
+    assert not (tmp_path / "parts").exists()
+    with pytest.raises(RunError, match="another mitigation that was not finished"):
+        made(menagerie, tmp_path / "parts", seeds=(1,))
+    made(menagerie, tmp_path / "parts")
+    whole, parts = (tmp_path / name / "model.safetensors" for name in ("whole", "parts"))
+    assert whole.read_bytes() == parts.read_bytes()
+
+
+def test_a_disk_that_is_full_at_the_end_costs_no_training(
+    menagerie: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = transformers.BertForPreTraining.save_pretrained
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(transformers.BertForPreTraining, "save_pretrained", full)
+    with pytest.raises(OutputError, match="No space left"):
+        made(menagerie, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    monkeypatch.setattr(transformers.BertForPreTraining, "save_pretrained", real)
+    steps: list[int] = []
+    counting = MitigationReport(fit=lambda _: FitReport(steps=lambda done, _total: steps.append(done)))
+    made(menagerie, tmp_path / "out", report=counting)
+    assert steps == []
+
+
+def test_of_several_seeds_the_record_has_all_and_the_folder_the_best(menagerie: Zoo, tmp_path: Path) -> None:
+    generous = RECIPE.model_copy(update={"quality_margin": 100.0})
+    done = made(menagerie, tmp_path / "both", recipe=generous, seeds=(0, 1))
+    best = {known.seed: known.best.malor["he-she"] for known in done.record.seeds}
+    assert set(best) == {0, 1}
+    assert best[done.record.chosen_seed] == min(best.values())
+    alone = made(menagerie, tmp_path / "alone", recipe=generous, seeds=(done.record.chosen_seed,))
+    assert same(weights_in(done.ref.id), weights_in(alone.ref.id))
+
+
+def test_nothing_held_out_is_trained_on(
+    menagerie: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained: list[str] = []
+    real = pretraining_objective
+
+    def noted(sentences: Sequence[str], *arguments: Any, **options: Any) -> Any:
+        trained.extend(sentences)
+        return real(sentences, *arguments, **options)
+
+    monkeypatch.setattr(counterfactual, "pretraining_objective", noted)
+    held = SentenceList("held", ("he is a good " + WORDS[0] + ".", f"He met the {WORDS[1]}."))
+    done = made(menagerie, tmp_path / "out", given=material(held_out=(held,)))
+    # One found sentence is held out, and the twin of another; both pairs go.
+    assert done.record.data.counts == {"pairs": 14, "pairs left out as held out": 2}
+    expected = {
+        (f"{who} is a good {word}." if kind else f"{who} met the {word}.")
+        for word in WORDS
+        for kind in (True, False)
+        for who in ("He", "She")
+        if (kind, word) not in ((True, WORDS[0]), (False, WORDS[1]))
+    }
+    assert set(trained) == expected
+    assert len(trained) == len(expected)
+
+
+def test_a_file_of_pairs_serves_as_it_is(menagerie: Zoo, tmp_path: Path) -> None:
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("".join(pair_line(word) for word in WORDS))
+    done = made(menagerie, tmp_path / "out", given=material(PairFile(path)))
+    assert done.record.data.counts["pairs"] == len(WORDS)
+    names = Material((PairFile(path),), PROBES, (Experiment.NAMES,), held_out=(HELD_OUT,))
+    with pytest.raises(DatasetError, match=r"None of the 8 pairs .* is for names"):
+        made(menagerie, tmp_path / "other", given=names)
+
+
+def pair_line(word: str) -> str:
+    swap = {"role": "subject pronoun", "male": "He", "female": "She", "male_at": [0, 2], "female_at": [0, 3]}
+    row = {"male": f"He is a {word}.", "female": f"She is a {word}.", "original": "male"}
+    row |= {"experiments": ["he-she"], "occupations": [word], "swaps": [swap]}  # type: ignore[dict-item]
+    return json.dumps(row) + "\n"
+
+
+def test_a_corpus_without_a_match_is_refused(menagerie: Zoo, tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="No sentence of the corpus gives a pair"):
+        made(menagerie, tmp_path / "out", given=material(SentenceList("dull", ("Grass is green.",))))
+
+
+def test_a_corpus_that_is_held_out_as_a_whole_is_refused(menagerie: Zoo, tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="all 16 pairs are among the held-out"):
+        made(menagerie, tmp_path / "out", given=material(held_out=(TEXT,)))
+
+
+def test_a_model_without_an_objective_is_refused_before_anything_is_read(
+    menagerie: Zoo, tmp_path: Path
+) -> None:
+    with pytest.raises(ModelError, match="cannot be mitigated"):
+        made(menagerie, tmp_path / "out", name="bart")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_with_something_else_is_refused_before_anything_is_read(
+    menagerie: Zoo, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "thesis.txt").write_text("years of work")
+    with pytest.raises(OutputError, match="is not empty"):
+        made(menagerie, out)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]

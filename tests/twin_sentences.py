@@ -1,0 +1,65 @@
+"""Sentences with their twins, as the files of ``tests/data`` have them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from evenhand.mitigation.counterfactual.twins import LeftOut, Twin
+
+DATA = Path(__file__).parent / "data"
+_EXCHANGE = re.compile(r"\{([^|{}]*)\|([^|{}]*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class TwinSentence:
+    """A sentence and its twin; None where there must be none."""
+
+    shows: str
+    sentence: str
+    twin: str | None
+
+
+def read_twin_sentences(name: str) -> list[TwinSentence]:
+    """The sentences of a file."""
+    found: list[TwinSentence] = []
+    shows = ""
+    for line in (DATA / name).read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            shows = line.removeprefix("## ")
+        elif line.startswith("- "):
+            found.append(TwinSentence(shows, line.removeprefix("- "), None))
+        elif line and not line.startswith("#"):
+            found.append(TwinSentence(shows, _EXCHANGE.sub(r"\1", line), _EXCHANGE.sub(r"\2", line)))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a swapper did on sentences."""
+
+    given: int
+    """Sentences for which it gave a twin."""
+    wrong: tuple[str, ...]
+    """Twins that are not the right one, or that should not be there."""
+    left_out: tuple[str, ...]
+    """Sentences that have a twin, but were left out."""
+    swappable: int
+
+    @property
+    def accuracy(self) -> float:
+        """Share of right ones among the twins given."""
+        return 1 - len(self.wrong) / self.given
+
+
+def outcome(sentences: list[TwinSentence], twin: Callable[[str], Twin | LeftOut]) -> Outcome:
+    """Compare the twins given with the right ones."""
+    given = {wanted: result for wanted in sentences if isinstance(result := twin(wanted.sentence), Twin)}
+    return Outcome(
+        given=len(given),
+        wrong=tuple(result.text for wanted, result in given.items() if result.text != wanted.twin),
+        left_out=tuple(each.sentence for each in sentences if each.twin is not None and each not in given),
+        swappable=sum(each.twin is not None for each in sentences),
+    )

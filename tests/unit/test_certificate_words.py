@@ -1,0 +1,183 @@
+"""What a certificate says in words and tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import certificates
+import pytest
+from probe_runs import estimate, without_interval
+
+from evenhand.core.certificates import (
+    BiasVerdict,
+    Certificate,
+    Flipped,
+    QualityVerdict,
+    Verdict,
+    read_certificate,
+)
+from evenhand.core.errors import RunError
+from evenhand.report.certificate_tables import CERTIFICATE_COLUMNS, certificate_rows
+from evenhand.report.certificate_words import (
+    certificate_sentences,
+    margin_words,
+    relative_words,
+    towards_neutral,
+)
+
+
+def test_the_numbers_stand_behind_the_verdict() -> None:
+    bias, quality, untrained, flipped = certificate_sentences(certificates.certificate())
+    assert bias == (
+        "Bias was lowered. MALoR he-she fell from 1.35 to 0.11 bits (−92%; difference −1.24, 95% interval −1.34 to "
+        "−1.14)."
+    )
+    assert quality.startswith(
+        "Quality was kept. LMS went from 20.00 to 19.60 (−0.40 points, 95% interval −2.60 to "
+    )
+    assert "Perplexity went from 20.00 to 20.16 (+0.16%, 95% interval +0.06% to +0.26%)" in quality
+    assert "which stays within the margin of +1%." in quality
+    assert untrained == (
+        "Of the measures that were not trained on, MALoR his-her (2.10 to 1.70) is closer to neutral; ICAT (70.00 to "
+        "66.00) is farther from neutral; SS (58.00 to 57.50) is not clearly different."
+    )
+    assert flipped == "No occupation was pushed clearly to the other side."
+
+
+def test_what_did_not_fall_is_named() -> None:
+    made = certificates.certificate(
+        verdict=Verdict(bias=BiasVerdict.NOT_LOWERED, quality=QualityVerdict.KEPT),
+        trained=(
+            certificates.malor_row("he-she", 1.0, 0.9, half=0.3),
+            certificates.malor_row("names", 1.0, 0.2),
+        ),
+    )
+    told = certificate_sentences(made)[0]
+    assert told.startswith("Bias is not shown to be lowered. MALoR he-she went from 1.00 to 0.90")
+    assert told.endswith("The interval of MALoR he-she does not lie below 0.")
+
+
+def test_the_same_weights_say_that_nothing_changed() -> None:
+    made = certificates.certificate(
+        verdict=Verdict(bias=BiasVerdict.NOTHING_CHANGED, quality=QualityVerdict.KEPT), weights_changed=False
+    )
+    assert certificate_sentences(made) == [
+        "Nothing changed. The weights of both models are the same, tensor by tensor, so every measure is.",
+        "Quality was kept. Both models are one and the same.",
+    ]
+
+
+def test_over_correction_names_the_farthest_and_counts_the_rest() -> None:
+    flips = tuple(
+        Flipped(
+            experiment="names",
+            occupation=f"job {place}",
+            before=estimate(1.0),
+            after=estimate(-0.5),
+            p_value=0.01,
+        )
+        for place in range(7)
+    )
+    told = certificate_sentences(certificates.certificate(flipped=flips))[-1]
+    assert told.startswith(
+        "Over-correction: 7 occupations lean clearly to the other side than before: job 0 (names: "
+    )
+    assert told.endswith("job 4 (names: +1.00 to −0.50) and 2 more.")
+
+
+def test_nothing_measured_is_said() -> None:
+    made = certificates.certificate(
+        verdict=Verdict(bias=BiasVerdict.LOWERED, quality=QualityVerdict.NOT_MEASURED),
+        quality=(certificates.unmeasured("LMS"),),
+    )
+    assert certificate_sentences(made)[1] == "Quality was not measured. No measure of quality could be taken."
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "half", "moved"),
+    [(58, 54, 1, 1), (58, 62, 1, -1), (58, 57, 2, 0), (42, 47, 1, 1), (58, 40, 1, -1)],
+)
+def test_neutral_is_a_place_and_not_the_lowest_value(
+    before: float, after: float, half: float, moved: int
+) -> None:
+    assert towards_neutral(certificates.score_row("SS", before, after, half)) == moved
+
+
+def test_what_has_no_interval_did_not_clearly_move() -> None:
+    row = certificates.score_row("SS", 60, 50).model_copy(update={"difference": without_interval(-10.0)})
+    assert towards_neutral(row) == 0
+
+
+def test_shares_are_of_what_was_there_before() -> None:
+    assert relative_words(certificates.malor_row("names", 2.0, 0.5)) == "−75%"
+    assert relative_words(certificates.malor_row("names", 0.0, 0.5)) == ""
+    assert relative_words(certificates.score_row("SS", 60, 50)) == ""
+
+
+def test_margins_have_the_sign_of_what_is_worse() -> None:
+    assert margin_words(certificates.quality_row("perplexity", 0, QualityVerdict.KEPT, margin=0.5)) == "+0.5%"
+    row = certificates.quality_row("LMS", 0, QualityVerdict.KEPT, margin=-2.0, unit="points")
+    assert margin_words(row) == "−2 points"
+
+
+def test_the_table_has_every_measure_once() -> None:
+    made = certificates.certificate()
+    rows = certificate_rows(made)
+    assert [row[0] for row in rows] == [
+        "MALoR he-she",
+        "MALoR his-her",
+        "SS",
+        "ICAT",
+        "perplexity",
+        "LMS",
+        "accuracy",
+    ]
+    assert all(len(row) == len(CERTIFICATE_COLUMNS) for row in rows)
+    assert rows[0] == (
+        "MALoR he-she",
+        "yes",
+        "1.35",
+        "0.11",
+        "−1.24 (−92%)",
+        "−1.34 to −1.14",
+        "closer to neutral",
+    )
+    assert rows[-1][2:] == ("–", "–", "–", "–", "not measured")
+    assert certificate_rows(made.model_copy(update={"trained_known": False}))[0][1] == "?"
+
+
+def test_the_json_has_the_promised_layout_and_reads_back(tmp_path: Path) -> None:
+    made = certificates.full_certificate()
+    path = tmp_path / "certificate.json"
+    path.write_text(made.model_dump_json())
+    found = json.loads(path.read_text())
+    assert found["verdict"] == {"bias": "lowered", "quality": "lost"}
+    assert found["weights_changed"] is True
+    for part in ("trained", "untrained"):
+        for row in found[part]:
+            assert {"measure", "before", "after", "difference"} <= set(row)
+            assert {"value", "low", "high"} <= set(row["difference"])
+            assert isinstance(row["before"], float)
+    assert {row["measure"] for row in found["quality"]} == {"perplexity", "LMS", "accuracy"}
+    assert {row["occupation"] for row in found["flipped"]} == {"occupation 3", "occupation 17"}
+    assert read_certificate(path) == made
+
+
+def test_what_is_no_certificate_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "certificate.json"
+    with pytest.raises(RunError, match="cannot be read"):
+        read_certificate(path)
+    path.write_text('{"verdict": "good"}')
+    with pytest.raises(RunError, match="no certificate of this version"):
+        read_certificate(path)
+
+
+def test_undefined_figures_are_null_in_json() -> None:
+    made = certificates.certificate()
+    found = json.loads(made.model_dump_json())["quality"][-1]
+    assert found["before"] is None
+    assert found["difference"]["value"] is None
+    assert (
+        Certificate.model_validate_json(made.model_dump_json()).quality[-1].reason == "nobody gave any text"
+    )
