@@ -60,10 +60,12 @@ def pretraining(rate: float, experiments: tuple[Experiment, ...], *, epochs: int
 
 
 TRIALS = (
-    *(equalising(weight, HE_SHE, margin=0.005) for weight in (1.0, 3.0, 0.3, 10.0)),
-    *(equalising(weight, ALL, margin=0.01) for weight in (3.0, 10.0, 1.0)),
-    *(pretraining(rate, HE_SHE, epochs=40) for rate in (2e-5, 1e-4, 3e-4)),
-    *(pretraining(rate, ALL, epochs=20) for rate in (2e-5, 1e-4)),
+    *(equalising(weight, HE_SHE, margin=0.005) for weight in (1.0, 3.0)),
+    *(equalising(weight, ALL, margin=0.01) for weight in (3.0, 10.0)),
+    *(pretraining(rate, HE_SHE, epochs=30) for rate in (2e-5, 1e-4, 3e-4)),
+    *(equalising(weight, HE_SHE, margin=0.005) for weight in (0.1, 10.0)),
+    *(equalising(weight, ALL, margin=0.01) for weight in (1.0, 30.0)),
+    *(pretraining(rate, ALL, epochs=15) for rate in (2e-5, 1e-4)),
 )
 
 
