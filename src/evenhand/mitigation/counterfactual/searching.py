@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import islice
@@ -76,15 +76,12 @@ def in_this_process(work: Work, report: Report) -> None:
     matcher = Matcher(work.search)
     total = sum(source.size for _, source in work.sources)
     before = 0
+
+    def report_within(done: int, _: int) -> None:
+        report(before + done, total)
+
     for number, source in work.sources:
-        reach = before
-        _search(
-            work,
-            number,
-            source,
-            matcher=matcher,
-            report=lambda done, _, reach=reach: report(reach + done, total),
-        )
+        _search(work, number, source, matcher=matcher, report=report_within)
         before += source.size
 
 
@@ -125,7 +122,8 @@ class _Worker:
 
     work: Work
     matcher: Matcher
-    done: Sequence[int] | Any
+    done: Any
+    """Bytes of each source, shared with the process that asked."""
 
 
 def _begin(work: Work, done: Any) -> None:
