@@ -39,8 +39,8 @@ AUXILIARIES = word_set(
 )
 ADVERBS = word_set(
     """
-    again ever never always often sometimes already perhaps not also too soon afterwards afterward today
-    yesterday tomorrow tonight forever anyway instead otherwise however therefore thus there here
+    yes again ever never always often sometimes already perhaps not also too soon afterwards afterward
+    today yesterday tomorrow tonight forever anyway instead otherwise however therefore thus there here
     everywhere anywhere somewhere nowhere together aside apart forth forward backward upstairs downstairs
     indoors outdoors abroad twice thrice thither hither hence quite rather almost nearly somehow meanwhile
     nevertheless maybe indeed ago altogether
@@ -75,6 +75,7 @@ TIMES = word_set(
     january february march april june july august september october november december
     """
 )
+MEASURES = TIMES | word_set("mile miles yard yards foot feet step steps pace paces inch inches")
 
 PERCEPTION_AND_CAUSE = word_set(
     """
@@ -90,9 +91,9 @@ WITH_PARTICIPLE = PERCEPTION_AND_CAUSE | word_set(
 """Verbs whose object can be followed by a participle: kept her waiting."""
 WITH_COMPLEMENT = word_set(
     """
-    make think find call consider believe keep leave render drive turn hold get deem judge wish want like
-    hear set let see feel know suppose prove pronounce declare count fancy strike imagine send knock shoot
-    beat eat have
+    cut make think find call consider believe keep leave render drive turn hold get deem judge wish want
+    like hear set let see feel know suppose prove pronounce declare count fancy strike imagine send knock
+    shoot beat eat have
     """
 )
 """Verbs whose object can be followed by an adjective: thought her clever."""
@@ -106,17 +107,20 @@ NAMING = word_set(
 GIVING = word_set(
     """
     give tell show send bring teach offer lend pay hand pass wish cost grant promise owe deny cause make
-    cook get buy fetch pour do ask allow refuse feed serve award assign forgive spare throw toss supply
-    provide afford
+    cook get buy fetch pour do ask allow refuse feed serve award assign spare throw toss supply provide
+    afford
     """
 )
 """Verbs with two objects, the second of which may lack an article: gave her food."""
 SOMETIMES_GIVING = word_set(
     """
-    read write sing play sell leave find win earn order save gain cut take reserve secure draw paint mean
+    forgive read write sing play sell leave find win earn order save gain cut take reserve secure draw
+    paint mean
     """
 )
 """Verbs with two objects now and then."""
+EVER_GIVING = GIVING | SOMETIMES_GIVING
+COMPLEMENTED_OR_GIVING = WITH_COMPLEMENT | NAMING | GIVING | PERCEPTION_AND_CAUSE
 SAYING = word_set(
     """
     tell ask assure inform remind warn persuade convince show promise say answer write teach advise
@@ -130,7 +134,7 @@ MASS_NOUNS = word_set(
     pleasure pain courage strength hope confidence permission access support trouble joy happiness fame
     respect praise peace time shelter credit medicine chocolate dinner breakfast supper lunch beer whisky
     brandy cake fruit meat rice sympathy consolation justice mercy satisfaction sorrow grief relief
-    recognition notoriety power freedom protection rest room
+    recognition notoriety power freedom protection rest
     """
 )
 COUNTED_NOUNS = word_set(
@@ -145,8 +149,8 @@ COUNTED_NOUNS = word_set(
     lecture life lives room house book story opinion word consent address age promise oath answer
     attention orders order mind soul thoughts thought speech report evidence testimony approval verdict
     secret secrets ticket bill debts rent wages salary purse key keys hat coat bag dress gloves
-    handkerchief umbrella horse dog party lordship ladyship majesty highness reply reasons reason fortune
-    estate share debut blessing best assent resignation signature performance job boat car bicycle garden
+    handkerchief umbrella horse dog party lordship ladyship majesty highness reply reason fortune estate
+    share debut blessing best assent resignation signature performance bidding job boat car bicycle garden
     shop office desk chair table bed window door pen watch ring glass cup plate knife sword cloak shawl
     cap bonnet veil pipe stick basket box trunk suitcase camera telephone passport diary notebook novel
     poem song portrait career
@@ -198,8 +202,17 @@ HONOURS = word_set(
     majesty ladyship lordship highness grace excellency honour honor holiness worship royal imperial
     """
 )
+FAREWELLS = word_set("farewell goodbye adieu welcome")
 COMPOUND_ADVERBS = word_set(
     """
-    to-day to-night to-morrow good-bye good-night up-stairs down-stairs head-on face-to-face
+    half-way by-and by-the shoulder-high to-day to-night to-morrow good-bye good-night up-stairs
+    down-stairs head-on face-to-face
     """
 )
+SHINING = word_set(
+    """
+    trembling smiling gleaming shining glowing quivering laughing sparkling blazing glittering burning
+    aching bleeding dying ageing aging glistening flowing streaming
+    """
+)
+"""Participles of verbs without an object, so that a noun behind them is described by them."""

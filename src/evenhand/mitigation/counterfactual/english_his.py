@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from evenhand.mitigation.counterfactual import english_grammar as grammar
+from evenhand.mitigation.counterfactual.english_lexicon import Class, classes_of
 from evenhand.mitigation.counterfactual.english_phrases import may_be_noun
 from evenhand.mitigation.counterfactual.english_readings import Place, Reading
 from evenhand.mitigation.counterfactual.tokens import NOTHING, Tokens
 from evenhand.mitigation.counterfactual.word_lists import word_set
 
 _ALSO_ADJECTIVES = word_set("after above under off over up out about within without down")
-_NOUNS_OF_VERBS = word_set("might will need can may do being must")
+_NOUNS_OF_VERBS = word_set("might will need being")
 _DESCRIBED = word_set("not both no such enough either as so yet")
+_ONE = word_set("a an another some any no one two three many several this that these those")
 _COPULAS = word_set("is was are were be been being become became not than like 's")
 
 
@@ -22,8 +24,12 @@ def reading_of_his(tokens: Tokens, at: int) -> Reading:
         return _before_mark(place)
     if tokens.hyphen_after(at + 1) or following.lower in _NOUNS_OF_VERBS:
         return Reading.POSSESSIVE
+    if _is_one_of_several(place) and classes_of(following.lower) & Class.FINITE:
+        return Reading.UNCLEAR
     if following.lower in ("and", "or"):
         return _before_conjunction(place)
+    if following.lower == "can" or (place.before.lower == "as" and following.lower == "ever"):
+        return Reading.UNCLEAR
     if following.lower in _DESCRIBED:
         return Reading.POSSESSIVE if following.lower in ("not", "yet", "no") else Reading.UNCLEAR
     if following.lower in _ALSO_ADJECTIVES and may_be_noun(place.after(2)):
@@ -37,6 +43,13 @@ def reading_of_his(tokens: Tokens, at: int) -> Reading:
     ):
         return Reading.OBJECT
     return Reading.POSSESSIVE
+
+
+def _is_one_of_several(place: Place) -> bool:
+    """Whether it stands as in *a friend of his*, where a verb may follow."""
+    return place.before.lower == "of" and any(
+        place.tokens[place.at - distance].lower in _ONE for distance in (3, 4)
+    )
 
 
 def _before_mark(place: Place) -> Reading:

@@ -30,18 +30,19 @@ class Class(Flag):
 
 
 _NEVER_ADVERBS = word_set(
-    """
-    cold dead pretty clean clear dear dirty fair firm good great green real rough sick still
-    """
+    "cold dead pretty clean clear dear dirty fair firm good great green real rough sick still"
 )
-_MISSING = dict.fromkeys(("retreat", "resolve", "other", "others", "yoke", "bidding"), Class.NOUN)
-"""Parts of speech that the lexicon lacks."""
+_LACKING_NOUNS = word_set("retreat resolve other others yoke bidding calling victuals merits hurts")
+_CORRECTED = dict.fromkeys(_LACKING_NOUNS, Class.NOUN) | {"responsible": Class.ADJECTIVE}
+"""What the lexicon does not know or has wrong."""
 
 
 @lru_cache(maxsize=2**17)
 def classes_of(word: str) -> Class:
     """The parts of speech of a word in lower case; none if it is not in the lexicon."""
-    found = _MISSING.get(word, Class.UNKNOWN)
+    if word in _CORRECTED:
+        return _CORRECTED[word]
+    found = Class.UNKNOWN
     for part, lemmas in _lemmas_of()(word).items():
         if part == "NOUN":
             found |= Class.NOUN if word in lemmas else Class.NOUN | Class.PLURAL
@@ -51,6 +52,8 @@ def classes_of(word: str) -> Class:
             found |= Class.ADJECTIVE
         elif part == "ADV" and word not in _NEVER_ADVERBS:
             found |= Class.ADVERB
+    if not found and word.endswith("ly"):
+        return Class.ADVERB
     return found
 
 

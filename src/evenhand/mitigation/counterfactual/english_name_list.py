@@ -57,8 +57,8 @@ Morris Miranda  Monty Muriel  Piers Paula  Rowland Rachael  Sylvester Sabina
 """
 
 _UNPAIRED = """
-Abel Adrienne Agatha Alma Anastasia Angelica Aphrodite Apollo Ariadne Astrid Athena Audrey Aurora Bonnie
-Buddha Cain Candice Carmen Cassandra Charlene Chelsea Chester Chloe Cleopatra Cyrus Danielle Darius Della
+Madonna Abel Adrienne Agatha Alma Anastasia Angelica Aphrodite Apollo Ariadne Astrid Athena Audrey Aurora Bonnie
+Buddha Cain Candice Carmen Cassandra Charlene Chester Chloe Cleopatra Cyrus Danielle Darius Della
 Desiree Dinah Dolores Dorothea Edwina Eileen Elijah Eloise Elsa Elvira Emmeline Enoch Erin Evangeline Fay
 Felicity Florence Germaine Gina Giulia Gordon Harvey Hazel Hera Hortense Immanuel Imogen Isadora Isolde Ivana
 Izz Jacinta Jasmine Jasper Jeanne Jeannette Jesus Judas Kathryn Katrina Keira Kristen Kristin Lara Lewis
@@ -73,7 +73,7 @@ Vernon Victoria Violet Virgil Virginia Wallace Warren Wesley Will Willy Yolanda 
 
 PLACES_AFTER = word_set(
     """
-    street road avenue river lane bay county college university hospital square island islands park
+    israel street road avenue river lane bay county college university hospital square island islands park
     station hall house court church cathedral chapel bridge school palace theatre theater museum prize
     award medal lake peak falls point town city creek airport press institute cross place terrace gate
     springs valley hills beach harbour harbor mountains mountain sound strait range grove gardens garden

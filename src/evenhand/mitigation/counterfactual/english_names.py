@@ -46,6 +46,8 @@ def name_twin(tokens: Tokens, at: int) -> Decision:
         return LeftOut(f"{token.text!r} in a compound")
     if token.lower in ALSO_PLACES and tokens[at - 1].lower in ("in", "near", "from", "to", "at", "of"):
         return LeftOut(f"{token.text!r} may be a place")
+    if tokens[at - 1].lower == "the" and not is_name_like(tokens, at + 1):
+        return LeftOut(f"'the {token.text}' may be no person")
     if token.lower in ALSO_WORDS and tokens.begins(at):
         return LeftOut(f"{token.text!r} may be no name")
     role = _part_of_name(tokens, at, male=name in males)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from evenhand.mitigation.counterfactual import english_grammar as grammar
 from evenhand.mitigation.counterfactual.english_lexicon import Class, classes_of
 from evenhand.mitigation.counterfactual.english_phrases import may_be_noun
-from evenhand.mitigation.counterfactual.english_swaps import Decision, stands_in_compound, swap
+from evenhand.mitigation.counterfactual.english_swaps import Decision, is_name_like, stands_in_compound, swap
 from evenhand.mitigation.counterfactual.english_titles import capital_noun, followed_title
 from evenhand.mitigation.counterfactual.english_words import WITHOUT_CLEAR_TWIN, noun_pairs
-from evenhand.mitigation.counterfactual.tokens import Tokens
+from evenhand.mitigation.counterfactual.tokens import UNKNOWN_WORD, Tokens
 from evenhand.mitigation.counterfactual.twins import LeftOut, Role
 from evenhand.mitigation.counterfactual.word_lists import word_set
 
@@ -66,7 +66,13 @@ def _keeps_sense(tokens: Tokens, at: int) -> bool:
 
 
 def _is_parent(tokens: Tokens, at: int) -> bool:
-    return tokens[at].text in ("Ma", "Pa") or tokens[at - 1].lower in ("my", "your", "his", "her")
+    named = tokens[at + 1].text == UNKNOWN_WORD or is_name_like(tokens, at + 1)
+    return (tokens[at].text in ("Ma", "Pa") and not named) or tokens[at - 1].lower in (
+        "my",
+        "your",
+        "his",
+        "her",
+    )
 
 
 def _is_generic(tokens: Tokens, at: int) -> bool:

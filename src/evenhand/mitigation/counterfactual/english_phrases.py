@@ -40,9 +40,11 @@ def leads_to_noun(tokens: Tokens, place: int) -> bool:
                 following += 1
         while _is_adverb(tokens[following]) and may_describe(tokens[following + 1]):
             following += 1
+        if tokens.hyphen_after(following):
+            return True
         if tokens[following].lower in grammar.TIMES or tokens[following].lower in grammar.ORDINALS:
             return False
-        if tokens.hyphen_after(following) or may_be_noun(tokens[following]):
+        if may_be_noun(tokens[following]):
             return not _is_adverb_only(tokens[following])
         if not may_describe(tokens[following]):
             return False
@@ -65,6 +67,8 @@ def _describes(tokens: Tokens, place: int) -> bool:
         place += 1
     if _is_adverb(tokens[place]):
         place += 1
+    if tokens.hyphen_after(place):
+        return True
     return may_describe(tokens[place]) and (
         may_be_noun(tokens[place + 1]) or tokens[place + 1].lower in (",", "and")
     )
@@ -84,4 +88,5 @@ def _is_adverb(token: Token) -> bool:
 
 
 def _is_adverb_only(token: Token) -> bool:
-    return token.is_word and classes_of(token.lower) == Class.ADVERB
+    closed = token.lower in grammar.BEHIND_AN_OBJECT
+    return token.is_word and not closed and classes_of(token.lower) == Class.ADVERB

@@ -59,11 +59,11 @@ class Place:
         )
 
 
-def of(*, possessive: bool) -> Reading:
+def possessive_if(certain: bool) -> Reading:
     """Possessive, or else not known."""
-    return Reading.POSSESSIVE if possessive else Reading.UNCLEAR
+    return Reading.POSSESSIVE if certain else Reading.UNCLEAR
 
 
-def as_object(*, certain: bool) -> Reading:
+def object_if(certain: bool) -> Reading:
     """Object, or else not known."""
     return Reading.OBJECT if certain else Reading.UNCLEAR

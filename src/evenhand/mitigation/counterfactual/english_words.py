@@ -46,20 +46,20 @@ maid maids maiden maidens maidservant manservant housemaid housemaids chambermai
 dairymaid dairymaids parlourmaid nurserymaid barmaids bridesmaid bridesmaids handmaid nursemaid governess
 governesses seamstress seamstresses laundress spinster spinsters bachelor bachelors dowager ballerina damsel
 damsels dame dames matron matrons nursemaids wench wenches whore whores harlot harlots slut harem concubine
-mistress mistresses diva tomboy tomboys fellow fellows chap chaps bloke blokes dude dudes
-fella fellas squire squires beau suitor suitors playboy swain earl earls knight knights master masters groom
-grooms eunuch patriarch patriarchs matriarch matriarchs brethren sire fireman firemen fisherman fishermen
-footman footmen coachman coachmen postman postmen milkman workman workmen foreman foremen seaman seamen gunman
-gunmen hangman henchman henchmen watchman watchmen boatman boatmen ferryman huntsman huntsmen yeoman yeomen
-bushman woodsman woodman tradesman tradesmen repairman doorman doormen cabman cabmen bondsman freshman
-freshmen marksman marksmen rifleman riflemen infantryman infantrymen cavalryman cavalrymen airman airmen
-helmsman oarsman midshipman midshipmen serviceman ombudsman handyman strongman stuntman showman
-madman madmen madwoman washerwoman charwoman needlewoman womanizer womanhater caveman cavemen snowman bogeyman
-hitman gentlewoman womankind manslayer batman superman guardsman guardsmen militiaman militiamen lawman lawmen
-minuteman weatherman cameraman cameramen middleman middlemen herdsman herdsmen ploughman plowman draughtsman
+mistress mistresses diva tomboy tomboys fellow fellows chap chaps bloke blokes dude dudes fella fellas squire
+squires beau suitor suitors playboy swain earl earls knight knights master masters groom grooms eunuch
+patriarch patriarchs matriarch matriarchs brethren sire fireman firemen fisherman fishermen footman footmen
+coachman coachmen postman postmen milkman workman workmen foreman foremen seaman seamen gunman gunmen hangman
+henchman henchmen watchman watchmen boatman boatmen ferryman huntsman huntsmen yeoman yeomen bushman woodsman
+woodman tradesman tradesmen repairman doorman doormen cabman cabmen bondsman freshman freshmen marksman
+marksmen rifleman riflemen infantryman infantrymen cavalryman cavalrymen airman airmen helmsman oarsman
+midshipman midshipmen serviceman ombudsman handyman strongman stuntman showman madman madmen madwoman
+washerwoman charwoman needlewoman womanizer womanhater caveman cavemen snowman bogeyman hitman gentlewoman
+womankind manslayer batman superman guardsman guardsmen militiaman militiamen lawman lawmen minuteman
+weatherman cameraman cameramen middleman middlemen herdsman herdsmen ploughman plowman draughtsman
 craftsmanship sportsmanship statesmanship workmanship showmanship effeminate tsarevich cuckold misogynist
-mesdames messieurs messrs mademoiselle señor señora señorita senor senora fräulein signorina memsahib sahib
-begum rani rajah raja maharajah maharani ranee shah sheikh pharaoh
+mesdames sultanship sieu messieurs messrs mademoiselle señor señora señorita senor senora fräulein signorina
+memsahib sahib begum rani rajah raja maharajah maharani ranee shah sheikh pharaoh
 """
 
 _FITS_ONE_GENDER = """
@@ -140,11 +140,12 @@ NO_PERSONS = word_set(
 DEITIES = word_set("god christ jesus allah providence almighty saviour creator")
 SHIPS = word_set(
     """
-    ship ships vessel cruiser battleship battlecruiser destroyer frigate schooner yacht steamer submarine
-    brig sloop barque galleon tanker ferry trawler liner hull hms uss sms keel shipyard flagship boat
-    gunboat warship ironclad dreadnought rudder mast masts crew flotilla squadron knots tons broadside
-    moored sails sail torpedo torpedoes locomotive aircraft carrier drydock refit decks armament coal
-    boilers turbines funnels nautical voyage fleet navy torpedoed waters gun guns sank sunk
+    anchored anchor mortars shells aground plating draught displacement knot berth ship ships vessel
+    cruiser battleship battlecruiser destroyer frigate schooner yacht steamer submarine brig sloop barque
+    galleon tanker ferry trawler liner hull hms uss sms keel shipyard flagship boat gunboat warship
+    ironclad dreadnought rudder mast masts crew flotilla squadron knots tons broadside moored sails sail
+    torpedo torpedoes locomotive aircraft carrier drydock refit decks armament coal boilers turbines
+    funnels nautical voyage fleet navy torpedoed waters gun guns sank sunk
     """
 )
 """Words beside which *she* may be a ship."""
