@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from evenhand.mitigation.counterfactual.german_articles import ALL_SLOTS, DETERMINERS, Determiner, Family
 from evenhand.mitigation.counterfactual.german_nouns import german_lexicon
+from evenhand.mitigation.counterfactual.german_phrases import Phrase
 from evenhand.mitigation.counterfactual.german_pronouns import determined_by
 from evenhand.mitigation.counterfactual.german_sentences import GermanSentence
 from evenhand.mitigation.counterfactual.german_words import AGENT_ENDINGS, Unsure, word_classes
@@ -120,7 +121,8 @@ def _refuse_appositions(sentence: GermanSentence) -> None:
         if before is None or before.readings or sentence.lower(phrase.start - 1) != "," or not ends:
             continue
         named = sentence.phrases.get(before.start - 1)
-        if phrase.determiner is not None and not phrase.is_plural and not (named and named.readings):
+        is_said_of_it = (phrase.determiner is None) is phrase.is_plural
+        if is_said_of_it and not (named and named.readings):
             raise Unsure("what is said of somebody who is not listed")
 
 
@@ -134,6 +136,7 @@ def _refuse_unlisted(sentence: GermanSentence) -> None:
         ):
             raise Unsure("an occupation that is not listed")
         if phrase.determiner is not None:
+            _refuse_article_before_name(sentence, phrase)
             continue
         before = sentence.phrases.get(phrase.start - 1)
         named = before.readings if before is not None and not before.is_plural else ()
@@ -146,6 +149,19 @@ def _refuse_unlisted(sentence: GermanSentence) -> None:
         is_any = before_it == "als" and phrase.slots == ALL_SLOTS and not text.endswith("kraft")
         if is_any or (before_it in _SAYING_WHAT and text.endswith(AGENT_ENDINGS)):
             raise Unsure("an occupation that is not listed")
+
+
+def _refuse_article_before_name(sentence: GermanSentence, phrase: Phrase) -> None:
+    """Stop at *der alte Sam Hawkens*, whose article does not change."""
+    behind = sentence.phrases.get(phrase.noun + 1)
+    article = sentence.lower(phrase.determiner_at) if phrase.determiner_at >= 0 else ""
+    if (
+        behind is not None
+        and behind.determiner is None
+        and not behind.readings
+        and article in {"der", "den", "die"}
+    ):
+        raise Unsure("a name that is not listed")
 
 
 def _is_adjective(sentence: GermanSentence, at: int) -> bool:
