@@ -26,6 +26,7 @@ _FOND = frozenset(
     {"lieber", "liebe", "guter", "teurer", "teure", "geliebter", "geliebte", "armer", "alter", "werter"}
 )
 _ADJECTIVAL_ENDINGS = ("iger", "loser", "ender", "licher", "ischer", "samer", "barer")
+_TITLE_ENDINGS = ("ist", "isten", "ent", "enten", "ant", "anten", "rat", "rats", "eur", "rätin")
 _WITHOUT_NOUN = frozenset({"das", "dies", "dieses", "welches", "solches", "ein", "eines"})
 
 
@@ -89,6 +90,7 @@ def refuse_pronouns_without_noun(sentence: GermanSentence) -> None:
     _refuse_honours(sentence)
     _refuse_appositions(sentence)
     for phrase in sentence.persons():
+        _refuse_farm_names(sentence, phrase)
         behind = sentence.by_start.get(phrase.noun + 1)
         if phrase.readings[0].person.role is Role.NAME and behind and behind.family is Family.DEFINITE:
             raise Unsure("an article behind a name")
@@ -106,6 +108,8 @@ def _needs_noun(lower: str, determiner: Determiner) -> bool:
 def _refuse_honours(sentence: GermanSentence) -> None:
     """Stop at *gnädige Frau*, who is no counterpart of a man."""
     for phrase in sentence.persons():
+        if sentence.lower(phrase.start - 1) == "gnä" or sentence.lower(phrase.start - 2) == "gnä":
+            raise Unsure("a gendered word without a certain counterpart")
         honoured = any(
             sentence.lower(at).startswith(("gnädig", "geehrt", "verehrt")) for at in phrase.adjectives
         )
@@ -118,6 +122,7 @@ def _refuse_appositions(sentence: GermanSentence) -> None:
     for phrase in sentence.persons():
         before = sentence.phrases.get(phrase.start - 2)
         ends = phrase.noun + 1 >= len(sentence.words) or not sentence.words[phrase.noun + 1].is_word
+        ends = ends or (phrase.determiner is None and phrase.is_plural)
         if before is None or before.readings or sentence.lower(phrase.start - 1) != "," or not ends:
             continue
         named = sentence.phrases.get(before.start - 1)
@@ -149,6 +154,18 @@ def _refuse_unlisted(sentence: GermanSentence) -> None:
         is_any = before_it == "als" and phrase.slots == ALL_SLOTS and not text.endswith("kraft")
         if is_any or (before_it in _SAYING_WHAT and text.endswith(AGENT_ENDINGS)):
             raise Unsure("an occupation that is not listed")
+
+
+def _refuse_farm_names(sentence: GermanSentence, phrase: Phrase) -> None:
+    """Stop where an article belongs to a noun behind the next: *der Oberleitner Bauer*, *dem Herrn Kanzlisten*."""
+    before = sentence.phrases.get(phrase.start - 1)
+    has_article = before is not None and before.determiner is not None
+    if before is not None and has_article and not before.readings and phrase.determiner is None:
+        raise Unsure("an article apart from its noun")
+    behind = sentence.phrases.get(phrase.noun + 1)
+    is_unlisted = phrase.is_title and behind is not None and not behind.readings
+    if is_unlisted and sentence.words[phrase.noun + 1].text.endswith(_TITLE_ENDINGS):
+        raise Unsure("an occupation that is not listed")
 
 
 def _refuse_article_before_name(sentence: GermanSentence, phrase: Phrase) -> None:
