@@ -68,11 +68,17 @@ class GermanSwapper:
         settle_she(sentence)
         decide_cases(sentence)
         found = check_references(sentence, list(pronouns_in(sentence)))
-        possessors = {pronoun.at: Possessor(pronoun.new, pronoun.male) for pronoun in found if pronoun.use is Use.POSSESSIVE}
+        possessors = {
+            pronoun.at: Possessor(pronoun.new, pronoun.male)
+            for pronoun in found
+            if pronoun.use is Use.POSSESSIVE
+        }
         swaps = [*_of_persons(sentence, possessors), *relative_swaps(sentence)]
         done = {swap.span.start for swap in swaps}
         swaps += [
-            _of_pronoun(sentence, pronoun) for pronoun in found if sentence.words[pronoun.at].span.start not in done
+            _of_pronoun(sentence, pronoun)
+            for pronoun in found
+            if sentence.words[pronoun.at].span.start not in done
         ]
         return tuple(sorted(swaps, key=lambda swap: swap.span.start))
 

@@ -13,7 +13,7 @@ from evenhand.mitigation.counterfactual.german_articles import (
     adjective_stem,
     contracted,
 )
-from evenhand.mitigation.counterfactual.german_nouns import Person, Reading
+from evenhand.mitigation.counterfactual.german_nouns import Reading
 from evenhand.mitigation.counterfactual.german_phrases import Phrase
 from evenhand.mitigation.counterfactual.german_words import Unsure, Word
 from evenhand.mitigation.counterfactual.twins import Role, Swap
@@ -103,8 +103,3 @@ def _article(words: Sequence[Word], phrase: Phrase, determiner: Determiner, *, s
         span = Span(before.span.start, words[at].span.end)
         return Swap(span, old, in_case_of(before.text, short), Role.AGREEMENT, male)
     return swap_of(words[at], article, Role.AGREEMENT, male=male)
-
-
-def persons_of(phrase: Phrase) -> tuple[Person, ...]:
-    """Whom a phrase may be about."""
-    return tuple(reading.person for reading in phrase.readings)

@@ -30,10 +30,16 @@ class Family(StrEnum):
 
 
 def _table(rows: Mapping[str, str]) -> Mapping[str, str]:
-    return {case + kind: form.strip("-") for kind, forms in rows.items() for case, form in zip(CASES, forms.split(), strict=True)}
+    return {
+        case + kind: form.strip("-")
+        for kind, forms in rows.items()
+        for case, form in zip(CASES, forms.split(), strict=True)
+    }
 
 
-_DEFINITE = _table({"m": "der den dem des", "f": "die die der der", "n": "das das dem des", "p": "die die den der"})
+_DEFINITE = _table(
+    {"m": "der den dem des", "f": "die die der der", "n": "das das dem des", "p": "die die den der"}
+)
 _STRONG = _table({"m": "er en em es", "f": "e e er er", "n": "es es em es", "p": "e e en er"})
 _POSSESSIVE = _table({"m": "- en em es", "f": "e e er er", "n": "- - em es", "p": "e e en er"})
 
@@ -101,7 +107,9 @@ def adjective_slots(adjective: str, family: Family) -> Slots:
     stem = adjective_stem(adjective)
     if stem is None:
         return frozenset()
-    ending = adjective[len(stem) :].replace("n", "en") if adjective.endswith("ern") else adjective[len(stem) :]
+    ending = (
+        adjective[len(stem) :].replace("n", "en") if adjective.endswith("ern") else adjective[len(stem) :]
+    )
     return frozenset(slot for slot in ALL_SLOTS if adjective_ending(family, slot) == ending)
 
 
@@ -164,7 +172,16 @@ def _determiners() -> Iterator[tuple[str, Determiner]]:
                 continue
             if stem == "ein":
                 slots = frozenset(slot for slot in slots if slot[1] != "p")  # noqa: PLW2901 - one article has no plural
-            yield (stem + ending) if ending else bare or stem, Determiner(stem, Family.POSSESSIVE, slots, bare)
+            yield (
+                (stem + ending) if ending else bare or stem,
+                Determiner(stem, Family.POSSESSIVE, slots, bare),
+            )
+    for form, slots in (("unsern", "Am Dp"), ("unserm", "Dm Dn"), ("euern", "Am Dp"), ("euerm", "Dm Dn")):
+        stem = "unser" if form.startswith("unser") else "eur"
+        yield (
+            form,
+            Determiner(stem, Family.POSSESSIVE, frozenset(slots.split()), "" if stem == "unser" else "euer"),
+        )
     for word in ("viele", "einige", "mehrere", "wenige", "etliche", "andere", "verschiedene"):
         yield word, Determiner(word, Family.COUNTING, frozenset({"Np", "Ap"}))
         yield word + "n", Determiner(word + "n", Family.COUNTING, frozenset({"Dp"}))

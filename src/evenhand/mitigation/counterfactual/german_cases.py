@@ -5,16 +5,18 @@ from __future__ import annotations
 from evenhand.mitigation.counterfactual.german_agreement import different_outcomes
 from evenhand.mitigation.counterfactual.german_articles import ALL_SLOTS, Slots
 from evenhand.mitigation.counterfactual.german_clauses import Clause, ClauseKind
+from evenhand.mitigation.counterfactual.german_nominatives import is_nominative
 from evenhand.mitigation.counterfactual.german_phrases import Phrase
 from evenhand.mitigation.counterfactual.german_sentences import GermanSentence
-from evenhand.mitigation.counterfactual.german_subjects import is_nominative, is_predicative, possible_subjects
+from evenhand.mitigation.counterfactual.german_subjects import is_predicative, possible_subjects
 from evenhand.mitigation.counterfactual.german_verbs import has_stem
-from evenhand.mitigation.counterfactual.german_words import Unsure, word_classes
+from evenhand.mitigation.counterfactual.german_words import AGENT_ENDINGS, Unsure, word_classes
 from evenhand.mitigation.counterfactual.twins import Role
 
 _ALSO_SUBORDINATORS = frozenset({"während", "seit", "bis"})
 _WITH_INFINITIVE = frozenset({"um", "ohne", "statt", "anstatt"})
-_OBJECTS = frozenset("mich mir dich dir ihn ihm ihnen uns euch".split())
+_OF_SEVERAL = frozenset({"sind", "waren", "wären", "seien", "wurden", "hatten", "wollten", "beide", "alle"})
+_OBJECTS = frozenset(["mich", "mir", "dich", "dir", "ihn", "ihm", "ihnen", "uns", "euch"])
 
 
 def decide_cases(sentence: GermanSentence) -> None:
@@ -33,16 +35,38 @@ def decide_cases(sentence: GermanSentence) -> None:
 
 
 def _refuse_unknown_subjects(sentence: GermanSentence) -> None:
-    """Stop where it is said of somebody who does not change what he is: *Der Trevillo ist ein guter Mann.*"""
+    """Stop where it is said of somebody who does not change what he is, as an unlisted name."""
     for clause in sentence.clauses:
-        last = sentence.lower(clause.words[-1])
-        if not is_predicative(sentence, clause) or last.startswith("ge") or last.endswith("t"):
+        if not is_predicative(sentence, clause):
             continue
-        bare = [phrase for phrase in sentence.phrases_of(clause) if not phrase.preposition and phrase.may_be("N")]
+        _refuse_unlisted_predicates(sentence, clause)
+        last = sentence.lower(clause.words[-1])
+        names = any(sentence.lower(at).startswith(("heiß", "hieß")) for at in clause.words)
+        if names or last.startswith("ge") or last.endswith("t"):
+            continue
+        bare = [
+            phrase for phrase in sentence.phrases_of(clause) if not phrase.preposition and phrase.may_be("N")
+        ]
         persons = [phrase for phrase in bare if phrase.readings and not phrase.is_plural]
         others = [at for at in possible_subjects(sentence, clause) if at in sentence.phrases]
         unknown = [at for at in others if not sentence.phrases[at].readings]
         if unknown and persons and all(slot[0] == "N" for phrase in persons for slot in phrase.slots):
+            raise Unsure("what is said of somebody who is not listed")
+
+
+def _refuse_unlisted_predicates(sentence: GermanSentence, clause: Clause) -> None:
+    """Stop where somebody seems to be something that the lists do not have, as in *er ist also Simulant*."""
+    for phrase in sentence.phrases_of(clause):
+        text = sentence.words[phrase.noun].text
+        if phrase.preposition or phrase.readings or text in word_classes()["surnames"]:
+            continue
+        is_bare = phrase.determiner is None and phrase.start - 1 not in sentence.phrases
+        if is_bare and text.endswith(AGENT_ENDINGS):
+            raise Unsure("an occupation that is not listed")
+        article = sentence.lower(phrase.determiner_at) if phrase.determiner_at >= 0 else ""
+        if (article in {"der", "dieser"} and text.endswith("e")) or (
+            article == "die" and text.endswith("ste")
+        ):
             raise Unsure("what is said of somebody who is not listed")
 
 
@@ -56,12 +80,16 @@ def _of_number(*, plural: bool) -> Slots:
 
 def _apply_preposition(sentence: GermanSentence, phrase: Phrase) -> None:
     if not phrase.preposition:
-        return
+        return None
     cases = _cases_of(phrase.preposition)
     clause = sentence.clause_by_word.get(phrase.start)
     if phrase.preposition in _ALSO_SUBORDINATORS and clause and clause.kind is ClauseKind.SUBORDINATE:
         return _without_preposition(sentence, phrase)
-    if phrase.preposition in _WITH_INFINITIVE and clause and "zu" in {sentence.lower(at) for at in clause.words}:
+    if (
+        phrase.preposition in _WITH_INFINITIVE
+        and clause
+        and "zu" in {sentence.lower(at) for at in clause.words}
+    ):
         return _without_preposition(sentence, phrase)
     limited = phrase.limited(_with_case(cases))
     if limited.slots:
@@ -104,7 +132,7 @@ def _decided(sentence: GermanSentence, phrase: Phrase) -> Phrase:
     raise Unsure("the case of a noun is not certain")
 
 
-def _like_neighbour(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> Phrase:
+def _like_neighbour(sentence: GermanSentence, phrase: Phrase, _clause: Clause) -> Phrase:
     """What *und* joins, and what stands in apposition, has one case."""
     before = sentence.lower(phrase.start - 1)
     neighbour = sentence.phrases.get(phrase.start - 2)
@@ -115,7 +143,9 @@ def _like_neighbour(sentence: GermanSentence, phrase: Phrase, clause: Clause) ->
         cases = {slot[0] for slot in neighbour.slots}
         if len(cases) == 1 or neighbour.preposition:
             return _limited(phrase, neighbour, singular=False)
-    is_apposition = before == "," and phrase.noun + 1 < len(sentence.words) and sentence.lower(phrase.noun + 1) == ","
+    is_apposition = (
+        before == "," and phrase.noun + 1 < len(sentence.words) and sentence.lower(phrase.noun + 1) == ","
+    )
     if is_apposition and neighbour is not None and neighbour.readings and phrase.determiner is not None:
         alone = neighbour.noun + 1 < len(sentence.words) and _is_subject_before(sentence, neighbour)
         if alone:
@@ -139,20 +169,12 @@ def _limited(phrase: Phrase, like: Phrase, *, singular: bool) -> Phrase:
 
 
 def _by_number(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> Phrase:
-    """One or several, where the form does not tell: *Er ist Lehrer.*"""
+    """One or several, where the form does not tell, as in *er ist Lehrer*."""
     numbers = {slot[1] == "p" for slot in phrase.slots}
     if len(numbers) == 1:
         return phrase
     if phrase.determiner is None:
-        behind = phrase.noun + 1
-        if behind in sentence.phrases and sentence.phrases[behind].determiner is None:
-            return phrase.limited(_of_number(plural=False))
-        says_what = sentence.lower(phrase.start - 1) == "als" or is_predicative(sentence, clause)
-        if says_what and clause.has_singular_verb and not _has_plural_copula(sentence, clause):
-            return phrase.limited(_of_number(plural=False))
-        if phrase.adjectives:
-            return phrase
-        raise Unsure("a noun may be one person or several")
+        return _number_without_determiner(sentence, phrase, clause)
     if phrase.slots <= {"Nm", "Gp"}:
         return phrase.limited(_with_case("G" if _is_behind_noun(sentence, phrase) else "N"))
     if phrase.slots <= {"Am", "Dp"}:
@@ -162,8 +184,26 @@ def _by_number(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> Phra
     return phrase
 
 
-def _has_plural_copula(sentence: GermanSentence, clause: Clause) -> bool:
-    return any(sentence.lower(at) in {"sind", "waren", "wären", "seien", "wurden"} for at in clause.words)
+def _number_without_determiner(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> Phrase:
+    behind = sentence.phrases.get(phrase.noun + 1)
+    is_before_name = behind is not None and behind.determiner is None
+    says_what = sentence.lower(phrase.start - 1) == "als" or is_predicative(sentence, clause)
+    is_one = says_what and clause.has_singular_verb and not _may_be_of_several(sentence, clause)
+    if is_before_name or is_one:
+        return phrase.limited(_of_number(plural=False))
+    if phrase.adjectives:
+        return phrase
+    raise Unsure("a noun may be one person or several")
+
+
+def _may_be_of_several(sentence: GermanSentence, clause: Clause) -> bool:
+    forms = {sentence.lower(at) for at in clause.words}
+    joins = any(
+        sentence.lower(phrase.start - 1) in {"und", "oder", "sowie"} and phrase.start - 2 in sentence.phrases
+        for phrase in sentence.phrases_of(clause)
+    )
+    last = sentence.lower(clause.words[-1])
+    return joins or bool(forms & _OF_SEVERAL) or (last == "haben" and "sich" in forms)
 
 
 def _by_nominative(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> Phrase:
@@ -174,17 +214,10 @@ def _by_nominative(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> 
         if any(sentence.lower(at) in _OBJECTS for at in clause.words):
             raise Unsure("the case of a noun is not certain")
         return phrase.limited(_with_case("N"))
-    if phrase.determiner is not None and any(reading.person.role is Role.NAME for reading in phrase.readings):
-        cases -= {"D", "G"} if words_agree(phrase) else set()
     verdict = is_nominative(sentence, phrase, clause)
     if verdict is None:
         raise Unsure("whether a noun is the subject is not certain")
     return phrase.limited(_with_case("N" if verdict else "ADG"))
-
-
-def words_agree(phrase: Phrase) -> bool:
-    """Whether the determiner alone excludes dative and genitive."""
-    return phrase.determiner is not None and all(slot[0] in "NA" for slot in phrase.determiner.slots)
 
 
 def _by_oblique(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> Phrase:
@@ -196,7 +229,7 @@ def _by_oblique(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> Phr
         raise Unsure("a noun may be one person or several")
     if _is_behind_noun(sentence, phrase):
         gives = _has_verb(sentence, clause, "dative verbs") or _has_verb(sentence, clause, "giving verbs")
-        if gives:
+        if gives or _has_body_part(sentence, clause, behind=phrase.noun):
             raise Unsure("a dative or a genitive")
         return phrase.limited(_with_case("G"))
     behind = sentence.phrases.get(phrase.noun + 1)
@@ -205,12 +238,20 @@ def _by_oblique(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> Phr
     return phrase.limited(_with_case("D"))
 
 
+def _has_body_part(sentence: GermanSentence, clause: Clause, *, behind: int) -> bool:
+    """Whether a dative may be of the person to whose body something happens: *der Frau in die Arme*."""
+    parts = word_classes()["body parts"]
+    return any(at > behind and sentence.words[at].text in parts for at in clause.words)
+
+
 def _is_behind_noun(sentence: GermanSentence, phrase: Phrase) -> bool:
     before = sentence.phrases.get(phrase.start - 1)
     if before is None:
         return False
     if any(reading.person.role in {Role.NAME, Role.TITLE} for reading in before.readings):
         raise Unsure("an article behind a name")
+    if sentence.words[before.noun].starts and before.determiner is None and not before.readings:
+        raise Unsure("what may be a verb before a noun")
     return True
 
 

@@ -11,9 +11,23 @@ from evenhand.mitigation.counterfactual.german_verbs import PLURAL, SINGULAR, fi
 from evenhand.mitigation.counterfactual.german_words import Word, word_classes
 
 RELATIVES = frozenset(
-    "der die das den dem deren dessen denen welcher welche welches welchen welchem".split()
+    [
+        "der",
+        "die",
+        "das",
+        "den",
+        "dem",
+        "deren",
+        "dessen",
+        "denen",
+        "welcher",
+        "welche",
+        "welches",
+        "welchen",
+        "welchem",
+    ]
 )
-_MARKS = frozenset(",;:.!?–—()„“”»«\"‚‘›‹…-[]/*")
+_MARKS = frozenset(',;:.!?–—()„“”»«"‚‘›‹…-[]/*')
 
 
 class ClauseKind(StrEnum):
@@ -88,7 +102,11 @@ def _split_at_coordinators(
             if place <= begun or words[at].lower not in {"und", "oder", "aber", "denn", "doch", "sondern"}:
                 continue
             left, right = segment[begun:place], segment[place + 1 :]
-            if right and _begins_clause(words, starts, right) and any(verb_number(words[i].lower) for i in left):
+            if (
+                right
+                and _begins_clause(words, starts, right)
+                and any(verb_number(words[i].lower) for i in left)
+            ):
                 yield left
                 begun = place
         yield segment[begun:]
@@ -107,7 +125,12 @@ def _begins_clause(words: Sequence[Word], starts: dict[int, Phrase], right: list
 
 
 def _clause(
-    words: Sequence[Word], phrases: Sequence[Phrase], segment: list[int], *, adjectives: set[int], before: list[Clause]
+    words: Sequence[Word],
+    phrases: Sequence[Phrase],
+    segment: list[int],
+    *,
+    adjectives: set[int],
+    before: list[Clause],
 ) -> Clause:
     verbs = tuple(
         (at, number)
@@ -119,7 +142,12 @@ def _clause(
     kind, relative_at = _kind(words, phrases, segment, has_verb=bool(verbs))
     if kind is not ClauseKind.MAIN and not verbs and final_verb_number(words[segment[-1]].lower):
         verbs = ((segment[-1], SINGULAR),)
-    if kind is not ClauseKind.MAIN and verbs and verbs[-1][0] != segment[-1] and not words[segment[-1]].capital:
+    if (
+        kind is not ClauseKind.MAIN
+        and verbs
+        and verbs[-1][0] != segment[-1]
+        and not words[segment[-1]].capital
+    ):
         last = final_verb_number(words[segment[-1]].lower)
         verbs = (*verbs, (segment[-1], last)) if last else verbs
     previous = before[-1].kind if before and not words[segment[0]].starts else None
@@ -130,7 +158,14 @@ def _kind(
     words: Sequence[Word], phrases: Sequence[Phrase], segment: list[int], *, has_verb: bool
 ) -> tuple[ClauseKind, int]:
     place = 0
-    while place < len(segment) - 1 and words[segment[place]].lower in {"und", "oder", "aber", "denn", "doch", "sondern"}:
+    while place < len(segment) - 1 and words[segment[place]].lower in {
+        "und",
+        "oder",
+        "aber",
+        "denn",
+        "doch",
+        "sondern",
+    }:
         place += 1
     first = words[segment[place]]
     follows = words[segment[place + 1]].lower if place + 1 < len(segment) else ""
@@ -141,15 +176,20 @@ def _kind(
     relative = place + (first.lower in PREPOSITIONS)
     if relative < len(segment) and segment[place] > 0 and words[segment[place] - 1].text == ",":
         at = segment[relative]
-        if words[at].lower in RELATIVES and ends_with_verb and not _is_article(words, phrases, at):
+        is_article = _is_article(words, phrases, at, behind_preposition=relative > place)
+        if words[at].lower in RELATIVES and ends_with_verb and not is_article:
             return ClauseKind.RELATIVE, at
     return (ClauseKind.MAIN if has_verb else ClauseKind.FRAGMENT), -1
 
 
-def _is_article(words: Sequence[Word], phrases: Sequence[Phrase], at: int) -> bool:
+def _is_article(
+    words: Sequence[Word], phrases: Sequence[Phrase], at: int, *, behind_preposition: bool
+) -> bool:
     """Whether the word belongs to a noun phrase behind which a verb follows: a subject, no relative pronoun."""
     for phrase in phrases:
         if phrase.determiner_at == at:
+            if behind_preposition:
+                return True
             behind = phrase.noun + 1
             is_last = behind < len(words) - 1 and words[behind + 1].is_word
             return behind < len(words) and (bool(verb_number(words[behind].lower)) or not is_last)
@@ -157,7 +197,7 @@ def _is_article(words: Sequence[Word], phrases: Sequence[Phrase], at: int) -> bo
 
 
 def _joined(words: Sequence[Word], clauses: list[Clause]) -> Iterator[Clause]:
-    """Put clauses together that are one: *Die Lehrerin, die gestern kam, ist krank.*"""
+    """Put clauses together that another clause interrupts, as in *die Lehrerin, die gestern kam, ist krank*."""
     taken: set[int] = set()
     for place, clause in enumerate(clauses):
         if place in taken:

@@ -10,29 +10,16 @@ from functools import lru_cache
 from evenhand.data.probes import load_probes
 from evenhand.mitigation.counterfactual.german_articles import (
     ALL_SLOTS,
-    CASES,
     Family,
     Slots,
     adjective_ending,
     adjective_slots,
     adjective_stem,
 )
-from evenhand.mitigation.counterfactual.german_words import german_resource
+from evenhand.mitigation.counterfactual.german_words import german_resource, word_classes
 from evenhand.mitigation.counterfactual.twins import Role
 
 _NEUTER = frozenset({"Mädchen", "Schulmädchen"})
-_ADJECTIVAL = (
-    "Angestellt Abgeordnet Vorsitzend Auszubildend Studierend Verwandt Bekannt Geliebt Verlobt Krank Tot Reisend "
-    "Gefangen Deutsch Jugendlich Erwachsen Verletzt Überlebend Arbeitslos Obdachlos Blind Alt Fremd Verstorben Gelehrt "
-    "Vertraut Gesandt Fliehend Sterbend Trauernd Schlafend Verwundet Verdächtig Angeklagt Betrunken Unbekannt"
-).split()
-_HEADS = (
-    "lehrer arzt meister pfleger verkäufer händler fahrer arbeiter techniker assistent helfer berater ingenieur "
-    "direktor professor minister präsident spieler trainer mechaniker monteur anwalt betreuer redakteur forscher "
-    "künstler sänger verwalter entwickler beamter wissenschaftler kollege student schüler freund therapeut "
-    "psychologe chirurg richter händlerin sekretär inspektor installateur programmierer architekt "
-    "diener wächter führer jäger reiter bewohner besitzer knecht administrator prediger"
-).split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +42,10 @@ class Person:
 
     def form(self, slot: str, family: Family, *, male: bool) -> str:
         """The word of one side in this slot."""
-        noun = (self.male if male else self.female)[slot]
+        forms = self.male if male else self.female
+        noun = forms[slot]
+        if self.role is Role.NAME and family is not Family.NONE:
+            return forms["N" + slot[1]]
         if ("m" if male else "f") in self.adjectival:
             return noun + adjective_ending(family, slot)
         return noun
@@ -203,7 +193,7 @@ def _head_of(text: str) -> tuple[str, str] | None:
     front, hyphen, last = text.rpartition("-")
     if hyphen:
         return front + hyphen, last
-    for head in _HEADS:
+    for head in sorted(word_classes()["compound heads"]):
         for spelling in (head[:-1], _umlaut(head[:-1])):
             place = text.rfind(spelling)
             if place >= 3 and len(text) - place <= len(head) + 5:
@@ -242,7 +232,7 @@ def german_lexicon() -> Lexicon:
     forms: dict[str, tuple[Reading, ...]] = {}
     with german_resource("persons").open(encoding="utf-8", newline="") as lines:
         persons = [declined(row) for row in csv.DictReader(lines)]
-    adjectival = {stem: _adjectival(stem) for stem in _ADJECTIVAL}
+    adjectival = {stem: _adjectival(stem) for stem in word_classes()["adjectival nouns"]}
     official = _official()
     adjectival["Beamt"] = official
     for form in ("Beamtin", "Beamtinnen"):
@@ -275,4 +265,3 @@ def _official() -> Person:
         role=Role.OCCUPATION,
         adjectival="m",
     )
-

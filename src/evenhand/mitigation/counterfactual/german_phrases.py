@@ -17,6 +17,7 @@ from evenhand.mitigation.counterfactual.german_articles import (
 from evenhand.mitigation.counterfactual.german_nouns import TITLE, Lexicon, Reading
 from evenhand.mitigation.counterfactual.german_verbs import is_function_word, verb_number
 from evenhand.mitigation.counterfactual.german_words import Unsure, Word, word_classes
+from evenhand.mitigation.counterfactual.twins import Role
 
 _GENDER_BY_ENDING = (
     (("ung", "heit", "keit", "schaft", "ion", "tät", "ei", "enz", "anz", "ie"), "fp"),
@@ -24,7 +25,12 @@ _GENDER_BY_ENDING = (
     (("ling", "ismus"), "mp"),
 )
 _ADJECTIVE_SUFFIXES = ("isch", "lich", "ig", "end", "sam", "bar", "los", "haft", "voll", "reich")
-_FORMAL = frozenset("Sie Ihr Ihre Ihrem Ihren Ihrer Ihres Ihnen Du Dir Dich Dein Deine Euch Euer Er Ihm Ihn Es".split())
+_OF_NOBLES = frozenset({"von", "van", "de"})
+_ADDRESSED = ("Ihr", "Dein", "Euer", "Eure")
+_FORMAL = frozenset(
+    ["Sie", "Ihnen", "Du", "Dir", "Dich", "Euch", "Er", "Ihm", "Ihn", "Es", "Euer"]
+    + [stem + ending for stem in ("Ihr", "Dein", "Eur") for ending in ("", "e", "em", "en", "er", "es")]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +82,9 @@ class Phrase:
 
 def phrases_in(words: Sequence[Word], lexicon: Lexicon) -> tuple[Phrase, ...]:
     """The noun phrases of a sentence, from left to right."""
-    return tuple(_phrase(words, at, lexicon) for at, word in enumerate(words) if _is_noun(words, at, lexicon, word))
+    return tuple(
+        _phrase(words, at, lexicon) for at, word in enumerate(words) if _is_noun(words, at, lexicon, word)
+    )
 
 
 def _is_noun(words: Sequence[Word], at: int, lexicon: Lexicon, word: Word) -> bool:
@@ -92,7 +100,9 @@ def _is_noun(words: Sequence[Word], at: int, lexicon: Lexicon, word: Word) -> bo
     follows = words[at + 1] if at + 1 < len(words) else None
     if follows and follows.capital and adjective_stem(lower):
         return False
-    return not lower.endswith(("lich", "ig", "isch", "weise", "end", "sam", "bar", "los", "lings", "wärts", "haft"))
+    return len(lower) < 5 or not lower.endswith(
+        ("lich", "ig", "isch", "weise", "end", "sam", "bar", "los", "lings", "wärts", "haft")
+    )
 
 
 def _phrase(words: Sequence[Word], noun: int, lexicon: Lexicon) -> Phrase:
@@ -107,6 +117,8 @@ def _phrase(words: Sequence[Word], noun: int, lexicon: Lexicon) -> Phrase:
         readings = ()
     if not readings:
         slots &= _slots_of_thing(words[noun].text)
+    if determiner:
+        readings = tuple(_with_article(reading) for reading in readings)
     start = min((place for place in (at, *adjectives) if place >= 0), default=noun)
     preposition = determiner.preposition if determiner else ""
     if not preposition and start > 0:
@@ -131,12 +143,24 @@ def _phrase(words: Sequence[Word], noun: int, lexicon: Lexicon) -> Phrase:
     return phrase
 
 
+def _with_article(reading: Reading) -> Reading:
+    """A name behind an article has no ending in the genitive."""
+    if reading.person.role is not Role.NAME or not reading.slots & {"Nm", "Nf"}:
+        return reading
+    return Reading(reading.person, reading.male, reading.slots | {"Gm" if reading.male else "Gf"})
+
+
 def _is_surname(before: str, text: str, lexicon: Lexicon) -> bool:
     """Whether a word for a person is a name here: Frau *Schneider* may be a teacher."""
     classes = word_classes()
     if before in {"Herr", "Herrn", "Frau", "Familie"}:
-        return text in classes["surnames"] or text in classes["kept titles"] or text in lexicon.names
-    if before in lexicon.names or before in classes["kept titles"]:
+        if text in lexicon.names and before != "Familie":
+            if lexicon.forms[text][0].male is (before != "Frau"):
+                raise Unsure("a first name or a surname")
+            return True
+        return text in classes["surnames"] or text in classes["kept titles"]
+    is_naming = before.startswith(("heiß", "hieß", "namens", "genannt"))
+    if before in lexicon.names or before in classes["kept titles"] or is_naming:
         return text in classes["surnames"]
     return False
 
@@ -192,7 +216,7 @@ _PLURALS: Slots = frozenset({"Np", "Ap", "Dp", "Gp"})
 
 def _determiner(words: Sequence[Word], at: int) -> Determiner | None:
     word = words[at]
-    if word.capital and not word.starts and not word.text.startswith("Ihr"):
+    if word.capital and not word.starts and not word.text.startswith(_ADDRESSED):
         return None
     return DETERMINERS.get(word.lower)
 
@@ -219,19 +243,25 @@ def _without_determiner(words: Sequence[Word], noun: int, adjectives: Sequence[i
 def _refuse_unknown_adjective(words: Sequence[Word], start: int) -> None:
     """Stop where the word before a bare noun may be an adjective that would have to agree."""
     before = words[start - 1]
-    if _is_adjective(before) and not verb_number(before.lower) and not before.starts:
+    if words[start].lower.endswith("enden") and before.lower == "zu":
+        raise Unsure("what may be an adjective before a noun")
+    may_be_verb = verb_number(before.lower) and not before.lower.endswith(("enen", "ernen", "eten"))
+    if _is_adjective(before) and not may_be_verb:
         raise Unsure("what may be an adjective before a noun")
 
 
 def _title(words: Sequence[Word], at: int, lexicon: Lexicon) -> Reading | None:
     """Herr and Frau before a name."""
     text = words[at].text
-    if text not in {"Herr", "Herrn", "Frau"} or at + 1 >= len(words) or not words[at + 1].capital:
+    place = at + 1
+    has_article = at > 0 and _determiner(words, at - 1) is not None
+    if place < len(words) and words[place].text in _OF_NOBLES and not has_article:
+        place += 1
+    if text not in {"Herr", "Herrn", "Frau"} or place >= len(words) or not words[place].capital:
         return None
-    behind = words[at + 1].text
+    behind = words[place].text
     if behind in _FORMAL:
         return None
-    has_article = at > 0 and _determiner(words, at - 1) is not None
     if text == "Frau" and has_article and not lexicon.knows(behind):
         raise Unsure("a title or a noun before a name")
     male = text != "Frau"

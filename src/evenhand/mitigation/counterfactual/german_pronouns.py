@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,6 +22,9 @@ _COORDINATORS = frozenset({"und", "oder", "aber", "denn", "doch", "sondern"})
 
 _DATIVES = frozenset({"mir", "dir", "ihm", "uns", "euch", "ihnen"})
 _OWNED = frozenset({"erst", "zweit", "dritt", "letzt", "neu", "eigen", "ganz", "best", "einzig", "nächst"})
+
+
+_PARTICIPLE = re.compile(r"(?:\w{2,})?ge(?!h|b|lt|ni|wi|sch|l[aiä]|ra|fa|st)\w{3,}en")
 
 
 class Use(StrEnum):
@@ -55,15 +59,14 @@ def settle_she(sentence: GermanSentence) -> None:
     for at, word in enumerate(sentence.words):
         if word.lower == "sie" and (not word.capital or word.starts):
             _settle(sentence, at, sentence.clause_by_word[at])
+    if len(set(sentence.subjects.values())) > 1:
+        raise Unsure("sie is one woman here and several persons there")
 
 
 def _settle(sentence: GermanSentence, at: int, clause: Clause) -> None:
-    before = sentence.lower(at - 1)
-    classes = word_classes()
-    if before in classes["accusative prepositions"] or before in classes["two-way prepositions"]:
-        if at - 1 != clause.words[0] or before in {"für", "ohne", "gegen", "durch", "an", "auf", "über", "um"}:
-            sentence.objects.add(at)
-            return
+    if _is_behind_preposition(sentence, at, clause):
+        sentence.objects.add(at)
+        return
     number = _number_as_subject(sentence, at, clause)
     certain = [place for place in certain_subjects(sentence, clause) if not _parted(sentence, place, at)]
     if certain:
@@ -74,6 +77,15 @@ def _settle(sentence: GermanSentence, at: int, clause: Clause) -> None:
     if not number:
         raise Unsure("whether sie is one woman is not certain")
     sentence.subjects[at] = number == SINGULAR
+
+
+def _is_behind_preposition(sentence: GermanSentence, at: int, clause: Clause) -> bool:
+    """Whether a preposition governs *sie*; some are conjunctions at the start of a clause."""
+    before = sentence.lower(at - 1)
+    classes = word_classes()
+    if before not in classes["accusative prepositions"] and before not in classes["two-way prepositions"]:
+        return False
+    return at - 1 != clause.words[0] or before != "bis"
 
 
 def _parted(sentence: GermanSentence, first: int, second: int) -> bool:
@@ -88,6 +100,8 @@ def _number_as_subject(sentence: GermanSentence, at: int, clause: Clause) -> str
     while opening and opening[0] in _COORDINATORS:
         opening.pop(0)
     if clause.kind is ClauseKind.SUBORDINATE and len(opening) == 1:
+        if opening[0] == "was":
+            return ""
         return _final_number(sentence, clause)
     if clause.kind is ClauseKind.RELATIVE and clause.relative_at == at - 1:
         is_object = sentence.lower(at - 1) in {"den", "dem", "denen", "welchen", "welchem"}
@@ -100,7 +114,11 @@ def _number_as_subject(sentence: GermanSentence, at: int, clause: Clause) -> str
 
 def _final_number(sentence: GermanSentence, clause: Clause) -> str:
     last_place, number = clause.verbs[-1] if clause.verbs else (-1, "")
-    return number if last_place == clause.words[-1] else ""
+    if last_place != clause.words[-1]:
+        return ""
+    # Where *hat* is left away, a participle ends the clause, and it looks like a plural.
+    is_participle = number == PLURAL and bool(_PARTICIPLE.fullmatch(sentence.lower(last_place)))
+    return "" if is_participle else number
 
 
 def _number_when_inverted(sentence: GermanSentence, at: int, clause: Clause) -> str:
@@ -132,6 +150,8 @@ def pronouns_in(sentence: GermanSentence) -> Iterator[Pronoun]:
         elif lower == "ihr":
             yield from _her(sentence, at, sentence.clause_by_word[at])
         elif lower in HER:
+            if determined_by(sentence, at) is None:
+                raise Unsure("ihr may be of one woman or of several persons")
             yield Pronoun(at, Use.POSSESSIVE, male=False, new="sein", may_be_plural=True)
 
 
@@ -179,7 +199,7 @@ def _her(sentence: GermanSentence, at: int, clause: Clause) -> Iterator[Pronoun]
         if not _is_possessive(sentence, at, phrase=phrase, clause=clause):
             raise Unsure("ihr may be a possessive or a pronoun")
         yield Pronoun(at, Use.POSSESSIVE, male=False, new="sein", may_be_plural=True)
-    elif before in YOUR_VERBS or behind in YOUR_VERBS:
+    elif _is_you(before) or _is_you(behind) or sentence.lower(clause.words[-1]) in YOUR_VERBS:
         return
     elif _has_subject_beside(sentence, at, clause):
         yield Pronoun(at, Use.OBJECT, male=False, new="ihm")
@@ -187,9 +207,18 @@ def _her(sentence: GermanSentence, at: int, clause: Clause) -> Iterator[Pronoun]
         raise Unsure("ihr may be you or her")
 
 
+def _is_you(verb: str) -> bool:
+    return verb in YOUR_VERBS or (verb.endswith(("tet", "det")) and len(verb) > 5)
+
+
 def _is_possessive(sentence: GermanSentence, at: int, *, phrase: Phrase, clause: Clause) -> bool:
     classes = word_classes()
-    if phrase.readings or sentence.lower(at - 1) in classes["accusative prepositions"] | classes["two-way prepositions"]:
+    if not phrase.slots:
+        return False
+    if (
+        phrase.readings
+        or sentence.lower(at - 1) in classes["accusative prepositions"] | classes["two-way prepositions"]
+    ):
         return True
     opening = clause.words.index(at)
     if opening == 0 or (opening == 1 and clause.kind is ClauseKind.SUBORDINATE):
@@ -210,9 +239,11 @@ def _is_possessive(sentence: GermanSentence, at: int, *, phrase: Phrase, clause:
 def _has_subject_beside(sentence: GermanSentence, at: int, clause: Clause) -> bool:
     if certain_subjects(sentence, clause):
         return True
+    if at == clause.words[0] and sentence.lower(at + 1).endswith("t"):
+        return False
     if not possible_subjects(sentence, clause):
         return False
     return any(
-        number in {SINGULAR, PLURAL} and not sentence.lower(place).endswith("t") or place < at - 1
+        (number in {SINGULAR, PLURAL} and not sentence.lower(place).endswith("t")) or place < at - 1
         for place, number in clause.verbs
     )

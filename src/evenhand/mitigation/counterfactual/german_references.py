@@ -11,7 +11,20 @@ from evenhand.mitigation.counterfactual.german_sentences import GermanSentence
 from evenhand.mitigation.counterfactual.german_words import Unsure, word_classes
 
 _COORDINATORS = frozenset({"und", "oder", "aber", "denn", "doch", "sondern"})
-_PLURAL_WORDS = frozenset({"alle", "beide", "viele", "einige", "wir", "die beiden", "manche"})
+_PEOPLE = frozenset(
+    [
+        "Kinder",
+        "Kindern",
+        "Leute",
+        "Leuten",
+        "Eltern",
+        "Menschen",
+        "Gäste",
+        "Gästen",
+        "Geschwister",
+        "Geschwistern",
+    ]
+)
 
 
 def check_references(sentence: GermanSentence, pronouns: Sequence[Pronoun]) -> list[Pronoun]:
@@ -37,25 +50,36 @@ def _is_of_children(phrase: Phrase) -> bool:
 
 def _refuse_things(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequence[Pronoun]) -> None:
     clause = sentence.clause_by_word[pronoun.at]
-    if pronoun.male and pronoun.use is not Use.OBJECT:
-        _refuse_anybody(sentence, pronoun)
+    if pronoun.male:
+        _refuse_anybody(sentence, pronoun, clause)
     if pronoun.male and pronoun.use is not Use.SUBJECT:
         _refuse_neuter(sentence, pronoun, clause)
-    things = [thing for thing in _things_before(sentence, pronoun) if _may_be_meant(sentence, pronoun, thing, clause)]
+    things = [
+        thing
+        for thing in _things_before(sentence, pronoun)
+        if _may_be_meant(sentence, pronoun, thing, clause)
+    ]
     if not things:
         return
     if pronoun.use is Use.POSSESSIVE and _has_subject(sentence, pronoun, clause, pronouns):
         return
     is_subject = pronoun.use is Use.SUBJECT
-    if is_subject and all(thing.preposition for thing in things) and _follows_person(sentence, pronoun, pronouns):
+    if (
+        is_subject
+        and all(thing.preposition for thing in things)
+        and _follows_person(sentence, pronoun, pronouns)
+    ):
         return
     raise Unsure("a pronoun may be about a thing")
 
 
-def _refuse_anybody(sentence: GermanSentence, pronoun: Pronoun) -> None:
+def _refuse_anybody(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> None:
+    """Stop where *er* may be *jemand*; of the same clause, only a possessive can be about it."""
     anybody = word_classes()["impersonal subjects"]
-    if any(word.lower in anybody for word in sentence.words[: pronoun.at]):
-        raise Unsure("a pronoun may be about anybody")
+    for at in range(pronoun.at):
+        is_other = sentence.clause_by_word.get(at) is not clause or pronoun.use is Use.POSSESSIVE
+        if sentence.lower(at) in anybody and is_other:
+            raise Unsure("a pronoun may be about anybody")
 
 
 def _refuse_neuter(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> None:
@@ -63,7 +87,8 @@ def _refuse_neuter(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -
     if sentence.lower(pronoun.at) == "ihn":
         return
     for other in sentence.clauses:
-        if other is not clause and other.words[0] < pronoun.at and sentence.lower(other.words[0]) == "es":
+        may_be_it = other is not clause or pronoun.use is Use.POSSESSIVE
+        if may_be_it and other.words[0] < pronoun.at and sentence.lower(other.words[0]) == "es":
             raise Unsure("a pronoun may be about a thing")
 
 
@@ -94,23 +119,34 @@ def _may_be_meant(sentence: GermanSentence, pronoun: Pronoun, thing: Phrase, cla
 
 def _persons(sentence: GermanSentence, *, male: bool) -> Iterator[Phrase]:
     for phrase in sentence.persons():
-        if any(reading.male is male and any(slot[1] != "p" for slot in reading.slots) for reading in phrase.readings):
+        if any(
+            reading.male is male and any(slot[1] != "p" for slot in reading.slots)
+            for reading in phrase.readings
+        ):
             yield phrase
 
 
-def _has_subject(sentence: GermanSentence, pronoun: Pronoun, clause: Clause, pronouns: Sequence[Pronoun]) -> bool:
+def _has_subject(
+    sentence: GermanSentence, pronoun: Pronoun, clause: Clause, pronouns: Sequence[Pronoun]
+) -> bool:
     """Whether the subject of the clause is a person of the pronoun's gender."""
     for other in pronouns:
         if other.use is Use.SUBJECT and other.male is pronoun.male and other.at in clause.words:
             return True
     return any(
-        phrase.noun in clause.words and not phrase.preposition and phrase.may_be("N") and phrase.determiner_at != pronoun.at
+        phrase.noun in clause.words
+        and not phrase.preposition
+        and phrase.may_be("N")
+        and phrase.determiner_at != pronoun.at
         for phrase in _persons(sentence, male=pronoun.male)
     )
 
 
 def _follows_person(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequence[Pronoun]) -> bool:
-    if any(other.use is Use.SUBJECT and other.male is pronoun.male and other.at < pronoun.at for other in pronouns):
+    if any(
+        other.use is Use.SUBJECT and other.male is pronoun.male and other.at < pronoun.at
+        for other in pronouns
+    ):
         return True
     return any(
         phrase.noun < pronoun.at and not phrase.preposition and phrase.may_be("N")
@@ -154,16 +190,21 @@ def _several_before(sentence: GermanSentence, pronoun: Pronoun) -> list[Phrase]:
         for phrase in sentence.phrases.values()
         if phrase is not own
         and phrase.noun < pronoun.at
-        and (phrase.is_plural or (not phrase.readings and "Np" in phrase.slots and _looks_plural(sentence, phrase)))
+        and (
+            phrase.is_plural
+            or sentence.words[phrase.noun].text in _PEOPLE
+            or (not phrase.readings and "Np" in phrase.slots and _looks_plural(sentence, phrase))
+        )
     ]
 
 
 def _looks_plural(sentence: GermanSentence, phrase: Phrase) -> bool:
     text = sentence.words[phrase.noun].text
     article = sentence.lower(phrase.determiner_at) if phrase.determiner_at >= 0 else ""
-    return article in {"die", "diese", "ihre", "seine", "meine", "unsere"} and text.endswith(("en", "er", "n", "s", "e"))
+    return article in {"die", "diese", "ihre", "seine", "meine", "unsere"} and text.endswith(
+        ("en", "er", "n", "s", "e")
+    )
 
 
 def _are_persons(sentence: GermanSentence, phrase: Phrase) -> bool:
-    text = sentence.words[phrase.noun].text
-    return bool(phrase.readings) or text in {"Kinder", "Kindern", "Leute", "Leuten", "Eltern", "Menschen", "Gäste", "Geschwister"}
+    return bool(phrase.readings) or sentence.words[phrase.noun].text in _PEOPLE

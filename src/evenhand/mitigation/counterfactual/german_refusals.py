@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
-from evenhand.mitigation.counterfactual.german_articles import DETERMINERS, Family
+from evenhand.mitigation.counterfactual.german_articles import ALL_SLOTS, DETERMINERS, Determiner, Family
 from evenhand.mitigation.counterfactual.german_nouns import german_lexicon
+from evenhand.mitigation.counterfactual.german_phrases import Phrase
 from evenhand.mitigation.counterfactual.german_pronouns import determined_by
 from evenhand.mitigation.counterfactual.german_sentences import GermanSentence
-from evenhand.mitigation.counterfactual.german_words import Unsure, word_classes
+from evenhand.mitigation.counterfactual.german_words import AGENT_ENDINGS, Unsure, word_classes
 from evenhand.mitigation.counterfactual.twins import Role
 
-_BOTH = re.compile(r"\w[:*/_(](?:-?in(?:nen)?\b|r\b|e\b|n\b)|[a-zäöüß]Innen\b|\b(?:er|sie|ihr|sein)[/*](?:er|sie|ihr|sein)")
+_BOTH = re.compile(
+    r"\w[:*/_(](?:-?in(?:nen)?\b|r\b|e\b|n\b)|[a-zäöüß]Innen\b|\b(?:er|sie|ihr|sein)[/*](?:er|sie|ihr|sein)"
+)
 _WORDS = re.compile(r"[^\W\d_]+")
-_GENDERED_ENDINGS = (
-    "mann manns mannes männer männern frau frauen erin istin entin antin ogin torin ärin eurin innen schwester bruder "
-    "mutter vater sohn tochter mädchen dame herr herrn junge knabe weib angestellte angestellter angestellten vorsitzende vorsitzender "
-    "kranke kranker verwandte verwandter weibele bub"
-).split()
-_SAYING_WHAT = frozenset({"als", "ist", "war", "wird", "wurde", "bin", "bist", "sei", "wäre", "bleibt", "blieb", "nicht"})
-_AGENT_ENDINGS = ("er", "or", "ist", "ent", "ant", "eur", "oge", "ier", "at", "graf", "wart", "ling", "är", "ut", "e")
+MOST_WORDS = 50
+"""Longer sentences are seldom read without a mistake."""
+_SAYING_WHAT = frozenset(
+    {"als", "ist", "war", "wird", "wurde", "bin", "bist", "sei", "wäre", "bleibt", "blieb", "nicht"}
+)
+_FOND = frozenset(
+    {"lieber", "liebe", "guter", "teurer", "teure", "geliebter", "geliebte", "armer", "alter", "werter"}
+)
+_ADJECTIVAL_ENDINGS = ("iger", "loser", "ender", "licher", "ischer", "samer", "barer")
+_TITLE_ENDINGS = ("ist", "isten", "ent", "enten", "ant", "anten", "rat", "rats", "eur", "rätin")
 _WITHOUT_NOUN = frozenset({"das", "dies", "dieses", "welches", "solches", "ein", "eines"})
 
 
@@ -29,6 +36,8 @@ def refuse_unfit(text: str) -> None:
     Raises:
         Unsure: With the reason.
     """
+    if text.count(" ") >= MOST_WORDS:
+        raise Unsure("a sentence too long to be read with certainty")
     if _BOTH.search(text):
         raise Unsure("a word of both genders")
     classes = word_classes()
@@ -40,9 +49,14 @@ def refuse_unfit(text: str) -> None:
             raise Unsure("an adjective that fits one gender")
     before = ""
     for word in words:
-        if word[0].isupper() and word.lower().endswith(tuple(_GENDERED_ENDINGS)):
+        if word[0].isupper() and word.lower().endswith(_gendered_endings()):
             _refuse_unknown(word, before)
         before = word
+
+
+@lru_cache(maxsize=1)
+def _gendered_endings() -> tuple[str, ...]:
+    return tuple(sorted(word_classes()["gendered endings"]))
 
 
 def _refuse_unknown(word: str, before: str) -> None:
@@ -67,39 +81,104 @@ def refuse_pronouns_without_noun(sentence: GermanSentence) -> None:
         stands_alone = word.lower in standalone or (
             determiner is not None
             and not determiner.preposition
-            and (determiner.family in {Family.DEFINITE, Family.STRONG} or determiner.stem in {"ein", "kein"})
+            and (determiner.family in {Family.DEFINITE, Family.STRONG} or _needs_noun(word.lower, determiner))
             and word.lower not in _WITHOUT_NOUN
         )
         if stands_alone and determined_by(sentence, at) is None and not _is_adjective(sentence, at):
             raise Unsure("a pronoun without a noun")
     _refuse_unlisted(sentence)
     _refuse_honours(sentence)
+    _refuse_appositions(sentence)
     for phrase in sentence.persons():
+        _refuse_farm_names(sentence, phrase)
         behind = sentence.by_start.get(phrase.noun + 1)
         if phrase.readings[0].person.role is Role.NAME and behind and behind.family is Family.DEFINITE:
             raise Unsure("an article behind a name")
 
 
+def _needs_noun(lower: str, determiner: Determiner) -> bool:
+    """Whether it is a form of *ein* or *mein* with an ending; *sein* and *ihr* are pronouns too."""
+    return (
+        determiner.family is Family.POSSESSIVE
+        and determiner.stem not in {"sein", "ihr"}
+        and lower != determiner.stem
+    )
+
+
 def _refuse_honours(sentence: GermanSentence) -> None:
     """Stop at *gnädige Frau*, who is no counterpart of a man."""
     for phrase in sentence.persons():
-        honoured = any(sentence.lower(at).startswith(("gnädig", "geehrt", "verehrt")) for at in phrase.adjectives)
+        if sentence.lower(phrase.start - 1) == "gnä" or sentence.lower(phrase.start - 2) == "gnä":
+            raise Unsure("a gendered word without a certain counterpart")
+        honoured = any(
+            sentence.lower(at).startswith(("gnädig", "geehrt", "verehrt")) for at in phrase.adjectives
+        )
         if honoured and not phrase.is_title and sentence.words[phrase.noun].text in {"Frau", "Frauen"}:
             raise Unsure("a gendered word without a certain counterpart")
+
+
+def _refuse_appositions(sentence: GermanSentence) -> None:
+    """Stop where a person is called what another noun is, which does not change: *Samana, unser Lehrer,*."""
+    for phrase in sentence.persons():
+        before = sentence.phrases.get(phrase.start - 2)
+        ends = phrase.noun + 1 >= len(sentence.words) or not sentence.words[phrase.noun + 1].is_word
+        ends = ends or (phrase.determiner is None and phrase.is_plural)
+        if before is None or before.readings or sentence.lower(phrase.start - 1) != "," or not ends:
+            continue
+        named = sentence.phrases.get(before.start - 1)
+        is_said_of_it = (phrase.determiner is None) is phrase.is_plural
+        if is_said_of_it and not (named and named.readings):
+            raise Unsure("what is said of somebody who is not listed")
 
 
 def _refuse_unlisted(sentence: GermanSentence) -> None:
     """Stop at what seems to be an occupation or a name that the lists do not have."""
     for phrase in sentence.phrases.values():
-        if phrase.readings or phrase.determiner is not None:
+        if phrase.readings:
+            continue
+        if phrase.family is Family.POSSESSIVE and sentence.words[phrase.noun].text.endswith(
+            _ADJECTIVAL_ENDINGS
+        ):
+            raise Unsure("an occupation that is not listed")
+        if phrase.determiner is not None:
+            _refuse_article_before_name(sentence, phrase)
             continue
         before = sentence.phrases.get(phrase.start - 1)
-        if before is not None and before.readings and not phrase.preposition:
-            if before.readings[0].person.role is Role.NOUN and not before.is_plural:
-                raise Unsure("a name that is not listed")
+        named = before.readings if before is not None and not before.is_plural else ()
+        if any(reading.person.role is Role.NOUN for reading in named) and not phrase.preposition:
+            raise Unsure("a name that is not listed")
+        if any(sentence.lower(at) in _FOND for at in phrase.adjectives):
+            raise Unsure("a name that is not listed")
         text = sentence.words[phrase.noun].text
-        if sentence.lower(phrase.start - 1) in _SAYING_WHAT and text.endswith(_AGENT_ENDINGS):
+        before_it = sentence.lower(phrase.start - 1)
+        is_any = before_it == "als" and phrase.slots == ALL_SLOTS and not text.endswith("kraft")
+        if is_any or (before_it in _SAYING_WHAT and text.endswith(AGENT_ENDINGS)):
             raise Unsure("an occupation that is not listed")
+
+
+def _refuse_farm_names(sentence: GermanSentence, phrase: Phrase) -> None:
+    """Stop where an article belongs to a noun behind the next: *der Oberleitner Bauer*, *dem Herrn Kanzlisten*."""
+    before = sentence.phrases.get(phrase.start - 1)
+    has_article = before is not None and before.determiner is not None
+    if before is not None and has_article and not before.readings and phrase.determiner is None:
+        raise Unsure("an article apart from its noun")
+    behind = sentence.phrases.get(phrase.noun + 1)
+    is_unlisted = phrase.is_title and behind is not None and not behind.readings
+    if is_unlisted and sentence.words[phrase.noun + 1].text.endswith(_TITLE_ENDINGS):
+        raise Unsure("an occupation that is not listed")
+
+
+def _refuse_article_before_name(sentence: GermanSentence, phrase: Phrase) -> None:
+    """Stop at *der alte Sam Hawkens*, whose article does not change."""
+    behind = sentence.phrases.get(phrase.noun + 1)
+    article = sentence.lower(phrase.determiner_at) if phrase.determiner_at >= 0 else ""
+    if (
+        behind is not None
+        and behind.determiner is None
+        and not behind.readings
+        and article in {"der", "den", "die"}
+    ):
+        raise Unsure("a name that is not listed")
 
 
 def _is_adjective(sentence: GermanSentence, at: int) -> bool:

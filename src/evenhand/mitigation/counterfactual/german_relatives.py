@@ -107,7 +107,9 @@ def _refuse_other_antecedents(sentence: GermanSentence, at: int, antecedent: Phr
     }
     for phrase in sentence.persons():
         if phrase.noun < at and any(slot[1] in kinds and slot[1] != "p" for slot in phrase.slots):
-            is_thing_at_hand = antecedent is not None and antecedent.determiner is not None and not antecedent.preposition
+            is_thing_at_hand = (
+                antecedent is not None and antecedent.determiner is not None and not antecedent.preposition
+            )
             if not is_thing_at_hand:
                 raise Unsure("the noun of a relative clause is not certain")
     if antecedent is None and sentence.lower(at) != "das":
@@ -118,7 +120,12 @@ def _refuse_hidden(sentence: GermanSentence, clause: Clause) -> None:
     """Stop at what may be a relative clause but was not recognised as one: *die Frau, die Kinder liebt*."""
     first = clause.words[0]
     before = sentence.phrases.get(first - 2)
-    if sentence.lower(first) not in RELATIVES or sentence.lower(first - 1) != "," or before is None or not before.readings:
+    if (
+        sentence.lower(first) not in RELATIVES
+        or sentence.lower(first - 1) != ","
+        or before is None
+        or not before.readings
+    ):
         return
     phrase = sentence.by_start.get(first)
     if phrase is not None and not phrase.readings and clause.verbs and len(clause.words) > 2:

@@ -1,19 +1,52 @@
-"""Which noun phrase of a German clause is its subject, as far as that is certain."""
+"""Which words of a German clause are its subject, certainly or perhaps."""
 
 from __future__ import annotations
 
-from evenhand.mitigation.counterfactual.german_clauses import Clause, ClauseKind
+from evenhand.mitigation.counterfactual.german_clauses import Clause
 from evenhand.mitigation.counterfactual.german_phrases import Phrase
 from evenhand.mitigation.counterfactual.german_sentences import GermanSentence
-from evenhand.mitigation.counterfactual.german_verbs import PLURAL, SINGULAR, is_function_word, verb_number
+from evenhand.mitigation.counterfactual.german_verbs import PLURAL, verb_number
 from evenhand.mitigation.counterfactual.german_words import word_classes
 
 _CERTAIN = frozenset({"ich", "du", "er", "wir", "man", "wer", "jemand", "niemand"})
 YOUR_VERBS = frozenset(
-    "habt seid werdet könnt müsst müßt wollt sollt dürft mögt wisst wißt wart hattet wolltet konntet solltet".split()
+    [
+        "habt",
+        "seid",
+        "werdet",
+        "könnt",
+        "müsst",
+        "müßt",
+        "wollt",
+        "sollt",
+        "dürft",
+        "mögt",
+        "wisst",
+        "wißt",
+        "wart",
+        "hattet",
+        "wolltet",
+        "konntet",
+        "solltet",
+    ]
 )
-_POSSIBLE = frozenset({"sie", "ihr", "es", "das", "dies", "alle", "beide", "alles", "nichts", "was", "welche", "einige", "viele"})
-_COORDINATORS = frozenset({"und", "oder", "aber", "sondern", "doch"})
+_POSSIBLE = frozenset(
+    {
+        "sie",
+        "ihr",
+        "es",
+        "das",
+        "dies",
+        "alle",
+        "beide",
+        "alles",
+        "nichts",
+        "was",
+        "welche",
+        "einige",
+        "viele",
+    }
+)
 _FUTURE = frozenset({"wird", "werden", "werde", "wirst", "würde", "würden"})
 _PASSIVE = frozenset({"wurde", "wurden", "ward"})
 _BECOMING = frozenset({"wird", "werde", "werden", "wurde", "würde", "geworden"})
@@ -48,7 +81,7 @@ def certain_subjects(sentence: GermanSentence, clause: Clause, *, without: int =
         for at in clause.words
         if (sentence.lower(at) in _CERTAIN and at not in sentence.phrases)
         or at in sentence.subjects
-        or _is_you(sentence, at)
+        or _is_you_all(sentence, at)
     ]
     found += [
         phrase.noun
@@ -60,7 +93,7 @@ def certain_subjects(sentence: GermanSentence, clause: Clause, *, without: int =
     return found
 
 
-def _is_you(sentence: GermanSentence, at: int) -> bool:
+def _is_you_all(sentence: GermanSentence, at: int) -> bool:
     return sentence.lower(at) == "ihr" and bool(YOUR_VERBS & {sentence.lower(at - 1), sentence.lower(at + 1)})
 
 
@@ -92,7 +125,13 @@ def possible_subjects(sentence: GermanSentence, clause: Clause, *, without: int 
         and sentence.lower(phrase.start - 1) not in {"als", "wie"}
         and not _is_attribute(sentence, phrase)
     ]
-    if clause.relative_at >= 0 and sentence.lower(clause.relative_at) in {"der", "die", "das", "welche", "welcher"}:
+    if clause.relative_at >= 0 and sentence.lower(clause.relative_at) in {
+        "der",
+        "die",
+        "das",
+        "welche",
+        "welcher",
+    }:
         found.append(clause.relative_at)
     return sorted(found)
 
@@ -107,111 +146,3 @@ def _is_attribute(sentence: GermanSentence, phrase: Phrase) -> bool:
     if before is None:
         return False
     return phrase.determiner is None or any(slot[0] == "G" for slot in phrase.slots)
-
-
-def is_nominative(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> bool | None:
-    """Whether a phrase that may be a subject is one; None if that is not certain."""
-    if sentence.lower(phrase.start - 1) in {"als", "wie"}:
-        return True if is_predicative(sentence, clause) else None
-    certain = certain_subjects(sentence, clause, without=phrase.noun)
-    joined = sentence.by_start.get(phrase.noun + 2)
-    if sentence.lower(phrase.noun + 1) in {"und", "oder", "sowie"} and joined and joined.noun in certain:
-        return True
-    if is_predicative(sentence, clause):
-        return True if not any(_parted(sentence, at, phrase) for at in certain) else None
-    if certain:
-        return None if any(_parted(sentence, at, phrase) for at in certain) else False
-    if not clause.verbs:
-        return True if _is_address(sentence, phrase, clause) else None
-    if _is_infinitive_clause(sentence, clause):
-        return False
-    return _by_position(sentence, phrase, clause)
-
-
-def _is_address(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> bool:
-    """Whether somebody is spoken to: *Guten Tag, liebe Anna!*"""
-    alone = phrase.start == clause.words[0] and phrase.noun + phrase.is_title >= clause.words[-1]
-    in_list = sentence.lower(phrase.start - 1) == "," and phrase.start - 2 in sentence.phrases
-    return alone and not in_list and phrase.determiner is None and (bool(phrase.adjectives) or phrase.is_title)
-
-
-def _parted(sentence: GermanSentence, at: int, phrase: Phrase) -> bool:
-    """Whether a coordinator stands between that may begin another clause, with another subject."""
-    first, last = sorted((at, phrase.start))
-    for between in range(first + 1, last):
-        if sentence.lower(between) not in _COORDINATORS or verb_number(sentence.lower(between + 1)):
-            continue
-        if not _joins_others(sentence, between, at, phrase) and not _joins_adjectives(sentence, between):
-            return True
-    return False
-
-
-def _joins_others(sentence: GermanSentence, between: int, at: int, phrase: Phrase) -> bool:
-    """Whether two nouns are joined of which neither is the phrase or the subject."""
-    before = sentence.phrases.get(between - 1)
-    behind = sentence.by_start.get(between + 1)
-    if before is None or behind is None:
-        return False
-    return not {before.noun, behind.noun} & {at, phrase.noun}
-
-
-def _joins_adjectives(sentence: GermanSentence, between: int) -> bool:
-    return any(phrase.start <= between <= phrase.noun for phrase in sentence.phrases.values())
-
-
-def _is_infinitive_clause(sentence: GermanSentence, clause: Clause) -> bool:
-    """Whether a clause has *zu* with an infinitive and no finite verb, so that it has no subject."""
-    forms = [sentence.lower(at) for at in clause.words]
-    has_infinitive = any(
-        form == "zu" and verb_number(behind) == PLURAL for form, behind in zip(forms, forms[1:], strict=False)
-    )
-    if not has_infinitive or clause.has_singular_verb:
-        return False
-    in_phrases = {at for phrase in sentence.phrases_of(clause) for at in range(phrase.start, phrase.noun + 1)}
-    rest = [sentence.lower(at) for at in clause.words if at not in in_phrases]
-    return forms[0] in {"um", "ohne", "statt", "anstatt"} or all(
-        is_function_word(form) or verb_number(form) == PLURAL for form in rest
-    )
-
-
-def _by_position(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> bool | None:
-    others = possible_subjects(sentence, clause, without=phrase.noun)
-    verb_first = clause.verbs[0][0] == clause.words[0]
-    if verb_first and clause.previous in {ClauseKind.MAIN, ClauseKind.FRAGMENT}:
-        return None
-    coordinated = _is_coordinated(sentence, phrase)
-    has_verb = clause.has_singular_verb or (coordinated and clause.has_plural_verb)
-    if not has_verb:
-        several = [at for at in others if at in sentence.phrases and sentence.phrases[at].is_plural]
-        return False if several and several[0] < phrase.start and len(clause.verbs) == 1 else None
-    if not others:
-        return True
-    if clause.kind is ClauseKind.RELATIVE:
-        return None
-    if _is_first(sentence, phrase, clause):
-        return True if _verb_behind(clause, phrase, several=coordinated) else None
-    follow_only = all(at > phrase.noun for at in others)
-    things = all(at in sentence.phrases and not sentence.phrases[at].readings for at in others)
-    return True if follow_only and things else None
-
-
-def _is_coordinated(sentence: GermanSentence, phrase: Phrase) -> bool:
-    return sentence.lower(phrase.noun + 1) in {"und", "oder", "sowie"} or sentence.lower(phrase.start - 1) in {
-        "und",
-        "oder",
-        "sowie",
-    }
-
-
-def _is_first(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> bool:
-    for at in clause.words:
-        if at == phrase.start:
-            return True
-        if sentence.lower(at) not in {"und", "aber", "doch", "denn", "oder", "auch", "nur", "sogar", "sondern"}:
-            return False
-    return False
-
-
-def _verb_behind(clause: Clause, phrase: Phrase, *, several: bool) -> bool:
-    wanted = {SINGULAR, PLURAL} if several else {SINGULAR}
-    return any(at > phrase.noun and number in wanted for at, number in clause.verbs)

@@ -11,29 +11,28 @@ SINGULAR = "singular"
 PLURAL = "plural"
 NONE = ""
 
-_PREFIXES = tuple(
-    "be ver er ent zer ge miss über unter um wider wieder an auf aus ein vor nach zu ab bei mit los hin her fort weg heim "
-    "hinaus heraus hinein herein hinauf herauf hinunter herunter hinab herab hinüber herüber zurück zusammen vorbei "
-    "dar empor nieder voll durch statt fest fehl auseinander weiter herum umher davon dazu entgegen gegenüber bevor".split()
-)
-_FINITE_DESPITE_GE = frozenset(
-    "geht gehört gehörte gefällt gelingt gewinnt geschieht genügt genügte genießt gesteht gestattet gestattete gelangt gelangte "
-    "gebt gerät gewährt gewährte gewöhnt gebietet gebührt gelobt gelobte gestand gedenkt gedachte gehorcht gehorchte".split()
+_PLURALS = frozenset({"sind", "seien", "tun"})
+
+_NO_CONTENT = (
+    "accusative prepositions",
+    "dative prepositions",
+    "two-way prepositions",
+    "genitive prepositions",
+    "subordinators",
+    "coordinators",
+    "subject pronouns",
+    "pronouns",
+    "adverbs",
+    "intensifiers",
+    "numbers",
+    "standalone pronouns",
 )
 
 
 @lru_cache(maxsize=1)
 def _function_words() -> frozenset[str]:
     classes = word_classes()
-    names = (
-        "accusative prepositions,dative prepositions,two-way prepositions,genitive prepositions,subordinators,coordinators,"
-        "subject pronouns,adverbs,intensifiers,numbers,standalone pronouns"
-    ).split(",")
-    pronouns = (
-        "er sie es ihn ihm ihr ihnen mich mir dich dir uns euch sich das die der den dem deren dessen selber einander ihrer "
-        "seiner meiner deiner keinen nichts zwischen beide alle"
-    )
-    return frozenset(word for name in names for word in classes[name]) | frozenset(pronouns.split()) | frozenset(DETERMINERS)
+    return frozenset(word for name in _NO_CONTENT for word in classes[name]) | frozenset(DETERMINERS)
 
 
 @lru_cache(maxsize=2**15)
@@ -48,19 +47,19 @@ def verb_number(lower: str) -> str:
     classes = word_classes()
     if lower in classes["singular verbs"]:
         return SINGULAR
+    if lower in _PLURALS:
+        return PLURAL
     if is_function_word(lower) or len(lower) < 3:
         return NONE
-    if lower in {"sind", "seien", "tun"}:
-        return PLURAL
-    if _is_strong(lower):
+    if _is_strong(lower) or _is_weak(lower):
         return SINGULAR
-    if lower.startswith("ge") and lower.endswith("t") and lower not in _FINITE_DESPITE_GE:
-        return NONE
-    if lower.endswith(("te", "t")) and not lower.endswith(("haft", "heit", "keit", "schaft", "test", "est")):
-        return SINGULAR
-    if lower.endswith("en") or lower.endswith(("ern", "eln")):
-        return PLURAL
-    return NONE
+    return PLURAL if lower.endswith(("en", "ern", "eln")) else NONE
+
+
+def _is_weak(lower: str) -> bool:
+    if lower.startswith("ge") and lower.endswith("t") and lower not in word_classes()["finite despite ge"]:
+        return False
+    return lower.endswith(("te", "t")) and not lower.endswith(("haft", "heit", "keit", "schaft", "est"))
 
 
 def _is_strong(lower: str) -> bool:
@@ -68,7 +67,8 @@ def _is_strong(lower: str) -> bool:
     if lower in preterites:
         return True
     return any(
-        lower.startswith(prefix) and lower[len(prefix) :].removeprefix("zu") in preterites for prefix in _PREFIXES
+        lower.startswith(prefix) and lower[len(prefix) :].removeprefix("zu") in preterites
+        for prefix in word_classes()["verb prefixes"]
     )
 
 

@@ -16,6 +16,25 @@ _PIECES = re.compile(r"[^\W\d_]+(?:[-‐‑][^\W\d_]+)*|\d+|[^\w\s]")
 _OPENING = frozenset("„»«\"“‚‘'›‹:(–—-*")
 _FINAL = frozenset(".!?…")
 
+AGENT_ENDINGS = (
+    "er",
+    "or",
+    "ist",
+    "ent",
+    "ant",
+    "eur",
+    "oge",
+    "ier",
+    "at",
+    "graf",
+    "wart",
+    "ling",
+    "är",
+    "ut",
+    "e",
+)
+"""How many nouns for persons end."""
+
 
 class Unsure(Exception):  # noqa: N818 - a way out, no error
     """The sentence cannot be exchanged with certainty, for this reason."""
