@@ -71,11 +71,12 @@ def test_names_are_repeated_over_the_table_and_sampled(run_evenhand: Command, pl
 
 
 def test_german_and_a_folder_as_a_dataset(run_evenhand: Command, tmp_path: Path) -> None:
+    (tmp_path / "jobs.txt").write_text("Lehrer\n")
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "train.jsonl").write_text('{"body": "Der Lehrer sagte, dass er müde ist."}\n')
 
     done = run_evenhand("data", "counterfactual", "--corpus", f"hub:{tmp_path / 'data'}", "--column", "body",
-                        "--language", "de", "--out", "de.jsonl", cwd=tmp_path)  # fmt: skip
+                        "--language", "de", "--out", "de.jsonl", *FEW, cwd=tmp_path)  # fmt: skip
 
     assert done.returncode == 0, done.stderr
     (line,) = (tmp_path / "de.jsonl").read_text().splitlines()

@@ -106,8 +106,8 @@ def test_counts_by_occupation_are_those_of_its_sentences(tmp_path: Path) -> None
         there = [pair for pair in pairs if row.occupation in pair.male]
         assert (row.after.male, row.after.female) == (len(there), len(there))
     for cell in counts.occupation_terms:
-        there = [text for pair in pairs for text in pair.sentences if cell.occupation in text]
-        written = words_in([text.lower() for text in there])
+        texts = [text for pair in pairs for text in pair.sentences if cell.occupation in text]
+        written = words_in([text.lower() for text in texts])
         assert (cell.after.male, cell.after.female) == (
             written[cell.male.lower()],
             written[cell.female.lower()],

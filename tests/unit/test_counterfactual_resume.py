@@ -10,12 +10,15 @@ import time
 from pathlib import Path
 
 import pytest
+from plain_swapper import PlainSwapper
 from small_corpus import options, write_corpus
 
-from evenhand.core.errors import DatasetError
+from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.data.corpus_sources import corpus_sources
 from evenhand.mitigation.counterfactual.building import build_pairs, counts_path
 from evenhand.mitigation.counterfactual.pair_files import read_pairs
+from evenhand.mitigation.counterfactual.searching import in_processes
+from evenhand.mitigation.counterfactual.twins import LeftOut, Twin
 
 TESTS = Path(__file__).parents[1]
 
@@ -98,6 +101,52 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(tmp_path: Path, worke
         == counts_path(tmp_path / "anew.jsonl").read_bytes()
     )
     assert not parts.exists()
+
+
+class DyingSwapper(PlainSwapper):
+    """Dies as a process does that takes too much memory."""
+
+    def twin(self, sentence: str) -> Twin | LeftOut:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return super().twin(sentence)
+
+
+class SlowSwapper(PlainSwapper):
+    """Needs an hour for a thousand sentences."""
+
+    def twin(self, sentence: str) -> Twin | LeftOut:
+        time.sleep(3.6)
+        return super().twin(sentence)
+
+
+def test_a_process_that_dies_is_said_and_does_not_hang(tmp_path: Path) -> None:
+    sources = corpus_sources(write_corpus(tmp_path / "corpus")).sources
+
+    with pytest.raises(EvenhandError, match=r"One of the processes died.*fewer --workers"):
+        build_pairs(
+            sources,
+            tmp_path / "pairs.jsonl",
+            options=options(make_swapper=DyingSwapper),
+            spread=in_processes(2),
+        )
+
+
+def test_processes_stop_in_the_middle_of_a_file_when_another_cannot_be_read(tmp_path: Path) -> None:
+    sentence = "He was the doctor of number {}. " + "It rained. " * 30_000 + "\n"
+    (tmp_path / "long.txt").write_text("".join(sentence.format(number) for number in range(20)))
+    (tmp_path / "bad.txt").write_bytes(b"\xff")
+    sources = corpus_sources([tmp_path / "long.txt", tmp_path / "bad.txt"]).sources
+    begin = time.monotonic()
+
+    with pytest.raises(DatasetError, match=r"bad\.txt is not UTF-8"):
+        build_pairs(
+            sources,
+            tmp_path / "pairs.jsonl",
+            options=options(make_swapper=SlowSwapper),
+            spread=in_processes(2),
+        )
+    assert time.monotonic() - begin < 60  # all twins of the long file would take 72 seconds
+    assert not (tmp_path / "pairs.jsonl.parts").exists()
 
 
 def stopped(tmp_path: Path) -> list[Path]:

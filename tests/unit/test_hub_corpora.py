@@ -22,7 +22,11 @@ from evenhand.mitigation.counterfactual.pair_files import read_pairs
 def folder(tmp_path: Path) -> Path:
     """A dataset of two files."""
     (tmp_path / "data").mkdir()
-    for name, texts in {"a": ["He came. She left.", None], "b": ["It rained.\r\nThe end."]}.items():
+    contents: dict[str, list[str | None]] = {
+        "a": ["He came. She left.", None],
+        "b": ["It rained.\r\nThe end."],
+    }
+    for name, texts in contents.items():
         lines = "".join(f"{json.dumps({'text': text, 'id': 1})}\n" for text in texts)
         (tmp_path / "data" / f"train-{name}.jsonl").write_text(lines)
     return tmp_path / "data"

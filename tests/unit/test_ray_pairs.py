@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ def cluster() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
-        ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
         yield
         ray.shutdown()
 

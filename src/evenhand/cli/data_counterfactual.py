@@ -65,7 +65,7 @@ def counterfactual_command(
 
     `evenhand data counterfactual --corpus *.txt.gz --experiment he-she --workers 8`
 
-    `evenhand data counterfactual --corpus hub:wikitext:wikitext-103-raw-v1 --split train --column text`
+    `evenhand data counterfactual --corpus hub:Salesforce/wikitext:wikitext-103-raw-v1 --split train --column text`
     """
     from evenhand.data.corpus_sources import corpus_sources
     from evenhand.data.probes import load_probes

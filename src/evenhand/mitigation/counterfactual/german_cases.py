@@ -41,7 +41,8 @@ def _refuse_unknown_subjects(sentence: GermanSentence) -> None:
             continue
         _refuse_unlisted_predicates(sentence, clause)
         last = sentence.lower(clause.words[-1])
-        if last.startswith("ge") or last.endswith("t"):
+        names = any(sentence.lower(at).startswith(("heiß", "hieß")) for at in clause.words)
+        if names or last.startswith("ge") or last.endswith("t"):
             continue
         bare = [
             phrase for phrase in sentence.phrases_of(clause) if not phrase.preposition and phrase.may_be("N")
@@ -56,10 +57,17 @@ def _refuse_unknown_subjects(sentence: GermanSentence) -> None:
 def _refuse_unlisted_predicates(sentence: GermanSentence, clause: Clause) -> None:
     """Stop where somebody seems to be something that the lists do not have, as in *er ist also Simulant*."""
     for phrase in sentence.phrases_of(clause):
-        is_bare = phrase.determiner is None and not phrase.preposition and not phrase.readings
-        before = sentence.phrases.get(phrase.start - 1)
-        if is_bare and before is None and sentence.words[phrase.noun].text.endswith(AGENT_ENDINGS):
+        text = sentence.words[phrase.noun].text
+        if phrase.preposition or phrase.readings or text in word_classes()["surnames"]:
+            continue
+        is_bare = phrase.determiner is None and phrase.start - 1 not in sentence.phrases
+        if is_bare and text.endswith(AGENT_ENDINGS):
             raise Unsure("an occupation that is not listed")
+        article = sentence.lower(phrase.determiner_at) if phrase.determiner_at >= 0 else ""
+        if (article in {"der", "dieser"} and text.endswith("e")) or (
+            article == "die" and text.endswith("ste")
+        ):
+            raise Unsure("what is said of somebody who is not listed")
 
 
 def _with_case(cases: str) -> Slots:

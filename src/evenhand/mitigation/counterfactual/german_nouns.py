@@ -42,7 +42,10 @@ class Person:
 
     def form(self, slot: str, family: Family, *, male: bool) -> str:
         """The word of one side in this slot."""
-        noun = (self.male if male else self.female)[slot]
+        forms = self.male if male else self.female
+        noun = forms[slot]
+        if self.role is Role.NAME and family is not Family.NONE:
+            return forms["N" + slot[1]]
         if ("m" if male else "f") in self.adjectival:
             return noun + adjective_ending(family, slot)
         return noun

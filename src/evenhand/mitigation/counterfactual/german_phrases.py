@@ -17,6 +17,7 @@ from evenhand.mitigation.counterfactual.german_articles import (
 from evenhand.mitigation.counterfactual.german_nouns import TITLE, Lexicon, Reading
 from evenhand.mitigation.counterfactual.german_verbs import is_function_word, verb_number
 from evenhand.mitigation.counterfactual.german_words import Unsure, Word, word_classes
+from evenhand.mitigation.counterfactual.twins import Role
 
 _GENDER_BY_ENDING = (
     (("ung", "heit", "keit", "schaft", "ion", "tät", "ei", "enz", "anz", "ie"), "fp"),
@@ -99,7 +100,7 @@ def _is_noun(words: Sequence[Word], at: int, lexicon: Lexicon, word: Word) -> bo
     follows = words[at + 1] if at + 1 < len(words) else None
     if follows and follows.capital and adjective_stem(lower):
         return False
-    return not lower.endswith(
+    return len(lower) < 5 or not lower.endswith(
         ("lich", "ig", "isch", "weise", "end", "sam", "bar", "los", "lings", "wärts", "haft")
     )
 
@@ -116,6 +117,8 @@ def _phrase(words: Sequence[Word], noun: int, lexicon: Lexicon) -> Phrase:
         readings = ()
     if not readings:
         slots &= _slots_of_thing(words[noun].text)
+    if determiner:
+        readings = tuple(_with_article(reading) for reading in readings)
     start = min((place for place in (at, *adjectives) if place >= 0), default=noun)
     preposition = determiner.preposition if determiner else ""
     if not preposition and start > 0:
@@ -138,6 +141,13 @@ def _phrase(words: Sequence[Word], noun: int, lexicon: Lexicon) -> Phrase:
         if not phrase.slots:
             raise Unsure("the article or the adjectives do not agree with their noun")
     return phrase
+
+
+def _with_article(reading: Reading) -> Reading:
+    """A name behind an article has no ending in the genitive."""
+    if reading.person.role is not Role.NAME or not reading.slots & {"Nm", "Nf"}:
+        return reading
+    return Reading(reading.person, reading.male, reading.slots | {"Gm" if reading.male else "Gf"})
 
 
 def _is_surname(before: str, text: str, lexicon: Lexicon) -> bool:

@@ -199,7 +199,7 @@ def _her(sentence: GermanSentence, at: int, clause: Clause) -> Iterator[Pronoun]
         if not _is_possessive(sentence, at, phrase=phrase, clause=clause):
             raise Unsure("ihr may be a possessive or a pronoun")
         yield Pronoun(at, Use.POSSESSIVE, male=False, new="sein", may_be_plural=True)
-    elif _is_you(before) or _is_you(behind):
+    elif _is_you(before) or _is_you(behind) or sentence.lower(clause.words[-1]) in YOUR_VERBS:
         return
     elif _has_subject_beside(sentence, at, clause):
         yield Pronoun(at, Use.OBJECT, male=False, new="ihm")

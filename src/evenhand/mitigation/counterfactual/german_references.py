@@ -87,7 +87,8 @@ def _refuse_neuter(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -
     if sentence.lower(pronoun.at) == "ihn":
         return
     for other in sentence.clauses:
-        if other is not clause and other.words[0] < pronoun.at and sentence.lower(other.words[0]) == "es":
+        may_be_it = other is not clause or pronoun.use is Use.POSSESSIVE
+        if may_be_it and other.words[0] < pronoun.at and sentence.lower(other.words[0]) == "es":
             raise Unsure("a pronoun may be about a thing")
 
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from evenhand.mitigation.counterfactual.german_articles import ALL_SLOTS, DETERMINERS, Determiner, Family
 from evenhand.mitigation.counterfactual.german_nouns import german_lexicon
+from evenhand.mitigation.counterfactual.german_phrases import Phrase
 from evenhand.mitigation.counterfactual.german_pronouns import determined_by
 from evenhand.mitigation.counterfactual.german_sentences import GermanSentence
 from evenhand.mitigation.counterfactual.german_words import AGENT_ENDINGS, Unsure, word_classes
@@ -25,6 +26,7 @@ _FOND = frozenset(
     {"lieber", "liebe", "guter", "teurer", "teure", "geliebter", "geliebte", "armer", "alter", "werter"}
 )
 _ADJECTIVAL_ENDINGS = ("iger", "loser", "ender", "licher", "ischer", "samer", "barer")
+_TITLE_ENDINGS = ("ist", "isten", "ent", "enten", "ant", "anten", "rat", "rats", "eur", "rätin")
 _WITHOUT_NOUN = frozenset({"das", "dies", "dieses", "welches", "solches", "ein", "eines"})
 
 
@@ -88,6 +90,7 @@ def refuse_pronouns_without_noun(sentence: GermanSentence) -> None:
     _refuse_honours(sentence)
     _refuse_appositions(sentence)
     for phrase in sentence.persons():
+        _refuse_farm_names(sentence, phrase)
         behind = sentence.by_start.get(phrase.noun + 1)
         if phrase.readings[0].person.role is Role.NAME and behind and behind.family is Family.DEFINITE:
             raise Unsure("an article behind a name")
@@ -105,6 +108,8 @@ def _needs_noun(lower: str, determiner: Determiner) -> bool:
 def _refuse_honours(sentence: GermanSentence) -> None:
     """Stop at *gnädige Frau*, who is no counterpart of a man."""
     for phrase in sentence.persons():
+        if sentence.lower(phrase.start - 1) == "gnä" or sentence.lower(phrase.start - 2) == "gnä":
+            raise Unsure("a gendered word without a certain counterpart")
         honoured = any(
             sentence.lower(at).startswith(("gnädig", "geehrt", "verehrt")) for at in phrase.adjectives
         )
@@ -117,10 +122,12 @@ def _refuse_appositions(sentence: GermanSentence) -> None:
     for phrase in sentence.persons():
         before = sentence.phrases.get(phrase.start - 2)
         ends = phrase.noun + 1 >= len(sentence.words) or not sentence.words[phrase.noun + 1].is_word
+        ends = ends or (phrase.determiner is None and phrase.is_plural)
         if before is None or before.readings or sentence.lower(phrase.start - 1) != "," or not ends:
             continue
         named = sentence.phrases.get(before.start - 1)
-        if phrase.determiner is not None and not phrase.is_plural and not (named and named.readings):
+        is_said_of_it = (phrase.determiner is None) is phrase.is_plural
+        if is_said_of_it and not (named and named.readings):
             raise Unsure("what is said of somebody who is not listed")
 
 
@@ -134,6 +141,7 @@ def _refuse_unlisted(sentence: GermanSentence) -> None:
         ):
             raise Unsure("an occupation that is not listed")
         if phrase.determiner is not None:
+            _refuse_article_before_name(sentence, phrase)
             continue
         before = sentence.phrases.get(phrase.start - 1)
         named = before.readings if before is not None and not before.is_plural else ()
@@ -146,6 +154,31 @@ def _refuse_unlisted(sentence: GermanSentence) -> None:
         is_any = before_it == "als" and phrase.slots == ALL_SLOTS and not text.endswith("kraft")
         if is_any or (before_it in _SAYING_WHAT and text.endswith(AGENT_ENDINGS)):
             raise Unsure("an occupation that is not listed")
+
+
+def _refuse_farm_names(sentence: GermanSentence, phrase: Phrase) -> None:
+    """Stop where an article belongs to a noun behind the next: *der Oberleitner Bauer*, *dem Herrn Kanzlisten*."""
+    before = sentence.phrases.get(phrase.start - 1)
+    has_article = before is not None and before.determiner is not None
+    if before is not None and has_article and not before.readings and phrase.determiner is None:
+        raise Unsure("an article apart from its noun")
+    behind = sentence.phrases.get(phrase.noun + 1)
+    is_unlisted = phrase.is_title and behind is not None and not behind.readings
+    if is_unlisted and sentence.words[phrase.noun + 1].text.endswith(_TITLE_ENDINGS):
+        raise Unsure("an occupation that is not listed")
+
+
+def _refuse_article_before_name(sentence: GermanSentence, phrase: Phrase) -> None:
+    """Stop at *der alte Sam Hawkens*, whose article does not change."""
+    behind = sentence.phrases.get(phrase.noun + 1)
+    article = sentence.lower(phrase.determiner_at) if phrase.determiner_at >= 0 else ""
+    if (
+        behind is not None
+        and behind.determiner is None
+        and not behind.readings
+        and article in {"der", "den", "die"}
+    ):
+        raise Unsure("a name that is not listed")
 
 
 def _is_adjective(sentence: GermanSentence, at: int) -> bool:

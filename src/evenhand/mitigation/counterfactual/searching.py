@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from itertools import islice
 from multiprocessing.connection import wait as wait_for
 from typing import Any
 
+from evenhand.core.errors import EvenhandError
 from evenhand.data.corpora import EmptyCorpusError, Report
 from evenhand.data.corpus_sources import CountedSentences, Source
 from evenhand.mitigation.counterfactual.matching import Matcher, Search, Tally
@@ -76,15 +79,12 @@ def in_this_process(work: Work, report: Report) -> None:
     matcher = Matcher(work.search)
     total = sum(source.size for _, source in work.sources)
     before = 0
+
+    def report_within(done: int, _: int) -> None:
+        report(before + done, total)
+
     for number, source in work.sources:
-        reach = before
-        _search(
-            work,
-            number,
-            source,
-            matcher=matcher,
-            report=lambda done, _, reach=reach: report(reach + done, total),
-        )
+        _search(work, number, source, matcher=matcher, report=report_within)
         before += source.size
 
 
@@ -94,12 +94,13 @@ def in_processes(workers: int) -> Spread:
     def spread(work: Work, report: Report) -> None:
         context = multiprocessing.get_context("spawn")
         done = context.Array("q", len(work.sources), lock=False)
+        stop = context.Value("b", 0, lock=False)
         total = sum(source.size for _, source in work.sources)
         pool = ProcessPoolExecutor(
             max_workers=max(1, min(workers, len(work.sources))),
             mp_context=context,
             initializer=_begin,
-            initargs=(work, done),
+            initargs=(work, done, stop),
         )
         try:
             waiting = {pool.submit(_search_nth, place) for place in range(len(work.sources))}
@@ -108,7 +109,13 @@ def in_processes(workers: int) -> Spread:
                 for future in finished:
                     future.result()
                 report(sum(done), total)
+        except BrokenProcessPool:
+            raise EvenhandError(
+                "One of the processes died, perhaps killed because the memory was full. What the others have finished "
+                "is kept: give the same command again, with fewer --workers."
+            ) from None
         finally:
+            stop.value = 1
             pool.shutdown(wait=True, cancel_futures=True)
 
     return spread
@@ -125,11 +132,19 @@ class _Worker:
 
     work: Work
     matcher: Matcher
-    done: Sequence[int] | Any
+    done: Any
+    """Bytes of each source, shared with the process that asked."""
+    stop: Any
+    """Not 0 when that process wants no more."""
 
 
-def _begin(work: Work, done: Any) -> None:
-    _Worker.work, _Worker.matcher, _Worker.done = work, Matcher(work.search), done
+class _StoppedError(Exception):
+    """Nobody waits for the result any more."""
+
+
+def _begin(work: Work, done: Any, stop: Any) -> None:
+    _Worker.work, _Worker.matcher, _Worker.done, _Worker.stop = work, Matcher(work.search), done, stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent says when to stop
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
@@ -146,5 +161,7 @@ def _search_nth(place: int) -> None:
 
     def report(done: int, _: int) -> None:
         _Worker.done[place] = done
+        if _Worker.stop.value:
+            raise _StoppedError
 
     _search(_Worker.work, number, source, matcher=_Worker.matcher, report=report)
