@@ -42,7 +42,8 @@ def _refuse_unknown_subjects(sentence: GermanSentence) -> None:
         _refuse_unlisted_predicates(sentence, clause)
         last = sentence.lower(clause.words[-1])
         names = any(sentence.lower(at).startswith(("heiß", "hieß")) for at in clause.words)
-        if names or last.startswith("ge") or last.endswith("t"):
+        is_perfect = last.startswith("ge") and last not in {"gewesen", "geworden"}
+        if names or is_perfect or last.endswith("t"):
             continue
         bare = [
             phrase for phrase in sentence.phrases_of(clause) if not phrase.preposition and phrase.may_be("N")

@@ -136,7 +136,9 @@ def _phrase(words: Sequence[Word], noun: int, lexicon: Lexicon) -> Phrase:
     )
     if readings:
         if determiner is None and start > 0:
-            _refuse_unknown_adjective(words, start)
+            is_occupation = readings[0].person.role is Role.OCCUPATION
+            doubtful = ("enen", "ernen", "eten", "te") if is_occupation else ("enen", "ernen", "eten")
+            _refuse_unknown_adjective(words, start, doubtful=doubtful)
         phrase = phrase.limited(slots & frozenset().union(*(reading.slots for reading in readings)))
         if not phrase.slots:
             raise Unsure("the article or the adjectives do not agree with their noun")
@@ -240,13 +242,14 @@ def _without_determiner(words: Sequence[Word], noun: int, adjectives: Sequence[i
     return tuple(reversed(kept))
 
 
-def _refuse_unknown_adjective(words: Sequence[Word], start: int) -> None:
+def _refuse_unknown_adjective(words: Sequence[Word], start: int, *, doubtful: tuple[str, ...]) -> None:
     """Stop where the word before a bare noun may be an adjective that would have to agree."""
     before = words[start - 1]
     if words[start].lower.endswith("enden") and before.lower == "zu":
         raise Unsure("what may be an adjective before a noun")
-    may_be_verb = verb_number(before.lower) and not before.lower.endswith(("enen", "ernen", "eten"))
-    if _is_adjective(before) and not may_be_verb:
+    may_be_verb = verb_number(before.lower) and not before.lower.endswith(doubtful)
+    is_known_verb = before.lower in word_classes()["singular verbs"]
+    if _is_adjective(before) and not may_be_verb and not is_known_verb:
         raise Unsure("what may be an adjective before a noun")
 
 

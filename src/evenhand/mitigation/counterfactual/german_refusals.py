@@ -89,6 +89,7 @@ def refuse_pronouns_without_noun(sentence: GermanSentence) -> None:
     _refuse_unlisted(sentence)
     _refuse_honours(sentence)
     _refuse_appositions(sentence)
+    _refuse_unlisted_appositions(sentence)
     for phrase in sentence.persons():
         _refuse_farm_names(sentence, phrase)
         behind = sentence.by_start.get(phrase.noun + 1)
@@ -110,6 +111,12 @@ def _refuse_honours(sentence: GermanSentence) -> None:
     for phrase in sentence.persons():
         if sentence.lower(phrase.start - 1) == "gnä" or sentence.lower(phrase.start - 2) == "gnä":
             raise Unsure("a gendered word without a certain counterpart")
+        noun = sentence.words[phrase.noun]
+        is_address = phrase.start == phrase.noun and not phrase.is_title and not phrase.preposition
+        if noun.text in {"Herr", "Dame"} and is_address:
+            raise Unsure("a gendered word without a certain counterpart")
+        if noun.text == "Herrn" and sentence.lower(phrase.determiner_at) == "zum" and not phrase.adjectives:
+            raise Unsure("a gendered word without a certain counterpart")
         honoured = any(
             sentence.lower(at).startswith(("gnädig", "geehrt", "verehrt")) for at in phrase.adjectives
         )
@@ -129,6 +136,24 @@ def _refuse_appositions(sentence: GermanSentence) -> None:
         is_said_of_it = (phrase.determiner is None) is phrase.is_plural
         if is_said_of_it and not (named and named.readings):
             raise Unsure("what is said of somebody who is not listed")
+
+
+def _refuse_unlisted_appositions(sentence: GermanSentence) -> None:
+    """Stop where a person is called what does not change: *mein Bruder, der Schlawiner,*."""
+    for phrase in sentence.phrases.values():
+        before = sentence.phrases.get(phrase.start - 2)
+        is_of_person = (before is not None and bool(before.readings)) or sentence.lower(
+            phrase.start - 2
+        ) in _PRONOUNS
+        if phrase.readings or phrase.determiner is None or not is_of_person:
+            continue
+        if sentence.lower(phrase.start - 1) == "," and sentence.lower(phrase.noun + 1) in {
+            ",",
+            ".",
+            "!",
+            "?",
+        }:
+            raise Unsure("an occupation that is not listed")
 
 
 def _refuse_unlisted(sentence: GermanSentence) -> None:
