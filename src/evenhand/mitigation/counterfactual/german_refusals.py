@@ -10,6 +10,7 @@ from evenhand.mitigation.counterfactual.german_nouns import german_lexicon
 from evenhand.mitigation.counterfactual.german_phrases import Phrase
 from evenhand.mitigation.counterfactual.german_pronouns import determined_by
 from evenhand.mitigation.counterfactual.german_sentences import GermanSentence
+from evenhand.mitigation.counterfactual.german_verbs import verb_number
 from evenhand.mitigation.counterfactual.german_words import AGENT_ENDINGS, Unsure, word_classes
 from evenhand.mitigation.counterfactual.twins import Role
 
@@ -27,6 +28,7 @@ _FOND = frozenset(
 )
 _ADJECTIVAL_ENDINGS = ("iger", "loser", "ender", "licher", "ischer", "samer", "barer")
 _TITLE_ENDINGS = ("ist", "isten", "ent", "enten", "ant", "anten", "rat", "rats", "eur", "rätin")
+_PERSONAL = frozenset({"er", "sie", "ihn", "ihm"})
 _WITHOUT_NOUN = frozenset({"das", "dies", "dieses", "welches", "solches", "ein", "eines"})
 
 
@@ -141,18 +143,14 @@ def _refuse_appositions(sentence: GermanSentence) -> None:
 def _refuse_unlisted_appositions(sentence: GermanSentence) -> None:
     """Stop where a person is called what does not change: *mein Bruder, der Schlawiner,*."""
     for phrase in sentence.phrases.values():
-        before = sentence.phrases.get(phrase.start - 2)
-        is_of_person = (before is not None and bool(before.readings)) or sentence.lower(
-            phrase.start - 2
-        ) in _PRONOUNS
-        if phrase.readings or phrase.determiner is None or not is_of_person:
+        if phrase.readings or phrase.determiner is None or sentence.lower(phrase.start - 1) != ",":
             continue
-        if sentence.lower(phrase.start - 1) == "," and sentence.lower(phrase.noun + 1) in {
-            ",",
-            ".",
-            "!",
-            "?",
-        }:
+        before = sentence.phrases.get(phrase.start - 2)
+        is_of_person = before is not None and bool(before.readings)
+        behind = sentence.lower(phrase.noun + 1)
+        if (is_of_person or sentence.lower(phrase.start - 2) in _PERSONAL) and not (
+            verb_number(behind) or behind == "und"
+        ):
             raise Unsure("an occupation that is not listed")
 
 
