@@ -117,7 +117,8 @@ def _refuse_honours(sentence: GermanSentence) -> None:
         is_address = phrase.start == phrase.noun and not phrase.is_title and not phrase.preposition
         if noun.text in {"Herr", "Dame"} and is_address:
             raise Unsure("a gendered word without a certain counterpart")
-        if noun.text == "Herrn" and sentence.lower(phrase.determiner_at) == "zum" and not phrase.adjectives:
+        is_master = noun.text == "Herrn" and sentence.lower(phrase.determiner_at) == "zum"
+        if is_master and any("mach" in word.lower for word in sentence.words):
             raise Unsure("a gendered word without a certain counterpart")
         honoured = any(
             sentence.lower(at).startswith(("gnädig", "geehrt", "verehrt")) for at in phrase.adjectives
