@@ -6,7 +6,7 @@ from evenhand.mitigation.counterfactual.german_agreement import different_outcom
 from evenhand.mitigation.counterfactual.german_articles import ALL_SLOTS, Slots
 from evenhand.mitigation.counterfactual.german_clauses import Clause, ClauseKind
 from evenhand.mitigation.counterfactual.german_nominatives import is_nominative
-from evenhand.mitigation.counterfactual.german_phrases import Phrase
+from evenhand.mitigation.counterfactual.german_phrases import PREPOSITIONS, Phrase
 from evenhand.mitigation.counterfactual.german_sentences import GermanSentence
 from evenhand.mitigation.counterfactual.german_subjects import is_predicative, possible_subjects
 from evenhand.mitigation.counterfactual.german_verbs import has_stem
@@ -212,9 +212,15 @@ def _by_nominative(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> 
     if phrase.preposition or "N" not in cases or cases == {"N"}:
         return phrase
     if phrase.determiner is None and sentence.lower(phrase.start - 1) == "als":
-        if any(sentence.lower(at) in _OBJECTS for at in clause.words):
+        objects = [at for at in clause.words if sentence.lower(at) in _OBJECTS]
+        if any(sentence.lower(at - 1) not in PREPOSITIONS for at in objects):
             raise Unsure("the case of a noun is not certain")
         return phrase.limited(_with_case("N"))
+    is_named = phrase.start - 1 in sentence.phrases or any(
+        "nenn" in sentence.lower(at) for at in clause.words
+    )
+    if phrase.determiner is None and not phrase.is_title and is_named:
+        raise Unsure("the case of a noun is not certain")
     verdict = is_nominative(sentence, phrase, clause)
     if verdict is None:
         raise Unsure("whether a noun is the subject is not certain")

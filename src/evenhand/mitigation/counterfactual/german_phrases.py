@@ -139,6 +139,8 @@ def _phrase(words: Sequence[Word], noun: int, lexicon: Lexicon) -> Phrase:
             is_occupation = readings[0].person.role is Role.OCCUPATION
             doubtful = ("enen", "ernen", "eten", "te") if is_occupation else ("enen", "ernen", "eten")
             _refuse_unknown_adjective(words, start, doubtful=doubtful)
+        if determiner is None and not adjectives and readings[0].person.role is not Role.NAME and not title:
+            slots -= {"Gm", "Gf", "Gn"}  # a genitive has an article
         phrase = phrase.limited(slots & frozenset().union(*(reading.slots for reading in readings)))
         if not phrase.slots:
             raise Unsure("the article or the adjectives do not agree with their noun")

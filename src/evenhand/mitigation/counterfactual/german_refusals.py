@@ -95,7 +95,7 @@ def refuse_pronouns_without_noun(sentence: GermanSentence) -> None:
     for phrase in sentence.persons():
         _refuse_farm_names(sentence, phrase)
         behind = sentence.by_start.get(phrase.noun + 1)
-        if phrase.readings[0].person.role is Role.NAME and behind and behind.family is Family.DEFINITE:
+        if phrase.readings[0].person.role is Role.NAME and behind and _is_byname(sentence, behind):
             raise Unsure("an article behind a name")
 
 
@@ -180,11 +180,20 @@ def _refuse_unlisted(sentence: GermanSentence) -> None:
             raise Unsure("an occupation that is not listed")
 
 
+def _is_byname(sentence: GermanSentence, phrase: Phrase) -> bool:
+    """Whether a phrase behind a name may belong to it, as in *Karl der Große*."""
+    is_nominative = (
+        sentence.lower(phrase.determiner_at) in {"der", "die"} and phrase.family is Family.DEFINITE
+    )
+    return is_nominative and (bool(phrase.readings) or sentence.words[phrase.noun].text.endswith("e"))
+
+
 def _refuse_farm_names(sentence: GermanSentence, phrase: Phrase) -> None:
     """Stop where an article belongs to a noun behind the next: *der Oberleitner Bauer*, *dem Herrn Kanzlisten*."""
     before = sentence.phrases.get(phrase.start - 1)
     has_article = before is not None and before.determiner is not None
-    if before is not None and has_article and not before.readings and phrase.determiner is None:
+    is_surname = before is not None and has_article and sentence.words[before.noun].text.endswith("er")
+    if before is not None and is_surname and not before.readings and phrase.determiner is None:
         raise Unsure("an article apart from its noun")
     behind = sentence.phrases.get(phrase.noun + 1)
     is_unlisted = phrase.is_title and behind is not None and not behind.readings
