@@ -86,17 +86,21 @@ def _apply_preposition(sentence: GermanSentence, phrase: Phrase) -> None:
     clause = sentence.clause_by_word.get(phrase.start)
     if phrase.preposition in _ALSO_SUBORDINATORS and clause and clause.kind is ClauseKind.SUBORDINATE:
         return _without_preposition(sentence, phrase)
-    if (
-        phrase.preposition in _WITH_INFINITIVE
-        and clause
-        and "zu" in {sentence.lower(at) for at in clause.words}
-    ):
+    if phrase.preposition in _WITH_INFINITIVE and clause and _has_infinitive(sentence, clause):
         return _without_preposition(sentence, phrase)
     limited = phrase.limited(_with_case(cases))
     if limited.slots:
         sentence.narrow(limited)
         return None
     return _without_preposition(sentence, phrase)
+
+
+def _has_infinitive(sentence: GermanSentence, clause: Clause) -> bool:
+    """Whether a clause has *zu* before its verb or within it, as in *auszuziehen*."""
+    last = sentence.lower(clause.words[-1])
+    return any(sentence.lower(at) == "zu" for at in clause.words) or (
+        "zu" in last[2:-3] and last.endswith("n")
+    )
 
 
 def _without_preposition(sentence: GermanSentence, phrase: Phrase) -> None:
@@ -179,7 +183,11 @@ def _by_number(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> Phra
     if phrase.slots <= {"Nm", "Gp"}:
         return phrase.limited(_with_case("G" if _is_behind_noun(sentence, phrase) else "N"))
     if phrase.slots <= {"Am", "Dp"}:
-        if _has_verb(sentence, clause, "dative verbs") or _has_verb(sentence, clause, "giving verbs"):
+        objects = [
+            other for other in sentence.phrases_of(clause) if other.may_be("A") and other.noun > phrase.noun
+        ]
+        gives = _has_verb(sentence, clause, "dative verbs") or _has_verb(sentence, clause, "giving verbs")
+        if gives or any(not other.preposition for other in objects):
             raise Unsure("a noun may be one person or several")
         return phrase.limited(_with_case("A"))
     return phrase

@@ -20,7 +20,7 @@ from evenhand.mitigation.counterfactual.german_words import Unsure, Word, word_c
 from evenhand.mitigation.counterfactual.twins import Role
 
 _GENDER_BY_ENDING = (
-    (("ung", "heit", "keit", "schaft", "ion", "tät", "ei", "enz", "anz", "ie"), "fp"),
+    (("ung", "heit", "keit", "schaft", "ion", "tät"), "fp"),
     (("chen", "lein", "ment", "tum"), "np"),
     (("ling", "ismus"), "mp"),
 )

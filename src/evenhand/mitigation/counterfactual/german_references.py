@@ -12,6 +12,7 @@ from evenhand.mitigation.counterfactual.german_subjects import certain_subjects
 from evenhand.mitigation.counterfactual.german_words import Unsure, word_classes
 
 _COORDINATORS = frozenset({"und", "oder", "aber", "denn", "doch", "sondern"})
+_ANYTHING = frozenset({"alles", "etwas", "nichts", "jedes"})
 _PEOPLE = frozenset(
     [
         "Kinder",
@@ -55,6 +56,8 @@ def _refuse_things(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequenc
         _refuse_anybody(sentence, pronoun, clause)
     if pronoun.male and pronoun.use is not Use.SUBJECT:
         _refuse_neuter(sentence, pronoun, clause)
+    if pronoun.male and not _has_subject(sentence, pronoun, clause, pronouns):
+        _refuse_everything(sentence, pronoun, clause)
     _refuse_things_behind(sentence, pronoun, clause, pronouns)
     things = [
         thing
@@ -92,6 +95,13 @@ def _refuse_neuter(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -
         may_be_it = other is not clause or pronoun.use is Use.POSSESSIVE
         if may_be_it and other.words[0] < pronoun.at and sentence.lower(other.words[0]) == "es":
             raise Unsure("a pronoun may be about a thing")
+
+
+def _refuse_everything(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> None:
+    """Stop where *sein* may be of *alles* or *das*."""
+    anything = {sentence.lower(at) for at in clause.words if at < pronoun.at}
+    if pronoun.use is Use.POSSESSIVE and anything & _ANYTHING:
+        raise Unsure("a pronoun may be about a thing")
 
 
 def _refuse_things_behind(
