@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evenhand.core.probe_sentences import fill
+from evenhand.core.probes import GrammaticalGender
+from evenhand.data.probes import load_probes
 from evenhand.mitigation.counterfactual.german import GermanSwapper
 from evenhand.mitigation.counterfactual.german_words import german_resource
 from evenhand.mitigation.counterfactual.twins import LeftOut, Role, Twin
@@ -93,6 +98,20 @@ def test_every_listed_person_agrees_in_every_case_both_ways(male: str, female: s
         of_man, of_woman = male.format(**person), female.format(**person)
         assert _twin(of_man) == of_woman
         assert _twin(of_woman) == of_man
+
+
+def test_twins_of_probe_sentences_are_the_probe_sentences_of_the_other_gender() -> None:
+    probes = load_probes("de")
+    outcomes: Counter[str] = Counter()
+    for structure, occupation in product(probes.structures, probes.occupations[::5]):
+        male, female = next(iter(probes.terms[structure.experiment]))
+        man, woman = sorted(occupation.forms, key=lambda form: form.gender is GrammaticalGender.FEMININE)
+        of_man, of_woman = fill(structure, man, term=male), fill(structure, woman, term=female)
+        for sentence, other in ((of_man, of_woman), (of_woman, of_man)):
+            twin = _twin(sentence)
+            outcomes["left out" if twin == LEAVE_OUT else "right" if twin == other else "wrong"] += 1
+    assert outcomes["wrong"] <= 0.01 * outcomes["right"]
+    assert outcomes["left out"] <= 0.25 * outcomes.total()
 
 
 @pytest.mark.parametrize(

@@ -176,11 +176,11 @@ def _determiners() -> Iterator[tuple[str, Determiner]]:
                 (stem + ending) if ending else bare or stem,
                 Determiner(stem, Family.POSSESSIVE, slots, bare),
             )
-    for form, slots in (("unsern", "Am Dp"), ("unserm", "Dm Dn"), ("euern", "Am Dp"), ("euerm", "Dm Dn")):
+    for form, listed in (("unsern", "Am Dp"), ("unserm", "Dm Dn"), ("euern", "Am Dp"), ("euerm", "Dm Dn")):
         stem = "unser" if form.startswith("unser") else "eur"
         yield (
             form,
-            Determiner(stem, Family.POSSESSIVE, frozenset(slots.split()), "" if stem == "unser" else "euer"),
+            Determiner(stem, Family.POSSESSIVE, frozenset(listed.split()), "" if stem == "unser" else "euer"),
         )
     for word in ("viele", "einige", "mehrere", "wenige", "etliche", "andere", "verschiedene"):
         yield word, Determiner(word, Family.COUNTING, frozenset({"Np", "Ap"}))

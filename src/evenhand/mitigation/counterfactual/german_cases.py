@@ -6,7 +6,7 @@ from evenhand.mitigation.counterfactual.german_agreement import different_outcom
 from evenhand.mitigation.counterfactual.german_articles import ALL_SLOTS, Slots
 from evenhand.mitigation.counterfactual.german_clauses import Clause, ClauseKind
 from evenhand.mitigation.counterfactual.german_nominatives import is_nominative
-from evenhand.mitigation.counterfactual.german_phrases import Phrase
+from evenhand.mitigation.counterfactual.german_phrases import PREPOSITIONS, Phrase
 from evenhand.mitigation.counterfactual.german_sentences import GermanSentence
 from evenhand.mitigation.counterfactual.german_subjects import is_predicative, possible_subjects
 from evenhand.mitigation.counterfactual.german_verbs import has_stem
@@ -42,7 +42,8 @@ def _refuse_unknown_subjects(sentence: GermanSentence) -> None:
         _refuse_unlisted_predicates(sentence, clause)
         last = sentence.lower(clause.words[-1])
         names = any(sentence.lower(at).startswith(("heiß", "hieß")) for at in clause.words)
-        if names or last.startswith("ge") or last.endswith("t"):
+        is_perfect = last.startswith("ge") and last not in {"gewesen", "geworden"}
+        if names or is_perfect or last.endswith("t"):
             continue
         bare = [
             phrase for phrase in sentence.phrases_of(clause) if not phrase.preposition and phrase.may_be("N")
@@ -85,17 +86,21 @@ def _apply_preposition(sentence: GermanSentence, phrase: Phrase) -> None:
     clause = sentence.clause_by_word.get(phrase.start)
     if phrase.preposition in _ALSO_SUBORDINATORS and clause and clause.kind is ClauseKind.SUBORDINATE:
         return _without_preposition(sentence, phrase)
-    if (
-        phrase.preposition in _WITH_INFINITIVE
-        and clause
-        and "zu" in {sentence.lower(at) for at in clause.words}
-    ):
+    if phrase.preposition in _WITH_INFINITIVE and clause and _has_infinitive(sentence, clause):
         return _without_preposition(sentence, phrase)
     limited = phrase.limited(_with_case(cases))
     if limited.slots:
         sentence.narrow(limited)
         return None
     return _without_preposition(sentence, phrase)
+
+
+def _has_infinitive(sentence: GermanSentence, clause: Clause) -> bool:
+    """Whether a clause has *zu* before its verb or within it, as in *auszuziehen*."""
+    last = sentence.lower(clause.words[-1])
+    return any(sentence.lower(at) == "zu" for at in clause.words) or (
+        "zu" in last[2:-3] and last.endswith("n")
+    )
 
 
 def _without_preposition(sentence: GermanSentence, phrase: Phrase) -> None:
@@ -178,7 +183,11 @@ def _by_number(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> Phra
     if phrase.slots <= {"Nm", "Gp"}:
         return phrase.limited(_with_case("G" if _is_behind_noun(sentence, phrase) else "N"))
     if phrase.slots <= {"Am", "Dp"}:
-        if _has_verb(sentence, clause, "dative verbs") or _has_verb(sentence, clause, "giving verbs"):
+        objects = [
+            other for other in sentence.phrases_of(clause) if other.may_be("A") and other.noun > phrase.noun
+        ]
+        gives = _has_verb(sentence, clause, "dative verbs") or _has_verb(sentence, clause, "giving verbs")
+        if gives or any(not other.preposition for other in objects):
             raise Unsure("a noun may be one person or several")
         return phrase.limited(_with_case("A"))
     return phrase
@@ -211,9 +220,15 @@ def _by_nominative(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> 
     if phrase.preposition or "N" not in cases or cases == {"N"}:
         return phrase
     if phrase.determiner is None and sentence.lower(phrase.start - 1) == "als":
-        if any(sentence.lower(at) in _OBJECTS for at in clause.words):
+        objects = [at for at in clause.words if sentence.lower(at) in _OBJECTS]
+        if any(sentence.lower(at - 1) not in PREPOSITIONS for at in objects):
             raise Unsure("the case of a noun is not certain")
         return phrase.limited(_with_case("N"))
+    is_named = phrase.start - 1 in sentence.phrases or any(
+        "nenn" in sentence.lower(at) for at in clause.words
+    )
+    if phrase.determiner is None and not phrase.is_title and is_named:
+        raise Unsure("the case of a noun is not certain")
     verdict = is_nominative(sentence, phrase, clause)
     if verdict is None:
         raise Unsure("whether a noun is the subject is not certain")

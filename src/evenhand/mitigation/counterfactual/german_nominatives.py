@@ -19,7 +19,8 @@ _COORDINATORS = frozenset({"und", "oder", "aber", "sondern", "doch"})
 
 def is_nominative(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> bool | None:
     """Whether a phrase that may be a subject is one; None if that is not certain."""
-    if sentence.lower(phrase.start - 1) in {"als", "wie"}:
+    is_conjunction = clause.kind is ClauseKind.SUBORDINATE and clause.words[0] == phrase.start - 1
+    if sentence.lower(phrase.start - 1) in {"als", "wie"} and not is_conjunction:
         return True if is_predicative(sentence, clause) else None
     certain = certain_subjects(sentence, clause, without=phrase.noun)
     joined = sentence.by_start.get(phrase.noun + 2)

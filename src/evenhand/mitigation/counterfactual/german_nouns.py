@@ -210,8 +210,10 @@ def _compound(text: str, lexicon: Lexicon) -> tuple[Reading, ...]:
     if split is None:
         return ()
     front, head = split
-    found = lexicon.forms.get(head, ())
     hyphenated = front.endswith("-")
+    found = lexicon.forms.get(head, ())
+    if not found and hyphenated:
+        found = _compound(head, lexicon)
     return tuple(
         Reading(_prefixed(reading.person, front, hyphenated=hyphenated), reading.male, reading.slots)
         for reading in found

@@ -20,7 +20,7 @@ from evenhand.mitigation.counterfactual.german_words import Unsure, Word, word_c
 from evenhand.mitigation.counterfactual.twins import Role
 
 _GENDER_BY_ENDING = (
-    (("ung", "heit", "keit", "schaft", "ion", "tät", "ei", "enz", "anz", "ie"), "fp"),
+    (("ung", "heit", "keit", "schaft", "ion", "tät"), "fp"),
     (("chen", "lein", "ment", "tum"), "np"),
     (("ling", "ismus"), "mp"),
 )
@@ -136,7 +136,11 @@ def _phrase(words: Sequence[Word], noun: int, lexicon: Lexicon) -> Phrase:
     )
     if readings:
         if determiner is None and start > 0:
-            _refuse_unknown_adjective(words, start)
+            is_occupation = readings[0].person.role is Role.OCCUPATION
+            doubtful = ("enen", "ernen", "eten", "te") if is_occupation else ("enen", "ernen", "eten")
+            _refuse_unknown_adjective(words, start, doubtful=doubtful)
+        if determiner is None and not adjectives and readings[0].person.role is not Role.NAME and not title:
+            slots -= {"Gm", "Gf", "Gn"}  # a genitive has an article
         phrase = phrase.limited(slots & frozenset().union(*(reading.slots for reading in readings)))
         if not phrase.slots:
             raise Unsure("the article or the adjectives do not agree with their noun")
@@ -240,13 +244,14 @@ def _without_determiner(words: Sequence[Word], noun: int, adjectives: Sequence[i
     return tuple(reversed(kept))
 
 
-def _refuse_unknown_adjective(words: Sequence[Word], start: int) -> None:
+def _refuse_unknown_adjective(words: Sequence[Word], start: int, *, doubtful: tuple[str, ...]) -> None:
     """Stop where the word before a bare noun may be an adjective that would have to agree."""
     before = words[start - 1]
     if words[start].lower.endswith("enden") and before.lower == "zu":
         raise Unsure("what may be an adjective before a noun")
-    may_be_verb = verb_number(before.lower) and not before.lower.endswith(("enen", "ernen", "eten"))
-    if _is_adjective(before) and not may_be_verb:
+    may_be_verb = verb_number(before.lower) and not before.lower.endswith(doubtful)
+    is_known_verb = before.lower in word_classes()["singular verbs"]
+    if _is_adjective(before) and not may_be_verb and not is_known_verb:
         raise Unsure("what may be an adjective before a noun")
 
 

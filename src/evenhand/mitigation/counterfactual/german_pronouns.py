@@ -126,7 +126,9 @@ def _number_when_inverted(sentence: GermanSentence, at: int, clause: Clause) -> 
     if sentence.lower(verb) == "sich":
         verb -= 1
     number = dict(clause.verbs).get(verb, "")
-    if not number or clause.kind is not ClauseKind.MAIN:
+    last = clause.words[-1]
+    disagrees = last > at and verb_number(sentence.lower(last)) == PLURAL and last == at + 1
+    if not number or clause.kind is not ClauseKind.MAIN or (number == SINGULAR and disagrees):
         return ""
     if verb == clause.words[0] and clause.previous in {ClauseKind.MAIN, ClauseKind.FRAGMENT}:
         return ""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from evenhand.mitigation.counterfactual.german_clauses import Clause
+from evenhand.mitigation.counterfactual.german_clauses import Clause, ClauseKind
 from evenhand.mitigation.counterfactual.german_phrases import Phrase
 from evenhand.mitigation.counterfactual.german_pronouns import Pronoun, Use, determined_by
 from evenhand.mitigation.counterfactual.german_sentences import GermanSentence
+from evenhand.mitigation.counterfactual.german_subjects import certain_subjects
 from evenhand.mitigation.counterfactual.german_words import Unsure, word_classes
 
 _COORDINATORS = frozenset({"und", "oder", "aber", "denn", "doch", "sondern"})
+_ANYTHING = frozenset({"alles", "etwas", "nichts", "jedes"})
 _PEOPLE = frozenset(
     [
         "Kinder",
@@ -54,6 +56,9 @@ def _refuse_things(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequenc
         _refuse_anybody(sentence, pronoun, clause)
     if pronoun.male and pronoun.use is not Use.SUBJECT:
         _refuse_neuter(sentence, pronoun, clause)
+    if pronoun.male and not _has_subject(sentence, pronoun, clause, pronouns):
+        _refuse_everything(sentence, pronoun, clause)
+    _refuse_things_behind(sentence, pronoun, clause, pronouns)
     things = [
         thing
         for thing in _things_before(sentence, pronoun)
@@ -89,6 +94,37 @@ def _refuse_neuter(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -
     for other in sentence.clauses:
         may_be_it = other is not clause or pronoun.use is Use.POSSESSIVE
         if may_be_it and other.words[0] < pronoun.at and sentence.lower(other.words[0]) == "es":
+            raise Unsure("a pronoun may be about a thing")
+
+
+def _refuse_everything(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> None:
+    """Stop where *sein* may be of *alles* or *das*."""
+    anything = {sentence.lower(at) for at in clause.words if at < pronoun.at}
+    if pronoun.use is Use.POSSESSIVE and anything & _ANYTHING:
+        raise Unsure("a pronoun may be about a thing")
+
+
+def _refuse_things_behind(
+    sentence: GermanSentence, pronoun: Pronoun, clause: Clause, pronouns: Sequence[Pronoun]
+) -> None:
+    """Stop where a pronoun may be about the subject that follows, as in *sein Kreuz trägt jeder Mensch*."""
+    if pronoun.use is Use.OBJECT or _follows_person(sentence, pronoun, pronouns):
+        return
+    if pronoun.use is Use.POSSESSIVE:
+        later = clause
+    else:
+        place = sentence.clauses.index(clause)
+        if clause.kind is not ClauseKind.SUBORDINATE or place + 1 >= len(sentence.clauses):
+            return
+        later = sentence.clauses[place + 1]
+    if _has_subject(sentence, pronoun, later, pronouns) or certain_subjects(sentence, later):
+        return
+    kinds = "f" if not pronoun.male else "mn" if pronoun.use is Use.POSSESSIVE else "m"
+    for phrase in sentence.phrases_of(later):
+        if phrase.noun < pronoun.at or phrase.determiner_at == pronoun.at or phrase.determiner is None:
+            continue
+        may_be_subject = any(slot[0] == "N" and slot[1] in kinds for slot in phrase.slots)
+        if may_be_subject and not phrase.readings and not phrase.preposition:
             raise Unsure("a pronoun may be about a thing")
 
 

@@ -10,6 +10,7 @@ from evenhand.mitigation.counterfactual.german_nouns import german_lexicon
 from evenhand.mitigation.counterfactual.german_phrases import Phrase
 from evenhand.mitigation.counterfactual.german_pronouns import determined_by
 from evenhand.mitigation.counterfactual.german_sentences import GermanSentence
+from evenhand.mitigation.counterfactual.german_verbs import verb_number
 from evenhand.mitigation.counterfactual.german_words import AGENT_ENDINGS, Unsure, word_classes
 from evenhand.mitigation.counterfactual.twins import Role
 
@@ -27,6 +28,7 @@ _FOND = frozenset(
 )
 _ADJECTIVAL_ENDINGS = ("iger", "loser", "ender", "licher", "ischer", "samer", "barer")
 _TITLE_ENDINGS = ("ist", "isten", "ent", "enten", "ant", "anten", "rat", "rats", "eur", "rätin")
+_PERSONAL = frozenset({"er", "sie", "ihn", "ihm"})
 _WITHOUT_NOUN = frozenset({"das", "dies", "dieses", "welches", "solches", "ein", "eines"})
 
 
@@ -89,10 +91,11 @@ def refuse_pronouns_without_noun(sentence: GermanSentence) -> None:
     _refuse_unlisted(sentence)
     _refuse_honours(sentence)
     _refuse_appositions(sentence)
+    _refuse_unlisted_appositions(sentence)
     for phrase in sentence.persons():
         _refuse_farm_names(sentence, phrase)
         behind = sentence.by_start.get(phrase.noun + 1)
-        if phrase.readings[0].person.role is Role.NAME and behind and behind.family is Family.DEFINITE:
+        if phrase.readings[0].person.role is Role.NAME and behind and _is_byname(sentence, behind):
             raise Unsure("an article behind a name")
 
 
@@ -109,6 +112,13 @@ def _refuse_honours(sentence: GermanSentence) -> None:
     """Stop at *gnädige Frau*, who is no counterpart of a man."""
     for phrase in sentence.persons():
         if sentence.lower(phrase.start - 1) == "gnä" or sentence.lower(phrase.start - 2) == "gnä":
+            raise Unsure("a gendered word without a certain counterpart")
+        noun = sentence.words[phrase.noun]
+        is_address = phrase.start == phrase.noun and not phrase.is_title and not phrase.preposition
+        if noun.text in {"Herr", "Dame"} and is_address:
+            raise Unsure("a gendered word without a certain counterpart")
+        is_master = noun.text == "Herrn" and sentence.lower(phrase.determiner_at) == "zum"
+        if is_master and any("mach" in word.lower for word in sentence.words):
             raise Unsure("a gendered word without a certain counterpart")
         honoured = any(
             sentence.lower(at).startswith(("gnädig", "geehrt", "verehrt")) for at in phrase.adjectives
@@ -129,6 +139,20 @@ def _refuse_appositions(sentence: GermanSentence) -> None:
         is_said_of_it = (phrase.determiner is None) is phrase.is_plural
         if is_said_of_it and not (named and named.readings):
             raise Unsure("what is said of somebody who is not listed")
+
+
+def _refuse_unlisted_appositions(sentence: GermanSentence) -> None:
+    """Stop where a person is called what does not change: *mein Bruder, der Schlawiner,*."""
+    for phrase in sentence.phrases.values():
+        if phrase.readings or phrase.determiner is None or sentence.lower(phrase.start - 1) != ",":
+            continue
+        before = sentence.phrases.get(phrase.start - 2)
+        is_of_person = before is not None and bool(before.readings)
+        behind = sentence.lower(phrase.noun + 1)
+        if (is_of_person or sentence.lower(phrase.start - 2) in _PERSONAL) and not (
+            verb_number(behind) or behind == "und"
+        ):
+            raise Unsure("an occupation that is not listed")
 
 
 def _refuse_unlisted(sentence: GermanSentence) -> None:
@@ -156,11 +180,20 @@ def _refuse_unlisted(sentence: GermanSentence) -> None:
             raise Unsure("an occupation that is not listed")
 
 
+def _is_byname(sentence: GermanSentence, phrase: Phrase) -> bool:
+    """Whether a phrase behind a name may belong to it, as in *Karl der Große*."""
+    is_nominative = (
+        sentence.lower(phrase.determiner_at) in {"der", "die"} and phrase.family is Family.DEFINITE
+    )
+    return is_nominative and (bool(phrase.readings) or sentence.words[phrase.noun].text.endswith("e"))
+
+
 def _refuse_farm_names(sentence: GermanSentence, phrase: Phrase) -> None:
     """Stop where an article belongs to a noun behind the next: *der Oberleitner Bauer*, *dem Herrn Kanzlisten*."""
     before = sentence.phrases.get(phrase.start - 1)
     has_article = before is not None and before.determiner is not None
-    if before is not None and has_article and not before.readings and phrase.determiner is None:
+    is_surname = before is not None and has_article and sentence.words[before.noun].text.endswith("er")
+    if before is not None and is_surname and not before.readings and phrase.determiner is None:
         raise Unsure("an article apart from its noun")
     behind = sentence.phrases.get(phrase.noun + 1)
     is_unlisted = phrase.is_title and behind is not None and not behind.readings

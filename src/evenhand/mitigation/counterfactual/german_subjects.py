@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from evenhand.mitigation.counterfactual.german_clauses import Clause
+from evenhand.mitigation.counterfactual.german_clauses import Clause, ClauseKind
 from evenhand.mitigation.counterfactual.german_phrases import Phrase
 from evenhand.mitigation.counterfactual.german_sentences import GermanSentence
 from evenhand.mitigation.counterfactual.german_verbs import PLURAL, verb_number
 from evenhand.mitigation.counterfactual.german_words import word_classes
 
 _CERTAIN = frozenset({"ich", "du", "er", "wir", "man", "wer", "jemand", "niemand"})
+_TIMES = frozenset(
+    {"Jahr", "Jahre", "Zeit", "Tag", "Tage", "Monat", "Monate", "Woche", "Wochen", "Stunde", "Stunden"}
+)
 YOUR_VERBS = frozenset(
     [
         "habt",
@@ -54,9 +57,17 @@ _BECOMING = frozenset({"wird", "werde", "werden", "wurde", "würde", "geworden"}
 
 def is_certain_nominative(sentence: GermanSentence, phrase: Phrase) -> bool:
     """Whether a phrase can only be a subject or a predicate noun."""
-    if phrase.preposition or sentence.lower(phrase.start - 1) in {"als", "wie"}:
+    clause = sentence.clause_by_word[phrase.noun]
+    if phrase.preposition or _is_compared(sentence, phrase, clause):
         return False
     return bool(phrase.slots) and all(slot[0] == "N" for slot in phrase.slots)
+
+
+def _is_compared(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> bool:
+    """Whether *als* or *wie* stands before a phrase and begins no clause."""
+    if sentence.lower(phrase.start - 1) not in {"als", "wie"}:
+        return False
+    return clause.kind is not ClauseKind.SUBORDINATE or clause.words[0] != phrase.start - 1
 
 
 def is_predicative(sentence: GermanSentence, clause: Clause) -> bool:
@@ -121,8 +132,9 @@ def possible_subjects(sentence: GermanSentence, clause: Clause, *, without: int 
         for phrase in sentence.phrases_of(clause)
         if phrase.noun != without
         and phrase.may_be("N")
+        and sentence.words[phrase.noun].text not in _TIMES
         and not phrase.preposition
-        and sentence.lower(phrase.start - 1) not in {"als", "wie"}
+        and not _is_compared(sentence, phrase, clause)
         and not _is_attribute(sentence, phrase)
     ]
     if clause.relative_at >= 0 and sentence.lower(clause.relative_at) in {
