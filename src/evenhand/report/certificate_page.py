@@ -99,7 +99,8 @@ def _statements(certificate: Certificate) -> list[dict[str, Any]]:
             "figures": [
                 (
                     row.measure,
-                    relative_words(row) or change_words(row),
+                    relative_words(row) or signed(row.difference.value),
+                    "" if relative_words(row) else row.unit,
                     f"{row.before:.2f} → {row.after:.2f} {row.unit}",
                 )
                 for row in certificate.trained
@@ -112,7 +113,12 @@ def _statements(certificate: Certificate) -> list[dict[str, Any]]:
             "tone": TONES[verdict.quality],
             "headline": QUALITY_HEADLINES[verdict.quality],
             "figures": [
-                (row.measure, change_words(row), f"{row.verdict.value}; margin {margin_words(row)}")
+                (
+                    row.measure,
+                    f"{signed(row.difference.value)}{'%' if row.unit == '%' else ''}",
+                    "" if row.unit == "%" else row.unit,
+                    f"{row.verdict.value}; margin {margin_words(row)}",
+                )
                 for row in certificate.quality
                 if row.verdict is not QualityVerdict.NOT_MEASURED
             ],

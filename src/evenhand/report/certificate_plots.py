@@ -44,7 +44,7 @@ def bias_plot(rows: Sequence[BiasRow], axis: IntervalAxis) -> dict[str, Any]:
         "measure:N",
         sort=[row.measure for row in known],
         title=None,
-        axis=alt.Axis(labelLimit=120, ticks=False),
+        axis=alt.Axis(labelLimit=120, labelPadding=6, ticks=False),
     )
     offset = alt.YOffset("side:N", sort=list(SIDES))
     colour, shape = _side_scales()
@@ -87,7 +87,7 @@ def difference_plot(rows: Sequence[QualityRow]) -> dict[str, Any]:
         "measure:N",
         sort=[row.measure for row in known],
         title=None,
-        axis=alt.Axis(labelLimit=120, ticks=False),
+        axis=alt.Axis(labelLimit=120, labelPadding=6, ticks=False),
     )
     verdicts = [QualityVerdict.KEPT.value, QualityVerdict.UNDECIDED.value, QualityVerdict.LOST.value]
     colour = alt.Color(
