@@ -15,6 +15,7 @@ from evenhand.report.certificate_words import (
     QUALITY_HEADLINES,
     bias_detail,
     change_words,
+    figure_words,
     flipped_words,
     margin_words,
     quality_detail,
@@ -154,8 +155,8 @@ def _quality_view(row: QualityRow) -> dict[str, Any]:
     return {
         "row": row,
         "tone": TONES[row.verdict],
-        "before": f"{row.before:.2f}" if measured else "–",
-        "after": f"{row.after:.2f}" if measured else "–",
+        "before": figure_words(row.before) if measured else "–",
+        "after": figure_words(row.after) if measured else "–",
         "change": change_words(row) if measured else "–",
         "ends": _ends_words(row.difference.low, row.difference.high),
         "margin": margin_words(row),
