@@ -7,6 +7,7 @@ from pathlib import Path
 import certificates
 import pytest
 from browsing import EVERY_PLOT_IS_DRAWN, WIDTHS_AND_SCHEMES, Visit, assert_accessible_and_fitting
+from probe_runs import estimate
 
 from evenhand.core.certificates import BiasVerdict, Flipped, LeanChange, QualityVerdict, Verdict
 from evenhand.report.certificate_page import write_certificate_page
@@ -57,8 +58,8 @@ def test_nothing_in_a_certificate_becomes_markup(visit: Visit, tmp_path: Path) -
     lean = LeanChange(
         experiment=HOSTILE,
         occupation=HOSTILE,
-        before=certificates.estimate(1.0),
-        after=certificates.estimate(-1.0),
+        before=estimate(1.0),
+        after=estimate(-1.0),
     )
     made = certificates.certificate(
         before=certificates.model(HOSTILE),

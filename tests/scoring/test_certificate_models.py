@@ -21,6 +21,7 @@ from evenhand.data.probes import load_probes
 from evenhand.data.sources import load_dataset
 from evenhand.mitigation.certificate import CertificatePlan, Finetuning, HeldOutText, certify, measuring
 from evenhand.mitigation.certificate.finetuning import finetuned_accuracy, new_classifier
+from evenhand.mitigation.certificate.flipped import malor_results
 from evenhand.mitigation.certificate.recipe import MITIGATION_FILE, read_mitigation
 from evenhand.mitigation.certificate.weights import weights_change
 from evenhand.scoring.language_model import load_model
@@ -55,7 +56,7 @@ def small_plan(**changes: Any) -> CertificatePlan:
     return CertificatePlan(**{**made, **changes})
 
 
-def nudged(source: Path, folder: Path, *, by: float = 0.05, **files: str) -> Path:
+def nudged(source: Path, folder: Path, *, by: float = 0.05) -> Path:
     """A copy of a model whose weights differ a little."""
     from safetensors.torch import load_file, save_file
 
@@ -64,8 +65,6 @@ def nudged(source: Path, folder: Path, *, by: float = 0.05, **files: str) -> Pat
     generator = torch.Generator().manual_seed(1)
     moved = {name: own + by * torch.randn(own.shape, generator=generator) for name, own in weights.items()}
     save_file(moved, folder / "model.safetensors", metadata={"format": "pt"})
-    for name, text in files.items():
-        (folder / name).write_text(text)
     return folder
 
 
@@ -88,13 +87,8 @@ def made(bert: Path, changed: Path, tmp_path_factory: pytest.TempPathFactory) ->
 def test_what_was_trained_on_is_told_apart_from_the_rest(made: tuple[Certificate, Path]) -> None:
     certificate, _ = made
     assert [row.measure for row in certificate.trained] == ["MALoR he-she"]
-    assert [row.measure for row in certificate.untrained] == [
-        "MALoR his-her",
-        "MALoR names",
-        "SS",
-        "ICAT",
-        "SS gender",
-    ] or {"MALoR his-her", "MALoR names", "SS", "ICAT"} <= {row.measure for row in certificate.untrained}
+    untrained = {row.measure for row in certificate.untrained}
+    assert untrained == {"MALoR his-her", "MALoR names", "SS", "SS gender", "ICAT"}
     assert [row.measure for row in certificate.quality] == ["perplexity", "LMS", "accuracy"]
     assert certificate.quality[2].verdict is QualityVerdict.NOT_MEASURED
     assert certificate.weights_changed
@@ -110,12 +104,11 @@ def test_figures_are_those_of_the_runs_that_are_kept(made: tuple[Certificate, Pa
     certificate, work = made
     for side in ("before", "after"):
         occupations = open_probe_run(work / side / "occupations")
-        leans = [abs(lean.log2_ratio.value) for lean in occupations.results[0].occupations]
+        leans = [abs(lean.log2_ratio.value) for lean in malor_results(occupations)[0].occupations]
         assert getattr(certificate.trained[0], side) == pytest.approx(np.mean(leans))
         run = open_run(work / side / "associations")
         task = "overall" if "overall" in run.result.tasks else next(iter(run.result.tasks))
         assert getattr(certificate.quality[1], side) == pytest.approx(run.result.tasks[task].LMS.value)
-        assert (work / side / "occupations" / "report.html").is_file()
     found = certificate.trained[0]
     assert found.difference.value == pytest.approx(found.after - found.before)
 
@@ -151,10 +144,10 @@ def test_weights_are_compared_tensor_by_tensor(bert: Path, changed: Path) -> Non
     first, second = load_model(str(bert), device="cpu"), load_model(str(changed), device="cpu")
     found = weights_change(first, second)
     slow = [
-        float((b - a).norm() ** 2)
+        float((b - a).detach().norm() ** 2)
         for a, b in zip(first.loaded.model.parameters(), second.loaded.model.parameters(), strict=True)
     ]
-    size = [float(a.norm() ** 2) for a in first.loaded.model.parameters()]
+    size = [float(a.detach().norm() ** 2) for a in first.loaded.model.parameters()]
     assert found.changed == found.tensors == len(slow)
     assert found.relative == pytest.approx((sum(slow) / sum(size)) ** 0.5, rel=1e-3)
     assert not weights_change(first, first).any
@@ -164,7 +157,7 @@ def adapter(bert: Path, folder: Path, *, zero: bool) -> Path:
     model = load_model(str(bert), device="cpu").loaded.model
     trained = get_peft_model(model, LoraConfig(r=2, target_modules=["query"], init_lora_weights=zero))
     trained.peft_config["default"].base_model_name_or_path = str(bert)
-    trained.save_pretrained(folder)
+    trained.save_pretrained(str(folder))
     return folder
 
 
@@ -264,7 +257,8 @@ def test_the_record_beside_the_model_tells_what_was_trained_on(bert: Path, tmp_p
         ],
         "frontier": [{"weight": 1, "malor": {"names": 0.3}, "perplexity_change": 0.1, "chosen": True}],
     }
-    folder = nudged(bert, tmp_path / "evened", **{MITIGATION_FILE: json.dumps(record)})
+    folder = nudged(bert, tmp_path / "evened")
+    (folder / MITIGATION_FILE).write_text(json.dumps(record))
     found = read_mitigation(ModelRef(id=str(folder)))
     assert found is not None
     assert (found.method, found.experiments, found.kept_epoch) == ("equalise", ("names",), 3)

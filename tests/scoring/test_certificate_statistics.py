@@ -12,6 +12,7 @@ from scipy import stats
 
 from evenhand.core.certificates import BiasVerdict, QualityVerdict
 from evenhand.core.errors import ComparisonError, DatasetError, EvenhandError, UnknownNameError
+from evenhand.core.probe_runs import ProbeRun
 from evenhand.measures.malor import LogRatios
 from evenhand.mitigation.certificate.bias import malor_difference, pairs_row, shared_ratios
 from evenhand.mitigation.certificate.flipped import flip_p_values, flipped_occupations
@@ -123,7 +124,7 @@ def test_flip_p_values_by_hand() -> None:
 def test_occupations_that_were_pushed_too_far_are_named_with_how_far() -> None:
     generator = np.random.default_rng(7)
 
-    def run(nurse: float, judge: float) -> probe_runs.ProbeRun:
+    def run(nurse: float, judge: float) -> ProbeRun:
         return probe_runs.asked_run(
             {
                 (name, structure): float(lean + generator.normal(0, 0.2))

@@ -31,7 +31,7 @@ def bias_plot(rows: Sequence[BiasRow], axis: IntervalAxis) -> dict[str, Any]:
     known = [row for row in rows if math.isfinite(row.before) and math.isfinite(row.after)]
     if not known:
         return {}
-    dots = [
+    dots: list[dict[str, Any]] = [
         {"measure": row.measure, "side": side, "value": value, "low": ends.low, "high": ends.high}
         for row in known
         for side, value, ends in zip(
@@ -71,7 +71,7 @@ def difference_plot(rows: Sequence[QualityRow]) -> dict[str, Any]:
     known = [row for row in rows if row.verdict is not QualityVerdict.NOT_MEASURED and row.difference.defined]
     if not known:
         return {}
-    dots = [
+    dots: list[dict[str, Any]] = [
         {
             "measure": row.measure,
             "verdict": row.verdict.value,

@@ -23,7 +23,7 @@ _MOVES = {1: "closer to neutral", 0: "open", -1: "farther from neutral"}
 def certificate_rows(certificate: Certificate) -> list[tuple[str, ...]]:
     """A row a measure: bias first, then quality."""
     known = "yes" if certificate.trained_known else "?"
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             row.measure,
             trained,
