@@ -39,25 +39,32 @@ def noisy(leans: np.ndarray, generator: np.random.Generator, *, noise: float = 0
 def test_two_readings_of_the_same_leans_differ_from_nothing_as_rarely_as_they_should(spread: float) -> None:
     generator = np.random.default_rng(1)
     covered = 0
-    for _ in range(200):
+    for _ in range(400):
         leans = generator.normal(0, spread, 25)
         found = malor_difference(noisy(leans, generator), noisy(leans, generator), resampling=FEW)
         covered += found.low <= 0 <= found.high
-    # The two sets of structures are drawn anew each time, so more varies than the pairing takes out.
-    assert 0.91 <= covered / 200 <= 1.0
+    # Noise of single answers counts with both factors that are resampled, so the interval is on the safe side of 95%.
+    assert covered / 400 >= 0.94
 
 
 def test_the_interval_of_a_true_difference_covers_it() -> None:
+    """Occupations are drawn from many, of which the mean absolute lean is known."""
     generator = np.random.default_rng(2)
+    truth = (0.5 - 1.0) * 1.5 * math.sqrt(2 / math.pi)
     covered = 0
-    for _ in range(200):
+    for _ in range(400):
         leans = generator.normal(0, 1.5, 30)
-        truth = np.abs(0.5 * leans).mean() - np.abs(leans).mean()
-        found = malor_difference(
-            noisy(leans, generator, noise=0.3), noisy(0.5 * leans, generator, noise=0.3), resampling=FEW
-        )
+        before, after = (noisy(share * leans, generator, noise=0.3) for share in (1.0, 0.5))
+        found = malor_difference(before, after, resampling=FEW)
         covered += found.low <= truth <= found.high
-    assert covered / 200 >= 0.92
+    assert 0.91 <= covered / 400 <= 0.99
+
+
+def test_a_true_difference_is_found() -> None:
+    generator = np.random.default_rng(9)
+    leans = generator.normal(0, 1.0, 30)
+    found = malor_difference(noisy(leans, generator), noisy(0.3 * leans, generator), resampling=FEW)
+    assert found.high < 0
 
 
 def test_the_difference_is_that_of_two_plain_means_over_what_both_answered() -> None:
