@@ -206,3 +206,33 @@ def probe_run(
 
 def _mean(values: Sequence[float]) -> Estimate:
     return estimate(sum(values) / len(values), 0.15, n=len(values)) if values else UNKNOWN
+
+
+def asked_run(answers: Mapping[tuple[str, int], float | None], *, experiment: str = "he-she") -> ProbeRun:
+    """A run with the answers for every occupation and structure, and what they add up to."""
+    columns = {"occupation": pl.String, "structure": pl.Int64, "log2_ratio": pl.Float64}
+    scores = pl.DataFrame(
+        [(occupation, structure, ratio) for (occupation, structure), ratio in answers.items()],
+        schema=columns,
+        orient="row",
+    ).with_columns(experiment=pl.lit(experiment), direction=pl.lit("gender"))
+    leans = {
+        occupation: estimate(float(np.mean(known)), 0.1, n=len(known))
+        for occupation in dict.fromkeys(name for name, _ in answers)
+        if (
+            known := [
+                ratio for (name, _), ratio in answers.items() if name == occupation and ratio is not None
+            ]
+        )
+    }
+    made = probe_run(malor(leans, experiment=experiment))
+    return ProbeRun(record=made.record, results=made.results, scores=scores)
+
+
+def pairs_run(preferences: Mapping[str, float | None]) -> ProbeRun:
+    """A run over pairs of sentences, by which of them was the likelier."""
+    scores = pl.DataFrame(
+        list(preferences.items()), schema={"pair": pl.String, "preference": pl.Float64}, orient="row"
+    )
+    made = probe_run(crows_pairs())
+    return ProbeRun(record=made.record, results=made.results, scores=scores)

@@ -15,6 +15,7 @@ from evenhand.report.certificate_words import (
     QUALITY_HEADLINES,
     bias_detail,
     change_words,
+    figure_words,
     flipped_words,
     margin_words,
     quality_detail,
@@ -99,7 +100,8 @@ def _statements(certificate: Certificate) -> list[dict[str, Any]]:
             "figures": [
                 (
                     row.measure,
-                    relative_words(row) or change_words(row),
+                    relative_words(row) or signed(row.difference.value),
+                    "" if relative_words(row) else row.unit,
                     f"{row.before:.2f} → {row.after:.2f} {row.unit}",
                 )
                 for row in certificate.trained
@@ -112,7 +114,12 @@ def _statements(certificate: Certificate) -> list[dict[str, Any]]:
             "tone": TONES[verdict.quality],
             "headline": QUALITY_HEADLINES[verdict.quality],
             "figures": [
-                (row.measure, change_words(row), f"{row.verdict.value}; margin {margin_words(row)}")
+                (
+                    row.measure,
+                    f"{signed(row.difference.value)}{'%' if row.unit == '%' else ''}",
+                    "" if row.unit == "%" else row.unit,
+                    f"{row.verdict.value}; margin {margin_words(row)}",
+                )
                 for row in certificate.quality
                 if row.verdict is not QualityVerdict.NOT_MEASURED
             ],
@@ -148,8 +155,8 @@ def _quality_view(row: QualityRow) -> dict[str, Any]:
     return {
         "row": row,
         "tone": TONES[row.verdict],
-        "before": f"{row.before:.2f}" if measured else "–",
-        "after": f"{row.after:.2f}" if measured else "–",
+        "before": figure_words(row.before) if measured else "–",
+        "after": figure_words(row.after) if measured else "–",
         "change": change_words(row) if measured else "–",
         "ends": _ends_words(row.difference.low, row.difference.high),
         "margin": margin_words(row),

@@ -31,7 +31,7 @@ def bias_plot(rows: Sequence[BiasRow], axis: IntervalAxis) -> dict[str, Any]:
     known = [row for row in rows if math.isfinite(row.before) and math.isfinite(row.after)]
     if not known:
         return {}
-    dots = [
+    dots: list[dict[str, Any]] = [
         {"measure": row.measure, "side": side, "value": value, "low": ends.low, "high": ends.high}
         for row in known
         for side, value, ends in zip(
@@ -44,7 +44,7 @@ def bias_plot(rows: Sequence[BiasRow], axis: IntervalAxis) -> dict[str, Any]:
         "measure:N",
         sort=[row.measure for row in known],
         title=None,
-        axis=alt.Axis(labelLimit=120, ticks=False),
+        axis=alt.Axis(labelLimit=120, labelPadding=6, ticks=False),
     )
     offset = alt.YOffset("side:N", sort=list(SIDES))
     colour, shape = _side_scales()
@@ -71,7 +71,7 @@ def difference_plot(rows: Sequence[QualityRow]) -> dict[str, Any]:
     known = [row for row in rows if row.verdict is not QualityVerdict.NOT_MEASURED and row.difference.defined]
     if not known:
         return {}
-    dots = [
+    dots: list[dict[str, Any]] = [
         {
             "measure": row.measure,
             "verdict": row.verdict.value,
@@ -87,7 +87,7 @@ def difference_plot(rows: Sequence[QualityRow]) -> dict[str, Any]:
         "measure:N",
         sort=[row.measure for row in known],
         title=None,
-        axis=alt.Axis(labelLimit=120, ticks=False),
+        axis=alt.Axis(labelLimit=120, labelPadding=6, ticks=False),
     )
     verdicts = [QualityVerdict.KEPT.value, QualityVerdict.UNDECIDED.value, QualityVerdict.LOST.value]
     colour = alt.Color(

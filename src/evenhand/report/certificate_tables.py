@@ -6,7 +6,13 @@ import math
 
 from evenhand.core.certificates import Certificate, QualityVerdict
 from evenhand.core.estimates import Estimate
-from evenhand.report.certificate_words import change_words, margin_words, relative_words, towards_neutral
+from evenhand.report.certificate_words import (
+    change_words,
+    figure_words,
+    margin_words,
+    relative_words,
+    towards_neutral,
+)
 from evenhand.report.number_words import signed
 
 CERTIFICATE_COLUMNS = ("measure", "trained on", "before", "after", "difference", "interval", "verdict")
@@ -17,7 +23,7 @@ _MOVES = {1: "closer to neutral", 0: "open", -1: "farther from neutral"}
 def certificate_rows(certificate: Certificate) -> list[tuple[str, ...]]:
     """A row a measure: bias first, then quality."""
     known = "yes" if certificate.trained_known else "?"
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             row.measure,
             trained,
@@ -38,8 +44,8 @@ def certificate_rows(certificate: Certificate) -> list[tuple[str, ...]]:
             (
                 part.measure,
                 "quality",
-                f"{part.before:.2f}" if measured else "–",
-                f"{part.after:.2f}" if measured else "–",
+                figure_words(part.before) if measured else "–",
+                figure_words(part.after) if measured else "–",
                 change_words(part) if measured else "–",
                 _ends(part.difference),
                 f"{part.verdict.value}, margin {margin_words(part)}" if measured else part.verdict.value,

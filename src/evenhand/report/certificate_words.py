@@ -29,6 +29,7 @@ QUALITY_HEADLINES = {
 
 _NAMED = 5
 _WHOLE = 100.0
+_LARGE = 1000
 
 
 def certificate_sentences(certificate: Certificate) -> list[str]:
@@ -78,9 +79,14 @@ def quality_words(row: QualityRow, *, level: str) -> str:
     }[row.verdict]
     name = row.measure[0].upper() + row.measure[1:]
     return (
-        f"{name} went from {row.before:.2f} to {row.after:.2f} ({change_words(row)}"
+        f"{name} went from {figure_words(row.before)} to {figure_words(row.after)} ({change_words(row)}"
         f"{_interval(row.difference, level=level, unit=row.unit)}), {says} the margin of {margin_words(row)}."
     )
+
+
+def figure_words(value: float) -> str:
+    """A figure with as many decimals as say anything."""
+    return f"{value:,.0f}" if abs(value) >= _LARGE else f"{value:.2f}"
 
 
 def change_words(row: QualityRow | BiasRow) -> str:

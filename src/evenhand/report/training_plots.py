@@ -16,7 +16,7 @@ from evenhand.report.probe_plots import SHAPES
 
 def curve_plot(curve: Sequence[CurvePoint], *, kept: int | None) -> dict[str, Any]:
     """MALoR of every experiment after each epoch, and the epoch that was kept."""
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"epoch": point.epoch, "experiment": name, "bits": value}
         for point in curve
         for name, value in point.malor.items()

@@ -11,7 +11,6 @@ import math
 import numpy as np
 import numpy.typing as npt
 from statsmodels.stats.contingency_tables import mcnemar
-from statsmodels.stats.multitest import multipletests
 
 from evenhand.stats.intervals import Interval, cluster_interval
 from evenhand.stats.neutrality import share_as_extreme
@@ -64,8 +63,9 @@ def holm(p_values: list[float]) -> list[float]:
     """Holm-adjusted p-values; undefined ones stay undefined and do not count."""
     defined = [index for index, p in enumerate(p_values) if not math.isnan(p)]
     adjusted = [math.nan] * len(p_values)
-    if defined:
-        corrected = multipletests([p_values[index] for index in defined], method="holm")[1]
-        for index, p in zip(defined, corrected, strict=True):
-            adjusted[index] = float(p)
+    values = np.array([p_values[index] for index in defined])
+    order = np.argsort(values, kind="stable")
+    stepped = np.maximum.accumulate((len(defined) - np.arange(len(defined))) * values[order])
+    for place, p in zip(order.tolist(), np.minimum(stepped, 1.0).tolist(), strict=True):
+        adjusted[defined[place]] = p
     return adjusted

@@ -80,9 +80,9 @@ def new_classifier(model: LanguageModel, classes: int, *, seed: int) -> Any:
         torch.manual_seed(seed)
         classifier: Any = AutoModelForSequenceClassification.from_config(config)
     body = classifier.base_model
+    original: Any = loaded.model.base_model
     source = {
-        name: tensor.detach().to("cpu", torch.float32)
-        for name, tensor in loaded.model.base_model.state_dict().items()
+        name: tensor.detach().to("cpu", torch.float32) for name, tensor in original.state_dict().items()
     }
     missing = set(body.load_state_dict(source, strict=False).missing_keys)
     sizes = {name: tensor.numel() for name, tensor in body.state_dict().items()}

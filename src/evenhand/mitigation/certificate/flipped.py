@@ -67,7 +67,7 @@ def flipped_occupations(before: ProbeRun, after: ProbeRun, *, confidence: float)
 
 def flip_p_values(before: LogRatios, after: LogRatios) -> list[float]:
     """For each occupation the adjusted p-value of no lean after; 1 where the side is the same as before."""
-    own = holm([_p_value(row) for row in after.values])
+    own = holm(_p_values(after.values))
     turned = np.sign(before.own_leans) * np.sign(after.own_leans) < 0
     return [p_value if flips else 1.0 for p_value, flips in zip(own, turned, strict=True)]
 
@@ -79,8 +79,16 @@ def malor_results(run: ProbeRun) -> list[MalorResult]:
     ]
 
 
-def _p_value(ratios: Floats) -> float:
-    known = ratios[np.isfinite(ratios)]
-    if len(known) < _FEWEST or np.ptp(known) == 0:
-        return float("nan")
-    return float(stats.ttest_1samp(known, 0.0).pvalue)
+def _p_values(ratios: Floats) -> list[float]:
+    """Of a t-test against 0 for each row; undefined where too little is known."""
+    known = np.isfinite(ratios)
+    counts = known.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = np.where(known, ratios, 0.0).sum(axis=1) / counts
+        squares = np.where(known, (ratios - means[:, None]) ** 2, 0.0).sum(axis=1)
+        errors = np.sqrt(squares / (counts - 1) / counts)
+        found = 2 * stats.t.sf(np.abs(means) / errors, counts - 1)
+    return [
+        float(value) if count >= _FEWEST and error > 0 else float("nan")
+        for value, count, error in zip(found, counts, errors, strict=True)
+    ]

@@ -16,7 +16,7 @@ from evenhand.auditing import AuditOptions, audit, planned_fingerprint, record_o
 from evenhand.core.files import sha256_of, write_text
 from evenhand.core.models import ModelError
 from evenhand.core.probe_runs import ProbeRun, open_probe_run, read_probe_record
-from evenhand.core.records import PAGE_FILE, ModelRecord
+from evenhand.core.records import ModelRecord
 from evenhand.core.runs import Run, open_run, read_record
 from evenhand.mitigation.certificate.finetuning import finetuned_accuracy
 from evenhand.mitigation.certificate.held_out import prepared
@@ -24,8 +24,6 @@ from evenhand.mitigation.certificate.plan import CertificatePlan, HeldOutText, R
 from evenhand.mitigation.perplexity import HeldOutLoss
 from evenhand.probing.crows_pairs import pairs_record, probe_pairs
 from evenhand.probing.malor import ProbeOptions, planned_record, probe
-from evenhand.report.page import render_page
-from evenhand.report.probe_page import render_probe_page
 from evenhand.scoring.choice import possible_tasks
 from evenhand.scoring.language_model import LanguageModel
 from evenhand.scoring.store import BatchStore
@@ -125,7 +123,7 @@ class Measurer:
         with self._unfinished(wanted) as scratch, self._told("occupations", "sentences") as report:
             asked = replace(options, unfinished=scratch)
             run = probe(self.model, self.plan.probes, options=asked, report=report)
-            run.save(place, extra={PAGE_FILE: render_probe_page([run])}, replace=True)
+            run.save(place, replace=True)
         return run
 
     def _associations(self) -> tuple[Run | None, str | None]:
@@ -142,7 +140,7 @@ class Measurer:
         with self._unfinished(wanted) as scratch, self._told("association tests", "items") as report:
             asked = replace(options, unfinished=scratch)
             run = audit(self.model, self.plan.benchmark, options=asked, report=report)
-            run.save(place, extra={PAGE_FILE: render_page([run])}, replace=True)
+            run.save(place, replace=True)
         return run, None
 
     def _pairs(self) -> ProbeRun | None:
@@ -160,7 +158,7 @@ class Measurer:
             run = probe_pairs(
                 self.model, pairs, name=name, resampling=resampling, unfinished=scratch, report=report
             )
-            run.save(place, extra={PAGE_FILE: render_probe_page([run])}, replace=True)
+            run.save(place, replace=True)
         return run
 
     def _told(self, what: str, unit: str) -> AbstractContextManager[Report]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from evenhand.auditing import record_of
 from evenhand.core.certificates import (
     BiasRow,
     Certificate,
@@ -68,7 +69,7 @@ def certify(
         plan,
         ours,
         theirs,
-        measured=(measured[0], measured[1]),
+        measured=(measured[0], replace(measured[1], model=record_of(second))),
         weights=weights,
         same=same,
         mitigation=read_mitigation(second.loaded.ref),

@@ -33,7 +33,7 @@ def read_mitigation(ref: ModelRef) -> MitigationSummary | None:
 
 def _summary(found: Mapping[str, Any]) -> MitigationSummary:
     """From the record of a mitigation, of which only what a certificate shows is read."""
-    chosen = next(
+    chosen: Mapping[str, Any] = next(
         (seed for seed in found.get("seeds") or () if seed.get("seed") == found.get("chosen_seed")), {}
     )
     judgements = (chosen.get("curve") or {}).get("judgements") or ()

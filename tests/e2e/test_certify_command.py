@@ -1,0 +1,97 @@
+"""``evenhand certify`` as users run it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from importlib import resources
+from pathlib import Path
+
+import pytest
+from running import Command
+
+pytest.importorskip("torch")
+
+QUICK = ("--resamples", "200", "--sentences", "200")
+
+
+@pytest.fixture(scope="module")
+def neutral(run_evenhand: Command, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    folder = tmp_path_factory.mktemp("certify")
+    out = folder / "certificate.html"
+    done = run_evenhand("certify", "lab:masked", "lab:masked-neutral", "--out", out, *QUICK)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, folder
+
+
+def test_a_model_without_the_planted_bias_is_certified(neutral: tuple[str, Path]) -> None:
+    told, folder = neutral
+    found = json.loads((folder / "certificate.json").read_text())
+    assert found["verdict"] == {"bias": "lowered", "quality": "kept"}
+    assert found["weights_changed"] is True
+    for row in found["trained"]:
+        # Two bits were planted on average, and none are left.
+        assert row["before"] == pytest.approx(2.0, abs=0.15)
+        assert row["after"] < 0.1
+        assert row["difference"]["high"] < -1.5
+    assert {row["measure"]: row["after"] for row in found["untrained"]}["SS"] == pytest.approx(50, abs=5)
+    assert "Bias was lowered. MALoR he-she fell from" in told
+    assert "closer to neutral" in told
+    page = (folder / "certificate.html").read_text()
+    assert "Bias was lowered" in page
+    assert (folder / "certificate" / "after" / "occupations" / "record.json").is_file()
+
+
+def test_the_same_model_twice_changes_nothing(run_evenhand: Command, tmp_path: Path) -> None:
+    out = tmp_path / "same.html"
+    done = run_evenhand("certify", "lab:masked", "lab:masked", "--out", out, "--json", *QUICK)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["verdict"] == {"bias": "nothing changed", "quality": "kept"}
+    assert found["weights_changed"] is False
+    assert found["flipped"] == []
+
+
+def test_a_model_that_was_broken_fails_with_a_code_of_its_own(
+    run_evenhand: Command, tmp_path: Path, neutral: tuple[str, Path]
+) -> None:
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    source = Path(str(resources.files("evenhand.lab") / "resources" / "models" / "masked"))
+    broken = tmp_path / "broken"
+    shutil.copytree(source, broken)
+    weights = load_file(broken / "model.safetensors")
+    generator = torch.Generator().manual_seed(3)
+    spoiled = {name: own + 0.5 * torch.randn(own.shape, generator=generator) for name, own in weights.items()}
+    save_file(spoiled, broken / "model.safetensors", metadata={"format": "pt"})
+    work = tmp_path / "certificate"
+    shutil.copytree(neutral[1] / "certificate" / "before", work / "before")
+    done = run_evenhand(
+        "certify", "lab:masked", broken, "--trained", "he-she", "--out", tmp_path / "certificate.html", *QUICK
+    )
+    assert done.returncode == 5, done.stderr
+    assert "quality is lost" in done.stderr
+    found = json.loads((tmp_path / "certificate.json").read_text())
+    assert found["verdict"]["quality"] == "lost"
+    assert [row["measure"] for row in found["trained"]] == ["MALoR he-she"]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--margin", "perplexity"), "is no margin"),
+        (("--margin", "speed=1"), "Unknown margin 'speed'"),
+        (("--trained", "he-he"), "Unknown experiment 'he-he'"),
+        (("--out", "certificate.pdf"), "must end in .html"),
+        (("--held-out", "nowhere.txt"), "There is no file or folder nowhere.txt"),
+        (("--labelled", "nowhere.csv"), "There is no file or folder nowhere.csv"),
+    ],
+)
+def test_mistakes_are_explained(
+    run_evenhand: Command, tmp_path: Path, options: tuple[str, str], told: str
+) -> None:
+    done = run_evenhand("certify", "lab:masked", "lab:masked-neutral", *options, cwd=tmp_path)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr

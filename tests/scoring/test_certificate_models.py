@@ -1,0 +1,281 @@
+"""Certificates over tiny models: changed weights, adapters, fine-tuning, other tokenizers, going on after a stop."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from peft import LoraConfig, get_peft_model
+
+from evenhand.core.certificates import BiasVerdict, Certificate, QualityVerdict
+from evenhand.core.errors import RunError, UnknownNameError
+from evenhand.core.models import ModelError, ModelRef
+from evenhand.core.probes import Experiment
+from evenhand.data.labelled import Example, LabelledText
+from evenhand.data.probes import load_probes
+from evenhand.data.sources import load_dataset
+from evenhand.mitigation.certificate import CertificatePlan, Finetuning, HeldOutText, certify, measuring
+from evenhand.mitigation.certificate.finetuning import finetuned_accuracy, new_classifier
+from evenhand.mitigation.certificate.flipped import malor_results
+from evenhand.mitigation.certificate.recipe import MITIGATION_FILE, read_mitigation
+from evenhand.mitigation.certificate.weights import weights_change
+from evenhand.scoring.language_model import load_model
+from evenhand.stats.resampling import Resampling
+
+SENTENCES = tuple(f"The baker sold {number} loaves of fresh bread near the gate." for number in range(24))
+LABELLED = LabelledText(
+    "colours",
+    train=tuple(Example(("bread bread", "stone stone")[n % 2], ("soft", "hard")[n % 2]) for n in range(40)),
+    judged=tuple(Example(("bread bread", "stone stone")[n % 2], ("soft", "hard")[n % 2]) for n in range(20)),
+    classes=("hard", "soft"),
+    sha256="0" * 64,
+)
+
+
+def small_plan(**changes: Any) -> CertificatePlan:
+    """Few questions, so that tiny models answer them at once."""
+    probes = load_probes("en")
+    few = tuple(structure for experiment in Experiment for structure in probes.of(experiment)[:3])
+    names = probes.terms[Experiment.NAMES]
+    terms = {
+        **probes.terms,
+        Experiment.NAMES: type(names)(names.male[:2], names.female[:2]),
+    }
+    probes = type(probes)(probes.language, few, probes.occupations[:6], terms, probes.warnings, probes.sha256)
+    made = {
+        "probes": probes,
+        "benchmark": load_dataset("starter", language="en"),
+        "held_out": HeldOutText(SENTENCES),
+        "resampling": Resampling(resamples=100),
+    }
+    return CertificatePlan(**{**made, **changes})
+
+
+def nudged(source: Path, folder: Path, *, by: float = 0.05) -> Path:
+    """A copy of a model whose weights differ a little."""
+    from safetensors.torch import load_file, save_file
+
+    shutil.copytree(source, folder)
+    weights = load_file(folder / "model.safetensors")
+    generator = torch.Generator().manual_seed(1)
+    moved = {name: own + by * torch.randn(own.shape, generator=generator) for name, own in weights.items()}
+    save_file(moved, folder / "model.safetensors", metadata={"format": "pt"})
+    return folder
+
+
+@pytest.fixture(scope="module")
+def bert(menagerie: Any) -> Path:
+    return Path(menagerie.folder("bert"))
+
+
+@pytest.fixture(scope="module")
+def changed(bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return nudged(bert, tmp_path_factory.mktemp("changed") / "bert-changed")
+
+
+@pytest.fixture(scope="module")
+def made(bert: Path, changed: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Certificate, Path]:
+    work = tmp_path_factory.mktemp("work") / "certificate"
+    return certify(str(bert), str(changed), small_plan(trained=("he-she",)), work=work), work
+
+
+def test_what_was_trained_on_is_told_apart_from_the_rest(made: tuple[Certificate, Path]) -> None:
+    certificate, _ = made
+    assert [row.measure for row in certificate.trained] == ["MALoR he-she"]
+    untrained = {row.measure for row in certificate.untrained}
+    assert untrained == {"MALoR his-her", "MALoR names", "SS", "SS gender", "ICAT"}
+    assert [row.measure for row in certificate.quality] == ["perplexity", "LMS", "accuracy"]
+    assert certificate.quality[2].verdict is QualityVerdict.NOT_MEASURED
+    assert certificate.weights_changed
+    assert certificate.outputs_changed
+    assert certificate.trained_known
+    assert len(certificate.words) == 4
+
+
+def test_figures_are_those_of_the_runs_that_are_kept(made: tuple[Certificate, Path]) -> None:
+    from evenhand.core.probe_runs import open_probe_run
+    from evenhand.core.runs import open_run
+
+    certificate, work = made
+    for side in ("before", "after"):
+        occupations = open_probe_run(work / side / "occupations")
+        leans = [abs(lean.log2_ratio.value) for lean in malor_results(occupations)[0].occupations]
+        assert getattr(certificate.trained[0], side) == pytest.approx(np.mean(leans))
+        run = open_run(work / side / "associations")
+        task = "overall" if "overall" in run.result.tasks else next(iter(run.result.tasks))
+        assert getattr(certificate.quality[1], side) == pytest.approx(run.result.tasks[task].LMS.value)
+    found = certificate.trained[0]
+    assert found.difference.value == pytest.approx(found.after - found.before)
+
+
+def test_a_certificate_that_was_made_asks_no_model_again(
+    made: tuple[Certificate, Path], bert: Path, changed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate, work = made
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise AssertionError("a model was asked again")
+
+    for name in ("probe", "audit", "prepared"):
+        monkeypatch.setattr(measuring, name, refuse)
+    again = certify(str(bert), str(changed), small_plan(trained=("he-she",)), work=work)
+    assert again.model_copy(update={"created": certificate.created}) == certificate
+    with pytest.raises(AssertionError, match="asked again"):
+        certify(str(changed), str(bert), small_plan(trained=("he-she",)), work=work)
+
+
+def test_the_same_weights_twice_are_nothing_changed(bert: Path, tmp_path: Path) -> None:
+    certificate = certify(str(bert), str(bert), small_plan(labelled=LABELLED), work=tmp_path)
+    assert certificate.verdict.bias is BiasVerdict.NOTHING_CHANGED
+    assert certificate.verdict.quality is QualityVerdict.KEPT
+    assert not certificate.weights_changed
+    assert not certificate.outputs_changed
+    assert not certificate.flipped
+    assert all(row.difference.value == 0 for row in (*certificate.trained, *certificate.untrained))
+    assert not (tmp_path / "after").exists()
+
+
+def test_weights_are_compared_tensor_by_tensor(bert: Path, changed: Path) -> None:
+    first, second = load_model(str(bert), device="cpu"), load_model(str(changed), device="cpu")
+    found = weights_change(first, second)
+    slow = [
+        float((b - a).detach().norm() ** 2)
+        for a, b in zip(first.loaded.model.parameters(), second.loaded.model.parameters(), strict=True)
+    ]
+    size = [float(a.detach().norm() ** 2) for a in first.loaded.model.parameters()]
+    assert found.changed == found.tensors == len(slow)
+    assert found.relative == pytest.approx((sum(slow) / sum(size)) ** 0.5, rel=1e-3)
+    assert not weights_change(first, first).any
+
+
+def adapter(bert: Path, folder: Path, *, zero: bool) -> Path:
+    model = load_model(str(bert), device="cpu").loaded.model
+    trained = get_peft_model(model, LoraConfig(r=2, target_modules=["query"], init_lora_weights=zero))
+    trained.peft_config["default"].base_model_name_or_path = str(bert)
+    trained.save_pretrained(str(folder))
+    return folder
+
+
+def test_an_adapter_is_loaded_onto_its_model(bert: Path, tmp_path: Path) -> None:
+    base = load_model(str(bert), device="cpu")
+    trained = load_model(str(adapter(bert, tmp_path / "adapter", zero=False)), device="cpu")
+    found = weights_change(base, trained)
+    assert found.adapter == "LORA"
+    # One matrix of queries in each of two layers.
+    assert found.changed == 2
+    assert all("query" in tensor.name for tensor in found.largest)
+
+
+def test_an_adapter_without_effect_is_caught(bert: Path, tmp_path: Path) -> None:
+    folder = adapter(bert, tmp_path / "adapter", zero=True)
+    certificate = certify(str(bert), str(folder), small_plan(), work=tmp_path / "work")
+    assert certificate.verdict.bias is BiasVerdict.NOTHING_CHANGED
+    assert any("An adapter that is not loaded" in caveat for caveat in certificate.caveats)
+
+
+def test_damaged_adapters_are_refused(bert: Path, tmp_path: Path) -> None:
+    folder = adapter(bert, tmp_path / "adapter", zero=False)
+    settings = json.loads((folder / "adapter_config.json").read_text())
+    (folder / "adapter_config.json").write_text(json.dumps({**settings, "base_model_name_or_path": None}))
+    with pytest.raises(ModelError, match="does not say which model"):
+        load_model(str(folder))
+    (folder / "adapter_config.json").write_text("{")
+    with pytest.raises(ModelError, match="is damaged"):
+        load_model(str(folder))
+
+
+def test_decoders_with_other_tokenizers_compare_by_bits_per_character(menagerie: Any, tmp_path: Path) -> None:
+    models = [str(menagerie.folder(name)) for name in ("gpt2", "llama")]
+    certificate = certify(models[0], models[1], small_plan(), work=tmp_path)
+    row = certificate.quality[0]
+    assert row.measure == "bits per character"
+    assert not certificate.same_tokenizer
+    assert any("different tokenizers" in caveat for caveat in certificate.caveats)
+    slow = menagerie.model("gpt2").score_texts(SENTENCES)
+    nats = -sum(score.total for score in slow)
+    assert row.before == pytest.approx(nats / np.log(2) / sum(map(len, SENTENCES)), rel=1e-4)
+
+
+def test_masked_models_with_other_tokenizers_say_why_text_does_not_compare(
+    menagerie: Any, bert: Path, tmp_path: Path
+) -> None:
+    certificate = certify(str(bert), str(menagerie.folder("roberta")), small_plan(), work=tmp_path)
+    row = certificate.quality[0]
+    assert row.verdict is QualityVerdict.NOT_MEASURED
+    assert "different tokenizers" in str(row.reason)
+    assert certificate.trained[0].difference.defined
+    assert not certificate.trained_known
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])
+def test_classifiers_start_from_the_body_of_the_model_and_learn(menagerie: Any, name: str) -> None:
+    model = menagerie.model(name)
+    classifier = new_classifier(model, 2, seed=1)
+    body = dict(classifier.base_model.named_parameters())
+    source = dict(model.loaded.model.base_model.named_parameters())
+    shared = [key for key in body if key in source]
+    assert len(shared) >= len(body) - 2
+    assert all(torch.equal(body[key], source[key]) for key in shared)
+    plan = Finetuning(seeds=2, steps=12, batch_size=8, learning_rate=5e-3)
+    accuracy = finetuned_accuracy(model, LABELLED, plan, seed=0)
+    assert accuracy == 100
+    assert finetuned_accuracy(model, LABELLED, plan, seed=0) == accuracy
+
+
+def test_accuracy_is_measured_over_seeds_and_kept(bert: Path, changed: Path, tmp_path: Path) -> None:
+    finetuning = Finetuning(seeds=2, steps=2, batch_size=8, learning_rate=1e-4)
+    certificate = certify(
+        str(bert), str(changed), small_plan(labelled=LABELLED, finetuning=finetuning), work=tmp_path
+    )
+    row = certificate.quality[2]
+    assert len(row.seeds) == 2
+    assert row.before == pytest.approx(np.mean([seed.before for seed in row.seeds]))
+    kept = json.loads((tmp_path / "after" / "accuracy-1.json").read_text())
+    assert kept["figures"]["accuracy"] == [row.seeds[1].after]
+
+
+def test_the_record_beside_the_model_tells_what_was_trained_on(bert: Path, tmp_path: Path) -> None:
+    record = {
+        "method": "equalise",
+        "experiments": ["names"],
+        "recipe": {"epochs": 8, "lora": None},
+        "settings": {"weight": 2.0},
+        "data": {"examples": 6379},
+        "chosen_seed": 1,
+        "seeds": [
+            {"seed": 0, "curve": {"judgements": []}, "best": {"epoch": 9}},
+            {
+                "seed": 1,
+                "curve": {"judgements": [{"epoch": 0, "malor": {"names": 1.0}, "perplexity": 20.0}]},
+                "best": {"epoch": 3},
+            },
+        ],
+        "frontier": [{"weight": 1, "malor": {"names": 0.3}, "perplexity_change": 0.1, "chosen": True}],
+    }
+    folder = nudged(bert, tmp_path / "evened")
+    (folder / MITIGATION_FILE).write_text(json.dumps(record))
+    found = read_mitigation(ModelRef(id=str(folder)))
+    assert found is not None
+    assert (found.method, found.experiments, found.kept_epoch) == ("equalise", ("names",), 3)
+    assert found.curve[0].malor == {"names": 1.0}
+    assert found.frontier[0].chosen
+    assert found.settings == {
+        "epochs": "8",
+        "weight": "2.0",
+        "examples an epoch": "6,379",
+        "trainings": "2 with seeds of their own",
+    }
+    (folder / MITIGATION_FILE).write_text('{"method": "equalise"}')
+    with pytest.raises(RunError, match="is damaged"):
+        read_mitigation(ModelRef(id=str(folder)))
+    assert read_mitigation(ModelRef(id=str(bert))) is None
+
+
+def test_unknown_experiments_are_refused() -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'he-she'"):
+        small_plan(trained=("he-shee",))
