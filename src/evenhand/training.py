@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 from torch.utils.data import Dataset
@@ -114,8 +115,10 @@ def train(
 
 def padded(rows: Sequence[Sequence[int]], filler: int) -> torch.Tensor:
     """Rows of one length."""
-    longest = max(len(row) for row in rows)
-    return torch.tensor([[*row, *[filler] * (longest - len(row))] for row in rows])
+    found = np.full((len(rows), max(map(len, rows))), filler, dtype=np.int64)
+    for number, row in enumerate(rows):
+        found[number, : len(row)] = row
+    return torch.from_numpy(found)
 
 
 @contextmanager

@@ -30,6 +30,9 @@ class Gap:
     word: Tokens
     """What stood there."""
 
+    def __len__(self) -> int:
+        return len(self.before) + len(self.word) + len(self.after)
+
 
 class Gaps:
     """The gaps of a corpus for one model, and why other sentences were left out."""

@@ -73,7 +73,7 @@ class EqualisingObjective:
             "after_female": _places(rows.after_female),
         }
         pool = self._replay.examples
-        chosen = generator.choice(len(pool), size=min(self.balance.replayed, len(pool)), replace=False)
+        chosen = generator.integers(len(pool), size=self.balance.replayed)
         replayed = self._replay.collate([pool[place] for place in chosen], generator)
         return batch | {f"replay_{name}": value for name, value in replayed.items()}
 
