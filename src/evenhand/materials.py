@@ -61,7 +61,7 @@ def material_for(
 
 
 def lab_text(planted: Planted, language: str) -> SentenceList:
-    """The corpus that a model of the lab was made from, bias included."""
+    """The corpus of the world that a model of the lab was made from, each sentence once."""
     documents = Corpus(World(language, planted.strength)).rounds(LAB_ROUNDS)
     sentences = dict.fromkeys(sentence.text for document in documents for sentence in document)
     return SentenceList(f"the lab's corpus ({language}, {planted.strength:+g} bits)", tuple(sentences))

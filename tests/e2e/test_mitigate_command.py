@@ -10,7 +10,6 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
 from running import Command
 
 QUICK = ("-e", "he-she", "--epochs", "2", "--learning-rate", "1e-3", "--device", "cpu")
@@ -67,24 +66,3 @@ def test_a_stopped_training_says_how_to_go_on(tmp_path: Path) -> None:
     assert "Give the same command again to go on after the last whole epoch" in said
     assert "Traceback" not in said
     assert list((tmp_path / ".model.training" / "seed-0").glob("epoch-*"))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("gpt2",), "No corpus was given. Write --corpus PATH"),
-        (("lab:masked", "--corpus", "missing.txt"), "There is no file or folder missing.txt"),
-        (("lab:masked", "-e", "she-he"), "Unknown experiment 'she-he'. Did you mean 'he-she'?"),
-        (("lab:masked", "--report-to", "excel"), "'excel' cannot be reported to"),
-        (("lab:masked", "--learning-rate", "7"), "learning rate is 7"),
-        (("lab:masked", "--precision", "fp16"), "fp16 loses small steps"),
-    ],
-)
-def test_what_cannot_be_is_refused_without_a_traceback(
-    run_evenhand: Command, tmp_path: Path, arguments: tuple[str, ...], said: str
-) -> None:
-    done = run_evenhand("mitigate", "counterfactual", *arguments, "--out", tmp_path / "model", cwd=tmp_path)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
-    assert list(tmp_path.iterdir()) == []

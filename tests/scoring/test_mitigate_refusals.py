@@ -1,0 +1,41 @@
+"""What ``evenhand mitigate`` refuses: in words, with code 2, and before anything is written."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from evenhand.cli import main
+
+
+@pytest.mark.parametrize("method", ["counterfactual", "equalise"])
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("gpt2",), "No corpus was given. Write --corpus PATH"),
+        (("lab:masked", "--corpus", "missing.txt"), "There is no file or folder missing.txt"),
+        (("lab:masked", "-e", "she-he"), "Unknown experiment 'she-he'. Did you mean 'he-she'?"),
+        (("lab:masked", "--report-to", "excel"), "'excel' cannot be reported to"),
+        (("lab:masked", "--learning-rate", "7"), "learning rate is 7"),
+        (("lab:masked", "--precision", "fp16"), "fp16 loses small steps"),
+        (("lab:masked", "--out", "file"), "file is a file; a folder is needed"),
+    ],
+)
+def test_what_cannot_be_is_refused_without_a_traceback(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    method: str,
+    arguments: tuple[str, ...],
+    said: str,
+) -> None:
+    (tmp_path / "file").write_text("x")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["evenhand", "mitigate", method, "--out", "model", *arguments])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    assert said in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
