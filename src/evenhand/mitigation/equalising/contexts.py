@@ -21,6 +21,9 @@ from evenhand.scoring.language_model import LanguageModel
 from evenhand.scoring.recognise import sentinel_id
 from evenhand.scoring.requests import Tokens
 
+MOST_HIDDEN = 0.5
+"""Largest share of the other tokens that is hidden."""
+
 Place = tuple[int, int]
 """A row and a column."""
 
@@ -56,20 +59,55 @@ class Contexts(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class OpenContexts:
-    """A row for each node: the earlier tokens of the word, then the mark that stands for the gap."""
+class MaskedContexts:
+    """A row for each node: the earlier tokens of the word, then a mask.
 
-    mark: int
-    decoder_row: Tokens = ()
+    In every other gap on average, some of the other tokens are masked as well. The original answers whatever it is
+    shown, and a sentence that looks different in every epoch cannot be learnt by heart.
+    """
+
+    mask: int
+    special: frozenset[int]
+
+    @property
+    def decoder_row(self) -> Tokens:
+        """There is no decoder."""
+        return ()
+
+    def lay_out(self, gaps: Sequence[Gap], trees: Sequence[TermTree], generator: np.random.Generator) -> Rows:
+        """See ``Contexts``."""
+        found = Rows()
+        for gap in gaps:
+            before, after = self._partly_hidden(gap, generator)
+            for node in trees[gap.tree].nodes:
+                row = found.add((*before, *node, self.mask, *after))
+                found.nodes.append((row, len(before) + len(node)))
+        return found
+
+    def _partly_hidden(self, gap: Gap, generator: np.random.Generator) -> tuple[Tokens, Tokens]:
+        share = max(0.0, generator.uniform(-MOST_HIDDEN, MOST_HIDDEN))
+        draws = iter(generator.random(len(gap.before) + len(gap.after)).tolist())
+        before, after = (
+            tuple(self.mask if next(draws) < share and token not in self.special else token for token in part)
+            for part in (gap.before, gap.after)
+        )
+        return before, after
+
+
+@dataclass(frozen=True, slots=True)
+class SentinelContexts:
+    """A row for each node: the earlier tokens of the word, then the sentinel behind which the decoder goes on."""
+
+    sentinel: int
+    decoder_row: Tokens
 
     def lay_out(self, gaps: Sequence[Gap], trees: Sequence[TermTree], _: np.random.Generator) -> Rows:
         """See ``Contexts``."""
         found = Rows()
         for gap in gaps:
             for node in trees[gap.tree].nodes:
-                row = found.add((*gap.before, *node, self.mark, *gap.after))
-                column = len(self.decoder_row) - 1 if self.decoder_row else len(gap.before) + len(node)
-                found.nodes.append((row, column))
+                row = found.add((*gap.before, *node, self.sentinel, *gap.after))
+                found.nodes.append((row, len(self.decoder_row) - 1))
         return found
 
 
@@ -114,13 +152,13 @@ def contexts_of(model: LanguageModel) -> Contexts:
     tokenizer = model.loaded.tokenizer
     match model.family:
         case Family.MASKED:
-            return OpenContexts(tokenizer.mask_token_id)
+            return MaskedContexts(tokenizer.mask_token_id, frozenset(tokenizer.all_special_ids))
         case Family.DECODER:
             return LeftContexts()
         case Family.SENTINEL:
             mark = sentinel_id(tokenizer)
             if mark is not None:
-                return OpenContexts(mark, (model.decoder_start, mark))
+                return SentinelContexts(mark, (model.decoder_start, mark))
     raise ModelError(
         f"{model.loaded.ref.id} ({model.family.value}) cannot be equalised: what it expects in a gap cannot be read. "
         "Masked models, decoders and T5's kin can be."

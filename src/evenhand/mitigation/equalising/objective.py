@@ -1,12 +1,15 @@
 """The equalising objective: even where only the gendered term decides, unchanged everywhere else.
 
 At the gaps the loss is KL(target || model), the target being the original's distribution with both sides' share made
-equal. Behind a decoder's gap it is the same for the mean of what the original expects after a man and after a woman.
-Beside it, on ordinary sentences, KL(original || model) keeps everything else where it was.
+equal. A pair that is unlikely in a gap hardly counts there, although MALoR reads it all the same; so the shares of the
+two sides within each pair are compared once more by themselves, KL(half and half || model). Behind a decoder's gap the
+target is the mean of what the original expects after a man and after a woman. Beside all that, on ordinary sentences,
+KL(original || model) keeps everything else where it was.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +28,11 @@ from evenhand.mitigation.objective import Objective
 from evenhand.scoring.language_model import LanguageModel
 from evenhand.training import Batch, padded
 
+IGNORED = -100
+"""The label of a place that is not asked for, as everywhere in Transformers."""
+
+_INPUTS = ("input_ids", "attention_mask", "decoder_input_ids")
+
 
 @dataclass(frozen=True, slots=True)
 class Balance:
@@ -32,10 +40,6 @@ class Balance:
 
     weight: float = 1.0
     replayed: int = 256
-
-
-IGNORED = -100
-"""The label of a place that is not asked for, as everywhere in Transformers."""
 
 
 class EqualisingObjective:
@@ -62,30 +66,35 @@ class EqualisingObjective:
         return self._gaps
 
     def collate(self, examples: Sequence[Gap], generator: np.random.Generator) -> Batch:
-        """The gaps as rows, and ordinary sentences masked as in pre-training."""
+        """The gaps as rows, below them ordinary sentences with tokens hidden as in pre-training."""
         gaps = sorted(examples, key=lambda gap: gap.tree)
         rows = self._contexts.lay_out(gaps, self.trees, generator)
-        batch = {f"gap_{name}": value for name, value in self._inputs(rows).items()}
-        batch |= {
+        pool = self._replay.examples
+        chosen = generator.integers(len(pool), size=self.balance.replayed)
+        replayed = dict(self._replay.collate([pool[place] for place in chosen], generator))
+        labels = replayed.pop("labels")
+        if self._contexts.decoder_row:
+            replayed["decoder_input_ids"] = self._shifted(labels)
+        # What a decoder expects at a place is the token behind it; other models answer in place.
+        asked = torch.nonzero((labels[:, 1:] if self._expects_next else labels) != IGNORED)
+        return {
+            **self._below(self._inputs(rows), replayed),
             "trees": torch.tensor([gap.tree for gap in gaps]),
             "nodes": _places(rows.nodes),
             "after_male": _places(rows.after_male),
             "after_female": _places(rows.after_female),
+            "ordinary": (asked + torch.tensor([len(rows.rows), 0])).T,
         }
-        pool = self._replay.examples
-        chosen = generator.integers(len(pool), size=self.balance.replayed)
-        replayed = self._replay.collate([pool[place] for place in chosen], generator)
-        return batch | {f"replay_{name}": value for name, value in replayed.items()}
 
     def loss(self, model: Any, batch: Batch) -> Tensor:
         """What is to be lowered."""
-        inputs = _part(batch, "gap_")
-        places = torch.cat([batch["nodes"], batch["after_male"], batch["after_female"]], dim=1)
-        sizes = [batch["nodes"].shape[1], batch["after_male"].shape[1], batch["after_female"].shape[1]]
+        inputs = {name: batch[name] for name in _INPUTS if name in batch}
+        parts = [batch[name] for name in ("nodes", "after_male", "after_female", "ordinary")]
+        places, sizes = torch.cat(parts, dim=1), [part.shape[1] for part in parts]
         wanted = torch.split(self._original_logs(inputs, places), sizes)
         found = torch.split(self._logs(model, inputs, places), sizes)
-        uneven = self._at_gaps(wanted[0], found[0], batch["trees"]) + _behind_gaps(wanted[1:], found[1:])
-        changed = self._on_ordinary_sentences(model, _part(batch, "replay_"))
+        uneven = self._at_gaps(wanted[0], found[0], batch["trees"]) + _behind_gaps(wanted[1:3], found[1:3])
+        changed = _divergence(wanted[3].exp(), found[3]).sum() / max(1, sizes[3])
         return self.balance.weight * uneven / len(batch["trees"]) + changed
 
     def _at_gaps(self, wanted: Tensor, found: Tensor, trees: Tensor) -> Tensor:
@@ -98,21 +107,12 @@ class EqualisingObjective:
             end = start + count * len(tree.nodes)
             shape = (count, len(tree.nodes), -1)
             targets = equalised(wanted[start:end].reshape(shape), tree)
-            apart = _divergence(targets.probabilities, found[start:end].reshape(shape))
-            total = total + (apart * targets.weights).sum()
+            logs = found[start:end].reshape(shape)
+            total = total + (_divergence(targets.probabilities, logs) * targets.weights).sum()
+            shares = functional.log_softmax(tree.side_logs(tree.word_logs(logs)), dim=-1)
+            total = total + ((-math.log(2) - shares.mean(dim=-1)) * targets.is_open).sum()
             start = end
         return total
-
-    def _on_ordinary_sentences(self, model: Any, batch: Mapping[str, Tensor]) -> Tensor:
-        inputs = dict(batch)
-        labels = inputs.pop("labels")
-        if self._contexts.decoder_row:
-            inputs["decoder_input_ids"] = self._shifted(labels)
-        # What a decoder expects at a place is the token behind it; other models answer in place.
-        asked = labels[:, 1:] if self._expects_next else labels
-        places = torch.stack(torch.where(asked != IGNORED))
-        wanted = self._original_logs(inputs, places)
-        return _divergence(wanted.exp(), self._logs(model, inputs, places)).mean()
 
     def _shifted(self, labels: Tensor) -> Tensor:
         """What the decoder of an encoder-decoder has written before each label."""
@@ -131,10 +131,23 @@ class EqualisingObjective:
             found["decoder_input_ids"] = torch.tensor([self._contexts.decoder_row] * len(rows.rows))
         return found
 
+    def _below(self, upper: Batch, lower: Batch) -> Batch:
+        """Rows under rows, filled up to one width: the model runs once over both."""
+        found = {}
+        for name, above in upper.items():
+            width = max(above.shape[1], lower[name].shape[1])
+            filler = 0 if name == "attention_mask" else self._pad
+            found[name] = torch.cat(
+                [
+                    functional.pad(part, (0, width - part.shape[1]), value=filler)
+                    for part in (above, lower[name])
+                ]
+            )
+        return found
+
     def _original_logs(self, inputs: Mapping[str, Tensor], places: Tensor) -> Tensor:
-        device = places.device
-        if next(self._original.parameters()).device != device:
-            self._original.to(device)
+        if next(self._original.parameters()).device != places.device:
+            self._original.to(places.device)
         with torch.no_grad():
             return self._logs(self._original, inputs, places)
 
@@ -156,7 +169,3 @@ def _behind_gaps(wanted: Sequence[Tensor], found: Sequence[Tensor]) -> Tensor:
 def _places(found: Sequence[Place]) -> Tensor:
     """Rows and columns, (2, places)."""
     return torch.tensor(found, dtype=torch.long).reshape(-1, 2).T
-
-
-def _part(batch: Batch, prefix: str) -> dict[str, Tensor]:
-    return {name.removeprefix(prefix): value for name, value in batch.items() if name.startswith(prefix)}

@@ -29,7 +29,9 @@ class Targets:
     """(sentences, nodes, vocabulary)"""
     weights: Tensor
     """How much each node counts, (sentences, nodes): the original's probability to get there, and 0 where the context
-    has settled the matter."""
+    has settled all matters."""
+    is_open: Tensor
+    """Whether a group is to be even, (sentences, groups), as 1 or 0."""
 
 
 def equalised(logs: Tensor, tree: TermTree) -> Targets:
@@ -47,4 +49,5 @@ def equalised(logs: Tensor, tree: TermTree) -> Targets:
     return Targets(
         wanted / wanted.sum(dim=-1, keepdim=True).clamp_min(torch.finfo(logs.dtype).tiny),
         reached.exp() * is_open.any(dim=1, keepdim=True).to(logs.dtype),
+        is_open.to(logs.dtype),
     )
