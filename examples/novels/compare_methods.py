@@ -60,13 +60,18 @@ def pretraining(rate: float, experiments: tuple[Experiment, ...], *, epochs: int
 
 
 TRIALS = (
-    *(equalising(weight, HE_SHE, margin=0.005) for weight in (1.0, 3.0)),
-    *(equalising(weight, ALL, margin=0.01) for weight in (3.0, 10.0)),
-    *(pretraining(rate, HE_SHE, epochs=30) for rate in (2e-5, 1e-4, 3e-4)),
-    *(equalising(weight, HE_SHE, margin=0.005) for weight in (0.1, 10.0)),
-    *(equalising(weight, ALL, margin=0.01) for weight in (1.0, 30.0)),
+    equalising(1.0, ALL, margin=0.01),
+    equalising(1.0, HE_SHE, margin=0.005),
+    pretraining(1e-4, HE_SHE, epochs=30),
+    equalising(3.0, ALL, margin=0.01),
+    pretraining(2e-5, HE_SHE, epochs=30),
+    equalising(0.3, ALL, margin=0.01),
+    equalising(3.0, HE_SHE, margin=0.005),
+    pretraining(3e-4, HE_SHE, epochs=30),
+    equalising(0.3, HE_SHE, margin=0.005),
     *(pretraining(rate, ALL, epochs=15) for rate in (2e-5, 1e-4)),
 )
+"""The most telling first."""
 
 
 def main() -> None:
