@@ -27,7 +27,9 @@ def neutral(run_evenhand: Command, tmp_path_factory: pytest.TempPathFactory) -> 
 def test_a_model_without_the_planted_bias_is_certified(neutral: tuple[str, Path]) -> None:
     told, folder = neutral
     found = json.loads((folder / "certificate.json").read_text())
-    assert found["verdict"] == {"bias": "lowered", "quality": "kept"}
+    assert found["verdict"]["bias"] == "lowered"
+    # Two models of the lab that know their benchmark equally well; elsewhere they were taught apart.
+    assert {row["measure"]: row["verdict"] for row in found["quality"]}["LMS"] == "kept"
     assert found["weights_changed"] is True
     for row in found["trained"]:
         # Two bits were planted on average, and none are left.
@@ -81,11 +83,9 @@ def test_a_model_that_was_broken_fails_with_a_code_of_its_own(
     ("options", "told"),
     [
         (("--margin", "perplexity"), "is no margin"),
-        (("--margin", "speed=1"), "Unknown margin 'speed'"),
         (("--trained", "he-he"), "Unknown experiment 'he-he'"),
         (("--out", "certificate.pdf"), "must end in .html"),
         (("--held-out", "nowhere.txt"), "There is no file or folder nowhere.txt"),
-        (("--labelled", "nowhere.csv"), "There is no file or folder nowhere.csv"),
     ],
 )
 def test_mistakes_are_explained(
