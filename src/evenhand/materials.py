@@ -9,6 +9,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.models import ModelRef
 from evenhand.core.planted import Planted, read_planted
 from evenhand.core.probes import Experiment, ProbeSet
+from evenhand.core.recipes import Recipe
 from evenhand.data.probes import load_probes
 from evenhand.lab.corpus import Corpus
 from evenhand.lab.probes import lab_probes
@@ -58,6 +59,17 @@ def material_for(
         held_out=text_sources(held_out) if held_out else (),
         may_read_probes=planted is not None,
     )
+
+
+def recipe_for(ref: ModelRef, usual: Recipe) -> Recipe:
+    """A method's usual recipe, or what suits a model of the lab.
+
+    Those are tiny, so they learn fast. And one sentence in nine of their text is about an occupation, with the bias
+    that was planted; whoever evens it out must be surprised there, so more of a rise is allowed for.
+    """
+    if read_planted(ref.location) is None:
+        return usual
+    return usual.model_copy(update={"learning_rate": 1e-3, "epochs": 5, "quality_margin": 0.05})
 
 
 def lab_text(planted: Planted, language: str) -> SentenceList:

@@ -17,6 +17,7 @@ from evenhand.cli.mitigate import mitigate_app
 from evenhand.cli.models import models_app
 from evenhand.cli.probe import probe_command
 from evenhand.cli.report import report_command
+from evenhand.cli.study import study_command
 
 app = typer.Typer(
     name="evenhand",
@@ -53,6 +54,7 @@ app.command("probe")(probe_command)
 app.command("evaluate")(evaluate_command)
 app.command("compare")(compare_command)
 app.command("certify")(certify_command)
+app.command("study")(study_command)
 app.command("report")(report_command)
 data_app.command("counterfactual")(counterfactual_command)
 app.add_typer(data_app, name="data")

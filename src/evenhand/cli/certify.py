@@ -94,8 +94,8 @@ def certify_command(
 
     `evenhand certify lab:masked lab:masked-neutral`
     """
+    from evenhand.certificate_plans import CertifyWishes, certificate_plan
     from evenhand.cli.audit import model_reference
-    from evenhand.cli.certificate_plan import CertifyWishes, certificate_plan
     from evenhand.mitigation.certificate import Finetuning, Margins, certify
     from evenhand.scoring.language_model import load_model
 
@@ -127,6 +127,8 @@ def certify_command(
             )
         )
     plan = certificate_plan(models[0], wishes)
+    if plan.held_out is None:
+        say("No --held-out text was given, so perplexity is not measured.")
     try:
         made = certify(models[0], models[1], plan, work=page.with_suffix(""), stage=progress_bar)
     except KeyboardInterrupt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -45,7 +46,23 @@ FirstSeed = Annotated[int, typer.Option("--seed", help="The first seed.", min=0)
 LearningRate = Annotated[float | None, typer.Option(help="Of AdamW, with linear decay.")]
 BatchSize = Annotated[int, typer.Option(help="Sentences in a batch.", min=1)]
 QualityMargin = Annotated[
-    float, typer.Option(help="By how much the held-out perplexity may rise; 0.01 is 1%.", min=0.0)
+    float | None,
+    typer.Option(
+        help="By how much the held-out perplexity may rise; 0.01 is 1%.",
+        min=0.0,
+        show_default="0.01; 0.05 in the lab",
+    ),
+]
+Balances = Annotated[
+    list[float] | None,
+    typer.Option(
+        "--balance",
+        help="How much evening out counts beside staying the same. Repeated, each is tried and the best is kept.",
+        show_default="1",
+    ),
+]
+WholeWords = Annotated[
+    bool, typer.Option("--whole-words", help="Masked models: hide all tokens of a word or none.")
 ]
 Lora = Annotated[bool, typer.Option("--lora", help="Train low-rank adapters, then fold them in.")]
 LoraRank = Annotated[int, typer.Option(help="Of the adapters.", min=1)]
@@ -72,31 +89,41 @@ TrustRemoteCode = Annotated[
 ]
 
 
-def asked_recipe(
-    usual: Recipe,
-    *,
-    epochs: int | None,
-    batch_size: int,
-    learning_rate: float | None,
-    quality_margin: float,
-    max_tokens: int | None,
-    precision: str | None,
-    report_to: list[str] | None,
-    lora: tuple[int, list[str]] | None,
-) -> Recipe:
-    """The method's usual recipe with what was asked for."""
-    from evenhand.cli.audit import precision_named
-    from evenhand.core.recipes import LoraRecipe, Recipe
+@dataclass(frozen=True, slots=True)
+class RecipeWishes:
+    """What the command line asked for of the training."""
 
-    asked = {"epochs": epochs, "learning_rate": learning_rate, "max_tokens": max_tokens}
-    return Recipe.model_validate(
-        usual.model_dump()
-        | {name: value for name, value in asked.items() if value is not None}
-        | {
-            "batch_size": batch_size,
-            "quality_margin": quality_margin,
-            "precision": precision_named(precision) if precision else None,
-            "report_to": tuple(report_to or ()),
-            "lora": LoraRecipe(rank=lora[0], alpha=2 * lora[0], targets=tuple(lora[1])) if lora else None,
+    epochs: int | None
+    batch_size: int
+    learning_rate: float | None
+    quality_margin: float | None
+    max_tokens: int | None
+    precision: str | None
+    report_to: list[str] | None
+    lora: bool
+    lora_rank: int
+    lora_target: list[str] | None
+
+    def applied_to(self, usual: Recipe) -> Recipe:
+        """The usual recipe with what was asked for."""
+        from evenhand.cli.audit import precision_named
+        from evenhand.core.recipes import LoraRecipe, Recipe
+
+        optional = {
+            "epochs": self.epochs,
+            "learning_rate": self.learning_rate,
+            "quality_margin": self.quality_margin,
+            "max_tokens": self.max_tokens,
         }
-    )
+        targets = tuple(self.lora_target or ())
+        lora = LoraRecipe(rank=self.lora_rank, alpha=2 * self.lora_rank, targets=targets)
+        return Recipe.model_validate(
+            usual.model_dump()
+            | {name: value for name, value in optional.items() if value is not None}
+            | {
+                "batch_size": self.batch_size,
+                "precision": precision_named(self.precision) if self.precision else None,
+                "report_to": tuple(self.report_to or ()),
+                "lora": lora if self.lora or targets else None,
+            }
+        )

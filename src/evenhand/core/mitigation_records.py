@@ -8,6 +8,7 @@ from statistics import fmean, stdev
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from evenhand.core.certificates import FrontierPoint
 from evenhand.core.errors import RunError
 from evenhand.core.estimates import Estimate
 from evenhand.core.learning_curves import Judgement, LearningCurve
@@ -90,6 +91,8 @@ class MitigationRecord(_Frozen):
     before: dict[str, Estimate]
     """MALoR by experiment."""
     after: dict[str, Estimate]
+    frontier: tuple[FrontierPoint, ...] = ()
+    """What other balances between bias and quality gave, where several were tried."""
     environment: EnvironmentRecord
     libraries: dict[str, str]
     fingerprint: str

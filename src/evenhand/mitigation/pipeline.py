@@ -53,6 +53,10 @@ class Material:
     held_out: tuple[Source, ...] = ()
     may_read_probes: bool = False
 
+    def untrained(self, report: Report | None = None) -> HeldOutSentences:
+        """The sentences that no training sees."""
+        return given_held_out(self.held_out) if self.held_out else kept_back(self.sources, report=report)
+
 
 @dataclass(frozen=True, slots=True)
 class MitigationReport:
@@ -107,17 +111,13 @@ def mitigate(
     told = report or MitigationReport()
     model = load_model(ref)
     refuse_untrainable(model)
-    fingerprint = _fingerprint(model, method, material, recipe, seeds)
+    fingerprint = fingerprint_of(model, method, material, recipe, seeds)
     done = mitigated_before(out, fingerprint)
     if done is not None:
         return Mitigated(_reference(ref, out), done)
     scratch = _claimed(unfinished_folder(out), fingerprint)
     told.stage("Reading the corpus")
-    held_out = (
-        given_held_out(material.held_out)
-        if material.held_out
-        else kept_back(material.sources, report=told.read)
-    )
+    held_out = material.untrained(told.read)
     wanted = Wanted(
         text=TrainingText(material.sources, held_out, told.read),
         probes=material.probes,
@@ -220,9 +220,10 @@ def _beside(fitted: Fitted) -> Mapping[str, Path]:
     return found if fitted.adapter is None else {**found, ADAPTER_FOLDER: fitted.adapter}
 
 
-def _fingerprint(
+def fingerprint_of(
     model: LanguageModel, method: Method, material: Material, recipe: Recipe, seeds: Sequence[int]
 ) -> str:
+    """What tells this mitigation from any other."""
     determining = {
         "weights": record_of(model).weights,
         "method": method.name,

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.auditing import AuditOptions, audit, planned_fingerprint, record_of
+from evenhand.auditing import AuditOptions, audit, planned_fingerprint
 from evenhand.core.files import sha256_of, write_text
 from evenhand.core.models import ModelError
 from evenhand.core.probe_runs import ProbeRun, open_probe_run, read_probe_record
@@ -25,6 +25,7 @@ from evenhand.mitigation.perplexity import HeldOutLoss
 from evenhand.probing.crows_pairs import pairs_record, probe_pairs
 from evenhand.probing.malor import ProbeOptions, planned_record, probe
 from evenhand.scoring.choice import possible_tasks
+from evenhand.scoring.identity import record_of
 from evenhand.scoring.language_model import LanguageModel
 from evenhand.scoring.store import BatchStore
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from evenhand.auditing import record_of
 from evenhand.core.certificates import (
     BiasRow,
     Certificate,
@@ -31,6 +30,7 @@ from evenhand.mitigation.certificate.recipe import read_mitigation
 from evenhand.mitigation.certificate.verdicts import bias_verdict, quality_verdict
 from evenhand.mitigation.certificate.weights import weights_change
 from evenhand.report.certificate_words import certificate_sentences
+from evenhand.scoring.identity import record_of
 from evenhand.scoring.language_model import LanguageModel, load_model
 
 BEFORE, AFTER = "before", "after"

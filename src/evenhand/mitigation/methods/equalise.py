@@ -31,7 +31,7 @@ class EqualiseMethod:
     balance: Balance = field(default_factory=Balance)
 
     name = "equalise"
-    recipe = Recipe(learning_rate=1e-4)
+    recipe = Recipe(learning_rate=1e-4, epochs=8)
     """The usual one."""
 
     @property

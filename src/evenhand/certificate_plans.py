@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from evenhand.cli.output import say
-
-if TYPE_CHECKING:
-    from evenhand.core.planted import Planted
-    from evenhand.core.probes import ProbeSet
-    from evenhand.mitigation.certificate import CertificatePlan, Finetuning, HeldOutText, Margins
-    from evenhand.scoring.language_model import LanguageModel
-    from evenhand.stats.resampling import Resampling
-
-DEFAULT_LANGUAGE = "en"
+from evenhand.auditing import load_benchmark
+from evenhand.core.planted import Planted, read_planted
+from evenhand.core.probes import ProbeSet
+from evenhand.data.corpora import sentences
+from evenhand.data.crows_pairs import load_pairs
+from evenhand.data.labelled import load_labelled
+from evenhand.data.probes import load_probes
+from evenhand.lab.probes import lab_probes
+from evenhand.materials import DEFAULT_LANGUAGE, lab_text
+from evenhand.mitigation.certificate import CertificatePlan, Finetuning, HeldOutText, Margins
+from evenhand.mitigation.texts import kept_back
+from evenhand.scoring.language_model import LanguageModel
+from evenhand.stats.resampling import Resampling
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +38,6 @@ class CertifyWishes:
 
 def certificate_plan(before: LanguageModel, wishes: CertifyWishes) -> CertificatePlan:
     """The plan for an original model; one of the lab is measured on the lab's own probes, items and text."""
-    from evenhand.auditing import load_benchmark
-    from evenhand.core.planted import read_planted
-    from evenhand.data.crows_pairs import load_pairs
-    from evenhand.data.labelled import load_labelled
-    from evenhand.mitigation.certificate import CertificatePlan
-
     planted = read_planted(before.loaded.ref.location)
     language = wishes.language or (planted.language if planted else DEFAULT_LANGUAGE)
     return CertificatePlan(
@@ -59,27 +54,13 @@ def certificate_plan(before: LanguageModel, wishes: CertifyWishes) -> Certificat
 
 
 def _probes(planted: Planted | None, language: str) -> ProbeSet:
-    from evenhand.data.probes import load_probes
-    from evenhand.lab.probes import lab_probes
-
     return lab_probes(language) if planted else load_probes(language)
 
 
 def _held_out(planted: Planted | None, language: str, wishes: CertifyWishes) -> HeldOutText | None:
-    """The text that was given; for a lab model the lab's own, in which nothing is planted."""
-    from evenhand.data.corpora import sentences
-    from evenhand.mitigation.certificate import HeldOutText
-
+    """The text that was given; for a lab model what mitigations keep back of the lab's own."""
     if wishes.held_out:
         return HeldOutText.sample(sentences(wishes.held_out), most=wishes.sentences)
     if planted is None:
-        say("No --held-out text was given, so perplexity is not measured.")
         return None
-    return HeldOutText.sample(_lab_text(language), most=wishes.sentences)
-
-
-def _lab_text(language: str) -> Iterator[str]:
-    from evenhand.lab.corpus import Corpus
-    from evenhand.lab.world import World
-
-    return (sentence.text for document in Corpus(World(language, 0.0)).rounds(1) for sentence in document)
+    return HeldOutText.sample(kept_back((lab_text(planted, language),)).sentences, most=wishes.sentences)

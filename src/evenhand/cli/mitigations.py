@@ -1,0 +1,195 @@
+"""A mitigation as the command line asked for it, carried out with bars and lines that tell how it goes."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from evenhand.cli.exit_codes import INTERRUPTED
+from evenhand.cli.mitigation_options import RecipeWishes
+from evenhand.cli.mitigation_tables import epoch_line
+from evenhand.cli.output import say, warn
+from evenhand.cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from evenhand.core.learning_curves import LearningCurve
+    from evenhand.core.models import ModelRef
+    from evenhand.core.recipes import Recipe
+    from evenhand.mitigation.pipeline import Material, Mitigated, MitigationReport
+
+
+@dataclass(frozen=True, slots=True)
+class Equalising:
+    """With the usual balance, another, or several."""
+
+    balances: Sequence[float] = ()
+
+    @property
+    def usual(self) -> Recipe:
+        """The method's recipe."""
+        from evenhand.mitigation.methods.equalise import EqualiseMethod
+
+        return EqualiseMethod.recipe
+
+    def carry_out(self, ref: ModelRef, **options: Any) -> Mitigated:
+        """Mitigate, or sweep the balances."""
+        from evenhand.mitigation.equalising.objective import Balance
+        from evenhand.mitigation.methods.equalise import EqualiseMethod
+        from evenhand.mitigation.pipeline import mitigate
+        from evenhand.mitigation.sweeping import sweep
+
+        balances = [replace(Balance(), weight=weight) for weight in self.balances] or [Balance()]
+        if len(balances) > 1:
+            return sweep(ref, balances, **options)
+        return mitigate(ref, EqualiseMethod(balances[0]), **options)
+
+
+@dataclass(frozen=True, slots=True)
+class Counterfactual:
+    """Continued pre-training on pairs."""
+
+    whole_words: bool = False
+
+    @property
+    def usual(self) -> Recipe:
+        """The method's recipe."""
+        from evenhand.mitigation.methods.counterfactual import CounterfactualMethod
+
+        return CounterfactualMethod.recipe
+
+    def carry_out(self, ref: ModelRef, **options: Any) -> Mitigated:
+        """Mitigate."""
+        from evenhand.mitigation.methods.counterfactual import CounterfactualMethod
+        from evenhand.mitigation.pipeline import mitigate
+
+        return mitigate(ref, CounterfactualMethod(whole_words=self.whole_words), **options)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedMitigation:
+    """Everything that the command line asked for."""
+
+    model: str
+    corpus: list[str] | None
+    experiment: list[str] | None
+    language: str | None
+    held_out: list[Path] | None
+    seeds: int
+    seed: int
+    device: str
+    allow_pickle_weights: bool
+    trust_remote_code: bool
+    recipe: RecipeWishes
+    method: Equalising | Counterfactual
+
+    @property
+    def reference(self) -> ModelRef:
+        """The model."""
+        from evenhand.cli.audit import model_reference
+
+        return model_reference(
+            self.model,
+            precision="fp32",
+            device=self.device,
+            allow_pickle_weights=self.allow_pickle_weights,
+            trust_remote_code=self.trust_remote_code,
+        )
+
+    @property
+    def material(self) -> Material:
+        """Corpus, probes and held-out sentences."""
+        from evenhand.materials import material_for
+
+        return material_for(
+            self.reference,
+            self.corpus or (),
+            experiments=self.experiment or ("all",),
+            language=self.language,
+            held_out=self.held_out or (),
+        )
+
+    def carry_out(self, out: Path) -> Mitigated:
+        """Mitigate into a folder."""
+        from evenhand.materials import recipe_for
+
+        reference, material = self.reference, self.material
+        say(f"Loading {reference.id}")
+        try:
+            with _reporting(several=self.seeds > 1) as report:
+                return self.method.carry_out(
+                    reference,
+                    material=material,
+                    recipe=self.recipe.applied_to(recipe_for(reference, self.method.usual)),
+                    out=out,
+                    seeds=range(self.seed, self.seed + self.seeds),
+                    report=report,
+                    command=shlex.join(["evenhand", *sys.argv[1:]]),
+                )
+        except KeyboardInterrupt:
+            say("Stopped. Give the same command again to go on after the last whole epoch.")
+            raise typer.Exit(INTERRUPTED) from None
+
+
+def tell_of_margin(mitigated: Mitigated) -> None:
+    """Warn where no epoch kept the quality."""
+    record = mitigated.record
+    if not record.chosen.keeps_quality:
+        warn(
+            f"no epoch stayed within the quality margin of {record.recipe.quality_margin:.1%}; the one whose "
+            f"perplexity rose least ({record.perplexity_rise:+.1%}) was kept. Try a lower --learning-rate."
+        )
+
+
+@contextmanager
+def _reporting(*, several: bool) -> Iterator[MitigationReport]:
+    """Bars and lines for every epoch."""
+    from evenhand.mitigation.fitting import FitReport
+    from evenhand.mitigation.pipeline import MitigationReport
+
+    with _Bars() as bars:
+
+        def of_seed(seed: int) -> FitReport:
+            return FitReport(steps=bars.steps, judged=_epoch_teller(f"seed {seed}, " if several else ""))
+
+        yield MitigationReport(stage=say, warning=warn, read=bars.read, fit=of_seed)
+
+
+class _Bars:
+    """A bar while the corpus is read, and another while the model is trained; there can be only one at a time."""
+
+    def __init__(self) -> None:
+        self._open = ExitStack()
+        self._name = ""
+        self._report: Callable[[int, int], None] = lambda _done, _total: None
+
+    def __enter__(self) -> _Bars:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def read(self, done: int, total: int) -> None:
+        """So many bytes are read."""
+        self._show("reading", "bytes", done, total)
+
+    def steps(self, done: int, total: int) -> None:
+        """So many steps are done."""
+        self._show("training", "steps", done, total)
+
+    def _show(self, name: str, unit: str, done: int, total: int) -> None:
+        if name != self._name:
+            self._open.close()
+            self._report = self._open.enter_context(progress_bar(name, unit))
+            self._name = name
+        self._report(done, total)
+
+
+def _epoch_teller(label: str) -> Callable[[LearningCurve], None]:
+    return lambda curve: say(f"{label}{epoch_line(curve)}")
