@@ -47,6 +47,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "evenhand mitigate equalise": (),
     "evenhand mitigate counterfactual": (),
     "evenhand certify": (),
+    "evenhand study": (),
     "evenhand models inspect": (),
     "evenhand lab build": (),
     "evenhand lab calibrate": (),
