@@ -115,18 +115,27 @@ class AskedMitigation:
             held_out=self.held_out or (),
         )
 
-    def carry_out(self, out: Path) -> Mitigated:
-        """Mitigate into a folder."""
+    @property
+    def _full_recipe(self) -> Recipe:
         from evenhand.materials import recipe_for
 
-        reference, material = self.reference, self.material
+        return self.recipe.applied_to(recipe_for(self.reference, self.method.usual))
+
+    @property
+    def quality_margin(self) -> float:
+        """By how much the perplexity may rise, as a share."""
+        return self._full_recipe.quality_margin
+
+    def carry_out(self, out: Path) -> Mitigated:
+        """Mitigate into a folder."""
+        reference, material, recipe = self.reference, self.material, self._full_recipe
         say(f"Loading {reference.id}")
         try:
             with _reporting(several=self.seeds > 1) as report:
                 return self.method.carry_out(
                     reference,
                     material=material,
-                    recipe=self.recipe.applied_to(recipe_for(reference, self.method.usual)),
+                    recipe=recipe,
                     out=out,
                     seeds=range(self.seed, self.seed + self.seeds),
                     report=report,

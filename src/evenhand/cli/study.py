@@ -87,7 +87,10 @@ def study_command(
     trust_remote_code: TrustRemoteCode = False,
     margin: Annotated[
         list[str] | None,
-        typer.Option(help="Of the certificate: perplexity=1%, LMS=2 or accuracy=1. May be repeated."),
+        typer.Option(
+            help="Of the certificate: LMS=2, accuracy=1, or perplexity=1% where it is not to be the quality margin. "
+            "May be repeated."
+        ),
     ] = None,
     data: Annotated[
         str | None,
@@ -135,7 +138,8 @@ def study_command(
         recipe, _method(mitigation, balance, whole_words=whole_words),
     )  # fmt: skip
     wishes = CertifyWishes(
-        trained=None, margins=Margins.parse(margin or ()), held_out=(), sentences=2_000, data=data,
+        trained=None, margins=Margins.parse([f"perplexity={100 * asked.quality_margin:g}%", *(margin or ())]),
+        held_out=(), sentences=2_000, data=data,
         crows_pairs=crows_pairs, labelled=labelled,
         finetuning=Finetuning(seeds=finetune_seeds, steps=finetune_steps), language=language,
         resampling=resampling(resamples, DEFAULT_SEED, confidence),
