@@ -96,15 +96,18 @@ class TermTree:
 def told_apart(groups: Sequence[Sides]) -> TermTree:
     """A tree of the words that the tokenizer tells apart, without groups that lose a side.
 
-    A word that is spelt like one of another side is left out: its share cannot be told from the other's.
+    A word that is spelt like one of another side is left out: its share cannot be told from the other's. So is one that
+    begins with another word ("Paul" + "a"): its share is a part of the other's, and cannot be scaled apart from it.
     """
     times = Counter(
         word for group in groups for side in (group.male, group.female) for word in dict.fromkeys(side)
     )
+    once = {word for word, count in times.items() if count == 1}
+    own = {word for word in once if not any(word[:length] in once for length in range(1, len(word)))}
     kept = (
         Sides(
             *(
-                tuple(dict.fromkeys(word for word in side if times[word] == 1))
+                tuple(dict.fromkeys(word for word in side if word in own))
                 for side in (group.male, group.female)
             )
         )
