@@ -96,14 +96,21 @@ class TermTree:
 def told_apart(groups: Sequence[Sides]) -> TermTree:
     """A tree of the words that the tokenizer tells apart, without groups that lose a side.
 
-    A word that is spelt like one of another side is left out: its share cannot be told from the other's. So is one that
-    begins with another word ("Paul" + "a"): its share is a part of the other's, and cannot be scaled apart from it.
+    A word that is spelt like one of another side is left out: its share cannot be told from the other's. Of two words
+    of which one begins with the other ("Paul" + "a") one is left out, because the longer one's share is a part of the
+    other's and cannot be scaled apart from it: the one of the later group, or else the longer one.
     """
     times = Counter(
         word for group in groups for side in (group.male, group.female) for word in dict.fromkeys(side)
     )
-    once = {word for word, count in times.items() if count == 1}
-    own = {word for word in once if not any(word[:length] in once for length in range(1, len(word)))}
+    own: set[Tokens] = set()
+    beginnings: set[Tokens] = set()
+    for group in groups:
+        for word in sorted(group.male + group.female, key=len):
+            before = {word[:length] for length in range(1, len(word))}
+            if times[word] == 1 and word not in beginnings and not before & own:
+                own.add(word)
+                beginnings |= before
     kept = (
         Sides(
             *(
