@@ -32,7 +32,7 @@ class RecordingReplay:
         self.batches.append({name: values.clone() for name, values in made.items()})
         return dict(made)
 
-    def loss(self, model: Any, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+    def loss(self, model: Any, batch: dict[str, torch.Tensor]) -> torch.Tensor:  # noqa: ARG002
         raise AssertionError("ordinary sentences are not learnt, they are kept as they were")
 
 
@@ -64,7 +64,7 @@ def loss_at_gap(
         if abs(math.log2(male / female)) > 8:
             continue
         for side, own in ((group.male, male), (group.female, female)):
-            scale |= {word: (male + female) / 2 / own for word in side}
+            scale |= dict.fromkeys(side, (male + female) / 2 / own)
         new_male, new_female = sums(group, found)
         both = new_male + new_female
         total += kl([0.5, 0.5], [new_male / both, new_female / both])

@@ -48,7 +48,12 @@ def prepared(
 ) -> Prepared:  # fmt: skip
     text = TrainingText((SentenceList("some", sentences),), HeldOutSentences("others", HELD_OUT))
     wanted = Wanted(
-        text, probes, experiments, Recipe(max_tokens=max_tokens), Path("nowhere"), may_read_probes=may_read_probes
+        text,
+        probes,
+        experiments,
+        Recipe(max_tokens=max_tokens),
+        Path("nowhere"),
+        may_read_probes=may_read_probes,
     )
     return EqualiseMethod(Balance(replayed=3)).prepare(menagerie.model(name), wanted)
 
@@ -75,7 +80,9 @@ def test_gaps_and_ordinary_sentences_are_told_apart_and_counted(menagerie: Zoo, 
     assert found.warnings == ()
     (record,) = found.corpus
     assert (record.name, record.sentences) == ("some", 12)
-    gaps = texts_of(menagerie, name, [(*gap.before, *gap.word, *gap.after) for gap in found.objective.examples])
+    gaps = texts_of(
+        menagerie, name, [(*gap.before, *gap.word, *gap.after) for gap in found.objective.examples]
+    )
     tokenizer = menagerie.model(name).loaded.tokenizer
     plain = texts_of(menagerie, name, [tokenizer(sentence)["input_ids"] for sentence in GAPS])
     assert sorted(gaps) == sorted(plain)
@@ -174,7 +181,12 @@ def test_german_is_found_by_its_grammar(menagerie: Zoo) -> None:
         language="de", structures=(), occupations=(), warnings=(), sha256="",
         terms={Experiment.HE_SHE: TermPairs(("er",), ("sie",)), Experiment.HIS_HER: TermPairs(("sein",), ("ihr",))},
     )  # fmt: skip
-    sentences = ("Heute ist er müde.", "Da liegt sein Buch.", "Das Wasser ist kalt.", "Er sucht seine Brille.")
+    sentences = (
+        "Heute ist er müde.",
+        "Da liegt sein Buch.",
+        "Das Wasser ist kalt.",
+        "Er sucht seine Brille.",
+    )
     both = (Experiment.HE_SHE, Experiment.HIS_HER)
     found = prepared(menagerie, *sentences, probes=german, experiments=both)
     assert found.counts == {"gaps for he-she": 1, "gaps for his-her": 1, "ordinary sentences": 2}

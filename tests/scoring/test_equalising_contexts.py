@@ -54,9 +54,7 @@ def gaps_of(model: LanguageModel) -> Gaps:
 def laid_out(model: LanguageModel, gaps: Gaps, generator: Any) -> list[tuple[Gap, TermTree, Rows]]:
     """Each gap by itself, and all together as one after the other."""
     contexts = contexts_of(model)
-    return [
-        (gap, gaps.trees[gap.tree], contexts.lay_out([gap], gaps.trees, generator)) for gap in gaps.found
-    ]
+    return [(gap, gaps.trees[gap.tree], contexts.lay_out([gap], gaps.trees, generator)) for gap in gaps.found]
 
 
 def asked_by_probes(model: LanguageModel, sentence: str, words: Sequence[Tokens]) -> set[tuple[Tokens, Any]]:
@@ -168,7 +166,9 @@ def test_a_decoder_reads_what_comes_behind_after_a_man_and_after_a_woman(menager
                 ):
                     assert rows.rows[row] == (*gap.before, *word, *gap.after)
                     assert {place[0] for place in places} <= {row}
-                    read = [(rows.rows[row][: column + 1], rows.rows[row][column + 1]) for _, column in places]
+                    read = [
+                        (rows.rows[row][: column + 1], rows.rows[row][column + 1]) for _, column in places
+                    ]
                     assert read == [
                         ((*gap.before, *word, *gap.after[:step]), token)
                         for step, token in enumerate(gap.after)

@@ -40,7 +40,9 @@ NAMES = (
 find = by_vocabulary(TERMS, frozenset(), language="en")
 
 
-def collected(model: LanguageModel, sentences: Iterable[str], finder: Finder = find) -> tuple[Gaps, list[str]]:
+def collected(
+    model: LanguageModel, sentences: Iterable[str], finder: Finder = find
+) -> tuple[Gaps, list[str]]:
     found = Gaps(model)
     return found, list(found.collect(sentences, finder))
 
@@ -151,7 +153,9 @@ def test_terms_of_which_one_side_is_unknown_have_no_gap(menagerie: Zoo) -> None:
 def test_names_that_an_uncased_tokenizer_spells_alike_are_left_out(menagerie: Zoo) -> None:
     terms = {Experiment.NAMES: TermPairs(("René", "James"), ("Rene", "Mary"))}
     finder = by_vocabulary(terms, frozenset(), language="en")
-    found, _ = collected(menagerie.model("distilbert"), ["We saw René.", "We saw Rene.", "We saw Mary."], finder)
+    found, _ = collected(
+        menagerie.model("distilbert"), ["We saw René.", "We saw Rene.", "We saw Mary."], finder
+    )
     assert found.left_out == {"the term's tokens are not its own": 2}
     assert len(found.trees[0].words) == 2
 
@@ -200,7 +204,9 @@ def test_a_decoder_without_start_token_expects_no_first_word(
 def test_a_corpus_without_a_match_is_refused(menagerie: Zoo) -> None:
     found, others = collected(menagerie.model("bert"), ["The sea is cold.", "He met her."])
     assert others == ["The sea is cold.", "He met her."]
-    with pytest.raises(EvenhandError, match="The corpus has no sentence for he-she, names: .*Give more text"):
+    with pytest.raises(
+        EvenhandError, match=r"The corpus has no sentence for he-she, names: .*Give more text"
+    ):
         found.refuse_if_missing([Experiment.HE_SHE, Experiment.NAMES])
 
 

@@ -79,10 +79,23 @@ def own_copy(menagerie: Zoo, name: str) -> LanguageModel:
     loaded = menagerie.model(name).loaded
     model: Any = copy.deepcopy(loaded.model)
     if loaded.family is Family.SENTINEL:
-        # T5 of the zoo is so sure of everything that it takes every gap for settled.
+        # T5 of the zoo expects all tokens about equally; so there would be nothing to even out.
         with torch.no_grad():
-            model.decoder.final_layer_norm.weight *= 0.1
+            model.decoder.final_layer_norm.weight *= 3
     return LanguageModel(replace(loaded, model=model))
+
+
+def with_words_of_like_length(gaps: Gaps) -> None:
+    """Other words for T5's gaps: its tokenizer parts "she" and not "he", and a model that knows neither word is sure
+    that the shorter one stands there."""
+    gaps.trees[:] = [
+        TermTree((Sides(((200,), (210, 211)), ((220,), (210, 212))), Sides(((230, 231),), ((230, 232),)))),
+        TermTree((Sides(((240,),), ((250,),)),)),
+    ]
+    gaps.found[:] = [
+        replace(gap, tree=number % 2, word=((200,), (250,))[number % 2])
+        for number, gap in enumerate(gaps.found)
+    ]
 
 
 def lesson(model: LanguageModel, gaps: Gaps | None = None, balance: Balance = BALANCE) -> Lesson:
@@ -90,6 +103,8 @@ def lesson(model: LanguageModel, gaps: Gaps | None = None, balance: Balance = BA
         gaps = Gaps(model)
         assert not list(gaps.collect(SENTENCES, by_vocabulary(TERMS, frozenset(), language="en")))
         assert len(gaps.found) == len(SENTENCES)
+        if model.family is Family.SENTINEL:
+            with_words_of_like_length(gaps)
     replay = RecordingReplay(pretraining_objective(ORDINARY, model))
     original = copy.deepcopy(model.loaded.model)
     return Lesson(model, EqualisingObjective(model, gaps, replay=replay, balance=balance), replay, original)
@@ -100,7 +115,7 @@ def perturb(model: nn.Module, *, named: str = "", seed: int = 5) -> None:
     with torch.no_grad():
         for name, weight in model.named_parameters():
             if named in name:
-                weight += 0.1 * torch.randn(weight.shape, generator=generator)
+                weight.add_(0.1 * torch.randn(weight.shape, generator=generator))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -115,7 +130,9 @@ def test_the_loss_is_that_of_its_definition(menagerie: Zoo, name: str) -> None:
         batch = given.batch(seed)
         wanted = given.slow(batch, trained)
         assert wanted > 0.01
-        assert given.objective.loss(trained, batch).item() == pytest.approx(wanted, rel=TOLERANCE, abs=TOLERANCE)
+        assert given.objective.loss(trained, batch).item() == pytest.approx(
+            wanted, rel=TOLERANCE, abs=TOLERANCE
+        )
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])
@@ -125,7 +142,9 @@ def test_without_evening_out_only_change_counts(menagerie: Zoo, name: str) -> No
     trained = given.model.loaded.model
     assert given.objective.loss(trained, batch).item() == pytest.approx(0, abs=TOLERANCE)
     perturb(trained)
-    assert given.objective.loss(trained, batch).item() == pytest.approx(given.slow(batch, trained), rel=TOLERANCE)
+    assert given.objective.loss(trained, batch).item() == pytest.approx(
+        given.slow(batch, trained), rel=TOLERANCE
+    )
 
 
 def even_gaps(model: LanguageModel) -> Gaps:
@@ -302,4 +321,6 @@ def test_a_batch_that_asks_for_no_ordinary_token_counts_the_gaps_alone(
     assert batch["ordinary"].shape == (2, 0)
     trained = given.model.loaded.model
     perturb(trained)
-    assert given.objective.loss(trained, batch).item() == pytest.approx(given.slow(batch, trained), rel=TOLERANCE)
+    assert given.objective.loss(trained, batch).item() == pytest.approx(
+        given.slow(batch, trained), rel=TOLERANCE
+    )

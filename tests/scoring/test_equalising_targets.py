@@ -54,7 +54,9 @@ def side_mass(of_sequences: Mapping[Tokens, float], side: Sequence[Tokens]) -> f
     return sum(mass(of_sequences, word) for word in side)
 
 
-def evened_sequences(tree: TermTree, before: Mapping[Tokens, float]) -> tuple[dict[Tokens, float], list[bool]]:
+def evened_sequences(
+    tree: TermTree, before: Mapping[Tokens, float]
+) -> tuple[dict[Tokens, float], list[bool]]:
     """All sequences, those that begin with a word scaled like its side; and which groups were open."""
     after, was_open = dict(before), []
     for group in tree.groups:
@@ -194,9 +196,7 @@ def test_a_context_that_has_settled_the_matter_stays_as_it_is(bits: float, is_op
 
 def test_a_settled_group_does_not_keep_another_from_being_evened() -> None:
     tree = TermTree((Sides(((0,),), ((1,),)), Sides(((2,),), ((3,),))))
-    found = equalised(
-        torch.tensor([[[0.3999, 0.0001, 0.3, 0.1, 0.2]]], dtype=torch.float64).log(), tree
-    )
+    found = equalised(torch.tensor([[[0.3999, 0.0001, 0.3, 0.1, 0.2]]], dtype=torch.float64).log(), tree)
     assert found.is_open.tolist() == [[0.0, 1.0]]
     assert found.weights.tolist() == [[1.0]]
     assert found.probabilities[0, 0].tolist() == pytest.approx([0.3999, 0.0001, 0.2, 0.2, 0.2], rel=1e-12)

@@ -28,7 +28,9 @@ GERMAN = {
     Experiment.HIS_HER: TermPairs(("sein",), ("ihr",)),
     Experiment.NAMES: TermPairs(("Thomas",), ("Sabine",)),
 }
-VOCABULARY = frozenset({"he", "she", "him", "her", "his", "king", "queen", "James", "Mary", "Robert", "Linda"})
+VOCABULARY = frozenset(
+    {"he", "she", "him", "her", "his", "king", "queen", "James", "Mary", "Robert", "Linda"}
+)
 
 HE = TermPairs(("He",), ("She",))
 HIS = TermPairs(("His",), ("Her",))
