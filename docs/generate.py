@@ -38,7 +38,10 @@ MISSING = {
 
 BY_HAND = (
     "README.md",
-    *(f"docs/{name}.md" for name in ("index", "quickstart", "concepts", "data", "python", "lab", "certificate")),
+    *(
+        f"docs/{name}.md"
+        for name in ("index", "quickstart", "concepts", "data", "python", "lab", "certificate")
+    ),
 )
 """Files written by hand that may have blocks of real output."""
 

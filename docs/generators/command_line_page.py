@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from generators.workshop import help_of, workshop
 
 GENERATED = "<!-- Made by docs/generate.py from the command line itself. Do not edit. -->"
@@ -15,12 +17,18 @@ something has `--json`, which prints one JSON object and nothing else.
 |---|---|
 | 0 | done |
 | 2 | something that you can mend: a missing file, a wrong option, data that do not fit |
+| 3 | a check failed: `evenhand lab check` or `evenhand lab calibrate` found something that is not as it should be |
 | 4 | a `--fail-if` condition holds |
+| 5 | a certificate says that quality is lost |
+| 130 | stopped with Ctrl-C; what can go on says so |
 
 The examples use the bundled starter set and its two files of simulated scores, so they run anywhere and offline.
+Commands that run or train a model are shown at work on the pages about them.
 """
 
-COMMANDS = {
+COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "evenhand audit": (),
+    "evenhand probe": (),
     "evenhand evaluate": (
         "evenhand evaluate simulated-neutral.json simulated-leaning.json --data starter --out runs",
     ),
@@ -32,6 +40,18 @@ COMMANDS = {
     "evenhand data list": ("evenhand data list",),
     "evenhand data describe": ("evenhand data describe starter --language en",),
     "evenhand data check": ("evenhand data check starter --language en",),
+    "evenhand data counterfactual": (
+        "echo 'She is a nurse. The engineer lost his keys. He saw her duck.' > text.txt",
+        "evenhand data counterfactual --corpus text.txt --out pairs.jsonl",
+    ),
+    "evenhand mitigate equalise": (),
+    "evenhand mitigate counterfactual": (),
+    "evenhand certify": (),
+    "evenhand study": (),
+    "evenhand models inspect": (),
+    "evenhand lab build": (),
+    "evenhand lab calibrate": (),
+    "evenhand lab check": (),
 }
 """Every command, in the order of the page, with examples. They share a folder."""
 
