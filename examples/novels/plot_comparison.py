@@ -35,7 +35,7 @@ def rows(comparison: dict[str, Any]) -> list[dict[str, Any]]:
 
 def chart(comparison: dict[str, Any]) -> Any:
     """Learning curves beside the frontier."""
-    shared = alt.Chart(alt.Data(values=rows(comparison))).encode(
+    shared = alt.Chart(alt.InlineData(values=rows(comparison))).encode(
         color=alt.Color("trial:N", title=None, legend=alt.Legend(orient="bottom", columns=2, labelLimit=300)),
         shape=alt.Shape("method:N", title=None, legend=None),
     )

@@ -20,6 +20,8 @@ GERMAN_ENDINGS = ("", "e", "en", "em", "er", "es")
 _WORD = re.compile(r"[^\W\d_]+")
 _OPENS = re.compile(r"""(?:^|[.!?:"“”„«»‘’'(\[—–-])\s*$""")
 """What stands before the first word of a sentence, of speech, or of a part that is set off."""
+_CAPITAL_IS_DUE = re.compile(r"""(?:^\W*|[.!?]\W*|["“„«])$""")
+"""What stands before a word that has a capital whatever it is."""
 
 Finder = Callable[[str], "OnlyTerm | None"]
 
@@ -49,12 +51,20 @@ class TermForms:
                     for word in forms[0].all:
                         self._forms.setdefault(word, []).append((experiment, forms))
 
+    def __contains__(self, word: str) -> bool:
+        return word in self._forms
+
     def of(
-        self, word: str, *, experiment: Experiment | None = None
+        self, word: str, *, before: str, experiment: Experiment | None = None
     ) -> tuple[Experiment, tuple[TermPairs, ...]] | None:
-        """The experiment that a word belongs to, and all terms in the same form; None if it is in several."""
+        """The experiment that a word belongs to, and all terms in the same form; None if it is in several.
+
+        A name has its capital everywhere, so what stands ``before`` it tells whether the terms beside it have one.
+        """
         found = [form for form in self._forms.get(word, ()) if experiment is None or form[0] is experiment]
-        return found[0] if len({own for own, _ in found}) == 1 else None
+        if len({own for own, _ in found}) != 1:
+            return None
+        return found[-1 if _CAPITAL_IS_DUE.search(before) else 0]
 
 
 def by_vocabulary(
@@ -69,12 +79,13 @@ def by_vocabulary(
         gendered = [
             match
             for match in _WORD.finditer(sentence)
-            if match[0] in listed or match[0].casefold() in listed or forms.of(match[0])
+            if match[0] in listed or match[0].casefold() in listed or match[0] in forms
         ]
         if len(gendered) != 1:
             return None
-        found = forms.of(gendered[0][0])
-        return found and OnlyTerm(found[0], Span(*gendered[0].span()), found[1])
+        (term,) = gendered
+        found = forms.of(term[0], before=sentence[: term.start()])
+        return found and OnlyTerm(found[0], Span(*term.span()), found[1])
 
     return find
 
@@ -88,7 +99,10 @@ def by_grammar(swapper: Swapper, terms: Mapping[Experiment, TermPairs]) -> Finde
         if isinstance(twin, LeftOut) or len(twin.swaps) != 1:
             return None
         (swap,) = twin.swaps
-        found = forms.of(swap.old, experiment=swap.role.experiment) if swap.role.experiment else None
+        if swap.role.experiment is None:
+            return None
+        before = sentence[: swap.span.start]
+        found = forms.of(swap.old, before=before, experiment=swap.role.experiment)
         return found and OnlyTerm(found[0], swap.span, found[1])
 
     return find

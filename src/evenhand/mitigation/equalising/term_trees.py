@@ -96,15 +96,25 @@ class TermTree:
 def told_apart(groups: Sequence[Sides]) -> TermTree:
     """A tree of the words that the tokenizer tells apart, without groups that lose a side.
 
-    A word that is spelt like one of another side is left out: its share cannot be told from the other's.
+    A word that is spelt like one of another side is left out: its share cannot be told from the other's. Of two words
+    of which one begins with the other ("Paul" + "a") one is left out, because the longer one's share is a part of the
+    other's and cannot be scaled apart from it: the one of the later group, or else the longer one.
     """
     times = Counter(
         word for group in groups for side in (group.male, group.female) for word in dict.fromkeys(side)
     )
+    own: set[Tokens] = set()
+    beginnings: set[Tokens] = set()
+    for group in groups:
+        for word in sorted(group.male + group.female, key=len):
+            before = {word[:length] for length in range(1, len(word))}
+            if times[word] == 1 and word not in beginnings and not before & own:
+                own.add(word)
+                beginnings |= before
     kept = (
         Sides(
             *(
-                tuple(dict.fromkeys(word for word in side if times[word] == 1))
+                tuple(dict.fromkeys(word for word in side if word in own))
                 for side in (group.male, group.female)
             )
         )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from evenhand.core.errors import DatasetError
 from evenhand.core.mitigation_records import TextRecord
 from evenhand.core.recipes import Recipe
 from evenhand.data.probes import gendered_vocabulary
-from evenhand.mitigation.counterfactual.digests import digest_of
+from evenhand.mitigation.counterfactual.digests import EvaluationSentences, digest_of, overlap_with
 from evenhand.mitigation.counterfactual.languages import SWAPPED_LANGUAGES, swapper_for
 from evenhand.mitigation.equalising.gaps import Gaps
 from evenhand.mitigation.equalising.objective import Balance, EqualisingObjective
@@ -43,12 +43,13 @@ class EqualiseMethod:
         """Find the gaps, and ordinary sentences to stay the same on."""
         texts: list[TextRecord] = []
         gaps = Gaps(model)
-        others = gaps.collect(wanted.text.read(texts), _finder(wanted))
-        ordinary = _lowest(others, MOST_REPLAYED)
+        probes = replace(wanted.probes, structures=()) if wanted.may_read_probes else wanted.probes
+        unprobed = _Unprobed(wanted.text.read(texts), overlap_with(probes))
+        ordinary = _lowest(gaps.collect(unprobed, _finder(wanted)), MOST_REPLAYED)
         gaps.refuse_if_missing(wanted.experiments)
-        if not ordinary:
-            raise DatasetError("The corpus has no ordinary sentence to stay the same on. Give more text.")
         replay = pretraining_objective(ordinary, model, max_tokens=wanted.recipe.max_tokens)
+        if not replay.examples:
+            raise DatasetError("The corpus has no ordinary sentence to stay the same on. Give more text.")
         counts = {f"gaps for {experiment.value}": number for experiment, number in gaps.experiments.items()}
         return Prepared(
             objective=EqualisingObjective(model, gaps, replay=replay, balance=self.balance),
@@ -57,6 +58,33 @@ class EqualiseMethod:
                 [*(f"{gap.before} {gap.word} {gap.after}" for gap in gaps.found), *ordinary]
             ),
             counts={**counts, "ordinary sentences": len(ordinary)},
+            warnings=unprobed.warnings,
+        )
+
+
+class _Unprobed:
+    """Sentences without those that the model is judged by."""
+
+    def __init__(self, sentences: Iterable[str], evaluation: EvaluationSentences) -> None:
+        self._sentences = sentences
+        self._evaluation = evaluation
+        self._left_out = 0
+
+    def __iter__(self) -> Iterator[str]:
+        for sentence in self._sentences:
+            if sentence in self._evaluation:
+                self._left_out += 1
+            else:
+                yield sentence
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """How many there were, once all are read."""
+        if not self._left_out:
+            return ()
+        return (
+            f"{self._left_out:,} sentences of the corpus are sentences that the probes ask. They are left out of the "
+            "training.",
         )
 
 
