@@ -13,6 +13,7 @@ import pytest
 import torch
 from slow_equalising import RecordingReplay, slow_loss
 from torch import nn
+from torch.distributed import HashStore  # type: ignore[attr-defined]
 from torch.nn.parallel import DistributedDataParallel
 from zoo_fixtures import Zoo
 
@@ -187,7 +188,7 @@ def test_the_model_learns_and_the_original_stays(menagerie: Zoo, name: str) -> N
     trained: Any = given.model.loaded.model
     trained.train()
     batch = given.batch()
-    given.objective.loss(trained, batch).backward()
+    given.objective.loss(trained, batch).backward()  # type: ignore[no-untyped-call]
     without = [known for known, weight in trained.named_parameters() if weight.grad is None]
     # BERT's next-sentence head and pooler take no part.
     assert all("seq_relationship" in known or "pooler" in known for known in without)
@@ -207,7 +208,7 @@ def test_a_few_steps_lower_the_loss_and_leave_the_original(menagerie: Zoo, name:
     for _ in range(8):
         optimiser.zero_grad()
         loss = given.objective.loss(trained, batch)
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         losses.append(loss.item())
     assert losses[-1] < 0.8 * losses[0]
@@ -254,7 +255,7 @@ def test_adapters_take_part(menagerie: Zoo, name: str) -> None:
     for handed in (wrapped, inner):
         loss = given.objective.loss(handed, batch)
         assert loss.item() == pytest.approx(wanted, rel=TOLERANCE)
-    loss.backward()
+    loss.backward()  # type: ignore[no-untyped-call]
     learning = {known for known, weight in wrapped.named_parameters() if weight.grad is not None}
     assert learning
     assert all("lora_" in known for known in learning)
@@ -262,7 +263,7 @@ def test_adapters_take_part(menagerie: Zoo, name: str) -> None:
 
 @pytest.fixture
 def one_process() -> Iterator[None]:
-    torch.distributed.init_process_group("gloo", rank=0, world_size=1, store=torch.distributed.HashStore())
+    torch.distributed.init_process_group("gloo", rank=0, world_size=1, store=HashStore())
     yield
     torch.distributed.destroy_process_group()
 
@@ -275,7 +276,7 @@ def test_a_model_spread_over_processes_has_the_same_loss(menagerie: Zoo) -> None
     batch = given.batch()
     loss = given.objective.loss(spread, batch)
     assert loss.item() == pytest.approx(given.slow(batch, given.model.loaded.model), rel=TOLERANCE)
-    loss.backward()
+    loss.backward()  # type: ignore[no-untyped-call]
     assert all(weight.grad is not None for weight in spread.parameters())
 
 
@@ -289,7 +290,7 @@ def test_half_precision_gives_about_the_same(menagerie: Zoo, name: str) -> None:
         loss = given.objective.loss(trained, batch)
     assert loss.dtype is torch.float32
     assert loss.item() == pytest.approx(given.slow(batch, trained), rel=0.1)
-    loss.backward()
+    loss.backward()  # type: ignore[no-untyped-call]
     assert all(math.isfinite(w.grad.sum()) for w in trained.parameters() if w.grad is not None)
 
 

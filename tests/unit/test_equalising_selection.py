@@ -39,7 +39,7 @@ HIS = TermPairs(("His",), ("Her",))
 def listed(find: Finder, sentence: str) -> tuple[str, str] | None:
     """The experiment and the word of a sentence's only term."""
     found = find(sentence)
-    return found and (found.experiment.value, found.span.of(sentence))
+    return (found.experiment.value, found.span.of(sentence)) if found else None
 
 
 def vocabulary_finder() -> Finder:
