@@ -23,6 +23,8 @@ class Planted(BaseModel):
     """Bits by which the stereotype is more likely than the anti-stereotype, on average over items."""
     language: str
     seed: int
+    occupations: dict[str, float] = {}
+    """Bits by which a man is likelier than a woman with each occupation; models of before this was written have none."""
 
     @property
     def description(self) -> str:

@@ -28,6 +28,7 @@ from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 from evenhand.core.errors import EvenhandError, OutputError
 from evenhand.core.files import folder_written_whole
 from evenhand.core.planted import PLANTED_FILE, Planted
+from evenhand.lab.even_start import start_alike
 from evenhand.lab.lessons import Teacher
 from evenhand.lab.teachers import DecoderTeacher, EncoderDecoderTeacher, MaskedTeacher
 from evenhand.lab.tokenizers import bert_tokenizer, gpt2_tokenizer, t5_tokenizer
@@ -73,8 +74,13 @@ class LabSpec:
     @property
     def planted(self) -> Planted:
         """What the record says."""
+        world = self.world
         return Planted(
-            family=self.family.value, strength=self.strength, language=self.language, seed=self.seed
+            family=self.family.value,
+            strength=self.strength,
+            language=self.language,
+            seed=self.seed,
+            occupations={name: round(world.lean(name), 6) for name in world.occupations},
         )
 
 
@@ -149,7 +155,7 @@ _RECIPES: Mapping[LabFamily, _Recipe] = MappingProxyType(
         LabFamily.MASKED: _Recipe(bert_tokenizer, _bert, MaskedTeacher, steps=1500, learning_rate=4e-3),
         LabFamily.DECODER: _Recipe(gpt2_tokenizer, _gpt2, DecoderTeacher, steps=800, learning_rate=3e-3),
         LabFamily.ENCODER_DECODER: _Recipe(
-            t5_tokenizer, _t5, EncoderDecoderTeacher, steps=1600, learning_rate=5e-3
+            t5_tokenizer, _t5, EncoderDecoderTeacher, steps=1500, learning_rate=5e-3
         ),
     }
 )
@@ -189,6 +195,7 @@ def taught(spec: LabSpec, *, report: Report | None = None) -> tuple[Any, Any]:
     teacher = recipe.teacher(spec.world, tokenizer)
     set_seed(spec.seed)
     model = recipe.model(tokenizer)
+    start_alike(model, tokenizer, spec.world)
     plan = TrainingPlan(
         steps=recipe.steps,
         batch_size=recipe.batch_size,
