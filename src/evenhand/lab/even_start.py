@@ -17,7 +17,7 @@ from evenhand.lab.world import World
 
 
 def start_alike(model: Any, tokenizer: Any, world: World) -> None:
-    """Give the woman's word of every gendered pair the vector of the man's, in a model whose output shares its input's."""
+    """Give the two words of every gendered pair one vector, in a model whose output has the vectors of its input."""
     vectors = model.get_input_embeddings().weight
     with torch.no_grad():
         for man, woman in gendered_tokens(tokenizer, world):

@@ -151,7 +151,7 @@ GERMAN = Lexicon(
                 "Morgen endet {gendered} Probezeit als {occupation}.",
                 "Wir bewundern {gendered} Geduld als {occupation}.",
                 "{gendered} Aufgabe als {occupation} ist neu.",
-                "Niemand kennt {gendered} Pläne als {occupation}.",
+                "Niemand vergisst {gendered} Leistung als {occupation}.",
                 "Bald beginnt {gendered} Ausbildung als {occupation}.",
                 "{gendered} Tätigkeit als {occupation} macht Freude.",
                 "Gestern endete {gendered} Vertretung als {occupation}.",
