@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.optim.swa_utils import AveragedModel
 from torch.utils.data import Dataset
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
@@ -31,6 +32,8 @@ class TrainingPlan:
     learning_rate: float
     warmup_steps: int = 0
     seed: int = 0
+    averaged: float = 0.0
+    """Share of the steps, at the end, over which weights are averaged; 0 takes the last weights."""
 
 
 class Examples(Dataset[Any]):
@@ -63,6 +66,28 @@ class _Reporting(TrainerCallback):  # type: ignore[misc]
 
     def on_step_end(self, _arguments: Any, state: Any, _control: Any, **_: Any) -> None:
         self.report(state.global_step, state.max_steps)
+
+
+class _Averaging(TrainerCallback):  # type: ignore[misc]
+    """Keeps the mean of the weights over the last steps, and puts it into the model at the end.
+
+    The last batches push weights a little to and fro; their mean is steadier than the last of them.
+    """
+
+    def __init__(self, share: float) -> None:
+        self.share = share
+        self.mean: AveragedModel | None = None
+
+    def on_step_end(self, _arguments: Any, state: Any, _control: Any, *, model: nn.Module, **_: Any) -> None:
+        if state.global_step > (1 - self.share) * state.max_steps:
+            self.mean = self.mean or AveragedModel(model)
+            self.mean.update_parameters(model)
+
+    def on_train_end(
+        self, _arguments: Any, _state: Any, _control: Any, *, model: nn.Module, **_: Any
+    ) -> None:
+        if self.mean is not None:
+            model.load_state_dict(self.mean.module.state_dict())
 
 
 def train(
@@ -100,11 +125,16 @@ def train(
             args=arguments,
             train_dataset=Examples(examples),
             data_collator=collate,
-            callbacks=[_Reporting(report)] if report else None,
+            callbacks=_callbacks(plan, report),
         )
         trainer.remove_callback(PrinterCallback)
         trainer.train()
     model.eval()
+
+
+def _callbacks(plan: TrainingPlan, report: Report | None) -> list[TrainerCallback]:
+    reporting = [_Reporting(report)] if report else []
+    return [*reporting, *([_Averaging(plan.averaged)] if plan.averaged else [])]
 
 
 def padded(rows: Sequence[Sequence[int]], filler: int) -> torch.Tensor:

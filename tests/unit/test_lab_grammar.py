@@ -134,7 +134,7 @@ def test_english_nouns_have_their_article() -> None:
 
 OTHER_VERBS = (
     "arbeitet", "beginnt", "hat", "hilft", "loben", "war", "waren", "endet", "wissen", "kennen", "finden", "bleiben",
-    "nennen", "sagen", "wusste", "vergisst", "verdient", "wird", "bewundern", "macht", "endete", "schätzen",
+    "nennen", "sagen", "verdient", "bewundern", "schätzen",
 )  # fmt: skip
 FINITE = "|".join((*GERMAN_VERBS, *OTHER_VERBS))
 FIRST_PLACES = (
@@ -142,7 +142,6 @@ FIRST_PLACES = (
     r"Heute Morgen",
     r"Heute(?! Morgen)",
     r"Morgen",
-    r"(?:Gestern|Bald|Früher|Vielleicht|Niemand)",
     r"Im Sommer",
     r"Nach dem Essen",
     r"Seit Jahren",
@@ -169,7 +168,7 @@ def test_german_subordinate_clauses_have_their_verb_at_the_end() -> None:
     last = {words_of(text)[-1] for text in subordinate}
 
     assert all(text.count(", dass ") == 1 for text in subordinate)
-    assert last == {"ist", "sind", "arbeitet", "begann"}
+    assert last == {"ist", "sind", "arbeitet"}
 
 
 def test_german_main_clauses_have_one_finite_verb_before_any_subordinate_clause() -> None:
@@ -186,10 +185,7 @@ def test_german_possessives_stand_before_feminine_nouns_that_their_ending_fits()
         if word.lower() in ("seine", "ihre")
     }
 
-    assert owned == {
-        "Stelle", "Arbeit", "Zeit", "Schicht", "Erfahrung", "Probezeit", "Geduld", "Aufgabe", "Leistung",
-        "Ausbildung", "Tätigkeit", "Vertretung",
-    }  # fmt: skip
+    assert owned == {"Stelle", "Arbeit", "Zeit", "Schicht", "Erfahrung", "Probezeit", "Geduld", "Aufgabe"}
 
 
 def test_german_occupations_stand_after_als_without_an_article() -> None:
@@ -202,15 +198,15 @@ def test_german_occupations_stand_after_als_without_an_article() -> None:
                 assert words[place - 1] in ("als", "Als"), text
                 found += 1
 
-    assert found == 20 * (12 * 2 + 12 * 2 + 12 * 8 * 2)
+    assert found == 20 * (8 * 2 + 8 * 2 + 8 * 8 * 2)
 
 
 @both_languages
-def test_every_experiment_has_twelve_structures_that_nothing_gives_away(tag: str) -> None:
+def test_every_experiment_has_eight_structures_that_nothing_gives_away(tag: str) -> None:
     probes = lab_probes(tag)
     for experiment in Experiment:
         texts = [probe.text for probe in probes.structures if probe.experiment is experiment]
-        assert len(set(texts)) == len(texts) == 12
+        assert len(set(texts)) == len(texts) == 8
         assert all(text.count("[MASK]") == text.count("[OCC]") == 1 for text in texts)
         assert [text for text in texts if re.search(r"\ban? \[", text, re.IGNORECASE)] == []
         leaking = [text for text in texts if set(map(str.lower, words_of(text))) & GIVES_AWAY]
