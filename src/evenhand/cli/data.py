@@ -41,17 +41,11 @@ def list_command(json: Json = False) -> None:
     if json:
         print_json({"datasets": [_listed(dataset) for dataset in named]})
         return
-    table = plain_table("name", "what", "for", "languages", "licence", "where")
+    table = plain_table("name", "what", "languages", "licence", "where")
     for dataset in named:
         row = _listed(dataset)
-        table.add_row(
-            row["name"],
-            row["title"],
-            row["used_by"],
-            " ".join(row["languages"]),
-            row["licence"],
-            row["where"],
-        )
+        what = f"{row['title']}; for {row['used_by']}"
+        table.add_row(row["name"], what, " ".join(row["languages"]), row["licence"], row["where"])
     console().print(table)
 
 
