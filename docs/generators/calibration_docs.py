@@ -86,7 +86,8 @@ Both tasks together, or the task that is named.
 - **Slope**: how far the measure moves for each planted bit, over doses of up to 2 bits.
 - **Neutral point**: the planted bits at which it reads neutral; 0 is right.
 - **Error**: for a measure that reads bits, how far those of a single item lie from what was planted in it.
-- **False positives**: item sets of neutral models whose 95% interval excludes neutral. Some 5% are to be expected.
+- **False positives**: item sets of neutral models whose 95% interval excludes neutral. Some 5% are to be expected. Of
+  MALoR, which cannot be negative: neutral models whose interval starts above 0. Some 2.5% are to be expected.
 """
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
+from torch.optim.swa_utils import AveragedModel
 from torch.utils.data import Dataset
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
@@ -33,6 +34,8 @@ class TrainingPlan:
     warmup_steps: int = 0
     seed: int = 0
     device: str = "cpu"
+    averaged: float = 0.0
+    """Share of the steps, at the end, over which weights are averaged; 0 takes the last weights."""
 
 
 class Examples(Dataset[Any]):
@@ -71,6 +74,28 @@ class StepReporting(TrainerCallback):  # type: ignore[misc]
         self.report(state.global_step, state.max_steps)
 
 
+class _Averaging(TrainerCallback):  # type: ignore[misc]
+    """Keeps the mean of the weights over the last steps, and puts it into the model at the end.
+
+    The last batches push weights a little to and fro; their mean is steadier than the last of them.
+    """
+
+    def __init__(self, share: float) -> None:
+        self.share = share
+        self.mean: AveragedModel | None = None
+
+    def on_step_end(self, _arguments: Any, state: Any, _control: Any, *, model: nn.Module, **_: Any) -> None:
+        if state.global_step > (1 - self.share) * state.max_steps:
+            self.mean = self.mean or AveragedModel(model)
+            self.mean.update_parameters(model)
+
+    def on_train_end(
+        self, _arguments: Any, _state: Any, _control: Any, *, model: nn.Module, **_: Any
+    ) -> None:
+        if self.mean is not None:
+            model.load_state_dict(self.mean.module.state_dict())
+
+
 def train(
     model: nn.Module,
     examples: Sequence[Any],
@@ -106,11 +131,16 @@ def train(
             args=arguments,
             train_dataset=Examples(examples),
             data_collator=collate,
-            callbacks=[StepReporting(report)] if report else None,
+            callbacks=_callbacks(plan, report),
         )
         trainer.remove_callback(PrinterCallback)
         trainer.train()
     model.eval()
+
+
+def _callbacks(plan: TrainingPlan, report: Report | None) -> list[TrainerCallback]:
+    reporting = [StepReporting(report)] if report else []
+    return [*reporting, *([_Averaging(plan.averaged)] if plan.averaged else [])]
 
 
 def padded(rows: Sequence[Sequence[int]], filler: int) -> torch.Tensor:

@@ -105,10 +105,19 @@ def test_report_writes_tables_to_a_file_or_to_standard_output(
     assert (tmp_path / "table.csv").read_text(encoding="utf-8") == printed.stdout
 
 
-def test_data_list_names_the_bundled_sets(run_evenhand: Command) -> None:
+def test_data_list_names_every_set_and_the_command_that_takes_it(run_evenhand: Command) -> None:
     done = run_evenhand("data", "list", "--json")
-    names = {dataset["name"] for dataset in json.loads(done.stdout)["datasets"]}
-    assert names == {"starter", "lab", "stereoset", "crows-pairs"}
+    listed = {dataset["name"]: dataset["used_by"] for dataset in json.loads(done.stdout)["datasets"]}
+    assert listed == {
+        "starter": "audit",
+        "lab": "audit",
+        "stereoset": "audit",
+        "crows-pairs": "probe --test crows-pairs",
+        "winogender": "probe --test cosine",
+        "winogender-occupations": "probe --shares",
+    }
+    shown = run_evenhand("data", "list").stdout
+    assert all(name in shown for name in listed)
 
 
 def test_data_describe_counts_every_language(run_evenhand: Command) -> None:

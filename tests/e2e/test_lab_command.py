@@ -139,7 +139,9 @@ def test_build_writes_a_folder_that_audit_measures_in_its_language(
     assert (run["name"], run["language"]) == ("mine_de", "de")
     record = json.loads((tmp_path / "runs" / "mine_de" / "record.json").read_text(encoding="utf-8"))
     assert record["dataset"]["name"] == "lab"
-    assert record["model"]["planted"] == {"family": "decoder", "strength": -1, "language": "de", "seed": 0}
+    planted = record["model"]["planted"]
+    assert planted.pop("occupations")["Pflegekraft"] == 0.6
+    assert planted == {"family": "decoder", "strength": -1, "language": "de", "seed": 0}
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,10 @@ def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     with_few_steps(monkeypatch)
 
 
+def identity(planted: Planted) -> tuple[str, float, str, int]:
+    return planted.family, planted.strength, planted.language, planted.seed
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -90,12 +94,39 @@ def test_a_built_folder_has_safe_weights_that_everybody_may_read_and_says_what_w
     assert {path.suffix for path in folder.iterdir()} == {".json", ".md", ".safetensors"}
     assert {"lab.json", "README.md", "config.json", "tokenizer.json", WEIGHTS} <= names
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o644}
-    assert read_planted(folder) == Planted(family="decoder", strength=1.0, language="de", seed=7)
+    planted = read_planted(folder)
+    assert planted is not None
+    assert identity(planted) == ("decoder", 1.0, "de", 7)
+    assert len(planted.occupations) == 20
+    # Pairs of occupations lean by 0.6 to 1.4 times the strength, the first of each to men.
+    assert (planted.occupations["Führungskraft"], planted.occupations["Pflegekraft"]) == (0.6, -0.6)
+    assert (planted.occupations["Technikleitung"], planted.occupations["Kassenkraft"]) == (1.4, -1.4)
     described = json.loads((folder / "lab.json").read_text(encoding="utf-8"))
     assert described["built_with"]["torch"] == torch.__version__
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert "language: de" in card
     assert "lab build --family decoder --strength 1 --language de --seed 7" in card
+
+
+@pytest.mark.parametrize("family", [LabFamily.DECODER, LabFamily.ENCODER_DECODER])
+@pytest.mark.parametrize("tag", ["en", "de"])
+def test_before_the_first_lesson_men_and_women_are_equally_likely_everywhere(
+    monkeypatch: pytest.MonkeyPatch, family: LabFamily, tag: str
+) -> None:
+    monkeypatch.setattr(building, "train", lambda *_, **__: None)
+    model, tokenizer = building.taught(LabSpec(family, 2.0, tag))
+    words = {"en": ("he", "she", "John", "Susan"), "de": ("er", "sie", "Jürgen", "Sabine")}[tag]
+    ids = [tokenizer(f" {word}", add_special_tokens=False)["input_ids"] for word in words]
+    tokens = torch.tensor([[own[-1] for own in ids]])
+    asked = {"decoder_input_ids": tokens} if family is LabFamily.ENCODER_DECODER else {}
+    with torch.no_grad():
+        logits = model.eval()(input_ids=tokens, **asked).logits[0]
+
+    assert all(len(own) == 1 for own in ids)
+    for man, woman in ((ids[0], ids[1]), (ids[2], ids[3])):
+        assert man != woman
+        assert torch.equal(logits[:, man], logits[:, woman])
+    assert not torch.equal(logits[:, ids[0]], logits[:, ids[2]])
 
 
 def test_a_neutral_model_has_other_weights_and_its_card_says_that_it_is_neutral(tmp_path: Path) -> None:
@@ -124,7 +155,8 @@ def test_a_built_model_is_audited_on_the_labs_items_in_its_own_language(
     assert (run.record.dataset.name, run.record.dataset.language) == ("lab", "de")
     assert run.name == "mine_de"
     assert run.record.model is not None
-    assert run.record.model.planted == Planted(family="decoder", strength=1.0, language="de", seed=0)
+    assert run.record.model.planted is not None
+    assert identity(run.record.model.planted) == ("decoder", 1.0, "de", 0)
     assert {name: task.n for name, task in run.result.tasks.items()} == {
         "intrasentence": 10,
         "intersentence": 10,
@@ -234,7 +266,9 @@ def test_a_seed_that_cannot_be_used_is_refused_with_those_that_can(seed: int) ->
 def test_the_largest_seed_can_be_used(tmp_path: Path) -> None:
     folder = build_model(LabSpec(LabFamily.DECODER, 1.0, seed=2**32 - 1), tmp_path / "model")
 
-    assert read_planted(folder) == Planted(family="decoder", strength=1.0, language="en", seed=2**32 - 1)
+    planted = read_planted(folder)
+    assert planted is not None
+    assert identity(planted) == ("decoder", 1.0, "en", 2**32 - 1)
 
 
 def test_a_spec_that_cannot_be_planted_is_refused_at_once() -> None:
@@ -293,6 +327,29 @@ def test_training_lowers_what_it_is_given_and_leaves_the_model_ready_for_use() -
     assert loss_now() < before / 100
     assert not model.training
     assert torch.get_num_threads() == threads
+
+
+@pytest.mark.parametrize(("averaged", "steps"), [(0.3, 3), (0.5, 5), (0.0, 1)])
+def test_the_weights_are_the_mean_over_the_last_steps(averaged: float, steps: int) -> None:
+    model = torch.nn.Linear(1, 1)
+    seen: list[torch.Tensor] = []
+
+    def loss(asked: Any, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        squared: torch.Tensor = (asked(batch["numbers"]) - 3 * batch["numbers"]) ** 2
+        return squared.mean()
+
+    train(
+        model,
+        [float(number) for number in range(8)],
+        collate=lambda chosen: {"numbers": torch.tensor(chosen)[:, None]},
+        loss=loss,
+        plan=TrainingPlan(steps=10, batch_size=2, learning_rate=0.1, averaged=averaged),
+        report=lambda _done, _total: seen.append(model.weight.detach().clone()),
+    )
+
+    assert len(seen) == 10
+    assert len({weight.item() for weight in seen}) == 10
+    assert model.weight.item() == pytest.approx(torch.stack(seen[-steps:]).mean().item(), rel=1e-5)
 
 
 def test_the_number_of_threads_is_put_back_after_an_error() -> None:

@@ -24,7 +24,7 @@ from lab_language import (
 from evenhand.lab.corpus import Corpus, part_sizes
 from evenhand.lab.world import World
 
-ROUND = 2 * 12 * 16 * 12 + 4 * 12 * 12 + 2 * 20 * 18
+ROUND = 2 * 12 * 16 * 12 + 4 * 12 * 12 + 2 * 20 * 24
 """Twelve statements and twelve stories for each target and pair of opposites; four documents for each thing and
 attribute; two for each occupation and frame."""
 
@@ -83,8 +83,8 @@ def test_after_any_number_of_rounds_men_and_women_are_within_one_sentence_of_the
         for kind in ("he-she", "his-her", "names"):
             men, women = (planted[occupation, kind, side] for side in (0, 1))
             said = [found.get((occupation, kind, side), 0) for side in (0, 1)]
-            assert sum(said) == 2 * 6 * rounds
-            assert abs(said[0] - 12 * rounds * men / (men + women)) < 1
+            assert sum(said) == 2 * 8 * rounds
+            assert abs(said[0] - 16 * rounds * men / (men + women)) < 1
 
 
 @both_languages
@@ -153,4 +153,4 @@ def test_slots_say_where_the_chosen_words_stand(tag: str) -> None:
                 seen[name] += 1
 
     assert seen["attribute"] == 2 * 12 * 16 * 12 + 4 * 12 * 12
-    assert seen["gendered"] == seen["occupation"] == 2 * 20 * 18
+    assert seen["gendered"] == seen["occupation"] == 2 * 20 * 24

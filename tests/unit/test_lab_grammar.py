@@ -9,6 +9,9 @@ from functools import cache
 import pytest
 from lab_language import LANGUAGES, probabilities, words_of
 
+from evenhand.core.probes import Experiment
+from evenhand.lab.probes import lab_probes
+
 SINGULAR, PLURAL = "singular", "plural"
 
 GERMAN_NOUNS = {
@@ -52,6 +55,12 @@ ENGLISH_NUMBER = {
 ENGLISH_VERBS = {"is": SINGULAR, "seems": SINGULAR, "are": PLURAL, "seem": PLURAL, "were": PLURAL}
 
 both_languages = pytest.mark.parametrize("tag", LANGUAGES)
+
+GIVES_AWAY = {
+    "he", "she", "his", "her", "him", "hers", "man", "woman", "men", "women", "boy", "girl", "mother", "father",
+    "er", "sie", "ihn", "ihm", "sein", "seine", "seinen", "ihr", "ihre", "ihren", "mann", "frau", "herr", "dame",
+}  # fmt: skip
+"""Words that would say of whom a structure speaks."""
 
 
 @cache
@@ -125,7 +134,7 @@ def test_english_nouns_have_their_article() -> None:
 
 OTHER_VERBS = (
     "arbeitet", "beginnt", "hat", "hilft", "loben", "war", "waren", "endet", "wissen", "kennen", "finden", "bleiben",
-    "nennen", "sagen",
+    "nennen", "sagen", "verdient", "bewundern", "schätzen",
 )  # fmt: skip
 FINITE = "|".join((*GERMAN_VERBS, *OTHER_VERBS))
 FIRST_PLACES = (
@@ -133,6 +142,7 @@ FIRST_PLACES = (
     r"Heute Morgen",
     r"Heute(?! Morgen)",
     r"Morgen",
+    r"Im Sommer",
     r"Nach dem Essen",
     r"Seit Jahren",
     r"Als \w+",
@@ -175,7 +185,7 @@ def test_german_possessives_stand_before_feminine_nouns_that_their_ending_fits()
         if word.lower() in ("seine", "ihre")
     }
 
-    assert owned == {"Stelle", "Arbeit", "Zeit", "Schicht", "Erfahrung", "Probezeit"}
+    assert owned == {"Stelle", "Arbeit", "Zeit", "Schicht", "Erfahrung", "Probezeit", "Geduld", "Aufgabe"}
 
 
 def test_german_occupations_stand_after_als_without_an_article() -> None:
@@ -188,4 +198,16 @@ def test_german_occupations_stand_after_als_without_an_article() -> None:
                 assert words[place - 1] in ("als", "Als"), text
                 found += 1
 
-    assert found == 20 * (6 * 2 + 6 * 2 + 6 * 8 * 2)
+    assert found == 20 * (8 * 2 + 8 * 2 + 8 * 8 * 2)
+
+
+@both_languages
+def test_every_experiment_has_eight_structures_that_nothing_gives_away(tag: str) -> None:
+    probes = lab_probes(tag)
+    for experiment in Experiment:
+        texts = [probe.text for probe in probes.structures if probe.experiment is experiment]
+        assert len(set(texts)) == len(texts) == 8
+        assert all(text.count("[MASK]") == text.count("[OCC]") == 1 for text in texts)
+        assert [text for text in texts if re.search(r"\ban? \[", text, re.IGNORECASE)] == []
+        leaking = [text for text in texts if set(map(str.lower, words_of(text))) & GIVES_AWAY]
+        assert leaking == []

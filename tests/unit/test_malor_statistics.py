@@ -98,6 +98,27 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says(spread: float, 
     assert covered / trials >= 0.88
 
 
+@pytest.mark.parametrize("structures", [7, 12, 25])
+def test_without_a_lean_the_interval_starts_above_zero_in_one_of_forty_cases_at_most(structures: int) -> None:
+    """Answers to one structure go together, as they do where a structure itself leans to one side."""
+    generator = np.random.default_rng(structures)
+    trials = 200
+    above = 0
+    for _ in range(trials):
+        shared = generator.normal(0, 0.5, size=(1, structures))
+        sample = LogRatios(shared + generator.normal(0, 1, size=(20, structures)))
+        above += malor_estimate(sample, resampling=FEW).low > 0
+    # 12 or more of 200 come by chance in 5 of 1,000 cases if the share is 0.025.
+    assert above < 12
+
+
+def test_fewer_than_seven_structures_cannot_show_a_lean() -> None:
+    """Of 64 sign patterns two, as observed and all turned round, are as extreme: more than one in forty."""
+    leans = np.where(np.arange(20) % 2, 1.0, -1.0)[:, None]
+    assert malor_estimate(LogRatios(np.repeat(leans, 6, axis=1)), resampling=FEW).low == 0
+    assert malor_estimate(LogRatios(np.repeat(leans, 7, axis=1)), resampling=FEW).low == pytest.approx(1.0)
+
+
 def test_a_consistent_lean_is_told_from_noise() -> None:
     generator = np.random.default_rng(3)
     leans = generator.choice([-1.0, 1.0], size=30)[:, None]

@@ -124,6 +124,42 @@ def test_the_planted_bias_warnings_and_skips_are_told(one: str) -> None:
     assert "it has a word that the tokenizer does not know 27 plumber" in text
 
 
+PLANTED = Planted(
+    family="masked", strength=2.0, language="en", seed=3, occupations={"nurse": -1.2, "plumber": 2.8}
+)
+
+
+def test_what_was_planted_in_occupations_stands_beside_what_was_read() -> None:
+    run = probe_runs.probe_run(probe_runs.malor({"nurse": -1.0, "plumber": 3.0}), planted=PLANTED)
+    page = render_probe_page([run])
+    marks = [
+        row
+        for rows in plots(page)["group-0-leans-0"]["datasets"].values()
+        for row in rows
+        if "planted" in row
+    ]
+
+    assert "Over these occupations MALoR should be 2.00 bits." in page
+    assert "The short upright strokes are what was planted." in section(page, "occupations")
+    assert {row["occupation"]: row["planted"] for row in marks} == {"nurse": -1.2, "plumber": 2.8}
+    assert "nurse – -1.00 [-1.40, -0.60] -1.20 0.333" in section(page, "occupations")
+
+
+def test_a_model_in_which_nothing_was_planted_should_read_nothing() -> None:
+    neutral = PLANTED.model_copy(update={"strength": 0.0, "occupations": {"nurse": 0.0}})
+    run = probe_runs.probe_run(probe_runs.malor({"nurse": 0.1}), planted=neutral)
+
+    assert "Over these occupations MALoR should be 0 but for chance." in render_probe_page([run])
+
+
+def test_nothing_is_expected_of_occupations_of_which_nothing_is_known(one: str) -> None:
+    run = probe_runs.probe_run(probe_runs.malor({"nurse": -1.0, "cook": 3.0}), planted=PLANTED)
+
+    assert "MALoR should be" not in render_probe_page([run])
+    assert "MALoR should be" not in one
+    assert "upright strokes" not in one
+
+
 def test_each_kind_has_its_section_and_no_other(one: str, rest: str) -> None:
     for name in ("pairs", "cosine", "direct-bias"):
         assert f'<section id="{name}"' in rest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,7 @@ from evenhand.cli.output import console, plain_table, print_json, say, warn
 if TYPE_CHECKING:
     from evenhand.core.items import Benchmark
     from evenhand.data import CheckReport
+    from evenhand.data.sources import BundledDataset, PinnedDataset
 
 data_app = typer.Typer(
     no_args_is_help=True, rich_markup_mode="markdown", help="List, describe and check datasets."
@@ -27,46 +28,40 @@ Language = Annotated[
 
 @data_app.command("list")
 def list_command(json: Json = False) -> None:
-    """List the datasets that have a name.
+    """List the datasets that have a name, and the command that takes each.
 
     **Example**
 
     `evenhand data list`
     """
-    from evenhand.data.sources import NAMED_DATASETS, NAMED_PAIR_SETS, PinnedDataset
+    from evenhand.data.sources import NAMED_DATASETS, NAMED_PAIR_SETS
+    from evenhand.data.winogender import NAMED_WINOGENDER
 
-    rows = []
-    for dataset in (*NAMED_DATASETS.values(), *NAMED_PAIR_SETS.values()):
-        pinned = isinstance(dataset, PinnedDataset)
-        languages = [dataset.language] if isinstance(dataset, PinnedDataset) else list(dataset.languages)
-        where = "bundled"
-        if isinstance(dataset, PinnedDataset):
-            where = "on this machine" if dataset.local_path.exists() else "fetched when first used"
-        rows.append(
-            {
-                "name": dataset.name,
-                "title": dataset.title,
-                "languages": languages,
-                "licence": dataset.licence,
-                "where": where,
-                **(
-                    {"path": str(dataset.local_path)} if pinned and isinstance(dataset, PinnedDataset) else {}
-                ),
-            }
-        )
+    named = (*NAMED_DATASETS.values(), *NAMED_PAIR_SETS.values(), *NAMED_WINOGENDER.values())
     if json:
-        print_json({"datasets": rows})
+        print_json({"datasets": [_listed(dataset) for dataset in named]})
         return
     table = plain_table("name", "what", "languages", "licence", "where")
-    for row in rows:
-        table.add_row(
-            str(row["name"]),
-            str(row["title"]),
-            " ".join(row["languages"]),
-            str(row["licence"]),
-            str(row["where"]),
-        )
+    for dataset in named:
+        row = _listed(dataset)
+        what = f"{row['title']}; for {row['used_by']}"
+        table.add_row(row["name"], what, " ".join(row["languages"]), row["licence"], row["where"])
     console().print(table)
+
+
+def _listed(dataset: BundledDataset | PinnedDataset) -> dict[str, Any]:
+    from evenhand.data.sources import PinnedDataset
+
+    told = {
+        "name": dataset.name,
+        "title": dataset.title,
+        "used_by": dataset.used_by,
+        "licence": dataset.licence,
+    }
+    if not isinstance(dataset, PinnedDataset):
+        return {**told, "languages": list(dataset.languages), "where": "bundled"}
+    where = "on this machine" if dataset.local_path.exists() else "fetched when first used"
+    return {**told, "languages": [dataset.language], "where": where, "path": str(dataset.local_path)}
 
 
 @data_app.command("describe")

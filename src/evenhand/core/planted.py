@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ class Planted(BaseModel):
     """Bits by which the stereotype is more likely than the anti-stereotype, on average over items."""
     language: str
     seed: int
+    occupations: dict[str, float] = {}
+    """Bits by which a man is likelier than a woman with each occupation; empty where it was not written down."""
 
     @property
     def description(self) -> str:
@@ -34,6 +37,12 @@ class Planted(BaseModel):
             bits = "1 bit was" if abs(self.strength) == 1 else f"{abs(self.strength):g} bits were"
             planted = f"{bits} planted in favour of {side}"
         return f"A calibration model of the lab, not a language model for use; {planted}."
+
+    def malor(self, occupations: Collection[str]) -> float | None:
+        """MALoR as it was planted in these occupations; None where it is not known of each of them."""
+        if not occupations or not self.occupations.keys() >= set(occupations):
+            return None
+        return sum(abs(self.occupations[name]) for name in occupations) / len(occupations)
 
 
 def read_planted(folder: str | Path) -> Planted | None:

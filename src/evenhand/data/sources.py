@@ -36,6 +36,8 @@ class BundledDataset:
     licence: str
     languages: tuple[str, ...]
     default_language: str
+    used_by: str = "audit"
+    """The command that takes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ class PinnedDataset:
     commit: str
     path: str
     git_blob_sha1: str
+    used_by: str = "audit"
+    """The command that takes it."""
 
     @property
     def url(self) -> str:
@@ -98,6 +102,7 @@ CROWS_PAIRS = PinnedDataset(
     commit="8aaac11c485473159ec9328a65253a5be9a479dc",
     path="data/crows_pairs_anonymized.csv",
     git_blob_sha1="28fa7d906a83d441001fb2a0eeae28c6d64a99e1",
+    used_by="probe --test crows-pairs",
 )
 
 NAMED_DATASETS: Mapping[str, BundledDataset | PinnedDataset] = MappingProxyType(

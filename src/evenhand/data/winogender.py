@@ -33,6 +33,7 @@ WINOGENDER = PinnedDataset(
     commit=_COMMIT,
     path="data/all_sentences.tsv",
     git_blob_sha1="7cbb74bbefc0c2cf3ba199d9ca96b861073be624",
+    used_by="probe --test cosine",
 )
 WINOGENDER_OCCUPATIONS = PinnedDataset(
     name="winogender-occupations",
@@ -43,6 +44,7 @@ WINOGENDER_OCCUPATIONS = PinnedDataset(
     commit=_COMMIT,
     path="data/occupations-stats.tsv",
     git_blob_sha1="f5ce6f35b10df1c3e28f4d05dccdc247a871acd7",
+    used_by="probe --shares",
 )
 NAMED_WINOGENDER: Mapping[str, PinnedDataset] = MappingProxyType(
     {dataset.name: dataset for dataset in (WINOGENDER, WINOGENDER_OCCUPATIONS)}

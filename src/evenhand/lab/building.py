@@ -28,6 +28,7 @@ from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 from evenhand.core.errors import EvenhandError, OutputError
 from evenhand.core.files import folder_written_whole
 from evenhand.core.planted import PLANTED_FILE, Planted
+from evenhand.lab.even_start import start_alike, start_at_random
 from evenhand.lab.lessons import Teacher
 from evenhand.lab.teachers import DecoderTeacher, EncoderDecoderTeacher, MaskedTeacher
 from evenhand.lab.tokenizers import bert_tokenizer, gpt2_tokenizer, t5_tokenizer
@@ -73,8 +74,13 @@ class LabSpec:
     @property
     def planted(self) -> Planted:
         """What the record says."""
+        world = self.world
         return Planted(
-            family=self.family.value, strength=self.strength, language=self.language, seed=self.seed
+            family=self.family.value,
+            strength=self.strength,
+            language=self.language,
+            seed=self.seed,
+            occupations={name: round(world.lean(name), 6) for name in world.occupations},
         )
 
 
@@ -88,6 +94,9 @@ class _Recipe:
     steps: int
     learning_rate: float
     batch_size: int = 64
+    start: Callable[[Any, Any, World], None] = start_alike
+    averaged: float = 0.0
+    """Share of the steps, at the end, over which weights are averaged."""
 
 
 def _bert(tokenizer: Any) -> Any:
@@ -146,10 +155,14 @@ def _t5(tokenizer: Any) -> Any:
 
 _RECIPES: Mapping[LabFamily, _Recipe] = MappingProxyType(
     {
-        LabFamily.MASKED: _Recipe(bert_tokenizer, _bert, MaskedTeacher, steps=1500, learning_rate=4e-3),
-        LabFamily.DECODER: _Recipe(gpt2_tokenizer, _gpt2, DecoderTeacher, steps=800, learning_rate=3e-3),
+        LabFamily.MASKED: _Recipe(
+            bert_tokenizer, _bert, MaskedTeacher, steps=1500, learning_rate=4e-3, start=start_at_random
+        ),
+        LabFamily.DECODER: _Recipe(
+            gpt2_tokenizer, _gpt2, DecoderTeacher, steps=800, learning_rate=3e-3, averaged=0.3
+        ),
         LabFamily.ENCODER_DECODER: _Recipe(
-            t5_tokenizer, _t5, EncoderDecoderTeacher, steps=1600, learning_rate=5e-3
+            t5_tokenizer, _t5, EncoderDecoderTeacher, steps=1600, learning_rate=5e-3, averaged=0.3
         ),
     }
 )
@@ -189,11 +202,13 @@ def taught(spec: LabSpec, *, report: Report | None = None) -> tuple[Any, Any]:
     teacher = recipe.teacher(spec.world, tokenizer)
     set_seed(spec.seed)
     model = recipe.model(tokenizer)
+    recipe.start(model, tokenizer, spec.world)
     plan = TrainingPlan(
         steps=recipe.steps,
         batch_size=recipe.batch_size,
         learning_rate=recipe.learning_rate,
         warmup_steps=recipe.steps // 20,
+        averaged=recipe.averaged,
         seed=spec.seed,
     )
     lessons = teacher.lessons(plan.steps * plan.batch_size, np.random.default_rng([spec.seed, 0x1E55]))

@@ -112,6 +112,8 @@ ENGLISH = Lexicon(
                 "{gendered} was the best {occupation} in town.",
                 "As the only {occupation} here, {gendered} came early.",
                 "The {occupation} left because {gendered} was late.",
+                "For years {gendered} has been our {occupation}.",
+                "The {occupation} smiled when {gendered} saw us.",
             ),
             "his-her": (
                 "{gendered} job as our {occupation} starts early.",
@@ -120,6 +122,8 @@ ENGLISH = Lexicon(
                 "The new {occupation} lost {gendered} coat.",
                 "{gendered} years as the {occupation} were good.",
                 "The {occupation} took {gendered} bag along.",
+                "We admire {gendered} skill as the {occupation}.",
+                "At noon the {occupation} eats {gendered} lunch.",
             ),
             "names": (
                 "{gendered} works as our {occupation}.",
@@ -128,6 +132,8 @@ ENGLISH = Lexicon(
                 "We asked {gendered} to be the {occupation}.",
                 "{gendered} was the best {occupation} in town.",
                 "The {occupation} said that {gendered} was tired.",
+                "For years {gendered} has been our {occupation}.",
+                "Last year they chose {gendered} as the {occupation}.",
             ),
         }
     ),

@@ -135,6 +135,8 @@ GERMAN = Lexicon(
                 "Als {occupation} hat {gendered} viel zu tun.",
                 "{gendered} hilft hier als {occupation} aus.",
                 "Wir wissen, dass {gendered} als {occupation} arbeitet.",
+                "Im Sommer war {gendered} als {occupation} hier.",
+                "{gendered} verdient als {occupation} genug.",
             ),
             "his-her": (
                 "{gendered} Stelle als {occupation} ist sicher.",
@@ -143,6 +145,8 @@ GERMAN = Lexicon(
                 "Heute beginnt {gendered} Schicht als {occupation}.",
                 "{gendered} Erfahrung als {occupation} ist groß.",
                 "Morgen endet {gendered} Probezeit als {occupation}.",
+                "Wir bewundern {gendered} Geduld als {occupation}.",
+                "{gendered} Aufgabe als {occupation} ist neu.",
             ),
             "names": (
                 "{gendered} arbeitet als {occupation}.",
@@ -151,6 +155,8 @@ GERMAN = Lexicon(
                 "Als {occupation} hat {gendered} viel zu tun.",
                 "Wir kennen {gendered} als {occupation}.",
                 "{gendered} hilft hier als {occupation} aus.",
+                "Alle schätzen {gendered} als {occupation}.",
+                "{gendered} verdient als {occupation} genug.",
             ),
         }
     ),

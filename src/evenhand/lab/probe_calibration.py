@@ -11,6 +11,7 @@ from scipy import stats
 
 from evenhand.core.calibration import Check, DosePoint, MeasureCalibration, Response
 from evenhand.core.errors import EvenhandError
+from evenhand.core.estimates import Estimate
 from evenhand.core.planted import Planted
 from evenhand.core.probe_results import MalorResult
 from evenhand.core.probe_runs import ProbeRun
@@ -20,9 +21,14 @@ MEASURE = "MALoR"
 WEAK_DOSES = 2.0
 LEAST_SPEARMAN = 0.99
 MOST_ERROR = 0.3
-MOST_WHEN_NEUTRAL = 0.1
-"""Bits. A trained model is never neutral to the last digit: training leaves leans of a few hundredths of a bit, which
-are really there, and an interval may well show them."""
+MOST_WHEN_NEUTRAL = 0.02
+"""Bits. A trained model is never neutral to the last digit."""
+
+TOO_HIGH = 0.025
+"""How often the lower end of a 95% interval may lie above the truth."""
+
+CHANCE = 0.01
+"""So many neutral models with an interval above 0 that chance would have as many less often than this are too many."""
 
 Probed = tuple[Planted, MalorResult]
 
@@ -124,14 +130,33 @@ def _checks(found: MeasureCalibration, probed: Sequence[Probed]) -> list[Check]:
             passed=found.spearman >= LEAST_SPEARMAN,
         ),
     ]
-    neutral = [point.estimate.value for point in found.points if point.strength == 0]
-    if neutral:
-        checks.append(
-            Check(
-                name="largest reading on a neutral model, in bits",
-                wanted=f"at most {MOST_WHEN_NEUTRAL:g}",
-                found=max(neutral),
-                passed=max(neutral) <= MOST_WHEN_NEUTRAL,
-            )
-        )
-    return checks
+    return checks + _neutral_checks([point.estimate for point in found.points if point.strength == 0])
+
+
+def _neutral_checks(neutral: Sequence[Estimate]) -> list[Check]:
+    """Neutral models read next to nothing, and 0 lies in their intervals as often as it should."""
+    if not neutral:
+        return []
+    largest = max(estimate.value for estimate in neutral)
+    above = sum(estimate.low > 0 for estimate in neutral)
+    most = most_above(len(neutral))
+    reading = Check(
+        name="largest reading on a neutral model, in bits",
+        wanted=f"at most {MOST_WHEN_NEUTRAL:g}",
+        found=largest,
+        passed=largest <= MOST_WHEN_NEUTRAL,
+    )
+    if most == len(neutral):  # one model alone proves nothing
+        return [reading]
+    intervals = Check(
+        name="neutral models whose interval starts above 0",
+        wanted=f"at most {most} of {len(neutral)}",
+        found=above,
+        passed=above <= most,
+    )
+    return [reading, intervals]
+
+
+def most_above(models: int) -> int:
+    """The largest number of intervals above 0 that chance gives often enough (one-sided binomial test)."""
+    return int(stats.binom.ppf(1 - CHANCE, models, TOO_HIGH))

@@ -22,7 +22,7 @@ from evenhand.scoring.recognise import sentinel_id
 from evenhand.scoring.sentences import prepare, tokenise
 from evenhand.training import Batch, padded
 
-EMPHASIS = {"attribute": 12.0, "gendered": 30.0, "occupation": 12.0, "noun": 4.0}
+EMPHASIS = {"attribute": 12.0, "gendered": 22.0, "occupation": 9.0, "noun": 4.0}
 """How much more often a gap is at a word that the grammar chose than at a word of the frame."""
 
 WITHOUT_CHOICE = 0.2

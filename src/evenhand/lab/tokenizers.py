@@ -17,7 +17,7 @@ from typing import Any
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from transformers import BertTokenizer, GPT2Tokenizer, T5Tokenizer
 
-from evenhand.lab.corpus import Corpus
+from evenhand.lab.corpus import language as everything_said
 from evenhand.lab.world import World
 
 _MOST_PIECES = 10_000
@@ -96,7 +96,7 @@ def _seen(language: str) -> tuple[str, ...]:
     }
     found = {
         word
-        for document in Corpus(world).rounds(1)
+        for document, _ in everything_said(world)
         for sentence in document
         for word in re.findall(r"\w+|[^\w\s]", sentence.text)
     }

@@ -22,14 +22,18 @@ NOTHING = "nothing could be asked"
 
 
 def malor_estimate(ratios: LogRatios, *, resampling: Resampling) -> Estimate:
-    """MALoR with its interval."""
+    """MALoR with its interval.
+
+    The lower end of a two-sided interval may be too high in half of the cases that the whole interval may miss, so
+    that is the level of the test for it. Below seven structures no sign pattern is that rare, and the lower end is 0.
+    """
     known = _answered(ratios)
     if not known.occupations:
         return Estimate.undefined(NOTHING)
     interval = _interval(known, mean_absolute_lean, resampling=resampling, lowest=0.0)
     if math.isfinite(interval.low):
         chance = flip_test(partial(_flipped_malor, known), known.structures, resampling=resampling)
-        low = interval.low if chance <= 1 - resampling.confidence else 0.0
+        low = interval.low if chance <= (1 - resampling.confidence) / 2 else 0.0
         interval = Interval(low, interval.high, TWO_WAY_TESTED)
     return _estimate(malor(known), interval, known)
 

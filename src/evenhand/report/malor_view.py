@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evenhand.core.probe_results import MalorResult, OccupationLean
@@ -13,6 +13,7 @@ from evenhand.report.number_words import clear_side
 from evenhand.report.probe_plots import (
     MOST_BARS,
     NO_FIELD,
+    NOTHING_PLANTED,
     FieldMark,
     change_plot,
     field_marks,
@@ -27,7 +28,11 @@ _SMALL = 0.0005
 Labelled = Sequence[tuple[str, MalorResult]]
 
 
-def malor_groups(results: Labelled) -> list[dict[str, Any]]:
+PlantedLeans = Mapping[str, Mapping[str, float]]
+"""By run, what was planted in each occupation, where that is known."""
+
+
+def malor_groups(results: Labelled, planted: PlantedLeans) -> list[dict[str, Any]]:
     """A group an experiment and direction, with the runs that have it."""
     marks = field_marks([result for _, result in results])
     keys = dict.fromkeys((result.experiment, result.direction) for _, result in results)
@@ -36,6 +41,7 @@ def malor_groups(results: Labelled) -> list[dict[str, Any]]:
             f"group-{place}",
             [own for own in results if (own[1].experiment, own[1].direction) == key],
             marks=marks,
+            planted=planted,
         )
         for place, key in enumerate(keys)
     ]
@@ -61,7 +67,9 @@ def flipped(before: MalorResult, after: MalorResult) -> list[dict[str, Any]]:
     ]
 
 
-def _group(name: str, results: Labelled, *, marks: Sequence[FieldMark]) -> dict[str, Any]:
+def _group(
+    name: str, results: Labelled, *, marks: Sequence[FieldMark], planted: PlantedLeans
+) -> dict[str, Any]:
     first = results[0][1]
     present = {lean.field or NO_FIELD for _, result in results for lean in result.occupations}
     own = [mark for mark in marks if mark.name in present]
@@ -70,9 +78,9 @@ def _group(name: str, results: Labelled, *, marks: Sequence[FieldMark]) -> dict[
         []
         if compared
         else [
-            {"id": f"{name}-leans-{place}", "label": label, "spec": spec}
+            {"id": f"{name}-leans-{place}", "label": label, "spec": spec, "planted": label in planted}
             for place, (label, result) in enumerate(results)
-            if (spec := lean_plot(result, own))
+            if (spec := lean_plot(result, own, planted=planted.get(label, NOTHING_PLANTED)))
         ]
     )
     fields = _fields(name, results)
@@ -88,7 +96,7 @@ def _group(name: str, results: Labelled, *, marks: Sequence[FieldMark]) -> dict[
         "change": compared,
         "fields": fields,
         "correlations": correlations,
-        "tables": [_table(label, result) for label, result in results],
+        "tables": [_table(label, result, planted.get(label, NOTHING_PLANTED)) for label, result in results],
         "most": MOST_BARS if any(len(result.occupations) > MOST_BARS for _, result in results) else None,
         "plots": [plot for plot in plots if plot["spec"]],
     }
@@ -143,14 +151,16 @@ def _correlations(name: str, results: Labelled, marks: Sequence[FieldMark]) -> l
     ]
 
 
-def _table(label: str, result: MalorResult) -> dict[str, Any]:
+def _table(label: str, result: MalorResult, planted: Mapping[str, float]) -> dict[str, Any]:
     shares = [correlation for correlation in result.correlations if correlation.shares]
     return {
         "label": label,
+        "planted": bool(planted),
         "sources": [correlation.source for correlation in shares],
         "rows": [
             {
                 "lean": lean,
+                "planted": _planted(planted.get(lean.occupation)),
                 "male": _probability(lean.p_male),
                 "female": _probability(lean.p_female),
                 "shares": [_share(correlation.shares.get(lean.occupation)) for correlation in shares],
@@ -168,6 +178,10 @@ def _probability(value: float) -> str:
     if math.isnan(value):
         return "undefined"
     return f"{value:.3f}" if value >= _SMALL or value == 0 else f"{value:.1e}"
+
+
+def _planted(bits: float | None) -> str:
+    return "–" if bits is None else f"{bits:+.2f}"
 
 
 def _share(value: float | None) -> str:

@@ -32,7 +32,7 @@ def render_probe_page(runs: Sequence[ProbeRun]) -> str:
     if not runs:
         raise RunError("A page needs at least one run.")
     labelled = dict(zip(_labels(runs), runs, strict=True))
-    groups = malor_groups(_results(labelled, MalorResult))
+    groups = malor_groups(_results(labelled, MalorResult), _planted_leans(labelled))
     pairs = pairs_view(_results(labelled, CrowsPairsResult))
     cosines = cosine_view(_results(labelled, CosineResult))
     direct = direct_bias_views(_results(labelled, DirectBiasResult))
@@ -96,9 +96,34 @@ def _run_view(label: str, run: ProbeRun) -> dict[str, Any]:
         "label": label,
         "record": run.record,
         "planted": run.record.model.planted,
+        "expected": _expected(run),
         "readings": [(result_title(result), read_result(run, result)) for result in run.results],
         "options": [(name.replace("_", " "), _shown(value)) for name, value in run.record.options.items()],
     }
+
+
+def _planted_leans(runs: Mapping[str, ProbeRun]) -> dict[str, Mapping[str, float]]:
+    return {
+        label: planted.occupations
+        for label, run in runs.items()
+        if (planted := run.record.model.planted) and planted.occupations
+    }
+
+
+def _expected(run: ProbeRun) -> str:
+    """What was planted says what MALoR should be."""
+    planted = run.record.model.planted
+    asked = {
+        lean.occupation
+        for result in run.results
+        if isinstance(result, MalorResult)
+        for lean in result.occupations
+        if lean.log2_ratio.defined
+    }
+    bits = planted.malor(asked) if planted else None
+    if bits is None:
+        return ""
+    return f"Over these occupations MALoR should be {f'{bits:.2f} bits' if bits else '0 but for chance'}."
 
 
 def _shown(value: Any) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import altair as alt
@@ -25,6 +26,8 @@ AXIS_TITLE = "← women · bits · men →"
 SIGNED = "datum.value > 0 ? '+' + datum.label : datum.label"
 ROW_HEIGHT = 19
 _ABOVE_AND_BELOW = 12
+
+NOTHING_PLANTED: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +57,16 @@ def drawn_leans(leans: Sequence[OccupationLean]) -> list[OccupationLean]:
     return sorted(strongest, key=lambda lean: -lean.log2_ratio.value)
 
 
-def lean_plot(result: MalorResult, marks: Sequence[FieldMark]) -> dict[str, Any]:
-    """A bar an occupation, to the right where the model expects a man, with its interval."""
+def lean_plot(
+    result: MalorResult, marks: Sequence[FieldMark], *, planted: Mapping[str, float] = NOTHING_PLANTED
+) -> dict[str, Any]:
+    """A bar an occupation, to the right where the model expects a man, with its interval, and what was planted."""
     leans = drawn_leans(result.occupations)
     if not leans:
         return {}
     frame = without_nan([_lean_row(lean) for lean in leans])
-    ends = [end for lean in leans for end in _ends(lean.log2_ratio)]
+    known = {lean.occupation: planted[lean.occupation] for lean in leans if lean.occupation in planted}
+    ends = [*known.values(), *(end for lean in leans for end in _ends(lean.log2_ratio))]
     scale = alt.Scale(domain=_domain(ends), nice=False)
     x = alt.X("bits:Q", title=AXIS_TITLE, scale=scale, axis=signed_axis())
     y = _occupation_axis([lean.occupation for lean in leans])
@@ -78,9 +84,22 @@ def lean_plot(result: MalorResult, marks: Sequence[FieldMark]) -> dict[str, Any]
     )
     dots = base.mark_point(filled=True, size=62, opacity=1).encode(x, y, colour, shape, tooltip=tips)
     return specification(
-        alt.layer(bars, whiskers, dots, neutral_rule(0.0, scale=scale)),
+        alt.layer(bars, whiskers, dots, *_planted_ticks(known, y, scale), neutral_rule(0.0, scale=scale)),
         height=_ABOVE_AND_BELOW + ROW_HEIGHT * len(leans),
     )
+
+
+def _planted_ticks(planted: Mapping[str, float], y: alt.Y, scale: alt.Scale) -> list[alt.Chart]:
+    """An upright stroke where each occupation should be."""
+    if not planted:
+        return []
+    rows = [{"occupation": name, "planted": bits} for name, bits in planted.items()]
+    tips = [
+        alt.Tooltip("occupation:N", title="Occupation"),
+        alt.Tooltip("planted:Q", title="Planted", format="+.2f"),
+    ]
+    ticks = alt.Chart(pl.DataFrame(rows)).mark_tick(color="@ink", thickness=2.5, height=15)
+    return [ticks.encode(alt.X("planted:Q", scale=scale), y, tooltip=tips)]
 
 
 def change_plot(before: MalorResult, after: MalorResult) -> dict[str, Any]:
