@@ -76,9 +76,7 @@ def swapped(benchmark: Benchmark) -> Benchmark:
     return replace(benchmark, items=tuple(mixed_up(item) for item in benchmark))
 
 
-def without_first_token(
-    question: Question, values: Sequence[Sequence[float]], _tokens: tuple[float, ...]
-) -> Score:
+def without_first_token(question: Question, values: Sequence[Sequence[float]]) -> Score:
     """A score that never sees the first token of what it scores."""
     rest = [value for answer in values for value in answer][1:]
     total = math.fsum(rest)
