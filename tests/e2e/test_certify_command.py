@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 from running import Command
 
-pytest.importorskip("torch")
-
 QUICK = ("--resamples", "200", "--sentences", "200")
 
 

@@ -8,6 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evenhand.cli.certificate_options import (
+    AssociationData,
+    CrowsPairs,
+    FinetuneSeeds,
+    FinetuneSteps,
+    Labelled,
+)
 from evenhand.cli.exit_codes import INTERRUPTED, QUALITY_LOST
 from evenhand.cli.options import (
     DEFAULT_CONFIDENCE,
@@ -49,19 +56,11 @@ def certify_command(
         typer.Option("--held-out", help="Text files or folders that no training saw. May be repeated."),
     ] = None,
     sentences: Annotated[int, typer.Option(help="Held-out sentences to draw.", min=20)] = 2_000,
-    data: Annotated[
-        str | None,
-        typer.Option("--data", "-d", help="Association tests: a dataset's name or a file; the starter set."),
-    ] = None,
-    crows_pairs: Annotated[
-        str | None, typer.Option(help="CrowS-Pairs as a measure not trained on: its name, or a file.")
-    ] = None,
-    labelled: Annotated[
-        Path | None,
-        typer.Option(help="Labelled text to fine-tune on: a file with text and label, or a folder."),
-    ] = None,
-    finetune_seeds: Annotated[int, typer.Option(help="Classifiers to fine-tune from each model.", min=2)] = 5,
-    finetune_steps: Annotated[int, typer.Option(help="Steps of each fine-tuning.", min=1)] = 300,
+    data: AssociationData = None,
+    crows_pairs: CrowsPairs = None,
+    labelled: Labelled = None,
+    finetune_seeds: FinetuneSeeds = 5,
+    finetune_steps: FinetuneSteps = 300,
     finetune_rate: Annotated[float, typer.Option(help="Learning rate of the fine-tuning.")] = 5e-5,
     language: Annotated[
         str | None, typer.Option("--language", "-l", help="en or de; a lab model's own if not given.")

@@ -7,6 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evenhand.cli.certificate_options import (
+    AssociationData,
+    CrowsPairs,
+    FinetuneSeeds,
+    FinetuneSteps,
+    Labelled,
+)
 from evenhand.cli.certify import leave_if_quality_is_lost, show_certificate
 from evenhand.cli.exit_codes import INTERRUPTED
 from evenhand.cli.mitigation_options import (
@@ -92,19 +99,11 @@ def study_command(
             "May be repeated."
         ),
     ] = None,
-    data: Annotated[
-        str | None,
-        typer.Option("--data", "-d", help="Association tests: a dataset's name or a file; the starter set."),
-    ] = None,
-    crows_pairs: Annotated[
-        str | None, typer.Option(help="CrowS-Pairs as a measure not trained on: its name, or a file.")
-    ] = None,
-    labelled: Annotated[
-        Path | None,
-        typer.Option(help="Labelled text to fine-tune on: a file with text and label, or a folder."),
-    ] = None,
-    finetune_seeds: Annotated[int, typer.Option(help="Classifiers to fine-tune from each model.", min=2)] = 5,
-    finetune_steps: Annotated[int, typer.Option(help="Steps of each fine-tuning.", min=1)] = 300,
+    data: AssociationData = None,
+    crows_pairs: CrowsPairs = None,
+    labelled: Labelled = None,
+    finetune_seeds: FinetuneSeeds = 5,
+    finetune_steps: FinetuneSteps = 300,
     json: Json = False,
     resamples: Resamples = DEFAULT_RESAMPLES,
     confidence: Confidence = DEFAULT_CONFIDENCE,
