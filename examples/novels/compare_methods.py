@@ -2,8 +2,9 @@
 
     python examples/novels/compare_methods.py --folder runs/novels
 
-Needs what ``train_bert.py`` left in the folder. Each training becomes a model folder in ``mitigated/``; their learning
-curves are collected in ``comparison.json``. Stopped and started again, it goes on where it was.
+Needs what ``train_bert.py`` left in the folder. Each training becomes a model folder in ``mitigated/`` and a file in
+``trials/``; ``comparison.json`` has them all. Stopped and started again, it goes on where it was. Several can run
+side by side, each with other trials for ``--only``.
 """
 
 from __future__ import annotations
@@ -41,37 +42,44 @@ class Trial:
     experiments: tuple[Experiment, ...]
 
 
-def equalising(weight: float, experiments: tuple[Experiment, ...], *, margin: float) -> Trial:
+def equalising(weight: float, experiments: tuple[Experiment, ...], *, margin: float, seed: int = 0) -> Trial:
     """Eight epochs; the weight says how much evening out counts."""
     method = EqualiseMethod(Balance(weight=weight))
-    recipe = method.recipe.model_copy(update={"epochs": 8, "plateau": None, "quality_margin": margin})
-    return Trial(
-        f"equalise-{'all' if experiments == ALL else 'he-she'}-{weight:g}", method, recipe, experiments
+    recipe = method.recipe.model_copy(
+        update={"epochs": 8, "plateau": None, "quality_margin": margin, "seed": seed}
     )
+    return Trial(_name("equalise", experiments, weight, seed), method, recipe, experiments)
 
 
-def pretraining(rate: float, experiments: tuple[Experiment, ...], *, epochs: int) -> Trial:
+def pretraining(rate: float, experiments: tuple[Experiment, ...], *, epochs: int, seed: int = 0) -> Trial:
     """Continued pre-training on pairs; the learning rate says how far the model goes."""
     recipe = CounterfactualMethod.recipe.model_copy(
-        update={"epochs": epochs, "plateau": None, "learning_rate": rate, "quality_margin": 0.01}
+        update={
+            "epochs": epochs,
+            "plateau": None,
+            "learning_rate": rate,
+            "quality_margin": 0.01,
+            "seed": seed,
+        }
     )
-    name = f"counterfactual-{'all' if experiments == ALL else 'he-she'}-{rate:g}"
-    return Trial(name, CounterfactualMethod(), recipe, experiments)
+    return Trial(
+        _name("counterfactual", experiments, rate, seed), CounterfactualMethod(), recipe, experiments
+    )
+
+
+def _name(method: str, experiments: tuple[Experiment, ...], strength: float, seed: int) -> str:
+    name = f"{method}-{'all' if experiments == ALL else 'he-she'}-{strength:g}"
+    return f"{name}-seed-{seed}" if seed else name
 
 
 TRIALS = (
-    equalising(1.0, ALL, margin=0.01),
-    equalising(1.0, HE_SHE, margin=0.005),
-    pretraining(1e-4, HE_SHE, epochs=30),
-    equalising(3.0, ALL, margin=0.01),
-    pretraining(2e-5, HE_SHE, epochs=30),
-    equalising(0.3, ALL, margin=0.01),
-    equalising(3.0, HE_SHE, margin=0.005),
-    pretraining(3e-4, HE_SHE, epochs=30),
-    equalising(0.3, HE_SHE, margin=0.005),
-    *(pretraining(rate, ALL, epochs=15) for rate in (2e-5, 1e-4)),
+    *(equalising(1.0, ALL, margin=0.01, seed=seed) for seed in range(3)),
+    *(equalising(1.0, HE_SHE, margin=0.005, seed=seed) for seed in range(3)),
+    *(equalising(weight, ALL, margin=0.01) for weight in (0.3, 3.0)),
+    *(equalising(weight, HE_SHE, margin=0.005) for weight in (0.3, 3.0)),
+    *(pretraining(rate, HE_SHE, epochs=50) for rate in (2e-5, 1e-4, 3e-4)),
+    *(pretraining(rate, ALL, epochs=30) for rate in (2e-5, 1e-4)),
 )
-"""The most telling first."""
 
 
 def main() -> None:
@@ -80,14 +88,25 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--folder", type=Path, required=True)
-    parser.add_argument("--only", nargs="*", help="Names of trials.")
+    parser.add_argument(
+        "--only", nargs="*", choices=[trial.name for trial in TRIALS], help="Names of trials."
+    )
     chosen = parser.parse_args()
-    found = {}
+    told = chosen.folder / "trials"
+    told.mkdir(exist_ok=True)
     for trial in TRIALS:
-        if chosen.only and trial.name not in chosen.only:
-            continue
-        found[trial.name] = carry_out(trial, chosen.folder)
-        (chosen.folder / "comparison.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        if not chosen.only or trial.name in chosen.only:
+            write(told / f"{trial.name}.json", carry_out(trial, chosen.folder))
+    files = {trial.name: told / f"{trial.name}.json" for trial in TRIALS}
+    found = {
+        name: json.loads(file.read_text(encoding="utf-8")) for name, file in files.items() if file.exists()
+    }
+    write(chosen.folder / "comparison.json", found)
+
+
+def write(file: Path, found: dict[str, object]) -> None:
+    """As JSON."""
+    file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 def carry_out(trial: Trial, folder: Path) -> dict[str, object]:
@@ -122,6 +141,7 @@ def carry_out(trial: Trial, folder: Path) -> dict[str, object]:
     return {
         "method": record.method,
         "settings": record.settings | {"learning_rate": record.recipe.learning_rate},
+        "seed": trial.recipe.seed,
         "experiments": record.experiments,
         "data": record.data.counts | {"examples": record.data.examples},
         "curve": [judgement.model_dump() for judgement in record.chosen.curve.judgements],

@@ -9,6 +9,7 @@ KL(original || model) keeps everything else where it was.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,9 +23,9 @@ from torch.nn import functional
 from evenhand.core.models import Family
 from evenhand.mitigation.equalising.contexts import Place, Rows, contexts_of
 from evenhand.mitigation.equalising.gaps import Gap, Gaps
-from evenhand.mitigation.equalising.reading import Reader, frozen_copy
 from evenhand.mitigation.equalising.targets import equalised
 from evenhand.mitigation.objective import Objective
+from evenhand.mitigation.place_reading import Reader
 from evenhand.scoring.language_model import LanguageModel
 from evenhand.training import Batch, padded
 
@@ -58,7 +59,7 @@ class EqualisingObjective:
         self._expects_next = model.family is Family.DECODER
         self._pad = model.loaded.pad_id
         self._reader = Reader(model)
-        self._original = frozen_copy(model.loaded.model)
+        self._original = _frozen_copy(model.loaded.model)
 
     @property
     def examples(self) -> Sequence[Gap]:
@@ -169,3 +170,8 @@ def _behind_gaps(wanted: Sequence[Tensor], found: Sequence[Tensor]) -> Tensor:
 def _places(found: Sequence[Place]) -> Tensor:
     """Rows and columns, (2, places)."""
     return torch.tensor(found, dtype=torch.long).reshape(-1, 2).T
+
+
+def _frozen_copy(model: nn.Module) -> nn.Module:
+    """The model as it is now, for good."""
+    return copy.deepcopy(model).eval().requires_grad_(False)

@@ -11,6 +11,7 @@ import torch
 from torch.nn import functional
 
 from evenhand.core.models import ModelError
+from evenhand.mitigation.place_reading import Reader
 from evenhand.mitigation.pretraining.sentences import NO_WORD, Ids, TokenisedSentence, tokenised
 from evenhand.scoring.language_model import LanguageModel
 from evenhand.training import Batch
@@ -51,6 +52,7 @@ class MaskedPretraining:
             )
         self.examples = tokenised(sentences, model, max_tokens=max_tokens)
         self.whole_words = whole_words
+        self._reader = Reader(model)
         self._mask = tokenizer.mask_token_id
         self._pad = model.loaded.pad_id
         special = set(tokenizer.all_special_ids)
@@ -65,19 +67,24 @@ class MaskedPretraining:
             ids[row, : len(example)] = example.ids
             words[row, : len(example)] = example.words
         chosen = self._chosen(words, generator)
+        rows, columns = np.nonzero(chosen)
         return {
             "input_ids": torch.from_numpy(self._hidden(ids, chosen, generator)),
             "attention_mask": torch.from_numpy((np.arange(shape[1]) < lengths[:, None]).astype(np.int64)),
             "labels": torch.from_numpy(np.where(chosen, ids, IGNORED)),
+            "rows": torch.from_numpy(rows),
+            "columns": torch.from_numpy(columns),
         }
 
     def loss(self, model: Any, batch: Batch) -> torch.Tensor:
         """Mean surprise at what was hidden."""
-        logits = model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).logits
-        hidden = batch["labels"] != IGNORED
-        lost = functional.cross_entropy(logits[hidden].float(), batch["labels"][hidden], reduction="sum")
+        # The places are known without asking the device, which so never has to be waited for.
+        rows, columns = batch["rows"], batch["columns"]
+        inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
+        logits = self._reader.logits(model, inputs, rows, columns)
+        lost = functional.cross_entropy(logits, batch["labels"][rows, columns], reduction="sum")
         # In a small batch it can happen that nothing was chosen: then there is nothing to learn, not 0 / 0.
-        return lost / hidden.sum().clamp(min=1)
+        return lost / max(1, len(rows))
 
     def _chosen(self, words: Ids, generator: np.random.Generator) -> Flags:
         own: Flags = words != NO_WORD

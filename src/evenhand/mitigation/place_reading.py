@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,11 +33,6 @@ class Reader:
         inner = _without_adapters_wrapper(model)
         split = SplitProjection(inner, inner.get_submodule(self._body), self._vocabulary)
         return split.logits(inputs, rows, columns).float()
-
-
-def frozen_copy(model: nn.Module) -> nn.Module:
-    """The model as it is now, for good."""
-    return copy.deepcopy(model).eval().requires_grad_(False)
 
 
 def _without_adapters_wrapper(model: nn.Module) -> nn.Module:
