@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,9 @@ from evenhand.core.models import ModelError, Precision
 from evenhand.core.recipes import Recipe
 from evenhand.mitigation.batches import DrawnExamples, EpochBatches, collation
 from evenhand.mitigation.checkpoints import Checkpoint
+from evenhand.mitigation.compiling import compiled_layers, is_worth_compiling, uncompiled_layers
 from evenhand.mitigation.objective import Objective
-from evenhand.training import LossTrainer, Report, StepReporting
+from evenhand.training import Batch, LossTrainer, Report, StepReporting
 
 _CHANCE = 0x5EED
 
@@ -54,6 +55,25 @@ class EpochTrainer(LossTrainer):
             ],
         )
         self.remove_callback(PrinterCallback)
+        self._weights = [weight for weight in model.parameters() if weight.requires_grad]
+
+    def train(self, *arguments: Any, **options: Any) -> Any:
+        """Train, with compiled layers where that pays."""
+        steps = len(self.batches) * int(self.args.num_train_epochs)
+        pays = is_worth_compiling(steps, self.args.device)
+        with compiled_layers(self.model) if pays else nullcontext():
+            return super().train(*arguments, **options)
+
+    def training_step(self, model: nn.Module, inputs: Batch, *_: Any, **__: Any) -> torch.Tensor:
+        """A step of one process on one device. Trainer's own also sets the mode of every module, each time."""
+        with self.compute_loss_context_manager():
+            loss = self.compute_loss(model, self._prepare_inputs(inputs))
+        self.accelerator.backward(loss)
+        return loss.detach()
+
+    def _clip_grad_norm(self, _model: nn.Module) -> torch.Tensor:
+        """Trainer's own looks for all weights again at every step."""
+        return nn.utils.clip_grad_norm_(self._weights, self.args.max_grad_norm)
 
     def get_train_dataloader(self) -> Any:
         """The batches of an epoch, in the order of the seed and the epoch."""
@@ -89,6 +109,7 @@ class _EpochByEpoch(TrainerCallback):  # type: ignore[misc]
         done = state.global_step // len(self.trainer.batches)
         drawn = np.random.default_rng([self.seed, done, _CHANCE]).integers(2**32)
         set_seed(int(drawn))
+        self.trainer.model.train()
 
     def on_epoch_end(self, _arguments: Any, state: Any, control: Any, **_: Any) -> None:
         epoch = state.global_step // len(self.trainer.batches)
@@ -138,11 +159,12 @@ def chosen_precision(recipe: Recipe, device: torch.device) -> Precision:
 
 
 @contextmanager
-def full_precision(network: nn.Module) -> Iterator[None]:
-    """The model without the wrapper that makes it compute in half precision, which is put on the model itself."""
+def as_loaded(network: nn.Module) -> Iterator[None]:
+    """The model for a while without what training puts on it: the wrapper for half precision, compiled layers."""
     wrapper = network.__dict__.pop("forward", None)
     try:
-        yield
+        with uncompiled_layers(network):
+            yield
     finally:
         if wrapper is not None:
             network.__dict__["forward"] = wrapper

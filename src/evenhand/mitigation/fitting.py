@@ -18,7 +18,7 @@ from evenhand.core.models import ModelError
 from evenhand.core.recipes import Recipe
 from evenhand.mitigation.adapters import Adapters
 from evenhand.mitigation.checkpoints import Checkpoints
-from evenhand.mitigation.epoch_trainer import EpochTrainer, chosen_precision, full_precision, unwrap
+from evenhand.mitigation.epoch_trainer import EpochTrainer, as_loaded, chosen_precision, unwrap
 from evenhand.mitigation.objective import Objective
 from evenhand.mitigation.watching import Watch
 from evenhand.scoring.identity import record_of
@@ -167,7 +167,7 @@ class _Fitting:
     def _judged(self, epoch: int) -> Judgement:
         training = self.network.training
         self.network.eval()
-        with torch.no_grad(), full_precision(self.network):
+        with torch.no_grad(), as_loaded(self.network):
             reading = self.watch.read()
         self.network.train(training)
         judgement = Judgement(epoch=epoch, malor=reading.malor, perplexity=reading.perplexity)

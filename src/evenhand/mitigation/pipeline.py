@@ -85,7 +85,7 @@ def mitigate(
     material: Material,
     recipe: Recipe,
     out: Path,
-    seeds: Sequence[int] = (0,),
+    seeds: Sequence[int] | None = None,
     report: MitigationReport | None = None,
     command: str | None = None,
 ) -> Mitigated:
@@ -99,7 +99,7 @@ def mitigate(
         material: Corpus, probes and held-out sentences.
         recipe: How to train.
         out: Folder for the mitigated model; new, empty, or of this very mitigation.
-        seeds: The training is done once for each; the best is kept.
+        seeds: The training is done once for each, and the best is kept; the recipe's own seed if not given.
         report: Told about progress.
         command: What the card says to repeat it with.
 
@@ -109,9 +109,10 @@ def mitigate(
         DatasetError: If the corpus has nothing to train on.
     """
     told = report or MitigationReport()
+    all_seeds = (recipe.seed,) if seeds is None else tuple(seeds)
     model = load_model(ref)
     refuse_untrainable(model)
-    fingerprint = fingerprint_of(model, method, material, recipe, seeds)
+    fingerprint = fingerprint_of(model, method, material, recipe, all_seeds)
     done = mitigated_before(out, fingerprint)
     if done is not None:
         return Mitigated(_reference(ref, out), done)
@@ -132,7 +133,7 @@ def mitigate(
     told.stage(
         f"Training on {len(prepared.objective.examples):,} examples; {len(held_out.sentences):,} sentences are held out"
     )
-    work = _Work(model, method, material, held_out, prepared, recipe, tuple(seeds), scratch)
+    work = _Work(model, method, material, held_out, prepared, recipe, all_seeds, scratch)
     record, chosen = work.carry_out(fingerprint, told.fit)
     save_mitigated(model, record, out, beside=_beside(chosen), command=command)
     shutil.rmtree(scratch, ignore_errors=True)

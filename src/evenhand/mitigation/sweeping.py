@@ -26,7 +26,7 @@ def sweep(
     material: Material,
     recipe: Recipe,
     out: Path,
-    seeds: Sequence[int] = (0,),
+    seeds: Sequence[int] | None = None,
     report: MitigationReport | None = None,
     command: str | None = None,
 ) -> Mitigated:
@@ -49,7 +49,8 @@ def sweep(
         raise EvenhandError(f"A sweep needs at least two balances, all different, not {weights}.")
     tries = out.absolute().with_name(f".{out.name}.sweep")
     told = report or MitigationReport()
-    done = _swept_before(ref, balances, material=material, recipe=recipe, out=out, seeds=seeds)
+    all_seeds = (recipe.seed,) if seeds is None else tuple(seeds)
+    done = _swept_before(ref, balances, material=material, recipe=recipe, out=out, seeds=all_seeds)
     if done is not None:
         return done
     found: dict[float, Mitigated] = {}
@@ -61,7 +62,7 @@ def sweep(
             material=material,
             recipe=recipe,
             out=tries / f"balance-{balance.weight:g}",
-            seeds=seeds,
+            seeds=all_seeds,
             report=report,
             command=command,
         )
