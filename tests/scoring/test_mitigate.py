@@ -158,6 +158,13 @@ def test_a_disk_that_is_full_at_the_end_costs_no_training(
     assert steps == []
 
 
+def test_without_seeds_the_recipe_has_the_seed(menagerie: Zoo, tmp_path: Path) -> None:
+    recipe = RECIPE.model_copy(update={"seed": 7, "epochs": 1})
+    ref = ModelRef(id=str(menagerie.folder("bert")))
+    done = mitigate(ref, METHOD, material=material(), recipe=recipe, out=tmp_path / "seven")
+    assert [known.seed for known in done.record.seeds] == [7]
+
+
 def test_of_several_seeds_the_record_has_all_and_the_folder_the_best(menagerie: Zoo, tmp_path: Path) -> None:
     generous = RECIPE.model_copy(update={"quality_margin": 100.0})
     done = made(menagerie, tmp_path / "both", recipe=generous, seeds=(0, 1))

@@ -116,7 +116,8 @@ def test_a_batch_in_which_nothing_was_chosen_costs_nothing(menagerie: Zoo) -> No
     model = menagerie.model("bert")
     objective = MaskedPretraining(["Tea."], model)
     batch = objective.collate(objective.examples, generator())
-    batch["labels"] = torch.full_like(batch["labels"], IGNORED)
+    nowhere = torch.zeros(0, dtype=torch.long)
+    batch |= {"labels": torch.full_like(batch["labels"], IGNORED), "rows": nowhere, "columns": nowhere}
     assert objective.loss(model.loaded.model, batch).item() == 0
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from evenhand.core.models import ModelError, Precision
 from evenhand.core.recipes import Recipe
 from evenhand.mitigation.batches import DrawnExamples, EpochBatches, collation
 from evenhand.mitigation.checkpoints import Checkpoint
-from evenhand.mitigation.compiling import compiled_layers, is_worth_compiling, uncompiled_layers
+from evenhand.mitigation.half_precision import HalfPrecision
 from evenhand.mitigation.objective import Objective
 from evenhand.training import Batch, LossTrainer, Report, StepReporting
 
@@ -55,19 +54,16 @@ class EpochTrainer(LossTrainer):
             ],
         )
         self.remove_callback(PrinterCallback)
+        in_half = chosen_precision(recipe, device) is Precision.BF16
+        self._half_precision = HalfPrecision(self.model) if in_half else None
         self._weights = [weight for weight in model.parameters() if weight.requires_grad]
-
-    def train(self, *arguments: Any, **options: Any) -> Any:
-        """Train, with compiled layers where that pays."""
-        steps = len(self.batches) * int(self.args.num_train_epochs)
-        pays = is_worth_compiling(steps, self.args.device)
-        with compiled_layers(self.model) if pays else nullcontext():
-            return super().train(*arguments, **options)
 
     def training_step(self, model: nn.Module, inputs: Batch, *_: Any, **__: Any) -> torch.Tensor:
         """A step of one process on one device. Trainer's own also sets the mode of every module, each time."""
-        with self.compute_loss_context_manager():
-            loss = self.compute_loss(model, self._prepare_inputs(inputs))
+        batch = self._prepare_inputs(inputs)
+        if self._half_precision:
+            return self._half_precision.backward(lambda double: self.loss(double, batch))
+        loss = self.compute_loss(model, batch)
         self.accelerator.backward(loss)
         return loss.detach()
 
@@ -136,7 +132,6 @@ def training_arguments(recipe: Recipe, *, device: torch.device, scratch: Path) -
         lr_scheduler_type="linear",
         seed=recipe.seed,
         data_seed=recipe.seed,
-        bf16=chosen_precision(recipe, device) is Precision.BF16,
         use_cpu=device.type == "cpu",
         save_strategy="no",
         logging_strategy="epoch" if recipe.report_to else "no",
@@ -156,26 +151,6 @@ def chosen_precision(recipe: Recipe, device: torch.device) -> Precision:
     if recipe.precision is not None:
         return recipe.precision
     return Precision.BF16 if device.type == "cuda" and torch.cuda.is_bf16_supported() else Precision.FP32
-
-
-@contextmanager
-def as_loaded(network: nn.Module) -> Iterator[None]:
-    """The model for a while without what training puts on it: the wrapper for half precision, compiled layers."""
-    wrapper = network.__dict__.pop("forward", None)
-    try:
-        with uncompiled_layers(network):
-            yield
-    finally:
-        if wrapper is not None:
-            network.__dict__["forward"] = wrapper
-
-
-def unwrap(network: nn.Module) -> None:
-    """Leave a model as it was before a Trainer had it."""
-    network.__dict__.pop("forward", None)
-    network.__dict__.pop("_original_forward", None)
-    network.zero_grad(set_to_none=True)
-    network.eval()
 
 
 def _checkpoint(folder: str) -> Checkpoint:

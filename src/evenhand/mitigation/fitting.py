@@ -18,7 +18,7 @@ from evenhand.core.models import ModelError
 from evenhand.core.recipes import Recipe
 from evenhand.mitigation.adapters import Adapters
 from evenhand.mitigation.checkpoints import Checkpoints
-from evenhand.mitigation.epoch_trainer import EpochTrainer, as_loaded, chosen_precision, unwrap
+from evenhand.mitigation.epoch_trainer import EpochTrainer, chosen_precision
 from evenhand.mitigation.objective import Objective
 from evenhand.mitigation.watching import Watch
 from evenhand.scoring.identity import record_of
@@ -130,7 +130,8 @@ class _Fitting:
             curve = self._train(curve)
         best = curve.best(margin=self.recipe.quality_margin)
         self.checkpoints.of(best.epoch).load_weights(self.network)
-        unwrap(self.network)
+        self.network.zero_grad(set_to_none=True)
+        self.network.eval()
         if adapters:
             with folder_written_whole(self.folder / ADAPTER_FOLDER) as scratch:
                 adapters.save(scratch)
@@ -167,7 +168,7 @@ class _Fitting:
     def _judged(self, epoch: int) -> Judgement:
         training = self.network.training
         self.network.eval()
-        with torch.no_grad(), as_loaded(self.network):
+        with torch.no_grad():
             reading = self.watch.read()
         self.network.train(training)
         judgement = Judgement(epoch=epoch, malor=reading.malor, perplexity=reading.perplexity)

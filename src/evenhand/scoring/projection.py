@@ -96,7 +96,7 @@ class SplitProjection:
     def _head(self, chunk: Tensor, output: Any, inputs: Mapping[str, Any]) -> Tensor:
         with _replaced_forward(self.body, _with_hidden(output, chunk[:, None])):
             logits: Tensor = self.model(**_head_inputs(inputs))[0]
-        return logits.reshape(len(chunk), -1)
+        return logits.reshape(len(chunk), logits.shape[-1])
 
 
 class WholeProjection:
