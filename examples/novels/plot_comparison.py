@@ -13,17 +13,36 @@ from typing import Any
 import altair as alt
 
 EXPERIMENT = "he-she"
+MARGIN = 1.0
+"""Percent of perplexity that the trials were allowed to lose."""
+
+STRENGTHS = {"equalise": ("weight", "equalising, weight"), "counterfactual": ("learning_rate", "twins, rate")}
+SHADES = {
+    "equalise": ("#9ecae1", "#4292c6", "#08519c"),
+    "counterfactual": ("#fdd0a2", "#fdae6b", "#e6550d", "#7f2704"),
+}
+"""From mild to strong."""
 
 
-def rows(comparison: dict[str, Any]) -> list[dict[str, Any]]:
+def trials_of_one_experiment(comparison: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Trials of that experiment alone with the first seed, by method and strength, under the names that are shown."""
+    chosen = [
+        (trial["method"], trial["settings"][STRENGTHS[trial["method"]][0]], trial)
+        for trial in comparison.values()
+        if trial["experiments"] == [EXPERIMENT] and trial["seed"] == 0
+    ]
+    ordered = sorted(chosen, key=lambda found: (found[0] != "equalise", found[1]))
+    return {f"{STRENGTHS[method][1]} {strength:g}": trial for method, strength, trial in ordered}
+
+
+def rows(trials: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     """One row an epoch of a trial."""
     found = []
-    for name, trial in comparison.items():
+    for name, trial in trials.items():
         original = trial["curve"][0]["perplexity"]
         found += [
             {
                 "trial": name,
-                "method": trial["method"],
                 "epoch": judgement["epoch"],
                 "MALoR": judgement["malor"][EXPERIMENT],
                 "perplexity": 100 * (judgement["perplexity"] / original - 1),
@@ -33,22 +52,50 @@ def rows(comparison: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
+def colours(trials: dict[str, dict[str, Any]]) -> list[str]:
+    """A shade for each trial: a hue a method, darker where it is stronger."""
+    shades = {method: iter(known) for method, known in SHADES.items()}
+    return [next(shades[trial["method"]]) for trial in trials.values()]
+
+
 def chart(comparison: dict[str, Any]) -> Any:
     """Learning curves beside the frontier."""
-    shared = alt.Chart(alt.InlineData(values=rows(comparison))).encode(
-        color=alt.Color("trial:N", title=None, legend=alt.Legend(orient="bottom", columns=2, labelLimit=300)),
-        shape=alt.Shape("method:N", title=None, legend=None),
+    trials = trials_of_one_experiment(comparison)
+    shared = alt.Chart(alt.InlineData(values=rows(trials))).encode(
+        color=alt.Color(
+            "trial:N",
+            title=None,
+            scale=alt.Scale(domain=list(trials), range=colours(trials)),
+            legend=alt.Legend(orient="bottom", columns=4, labelLimit=300, symbolType="stroke"),
+        )
     )
     malor = alt.Y("MALoR:Q", title=f"MALoR {EXPERIMENT} in bits; 0 is neutral", scale=alt.Scale(domainMin=0))
-    curves = shared.mark_line(point=True).encode(x=alt.X("epoch:Q", axis=alt.Axis(tickMinStep=1)), y=malor)
-    frontier = shared.mark_line(point=True).encode(
-        x=alt.X("perplexity:Q", title="change of held-out perplexity in percent"), y=malor, order="epoch:Q"
+    curves = shared.mark_line(strokeWidth=2).encode(x=alt.X("epoch:Q", title="epoch"), y=malor)
+    places = shared.mark_point(size=26, filled=True, opacity=0.9).encode(
+        x=alt.X(
+            "perplexity:Q",
+            title="change of held-out perplexity in percent (to the right: worse)",
+            scale=alt.Scale(type="symlog", constant=1, domain=[-0.3, 200], nice=False),
+            axis=alt.Axis(values=[0, 0.5, 1, 2, 5, 10, 20, 50, 100, 200], labelExpr="datum.value"),
+        ),
+        y=malor,
     )
-    size = {"width": 330, "height": 280}
-    return alt.hconcat(
-        curves.properties(title="Learning curves", **size),
-        frontier.properties(title="Bias against quality, an epoch a point", **size),
-    ).configure(background="white")
+    margin = (
+        alt.Chart(alt.InlineData(values=[{"margin": MARGIN}]))
+        .mark_rule(strokeDash=[4, 3], color="#555")
+        .encode(x="margin:Q")
+    )
+    size = {"width": 400, "height": 300}
+    return (
+        alt.hconcat(
+            curves.properties(title="Learning curves", **size),
+            (margin + places).properties(
+                title=f"Bias against quality, an epoch a point; dashed: +{MARGIN:g}%", **size
+            ),
+        )
+        .resolve_scale(color="shared")
+        .configure(background="white")
+    )
 
 
 def main() -> None:

@@ -117,14 +117,6 @@ def test_the_digest_is_of_gaps_and_ordinary_sentences(menagerie: Zoo) -> None:
     assert prepared(menagerie, *GAPS, *ORDINARY[:-1]).sha256 != found.sha256
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_ordinary_sentences_beyond_the_most_are_chosen_by_digest(seed: int) -> None:
-    sentences = [f"Sentence {number} of many." for number in range(200)]
-    drawn = np.random.default_rng(seed).permutation(sentences * 2).tolist()
-    assert equalise._lowest(drawn, 30) == sorted(sentences, key=digest_of)[:30]
-    assert equalise._lowest(drawn, 500) == sorted(sentences, key=digest_of)
-
-
 def test_no_more_than_the_most_are_kept(menagerie: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(equalise, "MOST_REPLAYED", 2)
     found = prepared(menagerie, *GAPS, *ORDINARY, *ORDINARY)

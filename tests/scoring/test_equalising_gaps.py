@@ -10,6 +10,7 @@ from zoo_fixtures import Zoo
 from evenhand.core.errors import EvenhandError
 from evenhand.core.models import Family, ModelError
 from evenhand.core.probes import Experiment, TermPairs
+from evenhand.mitigation.counterfactual.digests import digest_of
 from evenhand.mitigation.equalising import gaps as gaps_module
 from evenhand.mitigation.equalising.gaps import Gaps
 from evenhand.mitigation.equalising.selection import Finder, by_vocabulary
@@ -178,7 +179,33 @@ def test_sentences_that_are_too_long_are_counted(menagerie: Zoo, name: str) -> N
     fits = next(words for words in range(1000) if room(words + 1) > longest)
     found, _ = collected(model, [long(fits), long(fits + 1), long(fits + 400)])
     assert [len(gap) for gap in found.found] == [len(whole(model, long(fits)))]
-    assert found.left_out == {f"it is longer than the {longest:,} tokens that the model takes": 2}
+    assert found.left_out == {f"it is longer than the {longest:,} tokens that a row may have": 2}
+
+
+def test_rows_can_be_kept_shorter_than_the_model_allows(menagerie: Zoo) -> None:
+    model = menagerie.model("bert")
+    short, long = "She likes tea.", "She likes tea and the cold sea and the rain and all the dogs that bark."
+    pronouns = by_vocabulary({Experiment.HE_SHE: TERMS[Experiment.HE_SHE]}, frozenset(), language="en")
+    length = max(len(whole(model, sentence)) for sentence in (short, "He likes tea."))
+    found = Gaps(model, max_tokens=length)
+    assert list(found.collect([short, long], pronouns)) == []
+    assert [len(gap) for gap in found.found] == [len(whole(model, short))]
+    assert found.left_out == {f"it is longer than the {length:,} tokens that a row may have": 1}
+
+
+def test_of_too_many_gaps_those_with_the_lowest_digests_are_kept(
+    menagerie: Zoo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = menagerie.model("bert")
+    many = [f"Then he said: {number} dogs." for number in range(40)]
+    names = ["We asked Linda."] * 3
+    monkeypatch.setattr(gaps_module, "MOST_GAPS", 12)
+    kept = set(sorted(many, key=digest_of)[:12])
+    limited, _ = collected(model, [*many, *names])
+    expected, _ = collected(model, [*(sentence for sentence in many if sentence in kept), *names])
+    assert limited.found == expected.found
+    assert limited.experiments == {Experiment.HE_SHE: 12, Experiment.NAMES: 3}
+    assert limited.left_out == {"more than 12 for an experiment": 28}
 
 
 def test_a_model_without_limit_takes_any_length(menagerie: Zoo) -> None:

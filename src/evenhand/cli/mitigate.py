@@ -135,7 +135,7 @@ def counterfactual_command(
 
     **Examples**
 
-    `evenhand mitigate counterfactual lab:masked --learning-rate 1e-3 --epochs 20 --out models/swapped`
+    `evenhand mitigate counterfactual lab:masked --out models/swapped`
 
     `evenhand mitigate counterfactual bert-base-uncased --corpus pairs.jsonl --held-out news.txt --out models/bert-cda`
     """

@@ -83,6 +83,8 @@ def load_parts(ref: ModelRef) -> tuple[Any, Any, Family]:
     with _explained(ref):
         config = AutoConfig.from_pretrained(ref.location, **_options(ref))
         tokenizer = AutoTokenizer.from_pretrained(ref.location, **_options(ref))
+    # Lengths are looked after where they matter; Transformers would warn of any long text that is merely split.
+    tokenizer.deprecation_warnings["sequence-length-is-longer-than-the-specified-maximum"] = True
     return config, tokenizer, recognise(config, tokenizer, ref.id)
 
 

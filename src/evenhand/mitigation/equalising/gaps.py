@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from evenhand.core.errors import EvenhandError
 from evenhand.core.models import Family, ModelError
 from evenhand.core.probes import Experiment, TermPairs
+from evenhand.mitigation.counterfactual.digests import digest_of
 from evenhand.mitigation.equalising.selection import Finder, OnlyTerm
 from evenhand.mitigation.equalising.term_trees import Sides, TermTree, told_apart
+from evenhand.mitigation.pretraining.sentences import longest_row
+from evenhand.mitigation.sampling import LowestDigests
 from evenhand.scoring.language_model import LanguageModel
 from evenhand.scoring.methods.decoder import start_token
 from evenhand.scoring.requests import Tokens
@@ -18,6 +21,9 @@ from evenhand.scoring.sentences import prepare, tokenise
 
 BLOCK = 1_000
 """Sentences that are tokenised in one go."""
+
+MOST_GAPS = 50_000
+"""Gaps of an experiment that are kept in memory, chosen by the digests of their sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +43,15 @@ class Gap:
 class Gaps:
     """The gaps of a corpus for one model, and why other sentences were left out."""
 
-    def __init__(self, model: LanguageModel) -> None:
+    def __init__(self, model: LanguageModel, *, max_tokens: int | None = None) -> None:
         self.found: list[Gap] = []
         self.trees: list[TermTree] = []
         self.experiments: Counter[Experiment] = Counter()
         self.left_out: Counter[str] = Counter()
         self._tokenizer = model.loaded.tokenizer
-        self._longest = model.longest_input
+        self._longest = longest_row(model, max_tokens)
+        self._kept: dict[Experiment, LowestDigests[tuple[int, Gap]]] = {}
+        self._read = 0
         self._special = model.family is not Family.DECODER
         start = start_token(self._tokenizer, model.loaded.config)
         self._start = (start,) if model.family is Family.DECODER and start is not None else ()
@@ -62,6 +70,7 @@ class Gaps:
                     self._take(waiting)
                     waiting.clear()
         self._take(waiting)
+        self._finish()
 
     def _take(self, chosen: list[tuple[str, OnlyTerm]]) -> None:
         prepare(self._tokenizer, (sentence for sentence, _ in chosen), special=self._special)
@@ -70,8 +79,16 @@ class Gaps:
             if isinstance(gap, str):
                 self.left_out[gap] += 1
             else:
-                self.found.append(gap)
-                self.experiments[term.experiment] += 1
+                sample = self._kept.setdefault(term.experiment, LowestDigests(MOST_GAPS, distinct=False))
+                sample.offer(digest_of(sentence), (self._read, gap))
+                self._read += 1
+
+    def _finish(self) -> None:
+        kept = [found for sample in self._kept.values() for found in sample.as_offered()]
+        self.found = [gap for _, gap in sorted(kept, key=lambda found: found[0])]
+        self.experiments = Counter({experiment: len(sample) for experiment, sample in self._kept.items()})
+        if self._read > len(kept):
+            self.left_out[f"more than {MOST_GAPS:,} for an experiment"] = self._read - len(kept)
 
     def _gap(self, sentence: str, term: OnlyTerm) -> Gap | str:
         tokenised = tokenise(self._tokenizer, sentence, special=self._special)
@@ -88,7 +105,7 @@ class Gaps:
             return "nothing stands before the term, so the model cannot expect it"
         longest = max(map(len, self.trees[number].words))
         if self._longest is not None and len(before) + longest + len(after) > self._longest:
-            return f"it is longer than the {self._longest:,} tokens that the model takes"
+            return f"it is longer than the {self._longest:,} tokens that a row may have"
         return Gap(before, after, number, word)
 
     def _tree_number(self, term: OnlyTerm, preceding: str) -> int | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -17,6 +16,7 @@ from evenhand.mitigation.equalising.objective import Balance, EqualisingObjectiv
 from evenhand.mitigation.equalising.selection import Finder, by_grammar, by_vocabulary, without_names
 from evenhand.mitigation.methods.base import Prepared, Wanted
 from evenhand.mitigation.pretraining.choice import pretraining_objective
+from evenhand.mitigation.sampling import LowestDigests
 from evenhand.mitigation.texts import digest_of_all
 from evenhand.scoring.language_model import LanguageModel
 
@@ -42,22 +42,26 @@ class EqualiseMethod:
     def prepare(self, model: LanguageModel, wanted: Wanted) -> Prepared:
         """Find the gaps, and ordinary sentences to stay the same on."""
         texts: list[TextRecord] = []
-        gaps = Gaps(model)
+        gaps = Gaps(model, max_tokens=wanted.recipe.max_tokens)
         probes = replace(wanted.probes, structures=()) if wanted.may_read_probes else wanted.probes
         unprobed = _Unprobed(wanted.text.read(texts), overlap_with(probes))
-        ordinary = _lowest(gaps.collect(unprobed, _finder(wanted)), MOST_REPLAYED)
+        sample: LowestDigests[str] = LowestDigests(MOST_REPLAYED, distinct=True)
+        for sentence in gaps.collect(unprobed, _finder(wanted)):
+            sample.offer(digest_of(sentence), sentence)
+        ordinary = sample.by_digest()
         gaps.refuse_if_missing(wanted.experiments)
         replay = pretraining_objective(ordinary, model, max_tokens=wanted.recipe.max_tokens)
         if not replay.examples:
             raise DatasetError("The corpus has no ordinary sentence to stay the same on. Give more text.")
         counts = {f"gaps for {experiment.value}": number for experiment, number in gaps.experiments.items()}
+        left_out = {f"gaps left out: {reason}": number for reason, number in gaps.left_out.items()}
         return Prepared(
             objective=EqualisingObjective(model, gaps, replay=replay, balance=self.balance),
             corpus=tuple(texts),
             sha256=digest_of_all(
                 [*(f"{gap.before} {gap.word} {gap.after}" for gap in gaps.found), *ordinary]
             ),
-            counts={**counts, "ordinary sentences": len(ordinary)},
+            counts={**counts, **left_out, "ordinary sentences": len(ordinary)},
             warnings=unprobed.warnings,
         )
 
@@ -97,18 +101,3 @@ def _finder(wanted: Wanted) -> Finder:
         else by_vocabulary(terms, gendered_vocabulary(language), language=language)
     )
     return without_names(find) if language == "en" else find
-
-
-def _lowest(sentences: Iterable[str], most: int) -> list[str]:
-    """Sentences with the lowest digests, each once; a sample that does not depend on where they stand."""
-    kept: list[tuple[int, str]] = []
-    seen: set[int] = set()
-    for sentence in sentences:
-        digest = digest_of(sentence)
-        if digest in seen or (len(kept) == most and digest >= -kept[0][0]):
-            continue
-        seen.add(digest)
-        heapq.heappush(kept, (-digest, sentence))
-        if len(kept) > most:
-            seen.discard(-heapq.heappop(kept)[0])
-    return [sentence for _, sentence in sorted(kept, reverse=True)]

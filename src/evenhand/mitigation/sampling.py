@@ -1,0 +1,45 @@
+"""A sample of a stream that does not depend on where in it things stand: those with the lowest digests."""
+
+from __future__ import annotations
+
+import heapq
+from typing import Generic, TypeVar
+
+Kept = TypeVar("Kept")
+
+
+class LowestDigests(Generic[Kept]):
+    """So many things of a stream at most; if ``distinct``, each digest once."""
+
+    def __init__(self, most: int, *, distinct: bool) -> None:
+        self.most = most
+        self._distinct = distinct
+        self._heap: list[tuple[int, int, Kept]] = []
+        self._digests: set[int] = set()
+        self._offered = 0
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def offer(self, digest: int, thing: Kept) -> None:
+        """Keep a thing, unless its digest is too high, or known."""
+        is_full = len(self) == self.most
+        if digest in self._digests or (is_full and digest >= -self._heap[0][0]):
+            return
+        self._offered += 1
+        if self._distinct:
+            self._digests.add(digest)
+        found = (-digest, self._offered, thing)
+        if is_full:
+            highest, _, _ = heapq.heapreplace(self._heap, found)
+            self._digests.discard(-highest)
+        else:
+            heapq.heappush(self._heap, found)
+
+    def by_digest(self) -> list[Kept]:
+        """What was kept, the lowest digest first."""
+        return [thing for _, _, thing in sorted(self._heap, key=lambda kept: -kept[0])]
+
+    def as_offered(self) -> list[Kept]:
+        """What was kept, in the order of the stream."""
+        return [thing for _, _, thing in sorted(self._heap, key=lambda kept: kept[1])]
