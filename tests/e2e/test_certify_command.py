@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
+import time
 from importlib import resources
 from pathlib import Path
 
@@ -40,6 +43,28 @@ def test_a_model_without_the_planted_bias_is_certified(neutral: tuple[str, Path]
     page = (folder / "certificate.html").read_text()
     assert "Bias was lowered" in page
     assert (folder / "certificate" / "after" / "occupations" / "record.json").is_file()
+
+
+def test_a_certificate_that_was_killed_goes_on_and_says_the_same(
+    run_evenhand: Command, tmp_path: Path, neutral: tuple[str, Path]
+) -> None:
+    arguments = ["certify", "lab:masked", "lab:masked-neutral", *QUICK]
+    out, command = tmp_path / "certificate.html", Path(sys.executable).with_name("evenhand")
+    process = subprocess.Popen(
+        [command, *arguments, "--out", out], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 100
+    while not (tmp_path / "certificate" / "after").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    assert not out.exists()
+    kept = sorted((tmp_path / "certificate").rglob("record.json"))
+    written = [path.stat().st_mtime_ns for path in kept]
+    done = run_evenhand(*arguments, "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert [path.stat().st_mtime_ns for path in kept] == written
+    assert done.stdout == neutral[0]
 
 
 def test_the_same_model_twice_changes_nothing(run_evenhand: Command, tmp_path: Path) -> None:
