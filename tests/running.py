@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import shutil
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest import mock
 
 import pytest
 
@@ -28,6 +32,9 @@ BROWSER_OPTIONS = [
 ]
 
 
+_ENVIRONMENT = {"NO_COLOR": "1", "COLUMNS": "160"}
+
+
 @pytest.fixture(scope="session")
 def run_evenhand() -> Command:
     """Run ``evenhand`` in a process of its own."""
@@ -39,13 +46,41 @@ def run_evenhand() -> Command:
         return subprocess.run(
             [executable, *map(str, arguments)],
             cwd=cwd,
-            env={**os.environ, "NO_COLOR": "1", "COLUMNS": "160", **(environment or {})},
+            env={**os.environ, **_ENVIRONMENT, **(environment or {})},
             capture_output=True,
             text=True,
             encoding="utf-8",
             check=False,
             timeout=120,
         )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def run_evenhand_here() -> Command:
+    """Run ``evenhand`` in this process, without importing everything anew: where a process of its own adds little."""
+    from evenhand.cli import main
+
+    def run(
+        *arguments: str | Path, cwd: Path | None = None, environment: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        words = ["evenhand", *map(str, arguments)]
+        said, told = io.StringIO(), io.StringIO()
+        with (
+            mock.patch.object(sys, "argv", words),
+            mock.patch.dict(os.environ, {**_ENVIRONMENT, **(environment or {})}),
+            contextlib.redirect_stdout(said),
+            contextlib.redirect_stderr(told),
+            contextlib.chdir(cwd or Path.cwd()),
+            warnings.catch_warnings(action="ignore"),
+        ):
+            try:
+                main()
+                code = 0
+            except SystemExit as end:
+                code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        return subprocess.CompletedProcess(words, code, said.getvalue(), told.getvalue())
 
     return run
 

@@ -47,26 +47,26 @@ def test_audit_prints_the_contract_and_writes_the_run_folder(
 
 
 def test_finished_audit_is_not_scored_again(
-    run_evenhand: Command, folders: dict[str, Path], tmp_path: Path
+    run_evenhand_here: Command, folders: dict[str, Path], tmp_path: Path
 ) -> None:
     arguments = ("audit", folders["gpt2"], "--out", tmp_path, "--json")
-    first = run_evenhand(*arguments)
-    again = run_evenhand(*arguments)
+    first = run_evenhand_here(*arguments)
+    again = run_evenhand_here(*arguments)
     assert again.returncode == 0
     assert "left as it is" in again.stderr
     assert "scored by" not in again.stderr
     assert json.loads(again.stdout) == json.loads(first.stdout)
-    other = run_evenhand(*arguments, "--inter", "c")
+    other = run_evenhand_here(*arguments, "--inter", "c")
     assert other.returncode == 2
     assert "--fresh" in other.stderr
 
 
 def test_written_scores_evaluate_to_the_same_result_but_for_what_needs_probabilities(
-    run_evenhand: Command, folders: dict[str, Path], tmp_path: Path
+    run_evenhand_here: Command, folders: dict[str, Path], tmp_path: Path
 ) -> None:
-    audited = run_evenhand("audit", folders["gpt2"], "--out", tmp_path, "--json")
+    audited = run_evenhand_here("audit", folders["gpt2"], "--out", tmp_path, "--json")
     (run,) = json.loads(audited.stdout)["runs"]
-    again = run_evenhand(
+    again = run_evenhand_here(
         "evaluate",
         tmp_path / run["name"] / PREDICTIONS_FILE,
         "--data",
@@ -143,7 +143,7 @@ def stop_when(
 
 
 def test_other_options_do_not_mix_with_an_unfinished_run(
-    run_evenhand: Command, folders: dict[str, Path], tmp_path: Path
+    run_evenhand_here: Command, folders: dict[str, Path], tmp_path: Path
 ) -> None:
     arguments = ("audit", folders["bert"], "--language", "en", *SLOW)
     stop_when(arguments, tmp_path, None, parts=3, how=signal.SIGKILL)
@@ -157,42 +157,42 @@ def test_other_options_do_not_mix_with_an_unfinished_run(
         "--out",
         tmp_path,
     )
-    refused = run_evenhand(*other)
+    refused = run_evenhand_here(*other)
     assert refused.returncode == 2
     assert "--fresh" in refused.stderr
-    assert run_evenhand(*other, "--fresh").returncode == 0
+    assert run_evenhand_here(*other, "--fresh").returncode == 0
 
 
 @pytest.mark.parametrize(("condition", "code"), [("log_ratio.low>100", 0), ("log_ratio.high>-100", 4)])
 def test_a_release_can_be_gated_on_the_log_ratio(
-    run_evenhand: Command, folders: dict[str, Path], tmp_path: Path, condition: str, code: int
+    run_evenhand_here: Command, folders: dict[str, Path], tmp_path: Path, condition: str, code: int
 ) -> None:
-    done = run_evenhand("audit", folders["gpt2"], "--out", tmp_path, "--fail-if", condition)
+    done = run_evenhand_here("audit", folders["gpt2"], "--out", tmp_path, "--fail-if", condition)
     assert done.returncode == code, done.stderr
 
 
 def test_model_without_a_next_sentence_head_leaves_that_task_out_and_says_so(
-    run_evenhand: Command, folders: dict[str, Path], tmp_path: Path
+    run_evenhand_here: Command, folders: dict[str, Path], tmp_path: Path
 ) -> None:
     folder = folders["roberta"]
-    done = run_evenhand("audit", folder, "--out", tmp_path, "--json")
+    done = run_evenhand_here("audit", folder, "--out", tmp_path, "--json")
     assert done.returncode == 0
     assert list(json.loads(done.stdout)["runs"][0]["tasks"]) == ["intrasentence"]
     assert "intersentence is left out" in done.stderr
-    refused = run_evenhand("audit", folder, "--task", "intersentence", "--out", tmp_path)
+    refused = run_evenhand_here("audit", folder, "--task", "intersentence", "--out", tmp_path)
     assert refused.returncode == 2
     assert "It can do: intrasentence" in refused.stderr
 
 
 def test_language_that_the_model_was_not_made_for_is_warned_of(
-    run_evenhand: Command, folders: dict[str, Path], tmp_path: Path
+    run_evenhand_here: Command, folders: dict[str, Path], tmp_path: Path
 ) -> None:
     folder = tmp_path / "model"
     folder.mkdir()
     for path in folders["gpt2"].iterdir():
         (folder / path.name).write_bytes(path.read_bytes())
     (folder / "README.md").write_text("---\nlanguage: en\n---\n", encoding="utf-8")
-    done = run_evenhand("audit", folder, "--language", "tr", "--limit", "3", "--out", tmp_path / "runs")
+    done = run_evenhand_here("audit", folder, "--language", "tr", "--limit", "3", "--out", tmp_path / "runs")
     assert done.returncode == 0
     assert "made for en, not for tr" in done.stderr
 
@@ -209,30 +209,34 @@ def test_language_that_the_model_was_not_made_for_is_warned_of(
     ],
 )
 def test_wrong_audit_options_say_what_would_be_right(
-    run_evenhand: Command, folders: dict[str, Path], tmp_path: Path, arguments: tuple[str, str], message: str
+    run_evenhand_here: Command,
+    folders: dict[str, Path],
+    tmp_path: Path,
+    arguments: tuple[str, str],
+    message: str,
 ) -> None:
-    done = run_evenhand("audit", folders["bert"], *arguments, "--out", tmp_path)
+    done = run_evenhand_here("audit", folders["bert"], *arguments, "--out", tmp_path)
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 
-def test_folder_that_is_no_model_is_refused(run_evenhand: Command, tmp_path: Path) -> None:
-    done = run_evenhand("audit", tmp_path, "--out", tmp_path / "runs")
+def test_folder_that_is_no_model_is_refused(run_evenhand_here: Command, tmp_path: Path) -> None:
+    done = run_evenhand_here("audit", tmp_path, "--out", tmp_path / "runs")
     assert done.returncode == 2
     assert "no model" in done.stderr
 
 
 def test_inspect_says_what_a_model_can_do_and_why_not(
-    run_evenhand: Command, folders: dict[str, Path]
+    run_evenhand_here: Command, folders: dict[str, Path]
 ) -> None:
-    done = run_evenhand("models", "inspect", folders["roberta"], "--json")
+    done = run_evenhand_here("models", "inspect", folders["roberta"], "--json")
     facts = json.loads(done.stdout)
     assert facts["family"] == "masked"
     assert facts["intrasentence"].startswith("yes")
     assert facts["intersentence"].startswith("no")
     assert "next-sentence head" in facts["intersentence"]
-    table = run_evenhand("models", "inspect", folders["gpt2"])
+    table = run_evenhand_here("models", "inspect", folders["gpt2"])
     assert table.returncode == 0
     assert "decoder" in table.stdout

@@ -54,10 +54,12 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_unusable_predictions_are_refused(run_evenhand: Command, tmp_path: Path, case: str) -> None:
+def test_unusable_predictions_are_refused(run_evenhand_here: Command, tmp_path: Path, case: str) -> None:
     content, message = REFUSED[case]
     (tmp_path / "bad.json").write_bytes(content)
-    done = run_evenhand("evaluate", tmp_path / "bad.json", "--data", "starter", "--out", tmp_path / "runs")
+    done = run_evenhand_here(
+        "evaluate", tmp_path / "bad.json", "--data", "starter", "--out", tmp_path / "runs"
+    )
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
@@ -76,10 +78,10 @@ def test_unusable_predictions_are_refused(run_evenhand: Command, tmp_path: Path,
     ],
 )
 def test_unusable_scores_skip_their_item_and_say_so(
-    run_evenhand: Command, tmp_path: Path, value: Any, reason: str
+    run_evenhand_here: Command, tmp_path: Path, value: Any, reason: str
 ) -> None:
     (tmp_path / "scores.json").write_text(with_first_score(value), encoding="utf-8")
-    done = run_evenhand("evaluate", tmp_path / "scores.json", "--data", "starter", "--json")
+    done = run_evenhand_here("evaluate", tmp_path / "scores.json", "--data", "starter", "--json")
     assert done.returncode == 0
     tasks = json.loads(done.stdout)["runs"][0]["tasks"]
     assert (tasks["intrasentence"]["n"], tasks["intrasentence"]["skipped"]) == (47, 1)
@@ -87,13 +89,13 @@ def test_unusable_scores_skip_their_item_and_say_so(
 
 
 def test_missing_candidates_and_unknown_ids_are_counted_and_listed(
-    run_evenhand: Command, tmp_path: Path
+    run_evenhand_here: Command, tmp_path: Path
 ) -> None:
     document = scores()
     del document["intrasentence"][4]
     document["intersentence"].append({"id": "unheard-of", "score": 1.0})
     (tmp_path / "scores.json").write_text(json.dumps(document), encoding="utf-8")
-    done = run_evenhand("evaluate", tmp_path / "scores.json", "--data", "starter", "--json")
+    done = run_evenhand_here("evaluate", tmp_path / "scores.json", "--data", "starter", "--json")
     assert done.returncode == 0
     assert json.loads(done.stdout)["runs"][0]["tasks"]["intrasentence"]["skipped"] == 1
     assert "there is no score" in done.stderr
@@ -114,9 +116,9 @@ def test_large_file_is_refused_without_reading_it_all(run_evenhand: Command, tmp
         assert "more than 64 MB" in done.stderr
 
 
-def test_unwritable_output_is_an_error_and_leaves_nothing(run_evenhand: Command, tmp_path: Path) -> None:
+def test_unwritable_output_is_an_error_and_leaves_nothing(run_evenhand_here: Command, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    done = run_evenhand("evaluate", LEANING, "--data", "starter", "--out", tmp_path / "file" / "runs")
+    done = run_evenhand_here("evaluate", LEANING, "--data", "starter", "--out", tmp_path / "file" / "runs")
     assert done.returncode == 2
     assert "cannot be written" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
@@ -146,12 +148,12 @@ def test_full_disk_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_folder_that_is_no_run_is_never_touched(run_evenhand: Command, tmp_path: Path) -> None:
+def test_folder_that_is_no_run_is_never_touched(run_evenhand_here: Command, tmp_path: Path) -> None:
     folder = tmp_path / "simulated-leaning"
     folder.mkdir()
     (folder / "thesis.txt").write_text("dear to somebody", encoding="utf-8")
     for extra in ((), ("--fresh",)):
-        done = run_evenhand("evaluate", LEANING, "--data", "starter", "--out", tmp_path, *extra)
+        done = run_evenhand_here("evaluate", LEANING, "--data", "starter", "--out", tmp_path, *extra)
         assert done.returncode == 2
         assert "not a complete run folder" in done.stderr
         assert [path.name for path in folder.iterdir()] == ["thesis.txt"]
@@ -170,16 +172,18 @@ def test_folder_that_is_no_run_is_never_touched(run_evenhand: Command, tmp_path:
     ],
 )
 def test_wrong_options_say_what_would_be_right(
-    run_evenhand: Command, arguments: tuple[str, ...], message: str
+    run_evenhand_here: Command, arguments: tuple[str, ...], message: str
 ) -> None:
-    done = run_evenhand("evaluate", LEANING, *arguments)
+    done = run_evenhand_here("evaluate", LEANING, *arguments)
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_named_dataset_without_a_copy_says_where_to_put_it(run_evenhand: Command, tmp_path: Path) -> None:
-    done = run_evenhand(
+def test_named_dataset_without_a_copy_says_where_to_put_it(
+    run_evenhand_here: Command, tmp_path: Path
+) -> None:
+    done = run_evenhand_here(
         "data", "describe", "stereoset", environment={"EVENHAND_HOME": str(tmp_path), "EVENHAND_OFFLINE": "1"}
     )
     assert done.returncode == 2

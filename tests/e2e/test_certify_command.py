@@ -67,9 +67,9 @@ def test_a_certificate_that_was_killed_goes_on_and_says_the_same(
     assert done.stdout == neutral[0]
 
 
-def test_the_same_model_twice_changes_nothing(run_evenhand: Command, tmp_path: Path) -> None:
+def test_the_same_model_twice_changes_nothing(run_evenhand_here: Command, tmp_path: Path) -> None:
     out = tmp_path / "same.html"
-    done = run_evenhand("certify", "lab:masked", "lab:masked", "--out", out, "--json", *QUICK)
+    done = run_evenhand_here("certify", "lab:masked", "lab:masked", "--out", out, "--json", *QUICK)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["verdict"] == {"bias": "nothing changed", "quality": "kept"}
@@ -78,7 +78,7 @@ def test_the_same_model_twice_changes_nothing(run_evenhand: Command, tmp_path: P
 
 
 def test_a_model_that_was_broken_fails_with_a_code_of_its_own(
-    run_evenhand: Command, tmp_path: Path, neutral: tuple[str, Path]
+    run_evenhand_here: Command, tmp_path: Path, neutral: tuple[str, Path]
 ) -> None:
     import torch
     from safetensors.torch import load_file, save_file
@@ -92,7 +92,7 @@ def test_a_model_that_was_broken_fails_with_a_code_of_its_own(
     save_file(spoiled, broken / "model.safetensors", metadata={"format": "pt"})
     work = tmp_path / "certificate"
     shutil.copytree(neutral[1] / "certificate" / "before", work / "before")
-    done = run_evenhand(
+    done = run_evenhand_here(
         "certify", "lab:masked", broken, "--trained", "he-she", "--out", tmp_path / "certificate.html", *QUICK
     )
     assert done.returncode == 5, done.stderr
@@ -112,9 +112,9 @@ def test_a_model_that_was_broken_fails_with_a_code_of_its_own(
     ],
 )
 def test_mistakes_are_explained(
-    run_evenhand: Command, tmp_path: Path, options: tuple[str, str], told: str
+    run_evenhand_here: Command, tmp_path: Path, options: tuple[str, str], told: str
 ) -> None:
-    done = run_evenhand("certify", "lab:masked", "lab:masked-neutral", *options, cwd=tmp_path)
+    done = run_evenhand_here("certify", "lab:masked", "lab:masked-neutral", *options, cwd=tmp_path)
     assert done.returncode == 2
     assert told in done.stderr
     assert "Traceback" not in done.stderr

@@ -33,57 +33,61 @@ def test_compare_reports_differences_of_shared_items(run_evenhand: Command, runs
 
 
 def test_languages_of_one_benchmark_are_compared_through_shared_ids(
-    run_evenhand: Command, runs: Path
+    run_evenhand_here: Command, runs: Path
 ) -> None:
     """The same scores in two languages differ in nothing."""
-    done = run_evenhand("compare", runs / "simulated-leaning", runs / "leaning-de", "--json")
+    done = run_evenhand_here("compare", runs / "simulated-leaning", runs / "leaning-de", "--json")
     (comparison,) = json.loads(done.stdout)["comparisons"]
     assert (comparison["first_language"], comparison["second_language"]) == ("en", "de")
     assert all(row["difference"]["value"] == 0 for row in comparison["differences"])
     assert all(row["p_value"] == 1 for row in comparison["differences"])
 
 
-def test_all_pairs_of_three_runs_are_three_comparisons(run_evenhand: Command, runs: Path) -> None:
+def test_all_pairs_of_three_runs_are_three_comparisons(run_evenhand_here: Command, runs: Path) -> None:
     folders = [runs / name for name in ("simulated-neutral", "simulated-leaning", "leaning-de")]
-    done = run_evenhand("compare", *folders, "--all-pairs", "--json", "--resamples", "200")
+    done = run_evenhand_here("compare", *folders, "--all-pairs", "--json", "--resamples", "200")
     assert len(json.loads(done.stdout)["comparisons"]) == 3
-    done = run_evenhand("compare", *folders, "--format", "latex", "--resamples", "200")
+    done = run_evenhand_here("compare", *folders, "--format", "latex", "--resamples", "200")
     assert done.stdout.startswith("\\begin{tabular}")
 
 
-def test_a_measure_that_the_runs_lack_is_shown_as_undefined(run_evenhand: Command, runs: Path) -> None:
+def test_a_measure_that_the_runs_lack_is_shown_as_undefined(run_evenhand_here: Command, runs: Path) -> None:
     """Scores from a file have no probabilities, which the log-ratio needs."""
     arguments = ("compare", runs / "simulated-neutral", runs / "simulated-leaning", "--all-measures")
-    table = run_evenhand(*arguments, "--resamples", "200")
+    table = run_evenhand_here(*arguments, "--resamples", "200")
     assert table.returncode == 0
     rows = [line for line in table.stdout.splitlines() if "log_ratio" in line]
     assert [line.count("undefined") for line in rows] == [5, 5, 5]
-    (comparison,) = json.loads(run_evenhand(*arguments, "--resamples", "200", "--json").stdout)["comparisons"]
+    (comparison,) = json.loads(run_evenhand_here(*arguments, "--resamples", "200", "--json").stdout)[
+        "comparisons"
+    ]
     undefined = [row for row in comparison["differences"] if row["difference"]["value"] is None]
     assert [row["measure"] for row in undefined] == ["log_ratio"] * 3
     assert all(row["p_holm"] is None for row in undefined)
 
 
 @pytest.mark.parametrize("folders", [("nowhere", "simulated-neutral"), ("simulated-neutral",)])
-def test_compare_needs_two_run_folders(run_evenhand: Command, runs: Path, folders: tuple[str, ...]) -> None:
-    done = run_evenhand("compare", *(runs / name for name in folders))
+def test_compare_needs_two_run_folders(
+    run_evenhand_here: Command, runs: Path, folders: tuple[str, ...]
+) -> None:
+    done = run_evenhand_here("compare", *(runs / name for name in folders))
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
 
 
-def test_changed_run_folder_is_refused(run_evenhand: Command, tmp_path: Path) -> None:
+def test_changed_run_folder_is_refused(run_evenhand_here: Command, tmp_path: Path) -> None:
     scores = eh.example_scores("neutral")
-    assert run_evenhand("evaluate", scores, "--data", "starter", "--out", tmp_path).returncode == 0
+    assert run_evenhand_here("evaluate", scores, "--data", "starter", "--out", tmp_path).returncode == 0
     estimates = tmp_path / "simulated-neutral" / "estimates.json"
     estimates.write_text(estimates.read_text(encoding="utf-8").replace("50.0", "49.0"), encoding="utf-8")
-    done = run_evenhand("report", tmp_path / "simulated-neutral", "--out", tmp_path / "page.html")
+    done = run_evenhand_here("report", tmp_path / "simulated-neutral", "--out", tmp_path / "page.html")
     assert done.returncode == 2
     assert "was changed after the run" in done.stderr
     assert not (tmp_path / "page.html").exists()
 
 
-def test_model_card_snippet_is_valid_front_matter(run_evenhand: Command, runs: Path) -> None:
-    done = run_evenhand("report", runs / "simulated-leaning", "--format", "model-card")
+def test_model_card_snippet_is_valid_front_matter(run_evenhand_here: Command, runs: Path) -> None:
+    done = run_evenhand_here("report", runs / "simulated-leaning", "--format", "model-card")
     assert done.returncode == 0
     _, body, rest = done.stdout.split("---\n")
     assert rest == ""
@@ -96,11 +100,11 @@ def test_model_card_snippet_is_valid_front_matter(run_evenhand: Command, runs: P
 
 
 def test_report_writes_tables_to_a_file_or_to_standard_output(
-    run_evenhand: Command, runs: Path, tmp_path: Path
+    run_evenhand_here: Command, runs: Path, tmp_path: Path
 ) -> None:
     folder = runs / "simulated-leaning"
-    printed = run_evenhand("report", folder, "--format", "csv")
-    written = run_evenhand("report", folder, "--format", "csv", "--out", tmp_path / "table.csv")
+    printed = run_evenhand_here("report", folder, "--format", "csv")
+    written = run_evenhand_here("report", folder, "--format", "csv", "--out", tmp_path / "table.csv")
     assert printed.returncode == written.returncode == 0
     assert (tmp_path / "table.csv").read_text(encoding="utf-8") == printed.stdout
 
@@ -120,8 +124,8 @@ def test_data_list_names_every_set_and_the_command_that_takes_it(run_evenhand: C
     assert all(name in shown for name in listed)
 
 
-def test_data_describe_counts_every_language(run_evenhand: Command) -> None:
-    done = run_evenhand("data", "describe", "starter", "--json")
+def test_data_describe_counts_every_language(run_evenhand_here: Command) -> None:
+    done = run_evenhand_here("data", "describe", "starter", "--json")
     totals = json.loads(done.stdout)["totals"]
     assert {(row["language"], row["task"], row["items"], row["target_terms"]) for row in totals} == {
         (language, task, 48, 24)
@@ -130,16 +134,16 @@ def test_data_describe_counts_every_language(run_evenhand: Command) -> None:
     }
 
 
-def test_data_check_lists_every_defect_class_with_ids(run_evenhand: Command, tmp_path: Path) -> None:
+def test_data_check_lists_every_defect_class_with_ids(run_evenhand_here: Command, tmp_path: Path) -> None:
     benchmark = json.loads(Path(str(_starter_path())).read_text(encoding="utf-8"))
     benchmark["data"]["intrasentence"][3]["context"] += " BLANK"
     (tmp_path / "en.json").write_text(json.dumps(benchmark), encoding="utf-8")
-    done = run_evenhand("data", "check", tmp_path / "en.json", "--json")
+    done = run_evenhand_here("data", "check", tmp_path / "en.json", "--json")
     (report,) = json.loads(done.stdout)["datasets"]
     counts = next(row for row in report["defects"] if row["defect"] == "blank-count")
     assert counts["count"] == 1
     assert counts["ids"] == [benchmark["data"]["intrasentence"][3]["id"]]
-    table = run_evenhand("data", "check", tmp_path / "en.json")
+    table = run_evenhand_here("data", "check", tmp_path / "en.json")
     assert table.returncode == 0
     assert "blank-count" in table.stdout
 

@@ -49,12 +49,12 @@ def test_pairs_counts_and_tables_are_made_of_all_kinds_of_files(run_evenhand: Co
 
 
 def test_json_is_the_counts_and_nothing_else_and_a_second_run_changes_nothing(
-    run_evenhand: Command, place: Path
+    run_evenhand_here: Command, place: Path
 ) -> None:
     command = ("data", "counterfactual", "a.txt", "b.txt.gz", *FEW, "--workers", "2", "--json")
-    first = run_evenhand(*command, cwd=place)
+    first = run_evenhand_here(*command, cwd=place)
     written = (place / "pairs.jsonl").stat().st_mtime_ns
-    second = run_evenhand(*command, cwd=place)
+    second = run_evenhand_here(*command, cwd=place)
 
     assert first.returncode == 0, first.stderr
     assert json.loads(first.stdout) == json.loads((place / "pairs.counts.json").read_text())
@@ -62,20 +62,20 @@ def test_json_is_the_counts_and_nothing_else_and_a_second_run_changes_nothing(
     assert (place / "pairs.jsonl").stat().st_mtime_ns == written
 
 
-def test_names_are_repeated_over_the_table_and_sampled(run_evenhand: Command, place: Path) -> None:
-    done = run_evenhand("data", "counterfactual", "b.txt.gz", *FEW, "--experiment", "names", "--names-sample", "7",
+def test_names_are_repeated_over_the_table_and_sampled(run_evenhand_here: Command, place: Path) -> None:
+    done = run_evenhand_here("data", "counterfactual", "b.txt.gz", *FEW, "--experiment", "names", "--names-sample", "7",
                         "--json", cwd=place)  # fmt: skip
 
     counts = json.loads(done.stdout)
     assert (counts["found"], counts["names"]["pool"], counts["pairs"]) == (1, 29, 7)
 
 
-def test_german_and_a_folder_as_a_dataset(run_evenhand: Command, tmp_path: Path) -> None:
+def test_german_and_a_folder_as_a_dataset(run_evenhand_here: Command, tmp_path: Path) -> None:
     (tmp_path / "jobs.txt").write_text("Lehrer\n")
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "train.jsonl").write_text('{"body": "Der Lehrer sagte, dass er müde ist."}\n')
 
-    done = run_evenhand("data", "counterfactual", "--corpus", f"hub:{tmp_path / 'data'}", "--column", "body",
+    done = run_evenhand_here("data", "counterfactual", "--corpus", f"hub:{tmp_path / 'data'}", "--column", "body",
                         "--language", "de", "--out", "de.jsonl", *FEW, cwd=tmp_path)  # fmt: skip
 
     assert done.returncode == 0, done.stderr
@@ -84,7 +84,9 @@ def test_german_and_a_folder_as_a_dataset(run_evenhand: Command, tmp_path: Path)
     assert "All sentences found for he-she are male" in done.stderr
 
 
-def test_sentences_of_the_evaluation_are_left_out_with_a_warning(run_evenhand: Command, place: Path) -> None:
+def test_sentences_of_the_evaluation_are_left_out_with_a_warning(
+    run_evenhand_here: Command, place: Path
+) -> None:
     probes = load_probes("en")
     doctor = next(each for each in probes.occupations if each.name == "doctor")
     asked = [fill(structure, doctor.forms[0], term=probes.terms[structure.experiment].male[0])
@@ -93,7 +95,7 @@ def test_sentences_of_the_evaluation_are_left_out_with_a_warning(run_evenhand: C
         "\n".join(sentence.upper().replace("DOCTOR", "doctor") for sentence in asked)
     )
 
-    done = run_evenhand("data", "counterfactual", "a.txt", "leak.txt", *FEW, "--json", cwd=place)
+    done = run_evenhand_here("data", "counterfactual", "a.txt", "leak.txt", *FEW, "--json", cwd=place)
 
     counts = json.loads(done.stdout)
     assert counts["overlap"] == len(asked) == counts["left_out"]["a sentence of the evaluation"]
@@ -120,13 +122,13 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_said_and_nothing_is_written(run_evenhand: Command, place: Path, case: str) -> None:
+def test_bad_input_is_said_and_nothing_is_written(run_evenhand_here: Command, place: Path, case: str) -> None:
     (place / "empty.txt").touch()
     (place / "latin.txt").write_bytes("Er hieß so.".encode("latin-1"))
     (place / "none.txt").write_text("It rained.\n")
     arguments, message = BAD[case]
 
-    done = run_evenhand("data", "counterfactual", *arguments, cwd=place)
+    done = run_evenhand_here("data", "counterfactual", *arguments, cwd=place)
 
     assert (done.returncode, done.stdout) == (2, "")
     assert message in done.stderr
@@ -135,8 +137,8 @@ def test_bad_input_is_said_and_nothing_is_written(run_evenhand: Command, place: 
     assert (place / "jobs.txt").read_text() == "doctor\nnurse\n"
 
 
-def test_help_shows_examples(run_evenhand: Command) -> None:
-    done = run_evenhand("data", "counterfactual", "--help")
+def test_help_shows_examples(run_evenhand_here: Command) -> None:
+    done = run_evenhand_here("data", "counterfactual", "--help")
 
     assert done.returncode == 0
     assert "evenhand data counterfactual --corpus novels/" in done.stdout

@@ -47,22 +47,24 @@ def test_json_output_follows_the_contract(run_evenhand: Command) -> None:
     assert [run["tasks"][task]["n"] for task in ("intrasentence", "intersentence", "overall")] == [48, 48, 96]
 
 
-def test_scores_of_one_task_give_only_that_task(run_evenhand: Command, tmp_path: Path) -> None:
+def test_scores_of_one_task_give_only_that_task(run_evenhand_here: Command, tmp_path: Path) -> None:
     document = evaluated(
-        run_evenhand, only_task(tmp_path / "inter.json", "intersentence"), "--data", "starter"
+        run_evenhand_here, only_task(tmp_path / "inter.json", "intersentence"), "--data", "starter"
     )
     assert list(document["runs"][0]["tasks"]) == ["intersentence"]
 
 
 @pytest.mark.parametrize("language", ["de", "en", "es", "fr", "tr"])
-def test_every_language_of_the_starter_set_can_be_evaluated(run_evenhand: Command, language: str) -> None:
-    document = evaluated(run_evenhand, LEANING, "--data", "starter", "--language", language)
+def test_every_language_of_the_starter_set_can_be_evaluated(
+    run_evenhand_here: Command, language: str
+) -> None:
+    document = evaluated(run_evenhand_here, LEANING, "--data", "starter", "--language", language)
     assert document["runs"][0]["language"] == language
     assert document["runs"][0]["tasks"]["overall"]["n"] == 96
 
 
-def test_stereoset_protocol_has_class_means_as_its_headline(run_evenhand: Command) -> None:
-    document = evaluated(run_evenhand, LEANING, "--data", "starter", "--protocol", "stereoset-2021")
+def test_stereoset_protocol_has_class_means_as_its_headline(run_evenhand_here: Command) -> None:
+    document = evaluated(run_evenhand_here, LEANING, "--data", "starter", "--protocol", "stereoset-2021")
     overall = document["runs"][0]["tasks"]["overall"]
     assert overall["SS"] == overall["mean_SS"]
     assert overall["LMS"] == overall["mean_LMS"]
@@ -80,8 +82,8 @@ def test_stereoset_protocol_has_class_means_as_its_headline(run_evenhand: Comman
         ("SS", 2),
     ],
 )
-def test_fail_if_sets_the_exit_code(run_evenhand: Command, condition: str, code: int) -> None:
-    done = run_evenhand("evaluate", LEANING, "--data", "starter", "--fail-if", condition)
+def test_fail_if_sets_the_exit_code(run_evenhand_here: Command, condition: str, code: int) -> None:
+    done = run_evenhand_here("evaluate", LEANING, "--data", "starter", "--fail-if", condition)
     assert done.returncode == code
     assert "Traceback" not in done.stderr
     if code == 4:
@@ -89,60 +91,62 @@ def test_fail_if_sets_the_exit_code(run_evenhand: Command, condition: str, code:
 
 
 def test_run_folder_has_everything_and_the_same_run_is_left_alone(
-    run_evenhand: Command, tmp_path: Path
+    run_evenhand_here: Command, tmp_path: Path
 ) -> None:
     arguments = ("evaluate", LEANING, "--data", "starter", "--out", tmp_path)
-    assert run_evenhand(*arguments).returncode == 0
+    assert run_evenhand_here(*arguments).returncode == 0
     folder = tmp_path / "simulated-leaning"
     files = {RECORD_FILE, SCORES_FILE, PREDICTIONS_FILE, ESTIMATES_FILE, PAGE_FILE}
     assert {path.name for path in folder.iterdir()} == files
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    again = run_evenhand(*arguments)
+    again = run_evenhand_here(*arguments)
     assert again.returncode == 0
     assert "left as it is" in again.stderr
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_written_predictions_evaluate_to_the_same_result(run_evenhand: Command, tmp_path: Path) -> None:
-    assert run_evenhand("evaluate", LEANING, "--data", "starter", "--out", tmp_path).returncode == 0
+def test_written_predictions_evaluate_to_the_same_result(run_evenhand_here: Command, tmp_path: Path) -> None:
+    assert run_evenhand_here("evaluate", LEANING, "--data", "starter", "--out", tmp_path).returncode == 0
     written = tmp_path / "simulated-leaning"
     for source in (PREDICTIONS_FILE, SCORES_FILE):
-        copy = evaluated(run_evenhand, written / source, "--data", "starter", "--name", "simulated-leaning")
-        assert copy == evaluated(run_evenhand, LEANING, "--data", "starter")
+        copy = evaluated(
+            run_evenhand_here, written / source, "--data", "starter", "--name", "simulated-leaning"
+        )
+        assert copy == evaluated(run_evenhand_here, LEANING, "--data", "starter")
 
 
 def test_another_run_in_the_folder_is_refused_and_replaced_only_when_asked(
-    run_evenhand: Command, tmp_path: Path
+    run_evenhand_here: Command, tmp_path: Path
 ) -> None:
     arguments = ("evaluate", LEANING, "--data", "starter", "--out", tmp_path)
-    assert run_evenhand(*arguments).returncode == 0
+    assert run_evenhand_here(*arguments).returncode == 0
     record = (tmp_path / "simulated-leaning" / RECORD_FILE).read_bytes()
-    other = run_evenhand(*arguments, "--seed", "5")
+    other = run_evenhand_here(*arguments, "--seed", "5")
     assert other.returncode == 2
     assert "--fresh" in other.stderr
     assert (tmp_path / "simulated-leaning" / RECORD_FILE).read_bytes() == record
-    assert run_evenhand(*arguments, "--seed", "5", "--fresh").returncode == 0
+    assert run_evenhand_here(*arguments, "--seed", "5", "--fresh").returncode == 0
     replaced = json.loads((tmp_path / "simulated-leaning" / RECORD_FILE).read_text(encoding="utf-8"))
     assert replaced["statistics"]["seed"] == 5
     assert [path.name for path in tmp_path.iterdir()] == ["simulated-leaning"]
 
 
 def test_files_of_one_name_get_their_folders_into_the_runs_names(
-    run_evenhand: Command, tmp_path: Path
+    run_evenhand_here: Command, tmp_path: Path
 ) -> None:
     for model in ("first", "second"):
         (tmp_path / model).mkdir()
         (tmp_path / model / "predictions.json").write_bytes(LEANING.read_bytes())
     files = [tmp_path / model / "predictions.json" for model in ("first", "second")]
-    document = evaluated(run_evenhand, *files, "--data", "starter")
+    document = evaluated(run_evenhand_here, *files, "--data", "starter")
     assert [run["name"] for run in document["runs"]] == ["first-predictions", "second-predictions"]
 
 
 @pytest.mark.parametrize(
     ("form", "start"), [("csv", "run,language,"), ("markdown", "| Run |"), ("latex", "\\begin{tabular}")]
 )
-def test_tables_come_in_other_formats(run_evenhand: Command, form: str, start: str) -> None:
-    done = run_evenhand("evaluate", LEANING, "--data", "starter", "--format", form)
+def test_tables_come_in_other_formats(run_evenhand_here: Command, form: str, start: str) -> None:
+    done = run_evenhand_here("evaluate", LEANING, "--data", "starter", "--format", form)
     assert done.returncode == 0
     assert done.stdout.startswith(start)
     assert "simulated-leaning" in done.stdout

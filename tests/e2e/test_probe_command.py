@@ -35,22 +35,22 @@ def test_json_has_the_promised_shape_and_the_planted_leans(run_evenhand: Command
 
 
 def test_a_finished_probe_is_left_alone_and_another_is_not_mixed_in(
-    run_evenhand: Command, tmp_path: Path
+    run_evenhand_here: Command, tmp_path: Path
 ) -> None:
-    first = run_evenhand("probe", "lab:decoder", "-e", "he-she", "--out", str(tmp_path), *FEW)
+    first = run_evenhand_here("probe", "lab:decoder", "-e", "he-she", "--out", str(tmp_path), *FEW)
     assert (tmp_path / "lab-decoder_en_malor" / "report.html").is_file(), first.stderr
-    again = run_evenhand("probe", "lab:decoder", "-e", "he-she", "--out", str(tmp_path), *FEW)
+    again = run_evenhand_here("probe", "lab:decoder", "-e", "he-she", "--out", str(tmp_path), *FEW)
     assert "left as it is" in again.stderr
     assert "holds another run" in refusal(
-        run_evenhand, "lab:decoder", "-e", "names", "--out", str(tmp_path), *FEW
+        run_evenhand_here, "lab:decoder", "-e", "names", "--out", str(tmp_path), *FEW
     )
 
 
-def test_two_probes_share_a_page(run_evenhand: Command, tmp_path: Path) -> None:
+def test_two_probes_share_a_page(run_evenhand_here: Command, tmp_path: Path) -> None:
     models = ("lab:masked", "lab:masked-neutral")
-    run_evenhand("probe", *models, "-e", "he-she", "--out", str(tmp_path), *FEW)
+    run_evenhand_here("probe", *models, "-e", "he-she", "--out", str(tmp_path), *FEW)
     folders = [str(tmp_path / f"{model.replace(':', '-')}_en_malor") for model in models]
-    done = run_evenhand("report", *folders, "--out", str(tmp_path / "both.html"))
+    done = run_evenhand_here("report", *folders, "--out", str(tmp_path / "both.html"))
     assert done.returncode == 0
     text = (tmp_path / "both.html").read_text(encoding="utf-8")
     assert "lab-masked_en_malor" in text
@@ -70,11 +70,11 @@ def test_two_probes_share_a_page(run_evenhand: Command, tmp_path: Path) -> None:
     ids=["no mask", "no occupation", "two masks", "unknown experiment", "one side", "repeated"],
 )
 def test_faulty_files_are_refused(
-    run_evenhand: Command, tmp_path: Path, option: str, content: str, said: str
+    run_evenhand_here: Command, tmp_path: Path, option: str, content: str, said: str
 ) -> None:
     path = tmp_path / "given.csv"
     path.write_text(content, encoding="utf-8")
-    assert said in refusal(run_evenhand, "lab:decoder", option, str(path), "--out", str(tmp_path / "r"))
+    assert said in refusal(run_evenhand_here, "lab:decoder", option, str(path), "--out", str(tmp_path / "r"))
 
 
 @pytest.mark.parametrize(
@@ -91,13 +91,13 @@ def test_faulty_files_are_refused(
     ],
 )
 def test_unknown_wishes_are_refused_with_what_there_is(
-    run_evenhand: Command, tmp_path: Path, arguments: tuple[str, ...], said: str
+    run_evenhand_here: Command, tmp_path: Path, arguments: tuple[str, ...], said: str
 ) -> None:
-    assert said in refusal(run_evenhand, "lab:decoder", *arguments, "--out", str(tmp_path))
+    assert said in refusal(run_evenhand_here, "lab:decoder", *arguments, "--out", str(tmp_path))
 
 
 def test_occupations_that_the_tokenizer_does_not_know_are_counted(
-    run_evenhand: Command, tmp_path: Path
+    run_evenhand_here: Command, tmp_path: Path
 ) -> None:
     structures, occupations = tmp_path / "s.csv", tmp_path / "o.csv"
     structures.write_text(
@@ -106,7 +106,7 @@ def test_occupations_that_the_tokenizer_does_not_know_are_counted(
         encoding="utf-8",
     )
     occupations.write_text("occupation\nnurse\nplumber\nЖ\n", encoding="utf-8")
-    done = run_evenhand(
+    done = run_evenhand_here(
         "probe", "lab:masked", "--structures", str(structures), "--occupations", str(occupations),
         "--json", "--out", str(tmp_path / "r"), *FEW,
     )  # fmt: skip
@@ -118,7 +118,7 @@ def test_occupations_that_the_tokenizer_does_not_know_are_counted(
     assert by_name["plumber"] > 0 > by_name["nurse"]
 
 
-def test_pairs_name_their_run_by_their_own_language(run_evenhand: Command, tmp_path: Path) -> None:
+def test_pairs_name_their_run_by_their_own_language(run_evenhand_here: Command, tmp_path: Path) -> None:
     data = tmp_path / "french.csv"
     data.write_text(
         "id,sent_more,sent_less,stereo_antistereo,bias_type\n"
@@ -126,18 +126,18 @@ def test_pairs_name_their_run_by_their_own_language(run_evenhand: Command, tmp_p
         "1,The girls are calm.,The boys are calm.,antistereo,gender\n",
         encoding="utf-8",
     )
-    done = run_evenhand(
+    done = run_evenhand_here(
         "probe", "lab:masked", "--test", "crows-pairs", "--data", data, "--out", tmp_path / "r"
     )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "r" / "lab-masked_fr_crows-pairs" / "report.html").is_file()
 
 
-def test_direct_bias_refuses_a_corpus_in_another_encoding(run_evenhand: Command, tmp_path: Path) -> None:
+def test_direct_bias_refuses_a_corpus_in_another_encoding(run_evenhand_here: Command, tmp_path: Path) -> None:
     corpus = tmp_path / "novel.txt"
     corpus.write_bytes("Er arbeitet als B\xe4cker.\n".encode("latin-1"))
     said = refusal(
-        run_evenhand,
+        run_evenhand_here,
         "lab:masked",
         "--test",
         "direct-bias",
@@ -150,7 +150,7 @@ def test_direct_bias_refuses_a_corpus_in_another_encoding(run_evenhand: Command,
     assert "UTF-8" in said
 
 
-def test_help_has_examples(run_evenhand: Command) -> None:
-    done = run_evenhand("probe", "--help")
+def test_help_has_examples(run_evenhand_here: Command) -> None:
+    done = run_evenhand_here("probe", "--help")
     assert done.returncode == 0
     assert "evenhand probe bert-base-uncased" in done.stdout

@@ -47,10 +47,10 @@ def test_an_embedded_model_loses_four_fifths_of_its_lean_and_keeps_its_quality(
 
 
 def test_several_balances_draw_a_frontier_with_the_kept_one_on_it(
-    run_evenhand: Command, tmp_path: Path
+    run_evenhand_here: Command, tmp_path: Path
 ) -> None:
     options = ("-e", "he-she", "--epochs", "1", "--balance", "0.1", "--balance", "2", "--device", "cpu")
-    done = run_evenhand("study", "lab:decoder", *options, "--out", tmp_path)
+    done = run_evenhand_here("study", "lab:decoder", *options, "--out", tmp_path)
     assert done.returncode == 0, done.stderr
     record = json.loads((tmp_path / "model" / "mitigation.json").read_text(encoding="utf-8"))
     points = {point["weight"]: point for point in record["frontier"]}
@@ -74,9 +74,9 @@ def test_several_balances_draw_a_frontier_with_the_kept_one_on_it(
     ],
 )
 def test_what_cannot_be_studied_is_refused_at_once(
-    run_evenhand: Command, tmp_path: Path, options: tuple[str, ...], said: str
+    run_evenhand_here: Command, tmp_path: Path, options: tuple[str, ...], said: str
 ) -> None:
-    done = run_evenhand("study", "lab:masked", *options, "--out", tmp_path / "study")
+    done = run_evenhand_here("study", "lab:masked", *options, "--out", tmp_path / "study")
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr

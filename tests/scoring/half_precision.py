@@ -22,7 +22,7 @@ from evenhand.scoring.language_model import load_model
 def changed_decisions(folder: Path) -> tuple[int, int]:
     """Pairs of an item's candidates that swap places in half precision, and all pairs."""
     exact = load_model(str(folder), device="cpu")
-    items = [item for task in possible_tasks(exact) for item in starter_items(task)]
+    items = [item for task in possible_tasks(exact) for item in starter_items(task)[::3]]
     before = decisions(items, engine_scores(exact, items))
     after = decisions(items, engine_scores(load_model(str(folder), device="cpu", precision="bf16"), items))
     return sum(one != other for one, other in zip(before, after, strict=True)), len(before)
