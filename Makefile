@@ -25,8 +25,9 @@ demo: $(VENV)/.package
 	$(BIN)/evenhand report runs/demo/lab-*_en --out runs/demo/index.html
 	@echo "Open runs/demo/index.html in a browser."
 
+# A core for each worker: several threads in each would wait for one another.
 test: check
-	$(BIN)/pytest -n $(WORKERS)
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS)
 
 check: $(VENV)/.development
 	$(BIN)/ruff format --check .

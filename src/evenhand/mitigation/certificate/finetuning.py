@@ -55,6 +55,7 @@ def finetuned_accuracy(
             warmup_steps=plan.steps // 10,
             seed=seed,
             device=model.loaded.device.type,
+            one_thread=False,
         ),
         report=report,
     )
