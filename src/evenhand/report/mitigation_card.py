@@ -50,7 +50,7 @@ def _parts(record: MitigationRecord, command: str | None) -> Iterator[str]:
     yield "\n".join(f"- {line}" for line in _facts(record))
     if record.model.planted:
         yield (
-            f"The original is a calibration model of the lab. {record.model.planted.description} What was planted is "
+            f"About the original: {record.model.planted.description} What was planted is "
             "no longer what this model has, so its record (`lab.json`) is not carried over."
         )
     yield "## Again"
@@ -95,7 +95,8 @@ def _over_seeds(record: MitigationRecord) -> str:
 def _facts(record: MitigationRecord) -> Iterator[str]:
     recipe = record.recipe
     yield f"original: {record.model.id}, {record.model.architecture}, weights {record.model.weights}"
-    yield f"method: {record.method} ({record.objective})"
+    objective = "" if record.objective == record.method else f" ({record.objective})"
+    yield f"method: {record.method}{objective}"
     yield (
         f"recipe: at most {recipe.epochs} epochs, batches of {recipe.batch_size}, AdamW at {recipe.learning_rate:g} "
         f"with linear decay, {record.precision}, seeds {', '.join(str(known.seed) for known in record.seeds)}"
