@@ -351,13 +351,14 @@ def test_modules_that_do_not_exist_get_no_adapter(bert: Path, tmp_path: Path) ->
 def test_figures_go_to_tensorboard_if_asked(bert: Path, tmp_path: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator  # type: ignore[import-untyped]
 
-    recipe = Recipe(epochs=1, batch_size=9, report_to=("tensorboard",))
+    recipe = Recipe(epochs=2, batch_size=9, report_to=("tensorboard",))
     _, fitted = small_fit(bert, tmp_path, recipe=recipe)
     (written,) = (tmp_path / "logs").rglob("events.*")
     events = EventAccumulator(str(written))
     events.Reload()
-    (value,) = [event.value for event in events.Scalars("train/malor/he-she")]
-    assert value == pytest.approx(fitted.curve.judgements[1].malor["he-she"])
+    read = [event.value for event in events.Scalars("train/malor/he-she")]
+    assert read == pytest.approx([epoch.malor["he-she"] for epoch in fitted.curve.trained])
+    assert len(events.Scalars("train/loss")) == 2
 
 
 def test_half_precision_is_for_training_and_not_for_judging(menagerie: Zoo, tmp_path: Path) -> None:

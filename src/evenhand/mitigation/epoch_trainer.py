@@ -109,7 +109,9 @@ class _EpochByEpoch(TrainerCallback):  # type: ignore[misc]
 
     def on_epoch_end(self, _arguments: Any, state: Any, control: Any, **_: Any) -> None:
         epoch = state.global_step // len(self.trainer.batches)
+        logs_loss = control.should_log
         control.should_training_stop = self.after_epoch(epoch, self.trainer)
+        control.should_log = logs_loss  # Trainer takes whatever is logged meanwhile for its own logging
 
 
 def training_arguments(recipe: Recipe, *, device: torch.device, scratch: Path) -> TrainingArguments:
