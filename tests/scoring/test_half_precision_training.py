@@ -1,6 +1,8 @@
-"""Training in bf16 makes the loss and the gradients that autocast makes, and leaves the model as it is."""
+"""Training in bf16: gradients are those of the model in bf16, the weights and the model itself stay in 32 bits."""
 
 from __future__ import annotations
+
+import copy
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ import zoo_tokenizers
 from torch import Tensor, nn
 from zoo_fixtures import Zoo
 
+from evenhand.core.models import ModelError
 from evenhand.core.recipes import LoraRecipe
 from evenhand.mitigation.adapters import Adapters
 from evenhand.mitigation.half_precision import HalfPrecision
@@ -16,15 +19,23 @@ from evenhand.mitigation.pretraining.choice import pretraining_objective
 from evenhand.scoring.language_model import load_model
 
 SENTENCES = tuple(dict.fromkeys(zoo_tokenizers.sentences()))[:8]
-FAMILIES = ["bert", "roberta", "albert", "gpt2", "llama", "t5", "mt5"]
+FAMILIES = ["bert", "distilbert", "roberta", "albert", "xlm-roberta", "gpt2", "llama", "t5", "mt5"]
 
 
 def gradients_of(model: nn.Module) -> dict[str, Tensor]:
-    return {name: weight.grad.clone() for name, weight in model.named_parameters() if weight.grad is not None}
+    return {
+        name: weight.grad.float().clone()
+        for name, weight in model.named_parameters()
+        if weight.grad is not None
+    }
+
+
+def flat(gradients: dict[str, Tensor]) -> Tensor:
+    return torch.cat([gradients[name].flatten() for name in sorted(gradients)])
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_gradients_are_those_of_autocast_again_and_again(menagerie: Zoo, name: str) -> None:
+def test_gradients_are_those_of_the_model_in_bf16_again_and_again(menagerie: Zoo, name: str) -> None:
     model = load_model(str(menagerie.folder(name)), device="cpu")
     objective = pretraining_objective(SENTENCES, model)
     network = model.loaded.model.train()
@@ -32,22 +43,50 @@ def test_gradients_are_those_of_autocast_again_and_again(menagerie: Zoo, name: s
     optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
     for step in range(2):
         batch = objective.collate(objective.examples, np.random.default_rng(step))
+        plain = copy.deepcopy(network).to(torch.bfloat16)
         torch.manual_seed(step)
-        with torch.autocast("cpu", torch.bfloat16):
-            expected = objective.loss(network, batch)
+        expected = objective.loss(plain, batch)
         torch.autograd.backward(expected)
-        wanted = gradients_of(network)
-        network.zero_grad()
-
         torch.manual_seed(step)
         found = half.backward(lambda double, batch=batch: objective.loss(double, batch))  # type: ignore[misc]
-        made = gradients_of(network)
+        made, wanted = gradients_of(network), gradients_of(plain)
         assert found.item() == pytest.approx(expected.item(), rel=1e-6)
         assert made.keys() == wanted.keys()
-        for weight, gradient in wanted.items():
-            torch.testing.assert_close(made[weight], gradient, rtol=1e-5, atol=1e-7)
+        torch.testing.assert_close(flat(made), flat(wanted), rtol=1e-5, atol=1e-7)
         optimizer.step()  # so that copies from before it would show
         network.zero_grad()
+
+
+@pytest.mark.parametrize("name", ["lab:masked", "lab:decoder", "lab:encoder-decoder"])
+def test_a_trained_model_is_pulled_in_the_direction_of_full_precision(name: str) -> None:
+    model = load_model(name, device="cpu")
+    network = model.loaded.model
+    objective = pretraining_objective(SENTENCES, model)
+    batch = objective.collate(objective.examples, np.random.default_rng(0))
+    exact = objective.loss(network.eval(), batch)
+    torch.autograd.backward(exact)
+    wanted = gradients_of(network)
+    network.zero_grad()
+    half = HalfPrecision(network)
+    found = half.backward(lambda double: objective.loss(double.eval(), batch))
+    assert found.item() == pytest.approx(exact.item(), rel=0.005)
+    assert torch.cosine_similarity(flat(gradients_of(network)), flat(wanted), dim=0) > 0.999
+
+
+def test_steps_that_bf16_would_round_away_add_up(menagerie: Zoo) -> None:
+    model = load_model(str(menagerie.folder("bert")), device="cpu")
+    network = model.loaded.model
+    weight = next(network.parameters())
+    before = weight.detach().clone()
+    half = HalfPrecision(network)
+    for _ in range(50):
+        half.backward(lambda double: next(double.parameters()).sum().float())
+        assert weight.grad is not None
+        with torch.no_grad():
+            weight.sub_(1e-4 * before.abs().mean() * weight.grad)
+        network.zero_grad()
+    moved = (before - weight).detach()
+    assert moved.mean().item() == pytest.approx(50e-4 * before.abs().mean().item(), rel=1e-2)
 
 
 def test_the_model_itself_stays_in_full_precision(menagerie: Zoo) -> None:
@@ -72,3 +111,13 @@ def test_of_adapters_only_their_own_weights_get_gradients(menagerie: Zoo) -> Non
     made = gradients_of(network)
     assert made
     assert all("lora_" in name for name in made)
+
+
+def test_a_model_that_mixes_number_formats_is_refused(menagerie: Zoo) -> None:
+    half = HalfPrecision(load_model(str(menagerie.folder("bert")), device="cpu").loaded.model)
+
+    def mixing(double: nn.Module) -> Tensor:
+        return (torch.ones(1, 1) @ next(double.parameters())[:1, :1]).sum()
+
+    with pytest.raises(ModelError, match=r"BertFor\w+ does not compute in bf16.*--precision fp32"):
+        half.backward(mixing)
