@@ -89,6 +89,34 @@ def test_steps_that_bf16_would_round_away_add_up(menagerie: Zoo) -> None:
     assert moved.mean().item() == pytest.approx(50e-4 * before.abs().mean().item(), rel=1e-2)
 
 
+@pytest.mark.parametrize("most", [1e-3, 1.0, 1e6])
+def test_gradients_are_clipped_as_torch_clips_them(menagerie: Zoo, most: float) -> None:
+    model = load_model(str(menagerie.folder("gpt2")), device="cpu")
+    objective = pretraining_objective(SENTENCES, model)
+    network = model.loaded.model
+    half = HalfPrecision(network)
+    batch = objective.collate(objective.examples, np.random.default_rng(0))
+    half.backward(lambda double: objective.loss(double.eval(), batch))
+    twin = copy.deepcopy(network)
+    for weight, own in zip(twin.parameters(), network.parameters(), strict=True):
+        weight.grad = None if own.grad is None else own.grad.clone()
+    wanted = torch.nn.utils.clip_grad_norm_(twin.parameters(), most)
+    torch.testing.assert_close(half.clip(most), wanted)
+    torch.testing.assert_close(flat(gradients_of(network)), flat(gradients_of(twin)))
+
+
+def test_a_weight_that_sits_out_a_step_does_not_count_in_it(menagerie: Zoo) -> None:
+    network = load_model(str(menagerie.folder("bert")), device="cpu").loaded.model
+    half = HalfPrecision(network)
+    half.backward(lambda double: sum(weight.float().sum() for weight in double.parameters()))  # type: ignore[arg-type,return-value]
+    assert all(weight.grad is not None for weight in network.parameters())
+    network.zero_grad()
+    half.backward(lambda double: next(double.parameters()).float().sum())
+    having = [weight for weight in network.parameters() if weight.grad is not None]
+    assert len(having) == 1
+    assert half.clip(1e6).item() == pytest.approx(having[0].numel() ** 0.5, rel=1e-4)
+
+
 def test_the_model_itself_stays_in_full_precision(menagerie: Zoo) -> None:
     model = load_model(str(menagerie.folder("bert")), device="cpu")
     network = model.loaded.model

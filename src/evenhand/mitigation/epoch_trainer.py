@@ -69,6 +69,8 @@ class EpochTrainer(LossTrainer):
 
     def _clip_grad_norm(self, _model: nn.Module) -> torch.Tensor:
         """Trainer's own looks for all weights again at every step."""
+        if self._half_precision:
+            return self._half_precision.clip(self.args.max_grad_norm)
         return nn.utils.clip_grad_norm_(self._weights, self.args.max_grad_norm)
 
     def get_train_dataloader(self) -> Any:
