@@ -72,7 +72,7 @@ def test_files_of_pairs_are_told_from_files_of_text(tmp_path: Path) -> None:
     (tmp_path / "text.jsonl").write_text('{"text": "He is the doctor."}\n')
     (tmp_path / "plain.txt").write_text("He is the doctor.\n")
     found = text_sources([tmp_path / name for name in ("pairs.jsonl", "text.jsonl", "plain.txt")])
-    assert [type(source) for source in found] == [TextFile, TextFile, PairFile]
+    assert [type(source).__name__ for source in found] == ["TextFile", "TextFile", "PairFile"]
     assert list(found[-1].open()) == ["She is the doctor."]
     assert [source.name for source in text_sources([tmp_path / "pairs.jsonl"])] == [
         str(tmp_path / "pairs.jsonl")
@@ -82,3 +82,9 @@ def test_files_of_pairs_are_told_from_files_of_text(tmp_path: Path) -> None:
 def test_a_source_in_memory_is_told_apart_by_its_sentences() -> None:
     one, other = SentenceList("a", ("x.",)), SentenceList("a", ("y.",))
     assert one.identity() != other.identity()
+
+
+@pytest.mark.parametrize("kind", [TextFile, PairFile])
+def test_a_file_that_is_gone_is_named(tmp_path: Path, kind: type[TextFile] | type[PairFile]) -> None:
+    with pytest.raises(DatasetError, match=r"gone\.jsonl cannot be read: No such file"):
+        kind(tmp_path / "gone.jsonl").identity()

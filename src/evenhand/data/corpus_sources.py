@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,8 +49,8 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class TextFile:
-    """A file that ``evenhand.data.corpora`` can read."""
+class FileOnDisk:
+    """What sources that are files have in common."""
 
     path: Path
 
@@ -61,14 +62,28 @@ class TextFile:
     @property
     def size(self) -> int:
         """In bytes, as it lies on the disk."""
+        return self._state.st_size
+
+    @property
+    def modified(self) -> int:
+        """When it was changed, in nanoseconds."""
+        return self._state.st_mtime_ns
+
+    @property
+    def _state(self) -> os.stat_result:
         try:
-            return self.path.stat().st_size
+            return self.path.stat()
         except OSError as problem:
             raise DatasetError(f"{self.path} cannot be read: {problem.strerror or problem}.") from None
 
+
+@dataclass(frozen=True, slots=True)
+class TextFile(FileOnDisk):
+    """A file that ``evenhand.data.corpora`` can read."""
+
     def identity(self) -> dict[str, Any]:
         """Its path, size and time of change."""
-        return {"path": str(self.path), "size": self.size, "modified": self.path.stat().st_mtime_ns}
+        return {"path": self.name, "size": self.size, "modified": self.modified}
 
     def open(self, report: Report | None = None) -> Sentences:
         """Its sentences."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,11 +12,12 @@ from evenhand.core.errors import DatasetError
 from evenhand.core.files import load_json, sha256_of
 from evenhand.core.mitigation_records import TextRecord
 from evenhand.data.corpora import CorpusCounts, Report
-from evenhand.data.corpus_sources import CountedSentences, Source, corpus_sources
+from evenhand.data.corpus_sources import CountedSentences, FileOnDisk, Source, corpus_sources
 from evenhand.data.text_streams import decoded, lines_of, read_bytes
 from evenhand.mitigation.counterfactual.digests import digest_of
 from evenhand.mitigation.counterfactual.pair_files import read_pairs
 from evenhand.mitigation.counterfactual.pairing import Pair
+from evenhand.mitigation.sampling import LowestDigests
 
 HELD_OUT_SHARE = 0.05
 MOST_HELD_OUT = 2_000
@@ -66,24 +66,12 @@ class SentenceList:
 
 
 @dataclass(frozen=True, slots=True)
-class PairFile:
+class PairFile(FileOnDisk):
     """A file of pairs, as ``evenhand data counterfactual`` writes it; its sentences are those that were found."""
-
-    path: Path
-
-    @property
-    def name(self) -> str:
-        """How messages name it."""
-        return str(self.path)
-
-    @property
-    def size(self) -> int:
-        """In bytes."""
-        return self.path.stat().st_size
 
     def identity(self) -> dict[str, Any]:
         """Its path, size and time of change."""
-        return {"pairs": str(self.path), "size": self.size, "modified": self.path.stat().st_mtime_ns}
+        return {"pairs": self.name, "size": self.size, "modified": self.modified}
 
     def open(self, report: Report | None = None) -> CountedSentences:  # noqa: ARG002  it is read at once
         """The sentences that the corpus had."""
@@ -146,18 +134,12 @@ def kept_back(sources: Sequence[Source], *, report: Report | None = None) -> Hel
 
     They are chosen by their digests, so that they are the same wherever they stand and however often they are repeated.
     """
-    lowest: list[tuple[int, str]] = []
-    seen: set[int] = set()
+    lowest: LowestDigests[str] = LowestDigests(MOST_HELD_OUT, distinct=True)
     for sentence in _read(sources, report):
         digest = digest_of(sentence)
-        if digest >= HELD_OUT_SHARE * _DIGESTS or digest in seen:
-            continue
-        seen.add(digest)
-        heapq.heappush(lowest, (-digest, sentence))
-        if len(lowest) > MOST_HELD_OUT:
-            heapq.heappop(lowest)
-    chosen = tuple(sentence for _, sentence in sorted(lowest, reverse=True))
-    return HeldOutSentences(f"the corpus, every {round(1 / HELD_OUT_SHARE)}th", chosen)
+        if digest < HELD_OUT_SHARE * _DIGESTS:
+            lowest.offer(digest, sentence)
+    return HeldOutSentences(f"the corpus, every {round(1 / HELD_OUT_SHARE)}th", tuple(lowest.by_digest()))
 
 
 def given_held_out(sources: Sequence[Source]) -> HeldOutSentences:
