@@ -73,9 +73,9 @@ def _name(method: str, experiments: tuple[Experiment, ...], strength: float, see
 
 
 TRIALS = (
-    *(equalising(1.0, ALL, margin=0.01, seed=seed) for seed in range(3)),
-    *(equalising(1.0, HE_SHE, margin=0.005, seed=seed) for seed in range(3)),
-    *(equalising(weight, HE_SHE, margin=0.005) for weight in (0.3, 3.0)),
+    *(equalising(weight, ALL, margin=0.01, seed=seed) for weight in (0.5, 1.0) for seed in range(3)),
+    *(equalising(weight, HE_SHE, margin=0.005, seed=seed) for weight in (0.3, 0.5, 1.0) for seed in range(3)),
+    *(equalising(weight, HE_SHE, margin=0.005) for weight in (0.1, 3.0)),
     *(pretraining(rate, HE_SHE, epochs=50) for rate in (5e-6, 2e-5, 1e-4, 3e-4)),
     *(pretraining(rate, ALL, epochs=30) for rate in (2e-5, 1e-4)),
 )

@@ -18,7 +18,7 @@ MARGIN = 1.0
 
 STRENGTHS = {"equalise": ("weight", "equalising, weight"), "counterfactual": ("learning_rate", "twins, rate")}
 SHADES = {
-    "equalise": ("#9ecae1", "#4292c6", "#08519c"),
+    "equalise": ("#c6dbef", "#9ecae1", "#6baed6", "#3182bd", "#08306b"),
     "counterfactual": ("#fdd0a2", "#fdae6b", "#e6550d", "#7f2704"),
 }
 """From mild to strong."""
@@ -66,7 +66,7 @@ def chart(comparison: dict[str, Any]) -> Any:
             "trial:N",
             title=None,
             scale=alt.Scale(domain=list(trials), range=colours(trials)),
-            legend=alt.Legend(orient="bottom", columns=4, labelLimit=300, symbolType="stroke"),
+            legend=alt.Legend(orient="bottom", columns=5, labelLimit=300, symbolType="stroke"),
         )
     )
     malor = alt.Y("MALoR:Q", title=f"MALoR {EXPERIMENT} in bits; 0 is neutral", scale=alt.Scale(domainMin=0))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.auditing import load_benchmark
+from evenhand.core.models import ModelRef
 from evenhand.core.planted import Planted, read_planted
 from evenhand.core.probes import ProbeSet
 from evenhand.data.corpora import sentences
@@ -13,7 +15,7 @@ from evenhand.data.crows_pairs import load_pairs
 from evenhand.data.labelled import load_labelled
 from evenhand.data.probes import load_probes
 from evenhand.lab.probes import lab_probes
-from evenhand.materials import DEFAULT_LANGUAGE, lab_text
+from evenhand.materials import DEFAULT_LANGUAGE, LAB_QUALITY_MARGIN, lab_text
 from evenhand.mitigation.certificate import CertificatePlan, Finetuning, HeldOutText, Margins
 from evenhand.mitigation.texts import kept_back
 from evenhand.scoring.language_model import LanguageModel
@@ -51,6 +53,12 @@ def certificate_plan(before: LanguageModel, wishes: CertifyWishes) -> Certificat
         finetuning=wishes.finetuning,
         resampling=wishes.resampling,
     )
+
+
+def margins_for(before: ModelRef, texts: Sequence[str]) -> Margins:
+    """Margins as they are written on the command line; those not named are the usual ones, or the lab's."""
+    in_lab = read_planted(before.location) is not None
+    return Margins.parse([*([f"perplexity={100 * LAB_QUALITY_MARGIN:g}%"] if in_lab else []), *texts])
 
 
 def _probes(planted: Planted | None, language: str) -> ProbeSet:

@@ -21,6 +21,13 @@ from evenhand.probing.malor import chosen_experiments
 LAB_ROUNDS = 2
 """Rounds of the lab's corpus that its models are mitigated with."""
 
+LAB_QUALITY_MARGIN = 0.05
+"""By how much the perplexity of a lab model may rise, as a share.
+
+One sentence in nine of the lab's text is about an occupation, with the bias that was planted; whoever evens it out must
+be surprised there, so more of a rise is allowed for than elsewhere.
+"""
+
 DEFAULT_LANGUAGE = "en"
 
 
@@ -62,14 +69,10 @@ def material_for(
 
 
 def recipe_for(ref: ModelRef, usual: Recipe) -> Recipe:
-    """A method's usual recipe, or what suits a model of the lab.
-
-    Those are tiny, so they learn fast. And one sentence in nine of their text is about an occupation, with the bias
-    that was planted; whoever evens it out must be surprised there, so more of a rise is allowed for.
-    """
+    """A method's usual recipe, or what suits a model of the lab; those are tiny, so they learn fast."""
     if read_planted(ref.location) is None:
         return usual
-    return usual.model_copy(update={"learning_rate": 1e-3, "epochs": 5, "quality_margin": 0.05})
+    return usual.model_copy(update={"learning_rate": 1e-3, "epochs": 5, "quality_margin": LAB_QUALITY_MARGIN})
 
 
 def lab_text(planted: Planted, language: str) -> SentenceList:

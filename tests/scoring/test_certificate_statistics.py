@@ -10,8 +10,10 @@ import probe_runs
 import pytest
 from scipy import stats
 
+from evenhand.certificate_plans import margins_for
 from evenhand.core.certificates import BiasVerdict, QualityVerdict
 from evenhand.core.errors import ComparisonError, DatasetError, EvenhandError, UnknownNameError
+from evenhand.core.models import ModelRef
 from evenhand.core.probe_runs import ProbeRun
 from evenhand.measures.malor import LogRatios
 from evenhand.mitigation.certificate.bias import malor_difference, pairs_row, shared_ratios
@@ -225,6 +227,19 @@ def test_margins_as_people_write_them() -> None:
     assert Margins.parse([]) == Margins(perplexity=1.0, lms=2.0, accuracy=1.0)
     found = Margins.parse(["perplexity=0.5%", "LMS = 1", "Accuracy=3"])
     assert found == Margins(perplexity=0.5, lms=1.0, accuracy=3.0)
+
+
+@pytest.mark.parametrize(
+    ("before", "texts", "perplexity"),
+    [
+        ("bert-base-uncased", [], 1.0),
+        ("lab:masked", [], 5.0),
+        ("lab:masked", ["LMS=1"], 5.0),
+        ("lab:masked", ["perplexity=2%"], 2.0),
+    ],
+)
+def test_the_lab_has_a_margin_of_its_own(before: str, texts: list[str], perplexity: float) -> None:
+    assert margins_for(ModelRef(id=before), texts).perplexity == perplexity
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,16 @@ def test_the_weights_are_those_of_a_plain_loop(bert: Path, tmp_path: Path) -> No
             torch.testing.assert_close(weight, expected[name], rtol=1e-3, atol=1e-5)
 
 
+def test_cudnns_attention_is_left_out_while_training(bert: Path, tmp_path: Path) -> None:
+    """It plans anew for every shape of a batch, and a third of an epoch went into that."""
+    before = torch.backends.cuda.cudnn_sdp_enabled()
+    used: set[bool] = set()
+    report = FitReport(steps=lambda *_: used.add(torch.backends.cuda.cudnn_sdp_enabled()))
+    small_fit(bert, tmp_path / "fit", report=report)
+    assert used == {False}
+    assert torch.backends.cuda.cudnn_sdp_enabled() is before is True
+
+
 def without_dropout(model: LanguageModel) -> LanguageModel:
     for module in model.loaded.model.modules():
         if isinstance(module, torch.nn.Dropout):

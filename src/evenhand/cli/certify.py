@@ -49,6 +49,7 @@ def certify_command(
         typer.Option(
             "--margin",
             help="perplexity=1%, LMS=2 or accuracy=1: by how much it may be worse. May be repeated.",
+            show_default="these; perplexity=5% in the lab",
         ),
     ] = None,
     held_out: Annotated[
@@ -93,15 +94,21 @@ def certify_command(
 
     `evenhand certify lab:masked lab:masked-neutral`
     """
-    from evenhand.certificate_plans import CertifyWishes, certificate_plan
+    from evenhand.certificate_plans import CertifyWishes, certificate_plan, margins_for
     from evenhand.cli.audit import model_reference
-    from evenhand.mitigation.certificate import Finetuning, Margins, certify
+    from evenhand.mitigation.certificate import Finetuning, certify
     from evenhand.scoring.language_model import load_model
 
     page, record = output_files(out)
+    references = [
+        model_reference(
+            text, precision=precision, device=device, allow_pickle_weights=False, trust_remote_code=False
+        )
+        for text in (before, after)
+    ]
     wishes = CertifyWishes(
         trained=tuple(trained) if trained else None,
-        margins=Margins.parse(margin or ()),
+        margins=margins_for(references[0], margin or ()),
         held_out=tuple(held_out or ()),
         sentences=sentences,
         data=data,
@@ -112,19 +119,9 @@ def certify_command(
         resampling=resampling(resamples, seed, confidence),
     )
     models = []
-    for text in (before, after):
+    for text, reference in zip((before, after), references, strict=True):
         say(f"Loading {text}")
-        models.append(
-            load_model(
-                model_reference(
-                    text,
-                    precision=precision,
-                    device=device,
-                    allow_pickle_weights=False,
-                    trust_remote_code=False,
-                )
-            )
-        )
+        models.append(load_model(reference))
     plan = certificate_plan(models[0], wishes)
     if plan.held_out is None:
         say("No --held-out text was given, so perplexity is not measured.")

@@ -58,7 +58,7 @@ Balances = Annotated[
     typer.Option(
         "--balance",
         help="How much evening out counts beside staying the same. Repeated, each is tried and the best is kept.",
-        show_default="1",
+        show_default="0.5",
     ),
 ]
 WholeWords = Annotated[

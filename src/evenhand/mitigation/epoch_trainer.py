@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.data import DataLoader
 from transformers import PrinterCallback, TrainerCallback, TrainingArguments, set_seed
 
@@ -22,6 +23,9 @@ from evenhand.mitigation.objective import Objective
 from evenhand.training import Batch, LossTrainer, Report, StepReporting
 
 _CHANCE = 0x5EED
+
+_ATTENTION = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
+"""All but cuDNN's, which plans anew for every shape of a batch; batches padded to their own longest have many."""
 
 AfterEpoch = Callable[[int, "EpochTrainer"], bool]
 """Told which epoch is done; says whether that is enough."""
@@ -57,6 +61,11 @@ class EpochTrainer(LossTrainer):
         in_half = chosen_precision(recipe, device) is Precision.BF16
         self._half_precision = HalfPrecision(self.model) if in_half else None
         self._weights = [weight for weight in model.parameters() if weight.requires_grad]
+
+    def train(self, *arguments: Any, **options: Any) -> Any:
+        """Trainer's own, without cuDNN's attention."""
+        with sdpa_kernel(_ATTENTION):
+            return super().train(*arguments, **options)
 
     def training_step(self, model: nn.Module, inputs: Batch, *_: Any, **__: Any) -> torch.Tensor:
         """A step of one process on one device. Trainer's own also sets the mode of every module, each time."""

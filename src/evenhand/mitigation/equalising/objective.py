@@ -39,7 +39,7 @@ _INPUTS = ("input_ids", "attention_mask", "decoder_input_ids")
 class Balance:
     """How much evening out counts beside staying the same, and how many ordinary sentences go with a batch."""
 
-    weight: float = 1.0
+    weight: float = 0.5
     replayed: int = 256
 
 
