@@ -17,6 +17,7 @@ from evenhand.data.probes import load_probes
 from evenhand.lab.probes import lab_probes
 from evenhand.materials import DEFAULT_LANGUAGE, LAB_QUALITY_MARGIN, lab_text
 from evenhand.mitigation.certificate import CertificatePlan, Finetuning, HeldOutText, Margins
+from evenhand.mitigation.certificate.recipe import read_mitigation
 from evenhand.mitigation.texts import kept_back
 from evenhand.scoring.language_model import LanguageModel
 from evenhand.stats.resampling import Resampling
@@ -36,12 +37,14 @@ class CertifyWishes:
     finetuning: Finetuning
     language: str | None
     resampling: Resampling
+    mitigated: ModelRef | None = None
+    """The model that is certified, whose own record says in which language it was mitigated."""
 
 
 def certificate_plan(before: LanguageModel, wishes: CertifyWishes) -> CertificatePlan:
     """The plan for an original model; one of the lab is measured on the lab's own probes, items and text."""
     planted = read_planted(before.loaded.ref.location)
-    language = wishes.language or (planted.language if planted else DEFAULT_LANGUAGE)
+    language = wishes.language or _mitigated_in(wishes.mitigated) or _spoken(planted)
     return CertificatePlan(
         probes=_probes(planted, language),
         benchmark=load_benchmark(before, wishes.data, language=language),
@@ -58,7 +61,16 @@ def certificate_plan(before: LanguageModel, wishes: CertifyWishes) -> Certificat
 def margins_for(before: ModelRef, texts: Sequence[str]) -> Margins:
     """Margins as they are written on the command line; those not named are the usual ones, or the lab's."""
     in_lab = read_planted(before.location) is not None
-    return Margins.parse([*([f"perplexity={100 * LAB_QUALITY_MARGIN:g}%"] if in_lab else []), *texts])
+    return Margins.parse(texts, perplexity=100 * LAB_QUALITY_MARGIN if in_lab else None)
+
+
+def _mitigated_in(ref: ModelRef | None) -> str | None:
+    done = read_mitigation(ref) if ref else None
+    return done.language if done else None
+
+
+def _spoken(planted: Planted | None) -> str:
+    return planted.language if planted else DEFAULT_LANGUAGE
 
 
 def _probes(planted: Planted | None, language: str) -> ProbeSet:

@@ -108,12 +108,17 @@ def test_a_model_that_was_broken_fails_with_a_code_of_its_own(
         (("--margin", "perplexity"), "is no margin"),
         (("--trained", "he-he"), "Unknown experiment 'he-he'"),
         (("--out", "certificate.pdf"), "must end in .html"),
+        (("--out", "model.html"), "go into model, and that is something else"),
+        (("--out", "notes.html"), "go into notes, and that is something else"),
         (("--held-out", "nowhere.txt"), "There is no file or folder nowhere.txt"),
     ],
 )
 def test_mistakes_are_explained(
     run_evenhand_here: Command, tmp_path: Path, options: tuple[str, str], told: str
 ) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text("{}")
+    (tmp_path / "notes").write_text("x")
     done = run_evenhand_here("certify", "lab:masked", "lab:masked-neutral", *options, cwd=tmp_path)
     assert done.returncode == 2
     assert told in done.stderr

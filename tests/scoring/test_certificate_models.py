@@ -12,6 +12,7 @@ import pytest
 import torch
 from peft import LoraConfig, get_peft_model
 
+from evenhand.certificate_plans import CertifyWishes, certificate_plan
 from evenhand.core.certificates import BiasVerdict, Certificate, QualityVerdict
 from evenhand.core.errors import RunError, UnknownNameError
 from evenhand.core.models import ModelError, ModelRef
@@ -19,7 +20,14 @@ from evenhand.core.probes import Experiment
 from evenhand.data.labelled import Example, LabelledText
 from evenhand.data.probes import load_probes
 from evenhand.data.sources import load_dataset
-from evenhand.mitigation.certificate import CertificatePlan, Finetuning, HeldOutText, certify, measuring
+from evenhand.mitigation.certificate import (
+    CertificatePlan,
+    Finetuning,
+    HeldOutText,
+    Margins,
+    certify,
+    measuring,
+)
 from evenhand.mitigation.certificate.finetuning import finetuned_accuracy, new_classifier
 from evenhand.mitigation.certificate.flipped import malor_results
 from evenhand.mitigation.certificate.recipe import MITIGATION_FILE, read_mitigation
@@ -274,6 +282,48 @@ def test_the_record_beside_the_model_tells_what_was_trained_on(bert: Path, tmp_p
     with pytest.raises(RunError, match="is damaged"):
         read_mitigation(ModelRef(id=str(folder)))
     assert read_mitigation(ModelRef(id=str(bert))) is None
+
+
+def mitigated_in(language: str, source: Path, folder: Path) -> Path:
+    record = {"method": "equalise", "experiments": ["he-she"], "language": language}
+    nudged(source, folder)
+    (folder / MITIGATION_FILE).write_text(json.dumps(record))
+    return folder
+
+
+def test_a_model_mitigated_in_another_language_was_not_trained_for_these_probes(
+    bert: Path, tmp_path: Path
+) -> None:
+    plan = small_plan(trained=None)
+    other, own = (
+        certify(
+            str(bert),
+            str(mitigated_in(language, bert, tmp_path / language)),
+            plan,
+            work=tmp_path / f"work-{language}",
+        )
+        for language in ("de", "en")
+    )
+    assert own.trained_known
+    assert [row.measure for row in own.trained] == ["MALoR he-she"]
+    assert not other.trained_known
+    assert len(other.trained) == len(own.trained) + sum(row.experiment is not None for row in own.untrained)
+    assert any(
+        "mitigated for probes in 'de' and is judged on those in 'en'" in told for told in other.caveats
+    )
+
+
+@pytest.mark.parametrize(("asked", "found"), [(None, "de"), ("en", "en")])
+def test_a_certificate_is_in_the_language_of_the_mitigation_unless_told_otherwise(
+    bert: Path, tmp_path: Path, asked: str | None, found: str
+) -> None:
+    wishes = CertifyWishes(
+        trained=None, margins=Margins(), held_out=(), sentences=20, data=None, crows_pairs=None, labelled=None,
+        finetuning=Finetuning(), language=asked, resampling=Resampling(resamples=100),
+        mitigated=ModelRef(id=str(mitigated_in("de", bert, tmp_path / "evened"))),
+    )  # fmt: skip
+    plan = certificate_plan(load_model(str(bert), device="cpu"), wishes)
+    assert (plan.probes.language, plan.benchmark.language) == (found, found)
 
 
 def test_unknown_experiments_are_refused() -> None:

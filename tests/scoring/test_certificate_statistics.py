@@ -227,6 +227,8 @@ def test_margins_as_people_write_them() -> None:
     assert Margins.parse([]) == Margins(perplexity=1.0, lms=2.0, accuracy=1.0)
     found = Margins.parse(["perplexity=0.5%", "LMS = 1", "Accuracy=3"])
     assert found == Margins(perplexity=0.5, lms=1.0, accuracy=3.0)
+    assert Margins.parse(["LMS=1"], perplexity=1e-5) == Margins(perplexity=1e-5, lms=1.0)
+    assert Margins.parse(["perplexity=2%"], perplexity=0.0) == Margins(perplexity=2.0)
 
 
 @pytest.mark.parametrize(

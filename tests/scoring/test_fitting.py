@@ -142,12 +142,12 @@ def test_the_weights_are_those_of_a_plain_loop(bert: Path, tmp_path: Path) -> No
 
 def test_cudnns_attention_is_left_out_while_training(bert: Path, tmp_path: Path) -> None:
     """It plans anew for every shape of a batch, and a third of an epoch went into that."""
-    before = torch.backends.cuda.cudnn_sdp_enabled()
+    allowed: Callable[[], bool] = torch.backends.cuda.cudnn_sdp_enabled
+    before = allowed()
     used: set[bool] = set()
-    report = FitReport(steps=lambda *_: used.add(torch.backends.cuda.cudnn_sdp_enabled()))
-    small_fit(bert, tmp_path / "fit", report=report)
+    small_fit(bert, tmp_path / "fit", report=FitReport(steps=lambda *_: used.add(allowed())))
     assert used == {False}
-    assert torch.backends.cuda.cudnn_sdp_enabled() is before is True
+    assert allowed() is before is True
 
 
 def without_dropout(model: LanguageModel) -> LanguageModel:

@@ -163,6 +163,7 @@ def test_without_seeds_the_recipe_has_the_seed(menagerie: Zoo, tmp_path: Path) -
     ref = ModelRef(id=str(menagerie.folder("bert")))
     done = mitigate(ref, METHOD, material=material(), recipe=recipe, out=tmp_path / "seven")
     assert [known.seed for known in done.record.seeds] == [7]
+    assert done.record.recipe == recipe
 
 
 def test_of_several_seeds_the_record_has_all_and_the_folder_the_best(menagerie: Zoo, tmp_path: Path) -> None:
@@ -171,6 +172,7 @@ def test_of_several_seeds_the_record_has_all_and_the_folder_the_best(menagerie: 
     best = {known.seed: known.best.malor["he-she"] for known in done.record.seeds}
     assert set(best) == {0, 1}
     assert best[done.record.chosen_seed] == min(best.values())
+    assert done.record.recipe.seed == done.record.chosen_seed
     alone = made(menagerie, tmp_path / "alone", recipe=generous, seeds=(done.record.chosen_seed,))
     assert same(weights_in(done.ref.id), weights_in(alone.ref.id))
 
@@ -221,6 +223,7 @@ def pair_line(word: str) -> str:
 def test_a_corpus_without_a_match_is_refused(menagerie: Zoo, tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="No sentence of the corpus gives a pair"):
         made(menagerie, tmp_path / "out", given=material(SentenceList("dull", ("Grass is green.",))))
+    assert list(tmp_path.iterdir()) == []  # so that another corpus can be tried for the same folder
 
 
 def test_a_corpus_that_is_held_out_as_a_whole_is_refused(menagerie: Zoo, tmp_path: Path) -> None:

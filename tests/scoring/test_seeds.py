@@ -78,7 +78,16 @@ def test_finished_seeds_are_not_trained_again(menagerie: Zoo, tmp_path: Path) ->
     assert same(weights_of(again), alone.seen[1])
 
 
-@pytest.mark.parametrize("seeds", [[], [1, 1]])
-def test_seeds_must_be_some_and_different(menagerie: Zoo, tmp_path: Path, seeds: list[int]) -> None:
-    with pytest.raises(EvenhandError, match="at least one, all different"):
+@pytest.mark.parametrize(
+    ("seeds", "said"),
+    [
+        ([], "at least one, all different"),
+        ([1, 1], "at least one, all different"),
+        ([2**32 - 1, 2**32], "it must be 0 to"),
+    ],
+)
+def test_seeds_must_be_some_different_and_possible(
+    menagerie: Zoo, tmp_path: Path, seeds: list[int], said: str
+) -> None:
+    with pytest.raises(EvenhandError, match=said):
         trained(menagerie, tmp_path, [], [], seeds)

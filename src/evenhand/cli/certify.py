@@ -64,7 +64,10 @@ def certify_command(
     finetune_steps: FinetuneSteps = 300,
     finetune_rate: Annotated[float, typer.Option(help="Learning rate of the fine-tuning.")] = 5e-5,
     language: Annotated[
-        str | None, typer.Option("--language", "-l", help="en or de; a lab model's own if not given.")
+        str | None,
+        typer.Option(
+            "--language", "-l", help="en or de; that of the mitigation or of a lab model if not given."
+        ),
     ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The page; the JSON goes beside it.")] = Path(
         "certificate.html"
@@ -117,6 +120,7 @@ def certify_command(
         finetuning=Finetuning(seeds=finetune_seeds, steps=finetune_steps, learning_rate=finetune_rate),
         language=language,
         resampling=resampling(resamples, seed, confidence),
+        mitigated=references[1],
     )
     models = []
     for text, reference in zip((before, after), references, strict=True):
@@ -142,6 +146,11 @@ def output_files(out: Path) -> tuple[Path, Path]:
     """The page and the JSON beside it."""
     if out.suffix.lower() not in (".html", ".htm"):
         raise EvenhandError(f"--out {out} must end in .html; the JSON and the runs are named after it.")
+    runs = out.with_suffix("")
+    if runs.is_file() or (runs.is_dir() and {path.name for path in runs.iterdir()} - {"before", "after"}):
+        raise EvenhandError(
+            f"The runs of both models go into {runs}, and that is something else already. Choose another --out."
+        )
     return out, out.with_suffix(".json")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -152,7 +153,8 @@ def counterfactual_command(
 
 def _tell(mitigated: Mitigated, asked: AskedMitigation, out: Path, *, as_json: bool) -> None:
     tell_of_margin(mitigated)
-    say(f"Wrote {out}. Prove the difference with: evenhand certify {asked.model} {out}")
+    proof = shlex.join(["evenhand", "certify", asked.model, str(out)])
+    say(f"Wrote {out}. Prove the difference with: {proof}")
     if as_json:
         print_json(mitigated.record.model_dump(mode="json"))
     else:

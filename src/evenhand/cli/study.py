@@ -137,7 +137,7 @@ def study_command(
         recipe, _method(mitigation, balance, whole_words=whole_words),
     )  # fmt: skip
     wishes = CertifyWishes(
-        trained=None, margins=Margins.parse([f"perplexity={100 * asked.quality_margin:g}%", *(margin or ())]),
+        trained=None, margins=Margins.parse(margin or (), perplexity=100 * asked.quality_margin),
         held_out=(), sentences=2_000, data=data,
         crows_pairs=crows_pairs, labelled=labelled,
         finetuning=Finetuning(seeds=finetune_seeds, steps=finetune_steps), language=language,

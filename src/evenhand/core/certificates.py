@@ -170,6 +170,8 @@ class MitigationSummary(_Frozen):
 
     method: str
     experiments: tuple[str, ...]
+    language: str | None = None
+    """Of the probes that it was done for."""
     settings: dict[str, str] = Field(default_factory=dict)
     curve: tuple[CurvePoint, ...] = ()
     kept_epoch: int | None = None

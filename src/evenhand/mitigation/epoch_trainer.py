@@ -13,7 +13,9 @@ from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.data import DataLoader
 from transformers import PrinterCallback, TrainerCallback, TrainingArguments, set_seed
+from transformers.integrations import get_available_reporting_integrations
 
+from evenhand.core.errors import EvenhandError
 from evenhand.core.models import ModelError, Precision
 from evenhand.core.recipes import Recipe
 from evenhand.mitigation.batches import DrawnExamples, EpochBatches, collation
@@ -157,6 +159,15 @@ def training_arguments(recipe: Recipe, *, device: torch.device, scratch: Path) -
         # Trainer would split every batch over them, and slow small models down.
         arguments._n_gpu = 1
     return arguments
+
+
+def refuse_missing_reporters(recipe: Recipe) -> None:
+    """Refuse to report where the package for it is not installed, before anything is read or trained."""
+    missing = sorted(set(recipe.report_to) - set(get_available_reporting_integrations()))
+    if missing:
+        raise EvenhandError(
+            f"--report-to {missing[0]} needs a package that is not installed. Install it with: pip install {missing[0]}"
+        )
 
 
 def chosen_precision(recipe: Recipe, device: torch.device) -> Precision:

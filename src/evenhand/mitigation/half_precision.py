@@ -27,7 +27,7 @@ class HalfPrecision:
     """A model in training, and its double."""
 
     def __init__(self, model: nn.Module) -> None:
-        self._double = copy.deepcopy(model).to(torch.bfloat16).train()
+        self._double = _in_bf16(model).train()
         pairs = zip(model.parameters(), self._double.parameters(), strict=True)
         trained = [(weight, copied) for weight, copied in pairs if weight.requires_grad]
         rooms = [math.ceil(weight.numel() / _ALIGNED) * _ALIGNED for weight, _ in trained]
@@ -75,6 +75,15 @@ class HalfPrecision:
         for pair, _ in found:
             pair.weight.grad = pair.gradient
             pair.copied.grad = None
+
+
+def _in_bf16(model: nn.Module) -> nn.Module:
+    """A copy as Transformers would load it in bf16: what is not saved, such as rotary frequencies, stays as it is."""
+    double = copy.deepcopy(model)
+    for saved in double.state_dict(keep_vars=True).values():
+        if saved.is_floating_point():
+            saved.data = saved.data.to(torch.bfloat16)
+    return double
 
 
 @dataclass(frozen=True, slots=True)

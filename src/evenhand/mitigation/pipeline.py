@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
-from evenhand.core.errors import RunError
-from evenhand.core.files import sha256_of, write_text
+from evenhand.core.errors import DatasetError
+from evenhand.core.files import sha256_of
 from evenhand.core.mitigation_records import DataRecord, MitigationRecord, SeedRecord
 from evenhand.core.models import ModelRef
 from evenhand.core.probes import Experiment, ProbeSet
@@ -18,19 +18,18 @@ from evenhand.core.recipes import Recipe
 from evenhand.core.records import EnvironmentRecord
 from evenhand.data.corpora import Report
 from evenhand.data.corpus_sources import Source
-from evenhand.mitigation.epoch_trainer import chosen_precision
+from evenhand.mitigation.epoch_trainer import chosen_precision, refuse_missing_reporters
 from evenhand.mitigation.fitting import ADAPTER_FOLDER, LOGS_FOLDER, FitReport, Fitted
 from evenhand.mitigation.methods.base import Method, Prepared, Wanted
 from evenhand.mitigation.model_folder import mitigated_before, save_mitigated
 from evenhand.mitigation.perplexity import HeldOut
 from evenhand.mitigation.pretraining.choice import refuse_untrainable
-from evenhand.mitigation.seeds import fit_seeds
+from evenhand.mitigation.seeds import fit_seeds, recipes_by_seed
 from evenhand.mitigation.texts import HeldOutSentences, TrainingText, given_held_out, kept_back
+from evenhand.mitigation.unfinished import claimed, leave_if_untrained, unfinished_folder
 from evenhand.mitigation.watching import ModelWatch
 from evenhand.scoring.identity import record_of
 from evenhand.scoring.language_model import LanguageModel, load_model
-
-RUN_FILE = "mitigation.json"
 
 _LIBRARIES = ("torch", "transformers", "tokenizers", "accelerate")
 
@@ -110,24 +109,22 @@ def mitigate(
     """
     told = report or MitigationReport()
     all_seeds = (recipe.seed,) if seeds is None else tuple(seeds)
+    recipes_by_seed(recipe, all_seeds)
+    refuse_missing_reporters(recipe)
     model = load_model(ref)
     refuse_untrainable(model)
     fingerprint = fingerprint_of(model, method, material, recipe, all_seeds)
     done = mitigated_before(out, fingerprint)
     if done is not None:
         return Mitigated(_reference(ref, out), done)
-    scratch = _claimed(unfinished_folder(out), fingerprint)
+    scratch = claimed(unfinished_folder(out), fingerprint)
     told.stage("Reading the corpus")
-    held_out = material.untrained(told.read)
-    wanted = Wanted(
-        text=TrainingText(material.sources, held_out, told.read),
-        probes=material.probes,
-        experiments=material.experiments,
-        recipe=recipe,
-        scratch=scratch,
-        may_read_probes=material.may_read_probes,
-    )
-    prepared = method.prepare(model, wanted)
+    try:
+        held_out = material.untrained(told.read)
+        prepared = method.prepare(model, _wanted(material, held_out, recipe, scratch, told.read))
+    except DatasetError:
+        leave_if_untrained(scratch)
+        raise
     for warning in prepared.warnings:
         told.warning(warning)
     told.stage(
@@ -183,7 +180,7 @@ class _Work:
             probes=self.material.probes.sha256,
             data=self._data(),
             settings=dict(self.method.settings),
-            recipe=self.recipe,
+            recipe=fitted.chosen.recipe,
             precision=chosen_precision(self.recipe, loaded.device).value,
             seeds=tuple(_seed_record(known) for known in fitted.fits),
             chosen_seed=fitted.chosen.recipe.seed,
@@ -221,6 +218,19 @@ def _beside(fitted: Fitted) -> Mapping[str, Path]:
     return found if fitted.adapter is None else {**found, ADAPTER_FOLDER: fitted.adapter}
 
 
+def _wanted(
+    material: Material, held_out: HeldOutSentences, recipe: Recipe, scratch: Path, report: Report
+) -> Wanted:
+    return Wanted(
+        text=TrainingText(material.sources, held_out, report),
+        probes=material.probes,
+        experiments=material.experiments,
+        recipe=recipe,
+        scratch=scratch,
+        may_read_probes=material.may_read_probes,
+    )
+
+
 def fingerprint_of(
     model: LanguageModel, method: Method, material: Material, recipe: Recipe, seeds: Sequence[int]
 ) -> str:
@@ -238,26 +248,6 @@ def fingerprint_of(
         "evenhand": version("evenhand"),
     }
     return sha256_of(json.dumps(determining, sort_keys=True).encode())
-
-
-def unfinished_folder(out: Path) -> Path:
-    """Where the training of a mitigation lies until it is finished."""
-    place = out.resolve()
-    return place.with_name(f".{place.name}.training")
-
-
-def _claimed(scratch: Path, fingerprint: str) -> Path:
-    """The folder of what is not finished yet, if it is of this very mitigation or of none."""
-    path = scratch / RUN_FILE
-    if path.is_file():
-        if json.loads(path.read_bytes()) != {"fingerprint": fingerprint}:
-            raise RunError(
-                f"{scratch} holds another mitigation that was not finished. Give the same options again to go on with "
-                "it, choose another --out, or remove it."
-            )
-    else:
-        write_text(path, json.dumps({"fingerprint": fingerprint}) + "\n")
-    return scratch
 
 
 def _reference(ref: ModelRef, out: Path) -> ModelRef:

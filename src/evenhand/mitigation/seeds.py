@@ -30,6 +30,19 @@ class FittedSeeds:
         return min(self.fits, key=lambda fitted: fitted.curve.perplexity_rise(fitted.best))
 
 
+def recipes_by_seed(recipe: Recipe, seeds: Sequence[int]) -> dict[int, Recipe]:
+    """The recipe with each of the seeds.
+
+    Raises:
+        EvenhandError: If there is none, if one occurs twice, or if one is too large.
+    """
+    if not seeds or len(set(seeds)) != len(seeds):
+        raise EvenhandError(
+            f"The seeds {', '.join(map(str, seeds)) or '(none)'} must be at least one, all different."
+        )
+    return {seed: Recipe.model_validate({**dict(recipe), "seed": seed}) for seed in seeds}
+
+
 def fit_seeds(
     model: LanguageModel,
     objective: Objective,
@@ -55,10 +68,7 @@ def fit_seeds(
         identity: What else makes it this very training.
         report: Who is told about the training of a seed.
     """
-    if not seeds or len(set(seeds)) != len(seeds):
-        raise EvenhandError(
-            f"The seeds {', '.join(map(str, seeds)) or '(none)'} must be at least one, all different."
-        )
+    recipes = recipes_by_seed(recipe, seeds)
     original = copied_weights(model.loaded.model)
 
     def fitted(seed: int, told: FitReport) -> Fitted:
@@ -66,7 +76,7 @@ def fit_seeds(
         return fit(
             model,
             objective,
-            recipe.model_copy(update={"seed": seed}),
+            recipes[seed],
             watch=watch,
             folder=folder / f"seed-{seed}",
             identity=identity,

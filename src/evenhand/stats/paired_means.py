@@ -81,8 +81,6 @@ def t_interval(differences: Floats, *, confidence: float) -> tuple[Interval, flo
     count = len(differences)
     if count < 2:
         return Interval.missing("an interval needs at least two seeds"), math.nan
-    if not differences.any():
-        return Interval(0.0, 0.0, NO_ITEM_DIFFERS), 1.0
     mean = float(differences.mean())
     error = float(differences.std(ddof=1)) / math.sqrt(count)
     if error <= 1e-12 * abs(mean):

@@ -45,7 +45,13 @@ def _about_weights(certificate: Certificate) -> list[str]:
 
 def _about_scope(certificate: Certificate) -> list[str]:
     found = []
-    if not certificate.trained_known:
+    done = certificate.mitigation
+    if not certificate.trained_known and done:
+        found.append(
+            f"The model was mitigated for probes in {done.language!r} and is judged on those in "
+            f"{certificate.language!r}, none of which it was trained for; the verdict on bias is about all of them."
+        )
+    elif not certificate.trained_known:
         found.append(
             "It is not known which experiments were trained on (there is no mitigation.json beside the model and no "
             "--trained), so the verdict on bias is about all of them."

@@ -25,15 +25,20 @@ class Margins:
             value = getattr(self, field.name)
             if not (math.isfinite(value) and value > 0):
                 raise EvenhandError(
-                    f"The margin of {field.name} is {value:g}; it must be above 0. No test can show that a quality is "
-                    "exactly the same."
+                    f"The margin of {field.name} is {value:g}; it must be above 0, because no test can show that a "
+                    f"quality is exactly the same. Give one, such as --margin {field.name}=1."
                 )
 
     @classmethod
-    def parse(cls, texts: Sequence[str]) -> Margins:
-        """Margins from texts such as ``perplexity=0.5%`` or ``LMS=1``; those not named keep their defaults."""
+    def parse(cls, texts: Sequence[str], *, perplexity: float | None = None) -> Margins:
+        """Margins from texts such as ``perplexity=0.5%`` or ``LMS=1``; those not named keep their defaults.
+
+        Args:
+            texts: A name and a number each.
+            perplexity: What it is if no text names it, in percent.
+        """
         known = [field.name for field in fields(cls)]
-        given: dict[str, float] = {}
+        given = {} if perplexity is None else {"perplexity": perplexity}
         for text in texts:
             found = _ASSIGNMENT.fullmatch(text)
             if found is None:

@@ -88,7 +88,7 @@ def _certificate(
 ) -> Certificate:
     first, second = measured
     changed = weights.any or not same
-    wanted = plan.trained or (mitigation.experiments if mitigation else None)
+    wanted = plan.trained or _trained_for(mitigation, plan.probes.language)
     trained, untrained = _bias_rows(first, second, plan, wanted=wanted)
     quality = (
         held_out_row(ours, theirs, plan, same=same),
@@ -120,6 +120,13 @@ def _certificate(
     )
     told = made.model_copy(update={"caveats": caveats_of(made, first, second)})
     return told.model_copy(update={"words": tuple(certificate_sentences(told))})
+
+
+def _trained_for(mitigation: MitigationSummary | None, language: str) -> tuple[str, ...] | None:
+    """The experiments that a mitigation was for, if it was for those of this language."""
+    if mitigation is None or mitigation.language not in (None, language):
+        return None
+    return mitigation.experiments
 
 
 def _bias_rows(

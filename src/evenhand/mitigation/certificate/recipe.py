@@ -40,6 +40,7 @@ def _summary(found: Mapping[str, Any]) -> MitigationSummary:
     return MitigationSummary(
         method=str(found["method"]),
         experiments=tuple(found["experiments"]),
+        language=found.get("language"),
         settings=_settings(found),
         curve=tuple(CurvePoint.model_validate(judgement) for judgement in judgements),
         kept_epoch=(chosen.get("best") or {}).get("epoch"),

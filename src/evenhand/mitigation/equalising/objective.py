@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from evenhand.core.errors import EvenhandError
 from evenhand.core.models import Family
 from evenhand.mitigation.equalising.contexts import Place, Rows, contexts_of
 from evenhand.mitigation.equalising.gaps import Gap, Gaps
@@ -41,6 +42,13 @@ class Balance:
 
     weight: float = 0.5
     replayed: int = 256
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.weight < math.inf:
+            raise EvenhandError(
+                f"The balance is {self.weight:g}; it must be 0 or more. 0.5 is usual; more lowers bias further and "
+                "costs more perplexity."
+            )
 
 
 class EqualisingObjective:
