@@ -10,8 +10,8 @@ from pathlib import Path
 
 from evenhand.core.files import sha256_of
 from evenhand.core.items import Association, Benchmark, Task
+from evenhand.core.mitigation_records import lab_origin
 from evenhand.core.models import ModelRef
-from evenhand.core.planted import read_planted
 from evenhand.core.protocols import DEFAULT_PROTOCOL, Protocol, get_protocol
 from evenhand.core.records import (
     ProtocolRecord,
@@ -95,7 +95,7 @@ def load_benchmark(
     model: LanguageModel, data: str | Path | None, *, language: str | None = None
 ) -> Benchmark:
     """What to measure a model on: what was asked for, or else what suits the model."""
-    planted = read_planted(model.loaded.ref.location)
+    planted = lab_origin(model.loaded.ref.location)
     if data is None and planted is not None:
         return load_dataset(LAB.name, language=language or planted.language)
     return load_dataset(data or STARTER.name, language=language)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.auditing import load_benchmark
+from evenhand.core.mitigation_records import lab_origin
 from evenhand.core.models import ModelRef
-from evenhand.core.planted import Planted, read_planted
+from evenhand.core.planted import Planted
 from evenhand.core.probes import ProbeSet
 from evenhand.data.corpora import sentences
 from evenhand.data.crows_pairs import load_pairs
@@ -43,7 +44,7 @@ class CertifyWishes:
 
 def certificate_plan(before: LanguageModel, wishes: CertifyWishes) -> CertificatePlan:
     """The plan for an original model; one of the lab is measured on the lab's own probes, items and text."""
-    planted = read_planted(before.loaded.ref.location)
+    planted = lab_origin(before.loaded.ref.location)
     language = wishes.language or _mitigated_in(wishes.mitigated) or _spoken(planted)
     return CertificatePlan(
         probes=_probes(planted, language),
@@ -60,7 +61,7 @@ def certificate_plan(before: LanguageModel, wishes: CertifyWishes) -> Certificat
 
 def margins_for(before: ModelRef, texts: Sequence[str]) -> Margins:
     """Margins as they are written on the command line; those not named are the usual ones, or the lab's."""
-    in_lab = read_planted(before.location) is not None
+    in_lab = lab_origin(before.location) is not None
     return Margins.parse(texts, perplexity=100 * LAB_QUALITY_MARGIN if in_lab else None)
 
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evenhand.core.errors import EvenhandError
+from evenhand.core.mitigation_records import lab_origin
 from evenhand.core.models import ModelRef
-from evenhand.core.planted import Planted, read_planted
+from evenhand.core.planted import Planted
 from evenhand.core.probes import Experiment, ProbeSet
 from evenhand.core.recipes import Recipe
 from evenhand.data.probes import load_probes
@@ -51,7 +52,7 @@ def material_for(
     Raises:
         EvenhandError: If a model that is none of the lab's is given no corpus.
     """
-    planted = read_planted(ref.location)
+    planted = lab_origin(ref.location)
     spoken = language or (planted.language if planted else DEFAULT_LANGUAGE)
     probes = load_probes(spoken) if planted is None else lab_probes(spoken)
     if planted is None and not corpora:
@@ -70,7 +71,7 @@ def material_for(
 
 def recipe_for(ref: ModelRef, usual: Recipe) -> Recipe:
     """A method's usual recipe, or what suits a model of the lab; those are tiny, so they learn fast."""
-    if read_planted(ref.location) is None:
+    if lab_origin(ref.location) is None:
         return usual
     return usual.model_copy(update={"learning_rate": 1e-3, "epochs": 5, "quality_margin": LAB_QUALITY_MARGIN})
 

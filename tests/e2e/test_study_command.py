@@ -61,6 +61,13 @@ def test_several_balances_draw_a_frontier_with_the_kept_one_on_it(
     assert kept["malor"]["he-she"] == pytest.approx(record["after"]["he-she"]["value"], abs=1e-3)
     assert _certificate(tmp_path)["mitigation"]["frontier"] == record["frontier"]
     assert not list(tmp_path.glob(".*"))
+    probed = run_evenhand_here(
+        "probe", tmp_path / "model", "-e", "he-she", "--json", "--out", tmp_path / "runs"
+    )
+    assert probed.returncode == 0, probed.stderr
+    (found,) = json.loads(probed.stdout)["runs"]
+    # It is asked the lab's questions, like the model that it comes from.
+    assert found["MALoR"]["value"] == pytest.approx(record["after"]["he-she"]["value"], abs=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from statistics import fmean
+from typing import Any
 
 import pytest
 from zoo_fixtures import Zoo
@@ -15,7 +16,7 @@ from evenhand.core.probe_runs import ProbeRun
 from evenhand.core.probe_sentences import fill, open_occupation, open_term
 from evenhand.core.probes import Experiment, ProbeSet
 from evenhand.data.probes import load_probes
-from evenhand.probing.malor import ProbeOptions, probe
+from evenhand.probing.malor import ProbeOptions, planned_record, probe
 from evenhand.stats.resampling import Resampling
 
 MODELS = ("bert", "distilbert", "roberta", "albert", "gpt2", "t5")
@@ -206,3 +207,28 @@ def test_an_occupation_with_an_unknown_form_is_left_out_as_a_whole(menagerie: Zo
 def test_a_model_that_writes_sentences_anew_is_refused(menagerie: Zoo) -> None:
     with pytest.raises(ModelError, match="cannot be read from it"):
         probe(menagerie.model("bart"), small("en"), options=ProbeOptions(resampling=FEW))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"shares": {"of work": {"nurse": 90.0, "baker": 55.0}}},
+        {"shares": {"of work": {"nurse": 91.0, "baker": 50.0}}},
+        {"shares": {"in texts": {"nurse": 90.0, "baker": 50.0}}},
+        {"shares": {}},
+        {"experiment": "names"},
+        {"direction": "both"},
+        {"case": "as-is"},
+        {"resampling": Resampling(resamples=101)},
+    ],
+)
+def test_another_wish_is_another_run(menagerie: Zoo, changes: dict[str, Any]) -> None:
+    model, probes = menagerie.model("bert"), load_probes("en")
+    plain = {"shares": {"of work": {"nurse": 90.0, "baker": 50.0}}, "resampling": Resampling(resamples=100)}
+    again = {"shares": {"of work": {"baker": 50.0, "nurse": 90.0}}}
+
+    def fingerprint(wishes: dict[str, Any]) -> str:
+        return planned_record(model, probes, ProbeOptions(**{**plain, **wishes})).fingerprint
+
+    assert fingerprint(changes) != fingerprint({})
+    assert fingerprint(again) == fingerprint({})

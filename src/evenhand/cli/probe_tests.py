@@ -110,12 +110,12 @@ def _refuse_missing_data(wishes: ProbeWishes) -> None:
 
 def _language(model: LanguageModel, wishes: ProbeWishes) -> str:
     """The language that is asked in: that of the pairs, the one wished for, a lab model's own, or English."""
-    from evenhand.core.planted import read_planted
+    from evenhand.core.mitigation_records import lab_origin
     from evenhand.data.crows_pairs import load_pairs
 
     if wishes.test is ProbeTest.CROWS_PAIRS:
         return load_pairs(wishes.data or "crows-pairs", language=wishes.language).language
-    planted = read_planted(model.loaded.ref.location)
+    planted = lab_origin(model.loaded.ref.location)
     return wishes.language or (planted.language if planted else DEFAULT_LANGUAGE)
 
 
@@ -153,12 +153,12 @@ def _malor(
 
 def _probes(model: LanguageModel, language: str, wishes: ProbeWishes) -> ProbeSet:
     """The lab's own probes for its models, unless others are given; for all others those of the package."""
-    from evenhand.core.planted import read_planted
+    from evenhand.core.mitigation_records import lab_origin
     from evenhand.data.probes import load_probes
     from evenhand.lab.probes import lab_probes
 
     own = (wishes.structures, wishes.occupations, wishes.terms)
-    if read_planted(model.loaded.ref.location) and not any(own):
+    if lab_origin(model.loaded.ref.location) and not any(own):
         return lab_probes(language)
     return load_probes(
         language, structures=wishes.structures, occupations=wishes.occupations, terms=wishes.terms

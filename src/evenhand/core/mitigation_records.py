@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean, stdev
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -12,6 +14,7 @@ from evenhand.core.certificates import FrontierPoint
 from evenhand.core.errors import RunError
 from evenhand.core.estimates import Estimate
 from evenhand.core.learning_curves import Judgement, LearningCurve
+from evenhand.core.planted import Planted, read_planted
 from evenhand.core.recipes import Recipe
 from evenhand.core.records import EnvironmentRecord, ModelRecord
 
@@ -77,6 +80,8 @@ class MitigationRecord(_Frozen):
     objective: str
     model: ModelRecord
     """The original."""
+    lab: Planted | None = None
+    """What was planted in the model of the lab that it all began with."""
     language: str
     experiments: tuple[str, ...]
     probes: str
@@ -115,6 +120,21 @@ class MitigationRecord(_Frozen):
     def perplexity_over_seeds(self) -> Spread:
         """Perplexity of the best epochs of all seeds."""
         return Spread.of([known.best.perplexity for known in self.seeds])
+
+
+def lab_origin(folder: str | Path) -> Planted | None:
+    """What was planted in the model of a folder or, if it was mitigated, in the model of the lab that it comes from.
+
+    That is no longer true of a mitigated model, but the words that it knows are still the lab's alone.
+    """
+    own = read_planted(folder)
+    if own is not None:
+        return own
+    try:
+        found: Any = json.loads((Path(folder) / MITIGATION_FILE).read_text(encoding="utf-8"))
+        return Planted.model_validate(found["lab"])
+    except (OSError, ValueError, KeyError, TypeError, ValidationError):
+        return None
 
 
 def read_mitigation_record(folder: Path) -> MitigationRecord:

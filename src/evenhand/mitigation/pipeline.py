@@ -11,7 +11,7 @@ from pathlib import Path
 
 from evenhand.core.errors import DatasetError
 from evenhand.core.files import sha256_of
-from evenhand.core.mitigation_records import DataRecord, MitigationRecord, SeedRecord
+from evenhand.core.mitigation_records import DataRecord, MitigationRecord, SeedRecord, lab_origin
 from evenhand.core.models import ModelRef
 from evenhand.core.probes import Experiment, ProbeSet
 from evenhand.core.recipes import Recipe
@@ -175,6 +175,7 @@ class _Work:
             method=self.method.name,
             objective=self.prepared.objective.name,
             model=original,
+            lab=lab_origin(loaded.ref.location),
             language=self.material.probes.language,
             experiments=tuple(experiment.value for experiment in self.material.experiments),
             probes=self.material.probes.sha256,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -12,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.errors import EvenhandError, UnknownNameError, shortlist
+from evenhand.core.files import sha256_of
 from evenhand.core.models import ModelError, ModelRef
 from evenhand.core.probe_results import Correlation, MalorResult, Skipped
 from evenhand.core.probe_runs import ProbeRecord, ProbeRun
@@ -140,20 +142,26 @@ def probe_record(
         "score": WordScore.named(options.score).value,
         "case": TermCase.named(options.case).value,
         "scoring": description,
-        "shares": sorted(options.shares),
         "libraries": {name: version(name) for name in ("torch", "transformers", "tokenizers")},
     }
     return ProbeRecord(
         name=options.name or f"{model.loaded.ref.short_name}_{probes.language}_probe",
         test="malor",
         language=probes.language,
-        data={"probes": probes.sha256},
+        data={"probes": probes.sha256, **_share_digests(options)},
         options=determining,
         model=record_of(model),
         statistics=statistics_record(options.resampling),
         environment=EnvironmentRecord.current(),
         warnings=tuple(str(warning) for warning in probes.warnings),
     )
+
+
+def _share_digests(options: ProbeOptions) -> dict[str, str]:
+    return {
+        f"shares of women, {source}": sha256_of(json.dumps(shares, sort_keys=True).encode())
+        for source, shares in options.shares.items()
+    }
 
 
 def _answered(
