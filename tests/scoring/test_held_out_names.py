@@ -159,6 +159,8 @@ def test_a_file_of_pairs_gives_one_sentence_for_all_names_and_all_if_it_is_held_
     text = TrainingText((source,), HeldOutSentences("held", ("The sea is cold.",)))
     assert list(text.read(records)) == ["Mary saw the nurse.", "James, Robert and the doctor met."]
     assert [record.sentences for record in records] == [2]
+    other = TrainingText((source,), HeldOutSentences("held", ("Jennifer saw the nurse.",)))
+    assert list(other.read(records)) == ["James, Robert and the doctor met."]
     assert set(given_held_out([source]).sentences) == {
         "Mary saw the nurse.",
         "Robert saw the nurse.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from evenhand.data.corpora import CorpusCounts, Report
 from evenhand.data.corpus_sources import CountedSentences, FileOnDisk, Source, corpus_sources
 from evenhand.data.text_streams import decoded, lines_of, read_bytes
 from evenhand.mitigation.counterfactual.digests import digest_of
-from evenhand.mitigation.counterfactual.nameless import one_of_each
+from evenhand.mitigation.counterfactual.nameless import NamelessSentences, names_in, one_of_each
 from evenhand.mitigation.counterfactual.pair_files import read_pairs
 from evenhand.mitigation.counterfactual.pairing import Pair
 from evenhand.mitigation.sampling import LowestDigests
@@ -190,12 +190,19 @@ class TrainingText:
         """Its sentences; what each source was is added to ``texts`` when it has been read."""
         for source in self.sources:
             opened = source.open(self.report)
+            renamed = self._renamed(source)
             for sentence in opened:
-                if sentence not in self.held_out:
+                if sentence not in self.held_out and sentence not in renamed:
                     yield sentence
             texts.append(
                 TextRecord(name=source.name, sha256=opened.sha256, sentences=opened.counts.sentences)
             )
+
+    def _renamed(self, source: Source) -> Container[str]:
+        """Sentences that are made of held-out ones by putting in other names, as only files of pairs have them."""
+        if not isinstance(source, PairFile):
+            return ()
+        return NamelessSentences(self.held_out.sentences, names=names_in(source.pairs()))
 
 
 def digest_of_all(sentences: Iterable[str]) -> str:

@@ -47,11 +47,13 @@ class NamelessSentences:
         self._name = re.compile(rf"(?<!\w)(?:{'|'.join(longest_first) or never})(?!\w)", re.IGNORECASE)
         self._digests = frozenset(map(self._digest, sentences))
 
+    def __contains__(self, sentence: str) -> bool:
+        return self._digest(sentence) in self._digests
+
     def hold(self, pair: Pair) -> bool:
-        """Whether a sentence of the pair, which has a name, is among them but for its names."""
-        return any(_is_name(place.role) for place in pair.places) and any(
-            self._digest(sentence) in self._digests for sentence in pair.sentences
-        )
+        """Whether the pair has a name, and one of its sentences is among them but for the names."""
+        named = any(_is_name(place.role) for place in pair.places)
+        return named and any(sentence in self for sentence in pair.sentences)
 
     def _digest(self, sentence: str) -> int:
         return digest_of(self._name.sub(BLANK, sentence))
