@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -198,7 +198,7 @@ class TrainingText:
                 TextRecord(name=source.name, sha256=opened.sha256, sentences=opened.counts.sentences)
             )
 
-    def _renamed(self, source: Source) -> Container[str]:
+    def _renamed(self, source: Source) -> NamelessSentences | tuple[str, ...]:
         """Sentences that are made of held-out ones by putting in other names, as only files of pairs have them."""
         if not isinstance(source, PairFile):
             return ()
