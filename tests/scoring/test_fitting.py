@@ -6,6 +6,8 @@ import errno
 import json
 import math
 import os
+import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -288,11 +290,46 @@ def test_a_folder_with_something_else_is_refused(bert: Path, tmp_path: Path) -> 
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
-def test_a_damaged_checkpoint_is_named(bert: Path, tmp_path: Path) -> None:
-    stop_after(2, bert, tmp_path)
-    (tmp_path / "epoch-00002" / "weights.safetensors").write_bytes(b"not tensors")
-    with pytest.raises(RunError, match=r"checkpoint .*epoch-00002 is damaged"):
-        small_fit(bert, tmp_path)
+def removed_as_told(problem: RunError) -> Path:
+    """Do what a message says, and tell which folder it was."""
+    told = re.search(
+        r"Remove the folder (.+) and give the same command again to train from the start\.", str(problem)
+    )
+    assert told, problem
+    shutil.rmtree(told[1])
+    return Path(told[1])
+
+
+@pytest.mark.parametrize(
+    "file", ["weights.safetensors", "optimizer.safetensors", "schedule.json", "learning_curve.json"]
+)
+def test_a_damaged_checkpoint_is_named_and_the_advice_leads_on(
+    bert: Path, tmp_path: Path, file: str, uninterrupted: dict[str, torch.Tensor]
+) -> None:
+    folder = tmp_path / "fit"
+    stop_after(2, bert, folder)
+    (folder / "epoch-00002" / file).write_bytes(b"not what it was")
+    with pytest.raises(RunError, match=r"checkpoint .*epoch-00002 is damaged") as problem:
+        small_fit(bert, folder)
+    assert removed_as_told(problem.value) == folder
+    model, _ = small_fit(bert, folder)
+    assert same(weights_of(model), uninterrupted)
+
+
+def test_the_best_epoch_without_its_optimizer_is_not_called_damaged(bert: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "fit"
+    model = load_model(str(bert), device="cpu")
+    watch = ScriptedWatch(model, [2.0, 1.0, 1.5], [10.0] * 3)
+    with pytest.raises(IndexError):  # the script ends after the second epoch, which is worse than the first
+        fit(model, pretraining_objective(SENTENCES, model), RECIPE, watch=watch, folder=folder)
+    shutil.rmtree(folder / "epoch-00002")
+    with pytest.raises(
+        RunError, match=r"cannot go on from .*epoch-00001: .*only the newest epoch"
+    ) as problem:
+        small_fit(bert, folder)
+    assert "damaged" not in str(problem.value)
+    assert removed_as_told(problem.value) == folder
+    small_fit(bert, folder)
 
 
 def test_a_model_in_half_precision_is_refused(bert: Path, tmp_path: Path) -> None:

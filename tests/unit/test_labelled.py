@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,6 +37,54 @@ def test_a_file_is_split_once_and_nothing_is_lost(tmp_path: Path, name: str, col
     assert found.classes == ("bad", "good", "so-so")
     everything = {(example.text, example.label) for example in (*found.train, *found.judged)}
     assert everything == set(rows(150))
+
+
+def everything_in(path: Path) -> set[tuple[str, str]]:
+    found = load_labelled(path)
+    return {(example.text, example.label) for example in (*found.train, *found.judged)}
+
+
+@pytest.mark.parametrize("sign", ["\u2028", "\u2029", "\x85"])
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_only_a_line_break_ends_a_line_of_json(tmp_path: Path, sign: str, ending: str) -> None:
+    examples = [(f"text {place}{sign}goes on", str(place % 2)) for place in range(150)]
+    lines = [json.dumps({"text": text, "label": label}, ensure_ascii=False) for text, label in examples]
+    content = ending.join(lines) + ending
+    (tmp_path / "own.jsonl").write_bytes(content.encode())
+    assert everything_in(tmp_path / "own.jsonl") == set(examples)
+
+
+def test_tabs_part_texts_with_any_quotation_marks(tmp_path: Path) -> None:
+    """As GLUE writes them: nothing is quoted, so a mark is a mark."""
+    texts = ['"good', 'bad"', 'so "so"', '"one" and "two"', '"', "plain", '""twice']
+    examples = [(f"{text} {n}" if n % 2 else f"{n} {text}", str(n % 2)) for n in range(91) for text in texts]
+    starts = [(f"{text}{n}{text}", str(n % 3)) for n in range(91) for text in ('"a" or "b"', '"b')]
+    lines = ["sentence\tlabel", *("\t".join(row) for row in [*examples, *starts])]
+    (tmp_path / "own.tsv").write_text("\r\n".join(lines) + "\r\n", newline="")
+    assert everything_in(tmp_path / "own.tsv") == {*examples, *starts}
+
+
+@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
+@pytest.mark.parametrize("within", ["", "\t", "\n", "\t\t\n"])
+def test_tabs_part_texts_that_were_quoted_as_in_csv(tmp_path: Path, quoting: Any, within: str) -> None:
+    examples = [(f'text {n}, "truly" {within}so', str(n % 2)) for n in range(150)]
+    with (tmp_path / "own.tsv").open("w", newline="") as stream:
+        csv.writer(stream, delimiter="\t", quoting=quoting).writerows([("text", "label"), *examples])
+    assert everything_in(tmp_path / "own.tsv") == set(examples)
+
+
+@pytest.mark.parametrize("label", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_a_label_that_is_no_number_is_refused(tmp_path: Path, label: str) -> None:
+    lines = [f'{{"text": "text {place}", "label": {place % 2}.5}}\n' for place in range(150)]
+    path = tmp_path / "own.jsonl"
+    path.write_text("".join(lines))
+    assert {label for _, label in everything_in(path)} == {"0.5", "1.5"}
+    lines[6] = f'{{"text": "text 6", "label": {label}}}\n'
+    path.write_text("".join(lines))
+    with pytest.raises(
+        DatasetError, match=r"own\.jsonl, line 7: the label is -?(nan|inf).*leave the row out"
+    ):
+        load_labelled(path)
 
 
 def test_the_seed_decides_on_the_split(tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
 """Labelled text: examples to fine-tune a classifier on, and others to judge it by.
 
 A file is CSV, TSV or JSON Lines with a ``text`` (or ``sentence``) and a ``label`` in every row; labels are any words or
-numbers. A folder has one file named ``train`` and one named ``dev``, ``validation`` or ``test``, as SST-2 comes.
+finite numbers. A folder has one file named ``train`` and one named ``dev``, ``validation`` or ``test``, as SST-2 comes.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,7 +105,8 @@ def _read(path: Path) -> tuple[list[Example], str]:
 
 
 def _records(text: str, path: Path) -> Iterator[Example]:
-    for number, line in enumerate(text.splitlines(), start=1):
+    # Not splitlines: JSON allows U+2028 and its like within a text.
+    for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         place = f"{path}, line {number}"
@@ -116,6 +118,10 @@ def _records(text: str, path: Path) -> Iterator[Example]:
             raise DatasetError(f'{place}: every line is an object such as {{"text": "Good.", "label": "1"}}.')
         words = next((record[name] for name in TEXT_COLUMNS if name in record), None)
         label = record.get(LABEL_COLUMN)
+        if isinstance(label, float) and not math.isfinite(label):
+            raise DatasetError(
+                f"{place}: the label is {label}, which is no class. Give the row a label, or leave the row out."
+            )
         yield _example(words if isinstance(words, str) else "", "" if label is None else str(label), place)
 
 

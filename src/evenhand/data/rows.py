@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,9 @@ from evenhand.core.files import decode_utf8, read_bounded, sha256_of
 from evenhand.core.items import repeated
 
 TAB = "\t"
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,9 @@ class Table:
 
 def read_table(path: Path, *, needed: Sequence[str], list_of: str | None = None) -> Table:
     """Read a CSV file with a header, in UTF-8; a file whose name ends in ``.tsv`` has tabs instead of commas.
+
+    In a file with tabs a quotation mark may stand anywhere, as in the files of GLUE; a cell that is quoted as in CSV
+    is read as there.
 
     Rows are numbered as spreadsheets do: the header is row 1, and empty rows count.
 
@@ -63,6 +70,8 @@ def read_table(path: Path, *, needed: Sequence[str], list_of: str | None = None)
 
 def _parsed(text: str, path: Path) -> list[tuple[int, list[str]]]:
     """The rows that are not empty, without the empty cells that spreadsheets leave at their end."""
+    if _separator(path) == TAB and (plain := _parted_by_tabs(text)) is not None:
+        return plain
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(path), strict=True)
     try:
         numbered = [(number, _trimmed(cells)) for number, cells in enumerate(reader, start=1)]
@@ -72,6 +81,25 @@ def _parsed(text: str, path: Path) -> list[tuple[int, list[str]]]:
             'quotation mark stands in double quotes, and a double quote in it is written twice ("").'
         ) from None
     return [(number, cells) for number, cells in numbered if cells]
+
+
+def _parted_by_tabs(text: str) -> list[tuple[int, list[str]]] | None:
+    """The rows that are not empty, if each line has as many cells, two at least.
+
+    None otherwise: then a cell may have a tab or a line break in it, which only quotation marks can tell.
+    """
+    lines = [(number, line.split(TAB)) for number, line in enumerate(_LINE_END.split(text), start=1)]
+    filled = [(number, cells) for number, cells in lines if any(map(str.strip, cells))]
+    sizes = {len(cells) for _, cells in filled}
+    if len(sizes) != 1 or sizes == {1}:
+        return None
+    rows = [(number, _trimmed([_unquoted(cell) for cell in cells])) for number, cells in filled]
+    return [(number, cells) for number, cells in rows if cells]
+
+
+def _unquoted(cell: str) -> str:
+    """What a cell says that is quoted as in CSV; any other cell as it is."""
+    return cell[1:-1].replace('""', '"') if _QUOTED.fullmatch(cell) else cell
 
 
 def _separator(path: Path) -> str:

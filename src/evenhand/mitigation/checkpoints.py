@@ -59,6 +59,11 @@ class Checkpoint:
             schedule = json.loads((self.folder / SCHEDULE_FILE).read_bytes())
         except (OSError, ValueError) as problem:
             raise _damaged(self.folder, problem) from None
+        if not (self.folder / OPTIMIZER_FILE).exists():
+            raise RunError(
+                f"Training cannot go on from {self.folder}: it has weights alone, and only the newest epoch has the "
+                f"state of the optimizer. {_start_again(self.folder)}"
+            )
         known = optimizer.state_dict()
         state: dict[int, dict[str, torch.Tensor]] = {}
         for name, tensor in _tensors(self.folder / OPTIMIZER_FILE).items():
@@ -178,7 +183,9 @@ def _tensors(path: Path) -> dict[str, torch.Tensor]:
 
 
 def _damaged(folder: Path, problem: Exception) -> RunError:
-    return RunError(
-        f"The checkpoint {folder} is damaged ({problem}). Remove it to go on from the one before, if there is one, or "
-        "else from the start."
-    )
+    return RunError(f"The checkpoint {folder} is damaged ({problem}). {_start_again(folder)}")
+
+
+def _start_again(checkpoint: Path) -> str:
+    """The only way on: no checkpoint before the newest has all that training needs."""
+    return f"Remove the folder {checkpoint.parent} and give the same command again to train from the start."

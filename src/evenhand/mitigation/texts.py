@@ -15,6 +15,7 @@ from evenhand.data.corpora import CorpusCounts, Report
 from evenhand.data.corpus_sources import CountedSentences, FileOnDisk, Source, corpus_sources
 from evenhand.data.text_streams import decoded, lines_of, read_bytes
 from evenhand.mitigation.counterfactual.digests import digest_of
+from evenhand.mitigation.counterfactual.nameless import NamelessSentences, names_in, one_of_each
 from evenhand.mitigation.counterfactual.pair_files import read_pairs
 from evenhand.mitigation.counterfactual.pairing import Pair
 from evenhand.mitigation.sampling import LowestDigests
@@ -67,15 +68,25 @@ class SentenceList:
 
 @dataclass(frozen=True, slots=True)
 class PairFile(FileOnDisk):
-    """A file of pairs, as ``evenhand data counterfactual`` writes it; its sentences are those that were found."""
+    """A file of pairs, as ``evenhand data counterfactual`` writes it.
+
+    Its sentences are those that were found; of a pair that was made by putting in other names, the male one.
+    """
 
     def identity(self) -> dict[str, Any]:
         """Its path, size and time of change."""
         return {"pairs": self.name, "size": self.size, "modified": self.modified}
 
     def open(self, report: Report | None = None) -> CountedSentences:  # noqa: ARG002  it is read at once
-        """The sentences that the corpus had."""
-        return _Listed(pair.found for pair in read_pairs(self.path))
+        """Its sentences, of those that differ in names alone the first.
+
+        So a sentence and its repeats are kept back together or not at all.
+        """
+        return _Listed(pair.found for pair in one_of_each(self.pairs()))
+
+    def sentences(self) -> Iterator[str]:
+        """All of its sentences."""
+        return (pair.found for pair in self.pairs())
 
     def pairs(self) -> Iterator[Pair]:
         """The pairs themselves."""
@@ -145,7 +156,12 @@ def kept_back(sources: Sequence[Source], *, report: Report | None = None) -> Hel
 def given_held_out(sources: Sequence[Source]) -> HeldOutSentences:
     """All sentences of files that were given for it, each once."""
     names = ", ".join(source.name for source in sources)
-    return HeldOutSentences(names, tuple(dict.fromkeys(_read(sources, None))))
+    sentences = (
+        sentence
+        for source in sources
+        for sentence in (source.sentences() if isinstance(source, PairFile) else source.open())
+    )
+    return HeldOutSentences(names, tuple(dict.fromkeys(sentences)))
 
 
 def _read(sources: Sequence[Source], report: Report | None) -> Iterator[str]:
@@ -174,12 +190,19 @@ class TrainingText:
         """Its sentences; what each source was is added to ``texts`` when it has been read."""
         for source in self.sources:
             opened = source.open(self.report)
+            renamed = self._renamed(source)
             for sentence in opened:
-                if sentence not in self.held_out:
+                if sentence not in self.held_out and sentence not in renamed:
                     yield sentence
             texts.append(
                 TextRecord(name=source.name, sha256=opened.sha256, sentences=opened.counts.sentences)
             )
+
+    def _renamed(self, source: Source) -> NamelessSentences | tuple[str, ...]:
+        """Sentences that are made of held-out ones by putting in other names, as only files of pairs have them."""
+        if not isinstance(source, PairFile):
+            return ()
+        return NamelessSentences(self.held_out.sentences, names=names_in(source.pairs()))
 
 
 def digest_of_all(sentences: Iterable[str]) -> str:

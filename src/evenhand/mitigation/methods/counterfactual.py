@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evenhand.core.errors import DatasetError
 from evenhand.core.files import sha256_of
 from evenhand.core.mitigation_records import TextRecord
+from evenhand.core.probes import Experiment
 from evenhand.core.recipes import Recipe
+from evenhand.data.corpus_sources import Source
 from evenhand.mitigation.counterfactual.building import PairOptions, build_pairs
 from evenhand.mitigation.counterfactual.counts import PairCounts
+from evenhand.mitigation.counterfactual.nameless import NamelessSentences, names_in
 from evenhand.mitigation.counterfactual.pair_files import read_pairs
-from evenhand.mitigation.counterfactual.pairing import Pair
+from evenhand.mitigation.counterfactual.pairing import Pair, Side
 from evenhand.mitigation.counterfactual.twins import Swapper
 from evenhand.mitigation.methods.base import Prepared, Wanted
 from evenhand.mitigation.pretraining.choice import pretraining_objective
-from evenhand.mitigation.texts import PairFile, digest_of_all
+from evenhand.mitigation.texts import HeldOutSentences, PairFile, digest_of_all
 from evenhand.scoring.language_model import LanguageModel
 
 PAIRS_FILE = "pairs.jsonl"
@@ -50,8 +53,8 @@ class CounterfactualMethod:
         warnings: list[str] = []
         sentences: list[str] = []
         held_out = 0
-        for pair in self._pairs(wanted, texts, warnings):
-            if pair.male in wanted.text.held_out or pair.female in wanted.text.held_out:
+        for pair, is_held_out in self._pairs(wanted, texts, warnings):
+            if is_held_out:
                 held_out += 1
             else:
                 sentences += pair.sentences
@@ -71,23 +74,50 @@ class CounterfactualMethod:
             warnings=tuple(warnings),
         )
 
-    def _pairs(self, wanted: Wanted, texts: list[TextRecord], warnings: list[str]) -> Iterator[Pair]:
-        sources = [source for source in wanted.text.sources if not isinstance(source, PairFile)]
-        if sources:
-            path = wanted.scratch / PAIRS_FILE
-            probes = replace(wanted.probes, structures=()) if wanted.may_read_probes else wanted.probes
-            options = PairOptions(probes, wanted.experiments, make_swapper=self.make_swapper)
-            report = wanted.text.report or (lambda _done, _total: None)
-            counts = build_pairs(sources, path, options=options, report=report)
-            texts += [
-                TextRecord(name=source.name, sha256=source.sha256, sentences=source.sentences)
-                for source in counts.sources
-            ]
-            warnings += _warnings(counts)
-            yield from read_pairs(path)
-        for source in wanted.text.sources:
-            if isinstance(source, PairFile):
-                yield from _of_file(source, wanted, texts)
+    def _pairs(
+        self, wanted: Wanted, texts: list[TextRecord], warnings: list[str]
+    ) -> Iterator[tuple[Pair, bool]]:
+        """Every pair, and whether it is held out.
+
+        What was made of a held-out sentence by putting in other names is held out, too. A file of pairs does not tell
+        what its pairs were made of, so there it is every pair that differs from a held-out sentence in names alone.
+        """
+        held_out = wanted.text.held_out
+        files = [source for source in wanted.text.sources if isinstance(source, PairFile)]
+        others = [source for source in wanted.text.sources if not isinstance(source, PairFile)]
+        renamed = NamelessSentences(held_out.sentences, names=_names(wanted, files))
+        if others:
+            for pair in self._made(others, wanted, texts, warnings):
+                is_repeat = pair.original is Side.NEITHER
+                yield pair, _has(held_out, pair) or (is_repeat and renamed.hold(pair))
+        for source in files:
+            for pair in _of_file(source, wanted, texts):
+                yield pair, _has(held_out, pair) or renamed.hold(pair)
+
+    def _made(
+        self, sources: Sequence[Source], wanted: Wanted, texts: list[TextRecord], warnings: list[str]
+    ) -> Iterator[Pair]:
+        path = wanted.scratch / PAIRS_FILE
+        probes = replace(wanted.probes, structures=()) if wanted.may_read_probes else wanted.probes
+        options = PairOptions(probes, wanted.experiments, make_swapper=self.make_swapper)
+        report = wanted.text.report or (lambda _done, _total: None)
+        counts = build_pairs(sources, path, options=options, report=report)
+        texts += [
+            TextRecord(name=source.name, sha256=source.sha256, sentences=source.sentences)
+            for source in counts.sources
+        ]
+        warnings += _warnings(counts)
+        return read_pairs(path)
+
+
+def _has(held_out: HeldOutSentences, pair: Pair) -> bool:
+    return any(sentence in held_out for sentence in pair.sentences)
+
+
+def _names(wanted: Wanted, files: Sequence[PairFile]) -> set[str]:
+    """Names that can have been put into a sentence: those of the probes, and those of files made with others."""
+    table = wanted.probes.terms.get(Experiment.NAMES)
+    return {*(table.all if table else ()), *(name for file in files for name in names_in(file.pairs()))}
 
 
 def _of_file(source: PairFile, wanted: Wanted, texts: list[TextRecord]) -> Iterator[Pair]:
