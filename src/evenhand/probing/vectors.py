@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import version
 
 import numpy as np
@@ -55,15 +56,12 @@ def mean_estimate(
         return means.clip(lowest, highest)
 
     interval = cluster_interval(mean, len(known), resampling=resampling, lowest=lowest, highest=highest)
-    return Estimate(
-        value=float(mean(np.ones((1, len(known))))[0]),
-        low=interval.low,
-        high=interval.high,
-        n=n,
-        clusters=len(known),
+    named = replace(
+        interval,
         method=interval.method.replace("cluster", unit),
         reason=interval.reason.replace("target term", unit) if interval.reason else None,
     )
+    return named.around(float(mean(np.ones((1, len(known))))[0]), n=n, clusters=len(known))
 
 
 def vector_options(layer: int) -> dict[str, object]:
