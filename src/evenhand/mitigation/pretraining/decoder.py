@@ -12,9 +12,7 @@ from torch.nn import functional
 from evenhand.mitigation.pretraining.sentences import longest_row, tokenised
 from evenhand.scoring.language_model import LanguageModel
 from evenhand.scoring.methods.decoder import start_token
-from evenhand.training import Batch, padded
-
-IGNORED = -100
+from evenhand.training import IGNORED, Batch, padded
 
 Row = tuple[int, ...]
 
