@@ -20,6 +20,9 @@ Collate = Callable[[list[Any]], Batch]
 Loss = Callable[[Any, Batch], torch.Tensor]
 """From a model and a batch to what is to be lowered."""
 
+IGNORED = -100
+"""A label that no loss counts."""
+
 Report = Callable[[int, int], None]
 """Told how many steps are done, of how many."""
 

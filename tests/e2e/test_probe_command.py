@@ -9,7 +9,6 @@ import pytest
 from running import Command
 
 FEW = ("--resamples", "200")
-STRUCTURES = "experiment,number,structure\nhe-she,1,[MASK] works as the [OCC].\n"
 
 
 def refusal(run_evenhand: Command, *arguments: str) -> str:

@@ -15,6 +15,7 @@ from peft import LoraConfig, get_peft_model
 from evenhand.certificate_plans import CertifyWishes, certificate_plan
 from evenhand.core.certificates import BiasVerdict, Certificate, QualityVerdict
 from evenhand.core.errors import RunError, UnknownNameError
+from evenhand.core.mitigation_records import MITIGATION_FILE
 from evenhand.core.models import ModelError, ModelRef
 from evenhand.core.probes import Experiment
 from evenhand.data.labelled import Example, LabelledText
@@ -30,7 +31,7 @@ from evenhand.mitigation.certificate import (
 )
 from evenhand.mitigation.certificate.finetuning import finetuned_accuracy, new_classifier
 from evenhand.mitigation.certificate.flipped import malor_results
-from evenhand.mitigation.certificate.recipe import MITIGATION_FILE, read_mitigation
+from evenhand.mitigation.certificate.recipe import read_mitigation
 from evenhand.mitigation.certificate.weights import weights_change
 from evenhand.scoring.language_model import load_model
 from evenhand.stats.resampling import Resampling

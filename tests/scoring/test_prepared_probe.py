@@ -158,14 +158,23 @@ def test_adapters_that_were_put_in_meanwhile_are_seen(
     assert np.abs(found[Experiment.HE_SHE].values - untouched[Experiment.HE_SHE]).max() > 0.01
 
 
-def test_terms_of_one_token_are_read_from_one_input(menagerie: Zoo) -> None:
-    model = menagerie.model("bert")
+def test_terms_of_one_token_are_read_from_one_input(menagerie: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = fresh(menagerie, "bert")
     short = TermPairs(("the", "is"), ("of", "no"))
     assert all(len(model.loaded.tokenizer.tokenize(term)) == 1 for term in short.all)
     inside = [one for one in load_probes("en").of(Experiment.HE_SHE) if not one.text.startswith("[MASK]")]
     probes = replace(small(), structures=tuple(inside[:3]), terms={Experiment.HE_SHE: short})
     prepared = PreparedProbe(model, probes, experiments=[Experiment.HE_SHE])
-    assert prepared.sequences == 3 * len(OCCUPATIONS)
+    whole = model.projection.log_probabilities
+    inputs_read = []
+
+    def counted(inputs: dict[str, torch.Tensor], *index: torch.Tensor) -> torch.Tensor:
+        inputs_read.append(len(inputs["input_ids"]))
+        return whole(inputs, *index)
+
+    monkeypatch.setattr(model.projection, "log_probabilities", counted)
+    prepared.ratios()
+    assert sum(inputs_read) == 3 * len(OCCUPATIONS)
 
 
 def test_nothing_is_tokenised_again(menagerie: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:

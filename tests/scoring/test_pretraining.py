@@ -134,16 +134,6 @@ def test_a_decoder_is_asked_for_every_token_after_the_start(menagerie: Zoo, name
         assert tokenizer.decode(row[1:]).strip() == sentence.strip()
 
 
-def test_packed_rows_hold_the_same_tokens_in_fewer_rows(menagerie: Zoo) -> None:
-    model = menagerie.model("gpt2")
-    plain = DecoderPretraining(SENTENCES, model).examples
-    packed = DecoderPretraining(SENTENCES, model, pack_into=64).examples
-    joined = [token for row in plain for token in row]
-    assert [token for row in packed for token in row] == joined[: sum(map(len, packed))]
-    assert len(joined) - sum(map(len, packed)) <= 1
-    assert {len(row) for row in packed[:-1]} == {64}
-
-
 def test_spans_put_back_for_their_sentinels_give_the_sentence(menagerie: Zoo) -> None:
     model = menagerie.model("t5")
     tokenizer = model.loaded.tokenizer

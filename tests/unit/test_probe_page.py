@@ -15,7 +15,7 @@ from evenhand.core.errors import RunError
 from evenhand.core.estimates import Estimate
 from evenhand.core.planted import Planted
 from evenhand.core.probe_results import Skipped
-from evenhand.report.malor_view import flipped
+from evenhand.report.malor_view import changed_sides
 from evenhand.report.number_words import signed, times
 from evenhand.report.probe_page import render_probe_page, write_probe_page
 from evenhand.report.probe_plots import MOST_BARS, field_marks, lean_plot
@@ -192,7 +192,7 @@ def test_two_runs_are_joined_and_those_that_turned_are_named() -> None:
     assert "2 occupations lean to the other side in the second run; for 1 of them both intervals" in text
     assert "nurse -2.00 [-2.40, -1.60] +1.50 [+1.10, +1.90] yes" in text
     assert "cook -0.10 [-0.50, +0.30] +0.20 [-0.20, +0.60] no" in text
-    assert [row["occupation"] for row in flipped(before, after)] == ["nurse", "cook"]
+    assert [row["occupation"] for row in changed_sides(before, after)] == ["nurse", "cook"]
     (drawn,) = plots(page).values()
     (pairs,) = (rows for rows in drawn["datasets"].values() if "before" in rows[0])
     assert [row["occupation"] for row in pairs] == ["plumber", "cook", "nurse"]

@@ -34,6 +34,20 @@ def test_what_comes_twice_is_kept_twice_if_not_distinct(seed: int) -> None:
     assert sampled(stream, 500, distinct=False).as_offered() == stream
 
 
+@pytest.mark.parametrize("distinct", [True, False])
+@pytest.mark.parametrize("most", [0, 1, 30, 31, 500])
+def test_what_is_kept_is_known_by_its_digest(most: int, *, distinct: bool) -> None:
+    for seed in range(5):
+        sample = sampled(
+            np.random.default_rng(seed).permutation(SENTENCES * 2).tolist(), most, distinct=distinct
+        )
+        kept = set(sample.by_digest())
+        assert len(sample) == min(most, len(SENTENCES) if distinct else 2 * len(SENTENCES))
+        assert [sentence for sentence in SENTENCES if digest_of(sentence) in sample] == [
+            sentence for sentence in SENTENCES if sentence in kept
+        ]
+
+
 def test_the_order_of_the_stream_can_be_had() -> None:
     kept = set(sorted(SENTENCES, key=digest_of)[:30])
     in_order = [sentence for sentence in SENTENCES if sentence in kept]

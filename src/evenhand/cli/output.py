@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -90,10 +90,3 @@ def progress(entries: Sequence[Entry], description: str) -> Iterator[Entry]:
             yield from bar.track(entries, description=description)
 
     return advancing()
-
-
-def print_lines(lines: Iterable[str]) -> None:
-    """Plain lines to standard output."""
-    target = console()
-    for line in lines:
-        target.print(line, soft_wrap=True)

@@ -16,7 +16,7 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from evenhand.core.errors import RunError
-from evenhand.core.files import folder_written_whole, sha256_of
+from evenhand.core.files import sha256_of
 from evenhand.core.probe_results import ProbeResult
 from evenhand.core.records import (
     ESTIMATES_FILE,
@@ -26,7 +26,7 @@ from evenhand.core.records import (
     ModelRecord,
     StatisticsRecord,
 )
-from evenhand.core.runs import parquet_bytes
+from evenhand.core.runs import parquet_bytes, write_run_folder
 
 PROBE_SCHEMA_VERSION = 1
 
@@ -93,16 +93,8 @@ class ProbeRun:
         contents = {
             SCORES_FILE: parquet_bytes(self.scores),
             ESTIMATES_FILE: _RESULTS.dump_json(list(self.results), indent=1) + b"\n",
-            **{name: text.encode() for name, text in (extra or {}).items()},
         }
-        record = self.record.model_copy(
-            update={"files": {name: sha256_of(content) for name, content in contents.items()}}
-        )
-        contents[RECORD_FILE] = (record.model_dump_json(indent=1) + "\n").encode()
-        with folder_written_whole(folder) as scratch:
-            for name, content in contents.items():
-                (scratch / name).write_bytes(content)
-        return folder
+        return write_run_folder(folder, self.record, contents=contents, extra=extra or {})
 
 
 def is_probe_run(folder: Path) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from evenhand.core.errors import RunError
 from evenhand.core.files import folder_written_whole, sha256_of
@@ -81,16 +81,8 @@ class Run:
             SCORES_FILE: parquet_bytes(self.scores),
             PREDICTIONS_FILE: predictions_json(self.scores).encode(),
             ESTIMATES_FILE: (self.result.model_dump_json(indent=1) + "\n").encode(),
-            **{name: text.encode() for name, text in (extra or {}).items()},
         }
-        record = self.record.model_copy(
-            update={"files": {name: sha256_of(content) for name, content in contents.items()}}
-        )
-        contents[RECORD_FILE] = (record.model_dump_json(indent=1) + "\n").encode()
-        with folder_written_whole(folder) as scratch:
-            for name, content in contents.items():
-                (scratch / name).write_bytes(content)
-        return folder
+        return write_run_folder(folder, self.record, contents=contents, extra=extra or {})
 
 
 def run_label(name: str, language: str) -> str:
@@ -157,6 +149,21 @@ def read_record(folder: Path) -> RunRecord:
         return RunRecord.model_validate_json(content)
     except (ValueError, AttributeError) as problem:
         raise RunError(f"{folder / RECORD_FILE} is damaged ({problem}). Run it again.") from None
+
+
+def write_run_folder(
+    folder: Path, record: BaseModel, *, contents: Mapping[str, bytes], extra: Mapping[str, str]
+) -> Path:
+    """Write files and further text files whole, with the record, which tells their digests."""
+    written = {**contents, **{name: text.encode() for name, text in extra.items()}}
+    complete = record.model_copy(
+        update={"files": {name: sha256_of(content) for name, content in written.items()}}
+    )
+    written[RECORD_FILE] = (complete.model_dump_json(indent=1) + "\n").encode()
+    with folder_written_whole(folder) as scratch:
+        for name, content in written.items():
+            (scratch / name).write_bytes(content)
+    return folder
 
 
 def parquet_bytes(frame: pl.DataFrame) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 
@@ -175,15 +176,7 @@ def _difference(
     interval = difference_interval(
         statistic, clusters, resampling=resampling, widest=measure.highest - measure.lowest
     )
-    estimate = Estimate(
-        value=value,
-        low=interval.low,
-        high=interval.high,
-        n=n,
-        clusters=clusters,
-        method=f"paired {interval.method}",
-        reason=interval.reason,
-    )
+    estimate = replace(interval, method=f"paired {interval.method}").around(value, n=n, clusters=clusters)
     return estimate, swap_test(statistic, clusters, resampling=resampling)
 
 

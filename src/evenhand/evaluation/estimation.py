@@ -132,15 +132,7 @@ def _estimate(measure: Measure, totals: ClusterTotals, *, n: int, resampling: Re
         lowest=measure.lowest,
         highest=measure.highest,
     )
-    return Estimate(
-        value=value,
-        low=interval.low,
-        high=interval.high,
-        n=n,
-        clusters=len(totals),
-        method=interval.method,
-        reason=interval.reason,
-    )
+    return interval.around(value, n=n, clusters=len(totals))
 
 
 def _neutral_test(scored: ScoredItems, resampling: Resampling) -> NeutralTest:

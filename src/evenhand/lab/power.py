@@ -31,18 +31,16 @@ Doses = Mapping[float, Sequence[ScoredRun]]
 """Scored runs by strength, one for each seed."""
 
 
-def false_positives(
-    measure: Measure, neutral: Sequence[ScoredRun], *, items: int, sets: int = NEUTRAL_SETS
-) -> float:
+def false_positives(measure: Measure, neutral: Sequence[ScoredRun], *, items: int) -> float:
     """Share of item sets from neutral models whose interval excludes the neutral value."""
     if measure.neutral is None or not neutral:
         return math.nan
     generator = np.random.default_rng(_SEED)
     found = [
         _excludes(_interval(measure, neutral[number % len(neutral)].drawn(items, generator)), measure.neutral)
-        for number in range(sets)
+        for number in range(NEUTRAL_SETS)
     ]
-    return sum(side != 0 for side in found) / sets
+    return sum(side != 0 for side in found) / NEUTRAL_SETS
 
 
 def detectable(measure: Measure, doses: Doses) -> tuple[Detectable, ...]:

@@ -1,4 +1,8 @@
-"""Which tokens of held-out sentences a model is asked for, family by family."""
+"""Which tokens of a sentence are hidden from a model and asked for, family by family.
+
+Held-out sentences are read with all of it; pre-training on spans takes the spans and sentinels from here, and
+fine-tuning how much of a sentence is looked at.
+"""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def mitigate(
     fingerprint = fingerprint_of(model, method, material, recipe, all_seeds)
     done = mitigated_before(out, fingerprint)
     if done is not None:
-        return Mitigated(_reference(ref, out), done)
+        return Mitigated(mitigated_reference(ref, out), done)
     scratch = claimed(unfinished_folder(out), fingerprint)
     told.stage("Reading the corpus")
     try:
@@ -134,7 +134,7 @@ def mitigate(
     record, chosen = work.carry_out(fingerprint, told.fit)
     save_mitigated(model, record, out, beside=_beside(chosen), command=command)
     shutil.rmtree(scratch, ignore_errors=True)
-    return Mitigated(_reference(ref, out), record)
+    return Mitigated(mitigated_reference(ref, out), record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,5 +251,6 @@ def fingerprint_of(
     return sha256_of(json.dumps(determining, sort_keys=True).encode())
 
 
-def _reference(ref: ModelRef, out: Path) -> ModelRef:
+def mitigated_reference(ref: ModelRef, out: Path) -> ModelRef:
+    """The model that was made of another: loaded alike, from its folder, whose weights are safetensors."""
     return ref.model_copy(update={"id": str(out), "revision": None, "allow_pickle_weights": False})

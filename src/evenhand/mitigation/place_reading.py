@@ -26,7 +26,8 @@ class Reader:
 
     def logits(self, model: nn.Module, inputs: Mapping[str, Any], rows: Tensor, columns: Tensor) -> Tensor:
         """Logits in 32 bits, a row a place."""
-        # Gradients are gathered from several processes by the wrapper's own forward, so it must be called whole.
+        # torchrun wraps the model of a single process too; the wrapper gathers gradients in its own forward, so it is
+        # called whole.
         if self._body is None or isinstance(model, DistributedDataParallel):
             whole: Tensor = model(**inputs)[0]
             return whole[rows, columns].float()

@@ -21,20 +21,30 @@ class LowestDigests(Generic[Kept]):
     def __len__(self) -> int:
         return len(self._heap)
 
+    def __contains__(self, digest: int) -> bool:
+        """Whether a thing of this digest is kept."""
+        return digest in self._digests
+
     def offer(self, digest: int, thing: Kept) -> None:
         """Keep a thing, unless its digest is too high, or known."""
         is_full = len(self) == self.most
-        if digest in self._digests or (is_full and digest >= -self._heap[0][0]):
+        if (self._distinct and digest in self) or (is_full and digest >= self._highest):
             return
         self._offered += 1
-        if self._distinct:
-            self._digests.add(digest)
+        self._digests.add(digest)
         found = (-digest, self._offered, thing)
         if is_full:
-            highest, _, _ = heapq.heapreplace(self._heap, found)
-            self._digests.discard(-highest)
+            former = self._highest
+            heapq.heapreplace(self._heap, found)
+            if self._highest != former:
+                self._digests.discard(former)
         else:
             heapq.heappush(self._heap, found)
+
+    @property
+    def _highest(self) -> int:
+        """The highest digest that is kept; lower than any where nothing is."""
+        return -self._heap[0][0] if self._heap else -1
 
     def by_digest(self) -> list[Kept]:
         """What was kept, the lowest digest first."""

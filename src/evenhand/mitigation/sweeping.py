@@ -15,7 +15,14 @@ from evenhand.core.recipes import Recipe
 from evenhand.mitigation.equalising.objective import Balance
 from evenhand.mitigation.methods.equalise import EqualiseMethod
 from evenhand.mitigation.model_folder import mitigated_before
-from evenhand.mitigation.pipeline import Material, Mitigated, MitigationReport, fingerprint_of, mitigate
+from evenhand.mitigation.pipeline import (
+    Material,
+    Mitigated,
+    MitigationReport,
+    fingerprint_of,
+    mitigate,
+    mitigated_reference,
+)
 from evenhand.scoring.language_model import load_model
 
 
@@ -96,7 +103,7 @@ def _swept_before(
     asked = fingerprint_of(load_model(ref), EqualiseMethod(balance), material, recipe, seeds)
     same = {point.weight for point in found.frontier} == {own.weight for own in balances}
     mitigated_before(out, asked if same else "")
-    return Mitigated(ref.model_copy(update={"id": str(out), "revision": None}), found)
+    return Mitigated(mitigated_reference(ref, out), found)
 
 
 def _best(records: Mapping[float, MitigationRecord]) -> float:

@@ -25,14 +25,8 @@ from evenhand.core.probe_runs import ProbeRecord, ProbeRun
 from evenhand.core.records import EnvironmentRecord
 from evenhand.data.winogender import WINOGENDER, PronounPair, PronounPairs, load_pronoun_pairs
 from evenhand.evaluation.pipeline import statistics_record
-from evenhand.probing.vectors import (
-    ZERO,
-    cosine,
-    mean_estimate,
-    skipped_rows,
-    vector_options,
-    vector_warnings,
-)
+from evenhand.probing.skipped_rows import skipped_rows
+from evenhand.probing.vectors import ZERO, cosine, mean_estimate, vector_options, vector_warnings
 from evenhand.scoring.embedding import Vector
 from evenhand.scoring.identity import record_of
 from evenhand.scoring.language_model import LanguageModel, load_model

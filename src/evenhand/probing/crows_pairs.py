@@ -16,11 +16,12 @@ import polars as pl
 from evenhand.core.estimates import Estimate
 from evenhand.core.models import ModelRef
 from evenhand.core.pairs import Direction, PairSet
-from evenhand.core.probe_results import CrowsPairsResult, PairsGroup, Skipped
+from evenhand.core.probe_results import CrowsPairsResult, PairsGroup
 from evenhand.core.probe_runs import ProbeRecord, ProbeRun
 from evenhand.core.records import EnvironmentRecord
 from evenhand.data.crows_pairs import load_pairs
 from evenhand.evaluation.pipeline import statistics_record
+from evenhand.probing.skipped_rows import skipped_rows
 from evenhand.scoring.asking import Report
 from evenhand.scoring.identity import record_of
 from evenhand.scoring.language_model import LanguageModel, load_model
@@ -31,9 +32,6 @@ from evenhand.stats.resampling import Resampling
 from evenhand.stats.shares import wilson_interval
 
 TEST = "crows-pairs"
-
-MOST_EXAMPLES = 5
-"""Ids that are named for each reason to skip pairs."""
 
 SCORES_SCHEMA: Mapping[str, pl.DataType] = {
     "pair": pl.String(),
@@ -161,7 +159,7 @@ def pairs_result(frame: pl.DataFrame, *, method: PairMethod, confidence: float) 
             direction: _group(frame.filter(pl.col("direction") == direction), confidence)
             for direction in directions
         },
-        skipped=_skipped(frame),
+        skipped=skipped_rows(frame, "pair"),
     )
 
 
@@ -184,18 +182,4 @@ def _group(frame: pl.DataFrame, confidence: float) -> PairsGroup:
             clusters=n,
             method=interval.method,
         ),
-    )
-
-
-def _skipped(frame: pl.DataFrame) -> tuple[Skipped, ...]:
-    """Reasons by how many pairs they hit, most first."""
-    reasons = (
-        frame.filter(pl.col("skipped_reason").is_not_null())
-        .group_by("skipped_reason", maintain_order=True)
-        .agg(pl.len().alias("count"), pl.col("pair").head(MOST_EXAMPLES).alias("examples"))
-        .sort("count", descending=True, maintain_order=True)
-    )
-    return tuple(
-        Skipped(reason=row["skipped_reason"], count=row["count"], examples=tuple(row["examples"]))
-        for row in reasons.iter_rows(named=True)
     )

@@ -50,7 +50,8 @@ from evenhand.probing.gender_direction import (
     profession_vector,
 )
 from evenhand.probing.random_directions import RANDOM_DIRECTIONS, random_baseline
-from evenhand.probing.vectors import cosine, mean_estimate, skipped_rows, vector_options, vector_warnings
+from evenhand.probing.skipped_rows import skipped_rows
+from evenhand.probing.vectors import cosine, mean_estimate, vector_options, vector_warnings
 from evenhand.scoring.identity import record_of
 from evenhand.scoring.language_model import LanguageModel, load_model
 from evenhand.stats.resampling import Floats, Resampling

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -83,15 +84,7 @@ def _occupation_lean(
         interval = cluster_interval(
             lambda weights: (weights @ ratios) / weights.sum(axis=1), n, resampling=resampling
         )
-        estimate = Estimate(
-            value=float(np.mean(ratios)),
-            low=interval.low,
-            high=interval.high,
-            n=n,
-            clusters=n,
-            method=interval.method,
-            reason=interval.reason,
-        )
+        estimate = interval.around(float(np.mean(ratios)), n=n, clusters=n)
     return OccupationLean(
         occupation=occupation.name,
         field=occupation.field,
@@ -147,15 +140,8 @@ def _correlation_estimate(first: Floats, second: Floats, *, resampling: Resampli
         return np.nan_to_num(np.clip(found, -1.0, 1.0))
 
     interval = cluster_interval(weighted, n, resampling=resampling, lowest=-1.0, highest=1.0)
-    return Estimate(
-        value=float(weighted(np.ones((1, n)))[0]),
-        low=interval.low,
-        high=interval.high,
-        n=n,
-        clusters=n,
-        method=interval.method.replace("cluster", "occupation"),
-        reason=interval.reason,
-    )
+    named = replace(interval, method=interval.method.replace("cluster", "occupation"))
+    return named.around(float(weighted(np.ones((1, n)))[0]), n=n, clusters=n)
 
 
 def _answered(ratios: LogRatios) -> LogRatios:
@@ -183,12 +169,4 @@ def _flipped_malor(ratios: LogRatios, signs: Floats) -> Floats:
 
 
 def _estimate(value: float, interval: Interval, ratios: LogRatios) -> Estimate:
-    return Estimate(
-        value=value,
-        low=interval.low,
-        high=interval.high,
-        n=int(np.isfinite(ratios.values).sum()),
-        clusters=ratios.occupations,
-        method=interval.method,
-        reason=interval.reason,
-    )
+    return interval.around(value, n=int(np.isfinite(ratios.values).sum()), clusters=ratios.occupations)

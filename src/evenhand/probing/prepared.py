@@ -72,11 +72,6 @@ class PreparedProbe:
             refuse_unknown_terms(model, probes, experiment, table.askable)
             self._tables[experiment] = table
 
-    @property
-    def sequences(self) -> int:
-        """How many inputs go through the model at every reading."""
-        return len(self._reading.plan.works)
-
     def ratios(self) -> dict[Experiment, LogRatios]:
         """log2 P(male) / P(female) by occupation and structure, for each experiment."""
         values = self._reading.values()

@@ -1,26 +1,22 @@
-"""What the tests on contextual vectors share: cosines, means with intervals, and what was skipped."""
+"""What the tests on contextual vectors share: cosines, and means with intervals."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import version
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from evenhand.core.estimates import Estimate
 from evenhand.core.models import Family
-from evenhand.core.probe_results import Skipped
 from evenhand.scoring.language_model import LanguageModel
 from evenhand.stats.intervals import cluster_interval
 from evenhand.stats.resampling import Floats, Resampling
 
 ZERO = "the vector is zero"
-
-MOST_EXAMPLES = 5
-"""Names that are given for each reason to skip something."""
 
 LEFT_TO_RIGHT = (
     "the model reads from left to right: its vector of a word knows what comes before the word and nothing that "
@@ -60,29 +56,12 @@ def mean_estimate(
         return means.clip(lowest, highest)
 
     interval = cluster_interval(mean, len(known), resampling=resampling, lowest=lowest, highest=highest)
-    return Estimate(
-        value=float(mean(np.ones((1, len(known))))[0]),
-        low=interval.low,
-        high=interval.high,
-        n=n,
-        clusters=len(known),
+    named = replace(
+        interval,
         method=interval.method.replace("cluster", unit),
         reason=interval.reason.replace("target term", unit) if interval.reason else None,
     )
-
-
-def skipped_rows(frame: pl.DataFrame, names: str) -> tuple[Skipped, ...]:
-    """The reasons in the column ``skipped_reason``, those that hit most first, with examples from another column."""
-    reasons = (
-        frame.filter(pl.col("skipped_reason").is_not_null())
-        .group_by("skipped_reason", maintain_order=True)
-        .agg(pl.len().alias("count"), pl.col(names).head(MOST_EXAMPLES).alias("examples"))
-        .sort("count", descending=True, maintain_order=True)
-    )
-    return tuple(
-        Skipped(reason=row["skipped_reason"], count=row["count"], examples=tuple(row["examples"]))
-        for row in reasons.iter_rows(named=True)
-    )
+    return named.around(float(mean(np.ones((1, len(known))))[0]), n=n, clusters=len(known))
 
 
 def vector_options(layer: int) -> dict[str, object]:

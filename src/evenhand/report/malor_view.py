@@ -47,8 +47,8 @@ def malor_groups(results: Labelled, planted: PlantedLeans) -> list[dict[str, Any
     ]
 
 
-def flipped(before: MalorResult, after: MalorResult) -> list[dict[str, Any]]:
-    """Occupations that lean to the other side in the second run, those that moved farthest first."""
+def changed_sides(before: MalorResult, after: MalorResult) -> list[dict[str, Any]]:
+    """Occupations that lean to the other side in the second run, surely or not, those that moved farthest first."""
     later = {lean.occupation: lean for lean in after.occupations}
     found = [
         (lean, later[lean.occupation])
@@ -107,7 +107,7 @@ def _change(name: str, results: Labelled) -> dict[str, Any] | None:
     spec = change_plot(before, after)
     if not spec:
         return None
-    flips = flipped(before, after)
+    flips = changed_sides(before, after)
     return {
         "id": f"{name}-change",
         "spec": spec,

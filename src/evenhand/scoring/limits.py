@@ -7,7 +7,7 @@ from typing import Any
 from torch import nn
 
 from evenhand.scoring.loading import Loaded
-from evenhand.scoring.requests import CausalRequest, Request, Seq2SeqRequest
+from evenhand.scoring.requests import Request, Seq2SeqRequest
 
 _UNLIMITED = 10**6
 
@@ -40,8 +40,6 @@ def length_of(request: Request) -> int:
     """The longest input that a request makes."""
     if isinstance(request, Seq2SeqRequest):
         return max(len(request.encoder_ids), len(request.decoder_ids) + request.greedy_first)
-    if isinstance(request, CausalRequest):
-        return len(request.ids)
     return len(request.ids)
 
 

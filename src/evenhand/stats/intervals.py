@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special, stats
 
+from evenhand.core.estimates import Estimate
 from evenhand.stats.resampling import Resampling, Statistic
 
 FEWEST_FOR_BOOTSTRAP = 10
@@ -39,6 +40,18 @@ class Interval:
     def missing(cls, reason: str) -> Interval:
         """No interval, and why."""
         return cls(math.nan, math.nan, NONE, reason)
+
+    def around(self, value: float, *, n: int, clusters: int) -> Estimate:
+        """The estimate whose interval this is, and what it was computed from."""
+        return Estimate(
+            value=value,
+            low=self.low,
+            high=self.high,
+            n=n,
+            clusters=clusters,
+            method=self.method,
+            reason=self.reason,
+        )
 
 
 def cluster_interval(

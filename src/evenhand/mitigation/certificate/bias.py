@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 
@@ -58,14 +60,10 @@ def malor_difference(before: LogRatios, after: LogRatios, *, resampling: Resampl
         interval = two_way_interval(
             difference, rows=first.occupations, columns=first.structures, resampling=resampling
         )
-    return Estimate(
-        value=malor(second) - malor(first),
-        low=interval.low,
-        high=interval.high,
-        n=int(np.isfinite(first.values).sum()),
-        clusters=first.occupations,
-        method=f"paired {TWO_WAY}" if interval.method == TWO_WAY else interval.method,
-        reason=interval.reason,
+    if interval.method == TWO_WAY:
+        interval = replace(interval, method=f"paired {TWO_WAY}")
+    return interval.around(
+        malor(second) - malor(first), n=int(np.isfinite(first.values).sum()), clusters=first.occupations
     )
 
 
@@ -111,15 +109,7 @@ def pairs_row(before: ProbeRun, after: ProbeRun, *, resampling: Resampling) -> B
         title="CrowS-Pairs: the more stereotypical sentence is the likelier",
         before=float(first.mean()),
         after=float(second.mean()),
-        difference=Estimate(
-            value=value,
-            low=interval.low,
-            high=interval.high,
-            n=len(first),
-            clusters=len(first),
-            method=interval.method,
-            reason=interval.reason,
-        ),
+        difference=interval.around(value, n=len(first), clusters=len(first)),
         before_interval=ends(scores[0]),
         after_interval=ends(scores[1]),
         neutral=50.0,

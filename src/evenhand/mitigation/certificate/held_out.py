@@ -12,7 +12,7 @@ from evenhand.core.models import Family
 from evenhand.mitigation.perplexity import HeldOut, HeldOutLoss
 from evenhand.scoring.language_model import LanguageModel
 from evenhand.stats.intervals import Interval
-from evenhand.stats.paired_means import difference_of_means, judge, ratio_interval
+from evenhand.stats.paired_means import NO_ITEM_DIFFERS, difference_of_means, judge, ratio_interval
 from evenhand.stats.resampling import Floats, Resampling
 
 PERPLEXITY = "perplexity"
@@ -76,7 +76,7 @@ def characters_row(
     """The change of bits per character in percent, from what whole sentences cost each model in nats."""
     value = float(after.sum() / before.sum())
     if np.array_equal(before, after):
-        interval = Interval(1.0, 1.0, "no item differs")
+        interval = Interval(1.0, 1.0, NO_ITEM_DIFFERS)
     else:
         interval = ratio_interval(after, before, resampling=resampling)
     figures = [float(nats.sum() / math.log(2) / characters.sum()) for nats in (before, after)]
@@ -131,15 +131,7 @@ def _row(
         title=title,
         before=figures[0],
         after=figures[1],
-        difference=Estimate(
-            value=value,
-            low=interval.low,
-            high=interval.high,
-            n=n,
-            clusters=n,
-            method=interval.method,
-            reason=interval.reason,
-        ),
+        difference=interval.around(value, n=n, clusters=n),
         unit=PERCENT,
         margin=margin,
         verdict=QualityVerdict(judge(interval, worst=margin).value),

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenhand.core.certificates import QualityRow, QualityVerdict, SeedRow
-from evenhand.core.estimates import Estimate
 from evenhand.core.models import ModelError
 from evenhand.mitigation.certificate.association import lms_row
 from evenhand.mitigation.certificate.held_out import (
@@ -94,15 +93,7 @@ def accuracy_from_seeds(
         title=_ACCURACY_TITLE,
         before=float(first.mean()),
         after=float(second.mean()),
-        difference=Estimate(
-            value=float((second - first).mean()),
-            low=interval.low,
-            high=interval.high,
-            n=len(first),
-            clusters=len(first),
-            method=interval.method,
-            reason=interval.reason,
-        ),
+        difference=interval.around(float((second - first).mean()), n=len(first), clusters=len(first)),
         unit=POINTS,
         margin=margin,
         verdict=QualityVerdict(judge(interval, worst=margin).value),

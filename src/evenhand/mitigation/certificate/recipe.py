@@ -11,9 +11,8 @@ from pydantic import ValidationError
 
 from evenhand.core.certificates import CurvePoint, FrontierPoint, MitigationSummary
 from evenhand.core.errors import RunError
+from evenhand.core.mitigation_records import MITIGATION_FILE
 from evenhand.core.models import ModelRef
-
-MITIGATION_FILE = "mitigation.json"
 
 
 def read_mitigation(ref: ModelRef) -> MitigationSummary | None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import heapq
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from evenhand.core.probes import Experiment, TermPairs
 from evenhand.core.spans import Span
 from evenhand.mitigation.counterfactual.digests import digest_of
 from evenhand.mitigation.counterfactual.pairing import Pair, Place, Side, replaced
 from evenhand.mitigation.counterfactual.twins import Role
+from evenhand.mitigation.sampling import LowestDigests
 
 NAMES_SAMPLE = 3_144
 """Pairs for names alone that are kept at most: 6,288 sentences, as many as in the thesis that the method is from."""
@@ -75,34 +75,24 @@ class NameTable:
         )
 
 
-@dataclass(slots=True)
 class Sample:
     """So many of the pairs that are offered, whatever the order they are offered in.
 
     Each pair has a number that depends on its text and the seed alone; those with the smallest numbers are kept.
     """
 
-    size: int
-    seed: int
-    offered: int = 0
-    _largest_first: list[int] = field(default_factory=list)
-    _kept: set[int] = field(default_factory=set)
+    def __init__(self, size: int, seed: int) -> None:
+        self.seed = seed
+        self.offered = 0
+        self._lowest: LowestDigests[None] = LowestDigests(size, distinct=True)
 
     def offer(self, pair: Pair) -> None:
         """Consider a pair; the same pair again changes nothing but the number of offers."""
         self.offered += 1
-        number = self._number(pair)
-        if number in self._kept:
-            return
-        if len(self._kept) < self.size:
-            heapq.heappush(self._largest_first, -number)
-            self._kept.add(number)
-        elif self.size and number < -self._largest_first[0]:
-            self._kept.discard(-heapq.heapreplace(self._largest_first, -number))
-            self._kept.add(number)
+        self._lowest.offer(self._number(pair), None)
 
     def __contains__(self, pair: Pair) -> bool:
-        return self._number(pair) in self._kept
+        return self._number(pair) in self._lowest
 
     def _number(self, pair: Pair) -> int:
         content = f"{self.seed} {digest_of(pair.male)}".encode()

@@ -28,9 +28,8 @@ from evenhand.mitigation.equalising.targets import equalised
 from evenhand.mitigation.objective import Objective
 from evenhand.mitigation.place_reading import Reader
 from evenhand.scoring.language_model import LanguageModel
-from evenhand.training import Batch, padded
+from evenhand.training import IGNORED, Batch, padded
 
-IGNORED = -100
 """The label of a place that is not asked for, as everywhere in Transformers."""
 
 _INPUTS = ("input_ids", "attention_mask", "decoder_input_ids")

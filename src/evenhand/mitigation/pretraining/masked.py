@@ -14,7 +14,7 @@ from evenhand.core.models import ModelError
 from evenhand.mitigation.place_reading import Reader
 from evenhand.mitigation.pretraining.sentences import NO_WORD, Ids, TokenisedSentence, tokenised
 from evenhand.scoring.language_model import LanguageModel
-from evenhand.training import Batch
+from evenhand.training import IGNORED, Batch
 
 CHOSEN = 0.15
 """Share of tokens that the model has to find."""
@@ -22,7 +22,6 @@ CHOSEN = 0.15
 MASKED, REPLACED = 0.8, 0.1
 """Of the chosen ones: shares that the mask stands for, and another token. The rest is left as it is."""
 
-IGNORED = -100
 
 Flags = npt.NDArray[np.bool_]
 

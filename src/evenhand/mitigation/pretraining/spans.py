@@ -12,9 +12,7 @@ from torch.nn import functional
 from evenhand.mitigation.hiding import random_spans, sentinels_of
 from evenhand.mitigation.pretraining.sentences import TokenisedSentence, tokenised
 from evenhand.scoring.language_model import LanguageModel
-from evenhand.training import Batch, padded
-
-IGNORED = -100
+from evenhand.training import IGNORED, Batch, padded
 
 
 class SpanPretraining:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core.items import BLANK, Association, Candidate
 from evenhand.core.spans import Span, filled_spans
-from evenhand.scoring.methods.base import UnscorableError
-from evenhand.scoring.requests import Tokens
+from evenhand.scoring.methods.base import COMBINATIONS, Question, ScoreKind, UnscorableError, of_all
+from evenhand.scoring.requests import Request, Tokens
 from evenhand.scoring.sentences import TokenisedText, tokenise
 
 
@@ -48,6 +49,17 @@ def filled_texts(item: Association) -> list[str]:
         return [filled_context(item.context, fill_of(item, candidate))[0] for candidate in item.candidates]
     except UnscorableError:
         return []
+
+
+def fill_questions(
+    item: Association, requests: Callable[[str, str], tuple[Request, ...]], *, kind: ScoreKind
+) -> list[Question]:
+    """One question a candidate: what is requested, from the context and what fills its blank."""
+    combine = of_all(COMBINATIONS[kind])
+    return [
+        Question(candidate.id, requests(item.context, fill_of(item, candidate)), combine)
+        for candidate in item.candidates
+    ]
 
 
 def filled_blanks(tokenizer: Any, context: str, fill: str) -> list[FilledBlank]:

@@ -15,7 +15,13 @@ from evenhand.scoring.methods.base import (
     geometric_mean,
     of_all,
 )
-from evenhand.scoring.methods.blanks import fill_of, filled_blanks, filled_context, filled_texts
+from evenhand.scoring.methods.blanks import (
+    fill_of,
+    fill_questions,
+    filled_blanks,
+    filled_context,
+    filled_texts,
+)
 from evenhand.scoring.methods.decoder import (
     PUBLISHED_FINAL_PUNCTUATION,
     with_final_punctuation,
@@ -62,11 +68,7 @@ class SentinelBlank:
 
     def questions(self, item: Association) -> list[Question]:
         """One question a candidate."""
-        combine = of_all(COMBINATIONS[self.kind])
-        return [
-            Question(candidate.id, self.requests(item.context, fill_of(item, candidate)), combine)
-            for candidate in item.candidates
-        ]
+        return fill_questions(item, self.requests, kind=self.kind)
 
 
 @dataclass(frozen=True, slots=True)

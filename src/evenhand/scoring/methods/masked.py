@@ -8,7 +8,13 @@ from typing import Any
 
 from evenhand.core.items import BLANK, Association
 from evenhand.scoring.methods.base import COMBINATIONS, Question, ScoreKind, UnscorableError, of_all
-from evenhand.scoring.methods.blanks import fill_of, filled_blanks, filled_context, filled_texts
+from evenhand.scoring.methods.blanks import (
+    fill_of,
+    fill_questions,
+    filled_blanks,
+    filled_context,
+    filled_texts,
+)
 from evenhand.scoring.requests import MaskedRequest
 from evenhand.scoring.sentences import tokenise
 
@@ -41,11 +47,7 @@ class StepwiseBlank:
 
     def questions(self, item: Association) -> list[Question]:
         """One question a candidate."""
-        combine = of_all(COMBINATIONS[self.kind])
-        return [
-            Question(candidate.id, self.requests(item.context, fill_of(item, candidate)), combine)
-            for candidate in item.candidates
-        ]
+        return fill_questions(item, self.requests, kind=self.kind)
 
 
 @dataclass(frozen=True, slots=True)
