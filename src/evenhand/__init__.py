@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evenhand.auditing import AuditOptions, audit
-    from evenhand.core.certificates import Certificate
+    from evenhand.core.certificates import Certificate, read_certificate
     from evenhand.core.errors import EvenhandError
     from evenhand.core.estimates import Estimate
     from evenhand.core.items import Association, Benchmark, Candidate, Label, Task
@@ -84,6 +84,7 @@ _HOME = {
     "open_probe_run": "evenhand.core.probe_runs",
     "open_run": "evenhand.core.runs",
     "probe": "evenhand.probing.malor",
+    "read_certificate": "evenhand.core.certificates",
     "write_certificate_page": "evenhand.report",
     "write_page": "evenhand.report",
 }
@@ -132,6 +133,7 @@ __all__ = [
     "open_probe_run",
     "open_run",
     "probe",
+    "read_certificate",
     "write_certificate_page",
     "write_page",
 ]

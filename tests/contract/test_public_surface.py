@@ -56,6 +56,7 @@ PUBLIC = [
     "open_probe_run",
     "open_run",
     "probe",
+    "read_certificate",
     "write_certificate_page",
     "write_page",
 ]
