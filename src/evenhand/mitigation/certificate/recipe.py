@@ -15,6 +15,9 @@ from evenhand.core.models import ModelRef
 
 MITIGATION_FILE = "mitigation.json"
 
+_AS_ASKED = {"weight": "balance"}
+"""Settings of the record whose option on the command line has another name."""
+
 
 def read_mitigation(ref: ModelRef) -> MitigationSummary | None:
     """The summary of a model's mitigation, or None where nothing beside the model tells of one."""
@@ -52,7 +55,7 @@ def _settings(found: Mapping[str, Any]) -> dict[str, str]:
     """Plain values of the recipe and of the method, and how much was trained on."""
     told = {**(found.get("recipe") or {}), **(found.get("settings") or {})}
     settings = {
-        str(name).replace("_", " "): str(value)
+        _AS_ASKED.get(str(name), str(name)).replace("_", " "): str(value)
         for name, value in told.items()
         if isinstance(value, str | int | float)
     }
