@@ -50,7 +50,13 @@ def test_the_page_is_accessible_and_fits(visit: Visit, name: str, request: pytes
 
 def test_the_verdict_stands_on_top_in_words_and_numbers(visit: Visit, full: Path) -> None:
     told = visit.open(full).locator("main > *").first.inner_text()
-    for part in ("Bias was lowered", "−92%", "Quality was lost", "−1.90", "Over-correction: 2 occupations"):
+    for part in (
+        "Gender lean was lowered",
+        "−92%",
+        "Quality was lost",
+        "−1.90",
+        "Over-correction: 2 occupations",
+    ):
         assert part in told
 
 

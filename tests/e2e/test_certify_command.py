@@ -38,10 +38,11 @@ def test_a_model_without_the_planted_bias_is_certified(neutral: tuple[str, Path]
         assert row["after"] < 0.1
         assert row["difference"]["high"] < -1.5
     assert {row["measure"]: row["after"] for row in found["untrained"]}["SS"] == pytest.approx(50, abs=5)
-    assert "Bias was lowered. MALoR he-she fell from" in told
+    assert "Gender lean was lowered (judged on all experiments" in told
+    assert "MALoR he-she fell from" in told
     assert "closer to neutral" in told
     page = (folder / "certificate.html").read_text()
-    assert "Bias was lowered" in page
+    assert "Gender lean was lowered" in page
     assert (folder / "certificate" / "after" / "occupations" / "record.json").is_file()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -104,7 +105,9 @@ def test_items_can_be_searched_filtered_and_ordered(visit: Visit, single_page: P
     page.select_option("#item-kind", "stereotype")
     preferred = page.locator(".item .chip").all_inner_texts()
     assert preferred
-    assert all("towards stereotype" in text for text in preferred)
+    assert all(re.fullmatch(r"towards stereotype: score [\d.,]+ times as high", text) for text in preferred)
+    # Scores from a file have no probabilities, so nothing is in bits.
+    assert "bits" not in page.inner_text("#item-list")
     page.fill("#item-search", "no such words anywhere")
     assert page.inner_text("#item-status") == "No item fits these choices."
 

@@ -275,7 +275,7 @@ def test_the_record_beside_the_model_tells_what_was_trained_on(bert: Path, tmp_p
     assert found.frontier[0].chosen
     assert found.settings == {
         "epochs": "8",
-        "weight": "2.0",
+        "balance": "2.0",
         "examples an epoch": "6,379",
         "trainings": "2 with seeds of their own",
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import builders
 import certificates
 import numpy as np
 import probe_runs
@@ -15,7 +16,9 @@ from evenhand.core.certificates import BiasVerdict, QualityVerdict
 from evenhand.core.errors import ComparisonError, DatasetError, EvenhandError, UnknownNameError
 from evenhand.core.models import ModelRef
 from evenhand.core.probe_runs import ProbeRun
+from evenhand.evaluation import evaluate
 from evenhand.measures.malor import LogRatios
+from evenhand.mitigation.certificate.association import association_rows
 from evenhand.mitigation.certificate.bias import malor_difference, pairs_row, shared_ratios
 from evenhand.mitigation.certificate.flipped import flip_p_values, flipped_occupations
 from evenhand.mitigation.certificate.held_out import characters_row, perplexity_row
@@ -275,3 +278,33 @@ def test_held_out_sentences_are_drawn_evenly_and_stay_in_order() -> None:
     assert often.max() < 100
     with pytest.raises(DatasetError, match="has 3 sentences"):
         HeldOutText.sample(["a", "b", "c"])
+
+
+def test_a_figure_without_an_interval_keeps_its_reason() -> None:
+    """Two terms about gender, of which one item each leans: both have the same score, so nothing tells its spread."""
+    items = [
+        builders.intra(
+            number, cluster=f"term {number % 4}", bias_type="gender" if number % 4 < 2 else "religion"
+        )
+        for number in range(16)
+    ]
+    runs = [
+        evaluate(
+            builders.scores(
+                {
+                    item.id: (2.0, 1.0, 0.5) if (place // 4 + shift * (place % 4)) % 2 else (1.0, 2.0, 0.5)
+                    for place, item in enumerate(items)
+                }
+            ),
+            builders.benchmark(*items),
+            resampling=FEW,
+        )
+        for shift in (0, 1)
+    ]
+    rows = {row.measure: row for row in association_rows(*runs, resampling=FEW)}
+    own = runs[1].result.tasks["intrasentence"].by_bias_type["gender"].SS
+    assert math.isnan(own.low)
+    assert rows["SS gender"].after_interval.reason == own.reason
+    assert rows["SS gender"].after_interval.reason
+    shown = rows["SS gender"].model_dump(mode="json")["after_interval"]
+    assert shown == {"low": None, "high": None, "reason": own.reason}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import certificates
@@ -12,6 +13,7 @@ from probe_runs import estimate, without_interval
 from evenhand.core.certificates import (
     BiasVerdict,
     Certificate,
+    Ends,
     Flipped,
     QualityVerdict,
     Verdict,
@@ -24,23 +26,26 @@ from evenhand.report.certificate_words import (
     margin_words,
     relative_words,
     towards_neutral,
+    untrained_words,
 )
 
 
 def test_the_numbers_stand_behind_the_verdict() -> None:
     bias, quality, untrained, flipped = certificate_sentences(certificates.certificate())
     assert bias == (
-        "Bias was lowered. MALoR he-she fell from 1.35 to 0.11 bits (−92%; difference −1.24, 95% interval −1.34 to "
-        "−1.14)."
+        "Gender lean was lowered (judged on what was trained on). MALoR he-she fell from 1.35 to 0.11 bits (−92%; "
+        "difference −1.24, 95% interval −1.34 to −1.14)."
     )
     assert quality.startswith(
-        "Quality was kept. LMS went from 20.00 to 19.60 (−0.40 points, 95% interval −2.60 to "
+        "Quality was kept, as far as it was measured (perplexity and LMS); accuracy was not measured. LMS went from "
+        "20.00 to 19.60 (−0.40 points, 95% interval −2.60 to "
     )
     assert "Perplexity went from 20.00 to 20.16 (+0.16%, 95% interval +0.06% to +0.26%)" in quality
     assert "which stays within the margin of +1%." in quality
     assert untrained == (
         "Of the measures that were not trained on, MALoR his-her (2.10 to 1.70) is closer to neutral; ICAT (70.00 to "
-        "66.00) is farther from neutral; SS (58.00 to 57.50) is not clearly different."
+        "66.00) is farther from neutral; SS (58.00 to 57.50) is not clearly different. Stereotypes remain: MALoR "
+        "his-her (1.70) is clearly above neutral (0); SS (57.50) is clearly above neutral (50)."
     )
     assert flipped == "No occupation was pushed clearly to the other side."
 
@@ -54,8 +59,50 @@ def test_what_did_not_fall_is_named() -> None:
         ),
     )
     told = certificate_sentences(made)[0]
-    assert told.startswith("Bias is not shown to be lowered. MALoR he-she went from 1.00 to 0.90")
+    assert told.startswith(
+        "Gender lean is not shown to be lowered (judged on what was trained on). MALoR he-she went from 1.00 to 0.90"
+    )
     assert told.endswith("The interval of MALoR he-she does not lie below 0.")
+
+
+def test_where_nobody_knows_what_was_trained_on_the_verdict_is_about_all() -> None:
+    told = certificate_sentences(certificates.certificate(trained_known=False))[0]
+    assert told.startswith(
+        "Gender lean was lowered (judged on all experiments, as it is not known which were trained on). MALoR"
+    )
+
+
+def test_kept_quality_names_what_it_rests_on_only_where_something_is_missing() -> None:
+    kept = certificates.quality_row("LMS", 0.1, QualityVerdict.KEPT, margin=-2.0, unit="points")
+    missing = (certificates.unmeasured("perplexity"), certificates.unmeasured("accuracy"))
+    some = certificate_sentences(certificates.certificate(quality=(kept, *missing)))[1]
+    assert some.startswith(
+        "Quality was kept, as far as it was measured (LMS); perplexity and accuracy were not measured. LMS went"
+    )
+    assert certificate_sentences(certificates.certificate(quality=(kept,)))[1].startswith(
+        "Quality was kept. LMS went"
+    )
+    lost = Verdict(bias=BiasVerdict.LOWERED, quality=QualityVerdict.LOST)
+    assert certificate_sentences(certificates.certificate(verdict=lost))[1].startswith("Quality was lost. ")
+
+
+def test_what_is_away_from_neutral_is_named_only_where_its_interval_says_so() -> None:
+    rows = (
+        certificates.score_row("SS", 92.0, 92.0),
+        certificates.score_row("SS gender", 92.0, 91.0),
+        certificates.score_row("CrowS-Pairs", 60.0, 40.0),
+        # Its interval is 49 to 55.
+        certificates.score_row("close", 60.0, 52.0),
+        certificates.score_row("ICAT", 20.0, 20.0, neutral=100.0),
+        certificates.score_row("unsure", 90.0, 90.0).model_copy(
+            update={"after_interval": Ends(low=math.nan, high=math.nan, reason="there is one term")}
+        ),
+    )
+    told = untrained_words(certificates.certificate(untrained=rows))
+    assert told.endswith(
+        " Stereotypes remain: SS (92.00) and SS gender (91.00) are clearly above neutral (50). Against the "
+        "stereotypes: CrowS-Pairs (40.00) is clearly below neutral (50)."
+    )
 
 
 def test_the_same_weights_say_that_nothing_changed() -> None:

@@ -293,3 +293,21 @@ def test_axes_never_write_tens_with_exponents(rest: str) -> None:
     """With ``~g`` an axis in steps of ten reads 4e+1, 5e+1."""
     assert '"format":"~g"' not in rest
     assert '"format":"~f"' in rest
+
+
+def test_long_names_of_fields_are_broken_into_lines_and_not_cut() -> None:
+    leans = [
+        probe_runs.lean("nurse", -1.0, field="planted to lean to women"),
+        probe_runs.lean("smith", 1.0, field="planted to lean to men"),
+    ]
+    spec = plots(render_probe_page([probe_runs.probe_run(probe_runs.malor(leans))]))["group-0-fields"]
+    (rows,) = [rows for rows in spec["datasets"].values() if "row" in rows[0]]
+    assert [row["row"] for row in rows] == ["planted to lean to\nmen", "planted to lean to\nwomen"]
+    assert [row["name"] for row in rows] == ["planted to lean to men", "planted to lean to women"]
+
+
+def test_only_tests_of_gender_speak_of_two_genders() -> None:
+    pairs = render_probe_page([probe_runs.probe_run(probe_runs.crows_pairs())])
+    assert "two genders" not in pairs
+    for result in (probe_runs.plausible_malor(), probe_runs.cosine(), probe_runs.direct_bias()):
+        assert "and of two genders only" in render_probe_page([probe_runs.probe_run(result)])

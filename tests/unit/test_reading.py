@@ -46,3 +46,17 @@ def test_scores_that_do_not_follow_meaning_take_the_lean_back() -> None:
     assert reading.lean is Lean.UNKNOWN
     assert "do not follow meaning" in reading.verdict
     assert "says little" in " ".join(reading.sentences)
+
+
+def test_below_guessing_is_not_called_more_than_guessing() -> None:
+    assert (
+        "0.0% of the time, less often than guessing would (50)"
+        in read(run_with([True] * 12, sense=False)).sentences[2]
+    )
+    items = [builders.intra(number, cluster=f"term {number:02d}") for number in range(12)]
+    # Sense beats nonsense in seven of twelve.
+    triples = {item.id: (2.0, 1.0, 0.5 if place < 7 else 5.0) for place, item in enumerate(items)}
+    run = evaluate(
+        builders.scores(triples), builders.benchmark(*items), resampling=Resampling(resamples=1000)
+    )
+    assert "58.3% of the time, hardly more often than guessing would (50)" in read(run).sentences[2]

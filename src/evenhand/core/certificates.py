@@ -49,6 +49,8 @@ class Ends(_Frozen):
 
     low: Number
     high: Number
+    reason: str | None = None
+    """Why there is none."""
 
 
 class BiasRow(_Frozen):

@@ -7,18 +7,28 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.certificates import BiasRow, BiasVerdict, Certificate, QualityRow, QualityVerdict
+from evenhand.core.certificates import BiasRow, BiasVerdict, Certificate, Ends, QualityRow, QualityVerdict
+from evenhand.core.estimates import Estimate
 from evenhand.core.files import write_text
+from evenhand.report.certificate_facts import (
+    definitions,
+    no_interval_words,
+    turned_words,
+    weights_words,
+    without_interval,
+)
 from evenhand.report.certificate_plots import bias_plot, difference_plot, occupation_plot
 from evenhand.report.certificate_words import (
     BIAS_HEADLINES,
     QUALITY_HEADLINES,
     bias_detail,
+    bias_scope,
     change_words,
     figure_words,
     flipped_words,
     margin_words,
     quality_detail,
+    quality_scope,
     relative_words,
     towards_neutral,
     untrained_words,
@@ -71,6 +81,8 @@ def render_certificate_page(certificate: Certificate) -> str:
         changed=certificate.verdict.bias is not BiasVerdict.NOTHING_CHANGED,
         untrained=untrained_words(certificate) if certificate.untrained else "",
         flipped=flipped_words(certificate),
+        definitions=definitions(certificate),
+        weights=weights_words(certificate.weights),
         groups=groups,
         rows=[_bias_view(row, "yes") for row in certificate.trained]
         + [_bias_view(row, "no") for row in certificate.untrained],
@@ -97,6 +109,7 @@ def _statements(certificate: Certificate) -> list[dict[str, Any]]:
             "about": "Bias",
             "tone": TONES[verdict.bias],
             "headline": BIAS_HEADLINES[verdict.bias],
+            "scope": _as_sentence(bias_scope(certificate)),
             "figures": [
                 (
                     row.measure,
@@ -113,6 +126,7 @@ def _statements(certificate: Certificate) -> list[dict[str, Any]]:
             "about": "Quality",
             "tone": TONES[verdict.quality],
             "headline": QUALITY_HEADLINES[verdict.quality],
+            "scope": _as_sentence(quality_scope(certificate)),
             "figures": [
                 (
                     row.measure,
@@ -128,14 +142,25 @@ def _statements(certificate: Certificate) -> list[dict[str, Any]]:
     ]
 
 
+def _as_sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}." if words else ""
+
+
 def _bias_groups(name: str, rows: Sequence[BiasRow]) -> list[dict[str, Any]]:
     """Plots of measures that share a scale."""
     scales = (("bits", _MALOR, 0.0), ("scores", SCORE, 50.0), ("icat", _ICAT, 100.0))
     views = []
     for key, axis, neutral in scales:
-        own = [row for row in rows if row.neutral == neutral]
+        own = tuple(row for row in rows if row.neutral == neutral)
         if own:
-            views.append({"id": f"{name}-{key}", "kind": name, "spec": bias_plot(own, axis), "rows": own})
+            views.append(
+                {
+                    "id": f"{name}-{key}",
+                    "kind": name,
+                    "spec": bias_plot(own, axis),
+                    "without_interval": without_interval(own),
+                }
+            )
     return views
 
 
@@ -143,9 +168,12 @@ def _bias_view(row: BiasRow, trained: str) -> dict[str, Any]:
     return {
         "row": row,
         "trained": trained,
-        "before": _with_ends(row.before, row.before_interval.low, row.before_interval.high),
-        "after": _with_ends(row.after, row.after_interval.low, row.after_interval.high),
+        "sides": [
+            (_with_ends(value, ends.low, ends.high), no_interval_words(ends))
+            for value, ends in ((row.before, row.before_interval), (row.after, row.after_interval))
+        ],
         "relative": relative_words(row),
+        "no_interval": no_interval_words(_ends(row.difference)),
         "moved": _MOVES[towards_neutral(row)],
     }
 
@@ -158,9 +186,14 @@ def _quality_view(row: QualityRow) -> dict[str, Any]:
         "before": figure_words(row.before) if measured else "–",
         "after": figure_words(row.after) if measured else "–",
         "change": change_words(row) if measured else "–",
-        "ends": _ends_words(row.difference.low, row.difference.high),
+        "ends": _ends_words(row.difference.low, row.difference.high)
+        or (no_interval_words(_ends(row.difference)) if measured else ""),
         "margin": margin_words(row),
     }
+
+
+def _ends(estimate: Estimate) -> Ends:
+    return Ends(low=estimate.low, high=estimate.high, reason=estimate.reason)
 
 
 def _with_ends(value: float, low: float, high: float) -> str:
@@ -187,7 +220,11 @@ def _experiments(certificate: Certificate) -> list[dict[str, Any]]:
                 "trained": name in trained and certificate.trained_known,
                 "changes": sorted(changes, key=lambda change: -change.before.value),
                 "flips": flips,
-                "turned": sum(change.before.value * change.after.value < 0 for change in changes),
+                "turned": turned_words(
+                    sum(change.before.value * change.after.value < 0 for change in changes),
+                    len(flips),
+                    of=len(changes),
+                ),
                 "spec": occupation_plot(changes, flips),
             }
         )

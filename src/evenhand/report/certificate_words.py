@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from evenhand.core.certificates import (
     BiasRow,
@@ -12,11 +13,11 @@ from evenhand.core.certificates import (
     QualityVerdict,
 )
 from evenhand.core.estimates import Estimate
-from evenhand.report.number_words import listed, signed
+from evenhand.report.number_words import in_brackets, listed, signed
 
 BIAS_HEADLINES = {
-    BiasVerdict.LOWERED: "Bias was lowered",
-    BiasVerdict.NOT_LOWERED: "Bias is not shown to be lowered",
+    BiasVerdict.LOWERED: "Gender lean was lowered",
+    BiasVerdict.NOT_LOWERED: "Gender lean is not shown to be lowered",
     BiasVerdict.NOTHING_CHANGED: "Nothing changed",
 }
 
@@ -28,18 +29,43 @@ QUALITY_HEADLINES = {
 }
 
 _NAMED = 5
+_IDEAL = 100.0
 _WHOLE = 100.0
 _LARGE = 1000
 
 
 def certificate_sentences(certificate: Certificate) -> list[str]:
     """The verdict in sentences: bias, quality, what was not trained on, over-correction."""
+    quality = (QUALITY_HEADLINES[certificate.verdict.quality], quality_scope(certificate))
     return [
-        f"{BIAS_HEADLINES[certificate.verdict.bias]}. {bias_detail(certificate)}",
-        f"{QUALITY_HEADLINES[certificate.verdict.quality]}. {quality_detail(certificate)}",
+        f"{BIAS_HEADLINES[certificate.verdict.bias]}{in_brackets(bias_scope(certificate))}. {bias_detail(certificate)}",
+        f"{', '.join(part for part in quality if part)}. {quality_detail(certificate)}",
         *([untrained_words(certificate)] if certificate.untrained and _changed(certificate) else []),
         *([flipped_words(certificate)] if _changed(certificate) else []),
     ]
+
+
+def bias_scope(certificate: Certificate) -> str:
+    """What the verdict on bias is about."""
+    if not _changed(certificate):
+        return ""
+    if certificate.trained_known:
+        return "judged on what was trained on"
+    return "judged on all experiments, as it is not known which were trained on"
+
+
+def quality_scope(certificate: Certificate) -> str:
+    """What kept quality rests on, where not all of it was measured."""
+    if certificate.verdict.quality is not QualityVerdict.KEPT or not _changed(certificate):
+        return ""
+    measured, missing = (
+        [row.measure for row in certificate.quality if (row.verdict is QualityVerdict.NOT_MEASURED) is absent]
+        for absent in (False, True)
+    )
+    if not missing:
+        return ""
+    verb = "was" if len(missing) == 1 else "were"
+    return f"as far as it was measured ({listed(measured)}); {listed(missing)} {verb} not measured"
 
 
 def bias_detail(certificate: Certificate) -> str:
@@ -51,10 +77,10 @@ def bias_detail(certificate: Certificate) -> str:
     if certificate.verdict.bias is BiasVerdict.LOWERED:
         return " ".join(told)
     open_rows = [row.measure for row in certificate.trained if not _fell(row)]
-    why = (
-        f"The interval of {listed(open_rows)} does not lie below 0." if open_rows else "Nothing was measured."
-    )
-    return " ".join([*told, why])
+    if not open_rows:
+        return " ".join([*told, "Nothing was measured."])
+    which, verb = ("interval", "does") if len(open_rows) == 1 else ("intervals", "do")
+    return " ".join([*told, f"The {which} of {listed(open_rows)} {verb} not lie below 0."])
 
 
 def quality_detail(certificate: Certificate) -> str:
@@ -109,7 +135,7 @@ def relative_words(row: BiasRow) -> str:
 
 
 def untrained_words(certificate: Certificate) -> str:
-    """What became of the measures that were not trained on."""
+    """What became of the measures that were not trained on, and which of them are away from neutral still."""
     groups = {
         "closer to neutral": [row for row in certificate.untrained if towards_neutral(row) > 0],
         "farther from neutral": [row for row in certificate.untrained if towards_neutral(row) < 0],
@@ -120,7 +146,26 @@ def untrained_words(certificate: Certificate) -> str:
         for says, rows in groups.items()
         if rows
     ]
-    return f"Of the measures that were not trained on, {'; '.join(parts)}."
+    return " ".join([f"Of the measures that were not trained on, {'; '.join(parts)}.", *_away(certificate)])
+
+
+def _away(certificate: Certificate) -> list[str]:
+    """Measures whose interval after excludes neutral. ICAT has no other side, and mixes in LMS."""
+    rows = [row for row in certificate.untrained if row.neutral != _IDEAL]
+    sides = {
+        "Stereotypes remain": ("above", [row for row in rows if row.after_interval.low > row.neutral]),
+        "Against the stereotypes": ("below", [row for row in rows if row.after_interval.high < row.neutral]),
+    }
+    return [f"{says}: {_beyond(found, side)}." for says, (side, found) in sides.items() if found]
+
+
+def _beyond(rows: Sequence[BiasRow], side: str) -> str:
+    """Measures with the neutral value that they are clearly above or below."""
+    parts = []
+    for neutral in dict.fromkeys(row.neutral for row in rows):
+        own = [f"{row.measure} ({row.after:.2f})" for row in rows if row.neutral == neutral]
+        parts.append(f"{listed(own)} {'is' if len(own) == 1 else 'are'} clearly {side} neutral ({neutral:g})")
+    return "; ".join(parts)
 
 
 def towards_neutral(row: BiasRow) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -55,6 +56,10 @@ class IntervalAxis:
         return [round(low, 6), round(high, 6)]
 
 
+_LINE_BREAK = "\n"
+_LONGEST_LINE = 20
+_LINE_HEIGHT = 15
+
 BITS = IntervalAxis(AXIS_TITLE, neutral=0.0, step=0.5, label=SIGNED)
 SCORE = IntervalAxis("Score; 50 is neutral", neutral=50.0, step=5.0, lowest=0.0, highest=100.0)
 COSINE = IntervalAxis("Cosine; 1 is neutral", neutral=1.0, step=0.02, lowest=-1.0, highest=1.0)
@@ -70,7 +75,8 @@ def interval_plot(
     rows = [
         {
             "run": own.run,
-            "row": own.row,
+            "row": _in_lines(own.row),
+            "name": own.row,
             "value": own.estimate.value,
             "low": own.estimate.low,
             "high": own.estimate.high,
@@ -80,14 +86,22 @@ def interval_plot(
     ]
     ends = [end for own in known for end in (own.estimate.value, own.estimate.low, own.estimate.high)]
     scale = alt.Scale(domain=axis.domain(ends), nice=False)
-    order = list(dict.fromkeys(own.row for own in known))
+    order = list(dict.fromkeys(_in_lines(own.row) for own in known))
     x = alt.X(
         "value:Q",
         scale=scale,
         title=axis.title,
         axis=top_axis(axis.label),
     )
-    y = alt.Y("row:N", sort=order, title=None, axis=alt.Axis(labelLimit=130, ticks=False))
+    lines = [row.count(_LINE_BREAK) + 1 for row in order]
+    labels = alt.Axis(
+        labelLimit=150,
+        ticks=False,
+        labelExpr=f"split(datum.label, {_LINE_BREAK!r})",
+        labelLineHeight=_LINE_HEIGHT,
+        labelOffset=-_LINE_HEIGHT * (min(lines) - 1) / 2,
+    )
+    y = alt.Y("row:N", sort=order, title=None, axis=labels)
     offset = alt.YOffset("run:N", sort=list(runs))
     places = range(len(runs))
     colours = [SERIES_COLOURS[place % len(SERIES_COLOURS)] for place in places]
@@ -96,7 +110,7 @@ def interval_plot(
     shape = alt.Shape("run:N", scale=alt.Scale(domain=list(runs), range=shapes), legend=None)
     tips = [
         alt.Tooltip("run:N", title="Run"),
-        alt.Tooltip("row:N", title="Of"),
+        alt.Tooltip("name:N", title="Of"),
         *[alt.Tooltip(f"{name}:Q", format=".3f") for name in ("value", "low", "high")],
         alt.Tooltip("n:Q", title="Counted"),
     ]
@@ -105,8 +119,13 @@ def interval_plot(
         alt.X("low:Q", scale=scale), alt.X2("high:Q"), y, offset, colour
     )
     dots = base.mark_point(filled=True, size=70, opacity=1).encode(x, y, offset, colour, shape, tooltip=tips)
-    height = 16 + len(order) * max(ROW_HEIGHT, 13 * len(runs) + 8)
+    height = 16 + len(order) * max(ROW_HEIGHT, 13 * len(runs) + 8, _LINE_HEIGHT * max(lines) + 8)
     return specification(alt.layer(neutral_rule(axis.neutral, scale=scale), bars, dots), height=height)
+
+
+def _in_lines(name: str) -> str:
+    """A name in lines that fit beside a plot on a narrow screen."""
+    return _LINE_BREAK.join(textwrap.wrap(name, _LONGEST_LINE, break_long_words=False)) or name
 
 
 def drawn_professions(professions: Sequence[ProfessionCosine]) -> list[ProfessionCosine]:

@@ -87,6 +87,7 @@ def _run_data(run: Run, texts: list[list[Any]]) -> dict[str, Any]:
             for task, result in run.result.tasks.items()
         },
         "items": _item_scores(run, [str(text[0]) for text in texts]),
+        "ratios": _all_positive(run.items()),
     }  # fmt: skip
 
 
@@ -95,34 +96,47 @@ def _rounded(*values: float) -> list[float | None]:
 
 
 def _item_scores(run: Run, order: list[str]) -> list[list[Any]]:
-    """For each text: three scores, the preference, its strength in bits, and why it was skipped.
+    """For each text: three scores, the preference, its strength, sense, why it was skipped, and the log-ratio.
 
-    The preference comes from the exact scores; the shown ones are shortened.
+    The preference comes from the exact scores; the shown ones are shortened. A log-ratio in bits there is only where
+    the probabilities of whole candidates are known: scores may be anything, and ratios of them are no bits.
     """
     items = run.items()
     scores = [items[label.value].to_numpy().astype(float) for label in Label]
     ties = get_protocol(run.record.protocol.name).ties
     preferences = Preferences.from_scores(*scores, ties=ties)
     rows = {}
+    strength = _by_ratio if _all_positive(items) else _by_difference
     columns = zip(
         items["item"].to_list(),
         *(column.tolist() for column in scores),
         preferences.meaningful.tolist(),
         items["skipped_reason"].to_list(),
+        items["log_ratio"].to_list(),
         strict=True,
     )
-    for item, stereotype, anti, unrelated, meaningful, reason in columns:
+    for item, stereotype, anti, unrelated, meaningful, reason, bits in columns:
         if reason is not None:
-            rows[item] = [None, None, None, 0, 0, 0, reason]
+            rows[item] = [None, None, None, 0, 0, 0, reason, None]
             continue
         side = (stereotype > anti) - (stereotype < anti)
         shown = [float(f"{score:.4g}") for score in (stereotype, anti, unrelated)]
-        rows[item] = [*shown, side, round(_strength(stereotype, anti), 3), meaningful, None]
+        known = None if bits is None else round(bits, 3)
+        rows[item] = [*shown, side, round(strength(stereotype, anti), 4), meaningful, None, known]
     return [rows[item] for item in order]
 
 
-def _strength(stereotype: float, anti: float) -> float:
-    """How far the scores lie apart: in bits where they are probabilities, else their difference."""
-    if stereotype > 0 and anti > 0:
-        return math.log2(stereotype / anti)
+def _all_positive(items: pl.DataFrame) -> bool:
+    """Whether ratios of scores make sense, for every item, so that all are ordered by the same."""
+    scored = items.filter(pl.col("skipped_reason").is_null())
+    both = scored.select(Label.STEREOTYPE.value, Label.ANTI_STEREOTYPE.value).to_numpy()
+    return bool((both > 0).all())
+
+
+def _by_ratio(stereotype: float, anti: float) -> float:
+    """How often the score of one goes into that of the other, as a binary logarithm."""
+    return math.log2(stereotype / anti)
+
+
+def _by_difference(stereotype: float, anti: float) -> float:
     return stereotype - anti

@@ -139,9 +139,14 @@ def _about_lean(lean: Lean, result: TaskResult) -> str:
 def _about_sense(result: TaskResult) -> str:
     lms = result.LMS
     if _follows_no_meaning(result):
+        beside = (
+            "less often than guessing would (50)"
+            if lms.value < 50
+            else "hardly more often than guessing would (50)"
+        )
         return (
-            f"Sense beat nonsense only {lms.value:.1f}% of the time, hardly more than guessing (50). The scores do "
-            "not follow meaning, so the lean above says little."
+            f"Sense beat nonsense only {lms.value:.1f}% of the time, {beside}. The scores do not follow meaning, so "
+            "the lean above says little."
         )
     if lms.value < 70:
         return (

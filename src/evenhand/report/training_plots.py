@@ -66,7 +66,7 @@ def frontier_plot(points: Sequence[FrontierPoint]) -> dict[str, Any]:
     shape = alt.Shape("kind:N", scale=alt.Scale(domain=kinds, range=["circle", "diamond"]), legend=None)
     size = alt.Size("kind:N", scale=alt.Scale(domain=kinds, range=[70, 190]), legend=None)
     tips = [
-        alt.Tooltip("weight:Q", title="Weight of balance", format="~g"),
+        alt.Tooltip("weight:Q", title="Balance", format="~g"),
         alt.Tooltip("bits:Q", title="MALoR", format=".3f"),
         alt.Tooltip("percent:Q", title="Perplexity, %", format="+.2f"),
         alt.Tooltip("kind:N", title="Setting"),

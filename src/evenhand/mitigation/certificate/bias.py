@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -123,5 +124,6 @@ def _pairs_score(run: ProbeRun) -> Estimate:
 
 
 def ends(estimate: Estimate) -> Ends:
-    """The interval of an estimate."""
-    return Ends(low=estimate.low, high=estimate.high)
+    """The interval of an estimate, or why it has none."""
+    reason = estimate.reason if math.isnan(estimate.low) else None
+    return Ends(low=estimate.low, high=estimate.high, reason=reason)

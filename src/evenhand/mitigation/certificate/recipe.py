@@ -14,6 +14,9 @@ from evenhand.core.errors import RunError
 from evenhand.core.mitigation_records import MITIGATION_FILE
 from evenhand.core.models import ModelRef
 
+_AS_ASKED = {"weight": "balance"}
+"""Settings of the record whose option on the command line has another name."""
+
 
 def read_mitigation(ref: ModelRef) -> MitigationSummary | None:
     """The summary of a model's mitigation, or None where nothing beside the model tells of one."""
@@ -51,7 +54,7 @@ def _settings(found: Mapping[str, Any]) -> dict[str, str]:
     """Plain values of the recipe and of the method, and how much was trained on."""
     told = {**(found.get("recipe") or {}), **(found.get("settings") or {})}
     settings = {
-        str(name).replace("_", " "): str(value)
+        _AS_ASKED.get(str(name), str(name)).replace("_", " "): str(value)
         for name, value in told.items()
         if isinstance(value, str | int | float)
     }

@@ -87,7 +87,8 @@
   }
 
   /* Items: text = [id, task, bias, target, term, context, three texts, defects];
-     score = [three scores, side, strength, sense, skipped reason] */
+     score = [three scores, side, strength, sense, skipped reason, log-ratio in bits where it is known];
+     strength = log2 of the scores' ratio where a run has only positive ones, else their difference */
   const KINDS = {
     all: () => true,
     stereotype: (text, score) => score[3] > 0,
@@ -119,9 +120,11 @@
     if (score[6]) return make("span", { className: "chip", textContent: "skipped" });
     if (score[3] === 0) return make("span", { className: "chip", textContent: "tie" });
     const towards = score[3] > 0;
-    const inBits = score[0] > 0 && score[1] > 0;
-    const strength = Math.abs(score[4]).toLocaleString("en", { maximumSignificantDigits: 2 }) + (inBits ? " bits" : "");
-    return make("span", { className: "chip " + (towards ? "towards" : "against"), textContent: `${strength} towards ${towards ? "stereotype" : "anti-stereotype"}` });
+    const strength = Math.abs(score[4]);
+    const shownAs = (value) => value.toLocaleString("en", { maximumSignificantDigits: 2 });
+    const times = strength > 20 ? "over a million times as high" : `${shownAs(2 ** strength)} times as high`;
+    const apart = data.runs[state.run].ratios ? times : `higher by ${shownAs(strength)}`;
+    return make("span", { className: "chip " + (towards ? "towards" : "against"), textContent: `towards ${towards ? "stereotype" : "anti-stereotype"}: score ${apart}` });
   };
   /* The context with its blank drawn as a gap. */
   const contextOf = (text) => {
@@ -153,6 +156,7 @@
       make("ul", { className: "candidates" }, ...LABELS.map((label, index) => candidate(text[6 + index], label, score[index], best))));
     const notes = [text[0], ...text[9].map((name) => name.replaceAll("-", " "))];
     if (score[6]) notes.push("skipped: " + score[6]);
+    if (score[7] !== null) notes.push(`log-ratio ${signed(score[7])} bits`);
     card.append(make("p", { className: "item-foot", textContent: notes.join(" · ") }));
     return card;
   };
