@@ -166,6 +166,7 @@ def test_margins_have_the_sign_of_what_is_worse() -> None:
     assert margin_words(certificates.quality_row("perplexity", 0, QualityVerdict.KEPT, margin=0.5)) == "+0.5%"
     row = certificates.quality_row("LMS", 0, QualityVerdict.KEPT, margin=-2.0, unit="points")
     assert margin_words(row) == "−2 points"
+    assert margin_words(row.model_copy(update={"margin": -1.0})) == "−1 point"
 
 
 def test_the_table_has_every_measure_once() -> None:

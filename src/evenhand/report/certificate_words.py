@@ -123,7 +123,8 @@ def change_words(row: QualityRow | BiasRow) -> str:
 def margin_words(row: QualityRow) -> str:
     """The worst difference that is tolerated."""
     value = signed(row.margin, 2).rstrip("0").rstrip(".")
-    return f"{value}%" if row.unit == "%" else f"{value} {row.unit}"
+    unit = "point" if row.unit == "points" and abs(row.margin) == 1 else row.unit
+    return f"{value}%" if unit == "%" else f"{value} {unit}"
 
 
 def relative_words(row: BiasRow) -> str:
