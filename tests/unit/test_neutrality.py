@@ -38,10 +38,11 @@ def test_the_binomial_test_on_paper() -> None:
 
 
 def flips_enumerated(net: Sequence[int | Fraction]) -> float:
-    observed = abs(sum(net))
+    exact = [Fraction(own) for own in net]
+    observed = abs(sum(exact, Fraction()))
     sums = [
-        abs(sum(sign * x for sign, x in zip(signs, net, strict=True)))
-        for signs in product((1, -1), repeat=len(net))
+        abs(sum((sign * x for sign, x in zip(signs, exact, strict=True)), Fraction()))
+        for signs in product((1, -1), repeat=len(exact))
     ]
     return sum(total >= observed for total in sums) / len(sums)
 

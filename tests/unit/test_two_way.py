@@ -17,8 +17,8 @@ def mean_of(table: Floats) -> Value:
     """The mean over rows and columns."""
 
     def value(rows: Floats, columns: Floats) -> Floats:
-        sums: Floats = ((rows @ table) * columns).sum(axis=1)
-        return sums / (rows.sum(axis=1) * columns.sum(axis=1))
+        mean: Floats = ((rows @ table) * columns).sum(axis=1) / (rows.sum(axis=1) * columns.sum(axis=1))
+        return mean
 
     return value
 
