@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -52,6 +53,18 @@ def test_short_and_long_batches_are_mixed() -> None:
     found = places(EpochBatches(EXAMPLES, batch_size=32, seed=0), 0)
     means = [float(LENGTHS[batch].mean()) for batch in found]
     assert abs(np.corrcoef(means, range(len(means)))[0, 1]) < 0.3
+
+
+def test_an_epoch_is_sorted_in_quarters_at_most() -> None:
+    """Of 94 batches at most 23 are sorted together, so there are five groups.
+
+    No two examples are of the same length. So batches of a group follow one another in length, and batches that are
+    open at the same length are of different groups.
+    """
+    found = places(EpochBatches([range(length) for length in range(3_000)], batch_size=32, seed=0), 0)
+    together = [sum(min(batch) <= length <= max(batch) for batch in found) for length in range(3_000)]
+    assert len(found) == 94
+    assert max(together) == math.ceil(94 / 23) == 5
 
 
 class Chance:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from certificate_runs import LABELLED, PAIRS, SENTENCES, nudged, small_plan
 from peft import LoraConfig, get_peft_model
 
 from evenhand.certificate_plans import CertifyWishes, certificate_plan
@@ -17,64 +17,14 @@ from evenhand.core.certificates import BiasVerdict, Certificate, QualityVerdict
 from evenhand.core.errors import RunError, UnknownNameError
 from evenhand.core.mitigation_records import MITIGATION_FILE
 from evenhand.core.models import ModelError, ModelRef
-from evenhand.core.probes import Experiment
-from evenhand.data.labelled import Example, LabelledText
-from evenhand.data.probes import load_probes
-from evenhand.data.sources import load_dataset
-from evenhand.mitigation.certificate import (
-    CertificatePlan,
-    Finetuning,
-    HeldOutText,
-    Margins,
-    certify,
-    measuring,
-)
+from evenhand.mitigation.certificate import Finetuning, Margins, certify, measuring
 from evenhand.mitigation.certificate.finetuning import finetuned_accuracy, new_classifier
 from evenhand.mitigation.certificate.flipped import malor_results
 from evenhand.mitigation.certificate.recipe import read_mitigation
 from evenhand.mitigation.certificate.weights import weights_change
+from evenhand.probing.crows_pairs import probe_pairs
 from evenhand.scoring.language_model import load_model
 from evenhand.stats.resampling import Resampling
-
-SENTENCES = tuple(f"The baker sold {number} loaves of fresh bread near the gate." for number in range(24))
-LABELLED = LabelledText(
-    "colours",
-    train=tuple(Example(("bread bread", "stone stone")[n % 2], ("soft", "hard")[n % 2]) for n in range(40)),
-    judged=tuple(Example(("bread bread", "stone stone")[n % 2], ("soft", "hard")[n % 2]) for n in range(20)),
-    classes=("hard", "soft"),
-    sha256="0" * 64,
-)
-
-
-def small_plan(**changes: Any) -> CertificatePlan:
-    """Few questions, so that tiny models answer them at once."""
-    probes = load_probes("en")
-    few = tuple(structure for experiment in Experiment for structure in probes.of(experiment)[:3])
-    names = probes.terms[Experiment.NAMES]
-    terms = {
-        **probes.terms,
-        Experiment.NAMES: type(names)(names.male[:2], names.female[:2]),
-    }
-    probes = type(probes)(probes.language, few, probes.occupations[:6], terms, probes.warnings, probes.sha256)
-    made = {
-        "probes": probes,
-        "benchmark": load_dataset("starter", language="en"),
-        "held_out": HeldOutText(SENTENCES),
-        "resampling": Resampling(resamples=100),
-    }
-    return CertificatePlan(**{**made, **changes})
-
-
-def nudged(source: Path, folder: Path, *, by: float = 0.05) -> Path:
-    """A copy of a model whose weights differ a little."""
-    from safetensors.torch import load_file, save_file
-
-    shutil.copytree(source, folder)
-    weights = load_file(folder / "model.safetensors")
-    generator = torch.Generator().manual_seed(1)
-    moved = {name: own + by * torch.randn(own.shape, generator=generator) for name, own in weights.items()}
-    save_file(moved, folder / "model.safetensors", metadata={"format": "pt"})
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -90,14 +40,14 @@ def changed(bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def made(bert: Path, changed: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Certificate, Path]:
     work = tmp_path_factory.mktemp("work") / "certificate"
-    return certify(str(bert), str(changed), small_plan(trained=("he-she",)), work=work), work
+    return certify(str(bert), str(changed), small_plan(trained=("he-she",), pairs=PAIRS), work=work), work
 
 
 def test_what_was_trained_on_is_told_apart_from_the_rest(made: tuple[Certificate, Path]) -> None:
     certificate, _ = made
     assert [row.measure for row in certificate.trained] == ["MALoR he-she"]
     untrained = {row.measure for row in certificate.untrained}
-    assert untrained == {"MALoR his-her", "MALoR names", "SS", "SS gender", "ICAT"}
+    assert untrained == {"MALoR his-her", "MALoR names", "SS", "SS gender", "ICAT", "CrowS-Pairs"}
     assert [row.measure for row in certificate.quality] == ["perplexity", "LMS", "accuracy"]
     assert certificate.quality[2].verdict is QualityVerdict.NOT_MEASURED
     assert certificate.weights_changed
@@ -130,12 +80,32 @@ def test_a_certificate_that_was_made_asks_no_model_again(
     def refuse(*_: Any, **__: Any) -> Any:
         raise AssertionError("a model was asked again")
 
-    for name in ("probe", "audit", "prepared"):
+    plan = small_plan(trained=("he-she",), pairs=PAIRS)
+    for name in ("probe", "probe_pairs", "audit", "prepared"):
         monkeypatch.setattr(measuring, name, refuse)
-    again = certify(str(bert), str(changed), small_plan(trained=("he-she",)), work=work)
+    again = certify(str(bert), str(changed), plan, work=work)
     assert again.model_copy(update={"created": certificate.created}) == certificate
     with pytest.raises(AssertionError, match="asked again"):
-        certify(str(changed), str(bert), small_plan(trained=("he-she",)), work=work)
+        certify(str(changed), str(bert), plan, work=work)
+
+
+def test_pairs_are_those_that_each_model_would_prefer_if_asked_for_nothing_else(
+    made: tuple[Certificate, Path], bert: Path, changed: Path
+) -> None:
+    certificate, _ = made
+    (row,) = [row for row in certificate.untrained if row.measure == "CrowS-Pairs"]
+    wins = []
+    for folder in (bert, changed):
+        scores = probe_pairs(str(folder), PAIRS).scores
+        wins.append(
+            [more > less for more, less in zip(scores["more_score"], scores["less_score"], strict=True)]
+        )
+    shares = [100 * sum(won) / len(PAIRS.pairs) for won in wins]
+    assert wins[0] != wins[1]
+    assert (row.before, row.after) == pytest.approx(shares)
+    assert row.difference.value == pytest.approx(shares[1] - shares[0])
+    assert row.difference.n == len(PAIRS.pairs)
+    assert certificate.data[PAIRS.name] == PAIRS.sha256
 
 
 def test_the_same_weights_twice_are_nothing_changed(bert: Path, tmp_path: Path) -> None:

@@ -152,6 +152,35 @@ def test_occupations_that_were_pushed_too_far_are_named_with_how_far() -> None:
     assert found[0].p_value < 0.001
 
 
+def turned(leans: dict[str, tuple[float, float]], *, structures: int) -> tuple[ProbeRun, ProbeRun]:
+    """Runs before and after in which occupations lean so, by a little more in each structure."""
+    first, second = (
+        probe_runs.asked_run(
+            {
+                (name, structure): own[side] * (1 + 0.001 * structure)
+                for name, own in leans.items()
+                for structure in range(structures)
+            }
+        )
+        for side in (0, 1)
+    )
+    return first, second
+
+
+def test_occupations_that_flipped_come_the_farthest_first() -> None:
+    leans = {"nurse": (-1.0, 0.5), "judge": (2.0, -3.0), "clerk": (-1.0, 1.5), "cook": (1.0, 0.9)}
+    found = flipped_occupations(*turned(leans, structures=8), confidence=0.95)
+    assert [row.occupation for row in found] == ["judge", "clerk", "nurse"]
+
+
+@pytest.mark.parametrize(("structures", "flipped"), [(2, []), (3, ["nurse"])])
+def test_two_structures_tell_nothing_about_an_occupation(structures: int, flipped: list[str]) -> None:
+    runs = turned({"nurse": (-1.0, 1.0)}, structures=structures)
+    # Even two structures would convince a t-test.
+    assert stats.ttest_1samp([1.0, 1.001], 0).pvalue < 0.01
+    assert [row.occupation for row in flipped_occupations(*runs, confidence=0.95)] == flipped
+
+
 def test_perplexity_changes_by_a_share_of_what_it_was() -> None:
     tokens = np.array([2, 4, 0, 3] * 10)
     generator = np.random.default_rng(8)
@@ -176,6 +205,9 @@ def test_bits_per_character_by_hand() -> None:
     assert row.verdict is KEPT
     same = characters_row(before, before, characters, margin=1.0, resampling=FEW)
     assert (same.difference.low, same.difference.high, same.verdict) == (0, 0, KEPT)
+    # Of five sentences the spread could not be told either, and need not be.
+    few = characters_row(before[:5], before[:5], characters[:5], margin=1.0, resampling=FEW)
+    assert (few.difference.low, few.difference.high, few.verdict) == (0, 0, KEPT)
 
 
 def test_accuracy_over_seeds() -> None:

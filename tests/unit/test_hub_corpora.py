@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -80,6 +82,19 @@ def test_a_folder_whose_files_change_is_another_corpus(folder: Path) -> None:
     (folder / "train-a.jsonl").write_text('{"text": "Other."}')
 
     assert before != [source.identity() for source in corpus_sources([f"hub:{folder}"]).sources]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"dataset": "novels"}, {"config": "large"}, {"revision": "main"}, {"split": "test"}, {"column": "body"},
+        {"shard": 1}, {"shards": 3},
+    ],
+    ids=lambda changed: next(iter(changed)),
+)  # fmt: skip
+def test_whatever_differs_makes_another_corpus(changed: dict[str, Any]) -> None:
+    corpus = HubCorpus("letters", shards=2)
+    assert replace(corpus, **changed).identity() != corpus.identity()
 
 
 def test_tables_are_read_by_split_and_column(tmp_path: Path) -> None:

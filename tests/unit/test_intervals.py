@@ -171,3 +171,27 @@ def test_terms_that_lean_to_opposite_sides_are_not_taken_for_terms_that_are_the_
 
     assert interval.method in (BOOTSTRAP, JACKKNIFE)
     assert interval.low < 100
+
+
+@pytest.mark.parametrize("neutral_is_best", [True, False])
+def test_the_interval_holds_a_value_that_every_resample_moves_to_the_same_side(neutral_is_best: bool) -> None:
+    """SS is exactly 50 and in hardly any resample, so ICAT is 100 and falls, and the distance to 100 rises."""
+    leans = np.array([137.0, -211.0, 84.0, 19.0, -158.0, 203.0, -46.0, 71.0, -99.0, 152.0, -13.0, -139.0])
+    totals = ClusterTotals(
+        names=tuple(f"term {number}" for number in range(12)),
+        items=np.full(12, 1_000.0),
+        stereotype=500 + leans,
+        meaningful=np.full(12, 1_000.0),
+        log_ratio=np.zeros(12),
+    )
+
+    def statistic(weights: Floats) -> Floats:
+        icat = MEASURES["ICAT"].compute(totals, weights)
+        return icat if neutral_is_best else 100 - icat
+
+    interval = cluster_interval(statistic, 12, resampling=Resampling(), lowest=0, highest=100)
+
+    assert leans.sum() == 0
+    assert interval.method == BOOTSTRAP
+    assert (interval.high if neutral_is_best else interval.low) == (100 if neutral_is_best else 0)
+    assert interval.high - interval.low > 1

@@ -104,6 +104,16 @@ def test_a_folder_has_a_split_of_its_own(tmp_path: Path) -> None:
     assert len(limited.judged) == 20
 
 
+@pytest.mark.parametrize("changed", ["train.csv", "dev.csv"])
+def test_a_folder_of_which_either_file_changes_has_another_digest(tmp_path: Path, changed: str) -> None:
+    write(tmp_path / "train.csv", rows(60))
+    write(tmp_path / "dev.csv", rows(30))
+    before = load_labelled(tmp_path).sha256
+    assert load_labelled(tmp_path).sha256 == before
+    write(tmp_path / changed, rows(61))
+    assert load_labelled(tmp_path).sha256 != before
+
+
 @pytest.mark.parametrize(
     ("content", "told"),
     [

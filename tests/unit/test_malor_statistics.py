@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from evenhand.core.probes import Occupation, OccupationForm
-from evenhand.measures.malor import LogRatios, malor
+from evenhand.measures.malor import LogRatios, malor, mean_lean
 from evenhand.probing.estimates import (
     correlation,
     field_estimates,
@@ -47,6 +47,12 @@ def test_an_occupation_that_was_never_asked_does_not_count() -> None:
     estimate = malor_estimate(ratios((NAN, NAN), (2.0, 2.0), (1.0, 1.0)), resampling=FEW)
     assert estimate.value == pytest.approx(1.5)
     assert estimate.clusters == 2
+
+
+def test_a_mean_over_weights_leaves_out_what_is_not_known_and_its_weight() -> None:
+    leans = np.array([[1.0, NAN, 3.0], [1.0, NAN, 3.0]])
+    weights = np.array([[1.0, 1.0, 1.0], [3.0, 5.0, 1.0]])
+    assert mean_lean(leans, weights) == pytest.approx([(1 + 3) / 2, (3 * 1 + 3) / (3 + 1)])
 
 
 def test_nothing_asked_is_undefined_and_not_zero() -> None:

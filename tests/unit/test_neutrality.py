@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -35,11 +37,12 @@ def test_the_binomial_test_on_paper() -> None:
     assert exact_binomial(3, 3) == pytest.approx(1)
 
 
-def flips_enumerated(net: list[int]) -> float:
-    observed = abs(sum(net))
+def flips_enumerated(net: Sequence[int | Fraction]) -> float:
+    exact = [Fraction(own) for own in net]
+    observed = abs(sum(exact, Fraction()))
     sums = [
-        abs(sum(sign * x for sign, x in zip(signs, net, strict=True)))
-        for signs in product((1, -1), repeat=len(net))
+        abs(sum((sign * x for sign, x in zip(signs, exact, strict=True)), Fraction()))
+        for signs in product((1, -1), repeat=len(exact))
     ]
     return sum(total >= observed for total in sums) / len(sums)
 
@@ -49,6 +52,14 @@ def test_few_clusters_are_flipped_in_every_way(net: list[int]) -> None:
     p = clustered_sign_flip(np.array(net, dtype=np.float64), resampling=Resampling(resamples=1_000))
 
     assert p == pytest.approx(flips_enumerated(net))
+
+
+@given(tenths=st.lists(st.integers(-12, 12).filter(bool), min_size=1, max_size=8))
+@example(tenths=[1, 2, 3, -3, 1])
+def test_sums_that_are_equal_are_so_whatever_they_lose_in_floating_point(tenths: list[int]) -> None:
+    p = clustered_sign_flip(np.array(tenths) / 10, resampling=Resampling(resamples=1_000))
+
+    assert p == pytest.approx(flips_enumerated([Fraction(tenth, 10) for tenth in tenths]))
 
 
 def test_clusters_without_a_lean_do_not_change_the_result() -> None:

@@ -8,8 +8,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.stats.intervals import Interval
-from evenhand.stats.paired_means import Margin, difference_of_means, judge, ratio_interval, t_interval
+from evenhand.stats.intervals import JACKKNIFE, Interval
+from evenhand.stats.paired_means import (
+    BOOTSTRAP,
+    Margin,
+    difference_of_means,
+    judge,
+    ratio_interval,
+    t_interval,
+)
 from evenhand.stats.resampling import Resampling
 
 FEW = Resampling(resamples=400)
@@ -51,6 +58,34 @@ def test_a_ratio_is_resampled_with_numerator_and_denominator_together() -> None:
     # The percentiles are widened a little for small samples: by t and the factor 60/59, here about 3%.
     assert found.low == pytest.approx(low - 0.015 * width, abs=0.05 * width)
     assert found.high == pytest.approx(high + 0.015 * width, abs=0.05 * width)
+
+
+def test_the_ends_for_ten_items_are_those_of_the_exact_distribution_with_its_tails_widened() -> None:
+    """t with 9 degrees of freedom is 2.262157 at 97.5%, and a standard normal is below sqrt(10/9) times that in 0.855%.
+
+    The sum of ten items drawn from 0 to 9 is that of ten dice with ten faces.
+    """
+    chances = np.ones(1)
+    for _ in range(10):
+        chances = np.convolve(chances, np.full(10, 0.1))
+    below = np.cumsum(chances)
+    lowest = int(np.argmax(below >= 0.00855))
+
+    found = ratio_interval(np.arange(10.0), np.ones(10), resampling=Resampling(resamples=1_000_000))
+
+    # The quantile is four standard errors of a million draws, 0.0004, away from the sums beside the one it falls on.
+    assert below[lowest - 1] < 0.00855 - 0.0004
+    assert below[lowest] > 0.00855 + 0.0004
+    assert found.low == pytest.approx(lowest / 10)
+    assert found.high == pytest.approx((90 - lowest) / 10)
+
+
+@pytest.mark.parametrize(
+    ("items", "method"), [(5, JACKKNIFE), (9, JACKKNIFE), (10, BOOTSTRAP), (40, BOOTSTRAP)]
+)
+def test_few_items_are_not_resampled(items: int, method: str) -> None:
+    values = np.random.default_rng(4).normal(1, 1, items)
+    assert ratio_interval(values, np.ones(items), resampling=FEW).method == method
 
 
 def test_many_items_are_drawn_in_blocks() -> None:

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from evenhand.core.errors import PredictionsError
+from evenhand.data import predictions
 from evenhand.data.predictions import read_predictions
 
 GOOD = b'{"intrasentence": [{"id": "a", "score": 1}]}'
@@ -89,6 +90,27 @@ def test_two_different_scores_of_one_candidate_are_refused_by_name(tmp_path: Pat
     )
 
     with pytest.raises(PredictionsError, match=r"1 candidates two different scores \(a\)"):
+        read_predictions(path)
+
+
+def test_two_different_reasons_for_no_score_are_two_different_scores(tmp_path: Path) -> None:
+    path = tmp_path / "scores.json"
+    path.write_text('[{"id": "a", "score": null}, {"id": "b", "score": NaN}, {"id": "b", "score": NaN}]')
+    assert read_predictions(path).repeated_ids == 1
+
+    path.write_text('[{"id": "a", "score": null}, {"id": "b", "score": 1}, {"id": "a", "score": NaN}]')
+    with pytest.raises(PredictionsError, match=r"1 candidates two different scores \(a\)"):
+        read_predictions(path)
+
+
+def test_a_table_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(predictions, "MOST_ROWS", 3)
+    path = tmp_path / "scores.parquet"
+    pl.DataFrame({"candidate": list("abc"), "score": [1.0] * 3}).write_parquet(path)
+    assert len(read_predictions(path).scores) == 3
+
+    pl.DataFrame({"candidate": list("abcd"), "score": [1.0] * 4}).write_parquet(path)
+    with pytest.raises(PredictionsError, match=r"more than 3 rows\. Split it"):
         read_predictions(path)
 
 

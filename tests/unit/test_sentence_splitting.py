@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+import tracemalloc
+from itertools import chain, pairwise, repeat
 from unittest import mock
 
 import pytest
@@ -108,6 +109,21 @@ def test_a_long_line_of_ordinary_sentences_is_not_cut() -> None:
 
     assert found == ["He came home at six.", "She read a book!"] * 5_000
     assert cuts == []
+
+
+def test_white_space_without_end_takes_no_memory() -> None:
+    """Two million characters come in, and none of them is needed."""
+    gap = chain(repeat(" " * 1_000, 1_000), ["\n"], repeat("\t" * 1_000, 1_000))
+    tracemalloc.start()
+    try:
+        with mock.patch.object(sentence_splitting, "SAMPLE", 5_000):
+            found = list(sentences_of(chain(["He came"], gap, ["she left"])))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert found == ["He came", "she left"]
+    assert peak < 200_000
 
 
 TEXTS = st.lists(

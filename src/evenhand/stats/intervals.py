@@ -83,13 +83,14 @@ def cluster_interval(
         reach = error * float(stats.t.ppf((1 + resampling.confidence) / 2, clusters - 1))
         return Interval(max(lowest, value - reach), min(highest, value + reach), JACKKNIFE)
     replicates = statistic(resampling.bootstrap_weights(clusters))
-    tail = _expanded_tail(clusters, resampling.confidence)
+    tail = expanded_tail(clusters, resampling.confidence)
     low, high = np.quantile(replicates, [tail, 1 - tail])
     # Where a statistic has its maximum, as ICAT has at neutral, all replicates can lie below the value.
     return Interval(min(float(low), value), max(float(high), value), BOOTSTRAP)
 
 
-def _expanded_tail(clusters: int, confidence: float) -> float:
+def expanded_tail(clusters: int, confidence: float) -> float:
+    """The share of replicates beyond either end of an expanded percentile interval."""
     quantile = stats.t.ppf((1 - confidence) / 2, clusters - 1)
     return float(special.ndtr(quantile * math.sqrt(clusters / (clusters - 1))))
 

@@ -10,9 +10,9 @@ import math
 from enum import StrEnum
 
 import numpy as np
-from scipy import special, stats
+from scipy import stats
 
-from evenhand.stats.intervals import FEWEST_FOR_BOOTSTRAP, Interval, cluster_interval
+from evenhand.stats.intervals import FEWEST_FOR_BOOTSTRAP, Interval, cluster_interval, expanded_tail
 from evenhand.stats.resampling import Floats, Resampling
 
 BOOTSTRAP = "paired bootstrap over items, expanded percentile"
@@ -59,8 +59,7 @@ def ratio_interval(numerators: Floats, denominators: Floats, *, resampling: Resa
         )
     value = float(numerators.sum() / denominators.sum())
     replicates = _replicates(numerators, denominators, resampling)
-    quantile = stats.t.ppf((1 - resampling.confidence) / 2, items - 1)
-    tail = float(special.ndtr(quantile * math.sqrt(items / (items - 1))))
+    tail = expanded_tail(items, resampling.confidence)
     low, high = np.nanquantile(replicates, [tail, 1 - tail])
     return Interval(min(float(low), value), max(float(high), value), BOOTSTRAP)
 

@@ -29,7 +29,7 @@ def weights_change(before: LanguageModel, after: LanguageModel) -> WeightsChange
         squares += own**2
         moved += change**2
         if change:
-            changes.append(TensorChange(name=name, relative=change / own if own else math.inf))
+            changes.append(TensorChange(name=name, relative=change / own if 0 < own < math.inf else math.inf))
     changes.sort(key=lambda tensor: -tensor.relative)
     known = set(shared)
     return WeightsChange(

@@ -1,0 +1,50 @@
+"""What a certificate says beside its verdict about weights that changed or did not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import certificates
+import probe_runs
+import pytest
+
+from evenhand.core.records import ModelRecord
+from evenhand.mitigation.certificate.caveats import caveats_of
+from evenhand.mitigation.certificate.measuring import Measurements
+
+SAME_FILES = certificates.model("bert-small", "sha256 1")
+
+
+def measured(model: ModelRecord) -> Measurements:
+    occupations = probe_runs.probe_run(probe_runs.malor({"nurse": 1.0}))
+    return Measurements(model, occupations, associations=None, no_associations=None, pairs=None)
+
+
+def caveats(**changes: Any) -> list[str]:
+    """All but what was not measured."""
+    made = certificates.certificate(**changes)
+    found = caveats_of(made, measured(made.before), measured(made.after))
+    return [caveat for caveat in found if not caveat.startswith("Not measured")]
+
+
+def test_weights_and_answers_that_differ_need_no_caveat() -> None:
+    assert caveats() == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"weights_changed": True, "outputs_changed": False}, "The weights differ, but not one answer"),
+        ({"weights_changed": False}, "The files of the two models differ, but the weights"),
+        (
+            {"weights_changed": False, "after": SAME_FILES, "same_tokenizer": False},
+            "The weights are the same and the tokenizers are not",
+        ),
+    ],
+)
+def test_changes_that_are_none_are_told(changes: dict[str, Any], told: str) -> None:
+    assert caveats(**changes)[0].startswith(told)
+
+
+def test_the_same_files_need_no_explanation() -> None:
+    assert caveats(weights_changed=False, outputs_changed=False, after=SAME_FILES) == []

@@ -1,0 +1,111 @@
+"""Figures that are kept serve for the very model, text and version that they were found with, and for no other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import certificates
+import numpy as np
+import pytest
+from certificate_runs import LABELLED, SENTENCES, small_plan
+
+from evenhand.core.records import ModelRecord
+from evenhand.mitigation.certificate import Finetuning, HeldOutText, measuring
+from evenhand.mitigation.certificate.measuring import Measurer
+from evenhand.mitigation.certificate.plan import CertificatePlan, quietly
+from evenhand.mitigation.perplexity import HeldOutLoss
+
+TEXT = HeldOutText(SENTENCES)
+PLAN = small_plan(labelled=LABELLED, finetuning=Finetuning(seeds=2))
+MODEL = certificates.model("bert-small")
+OTHER_MODELS = [
+    pytest.param({"weights": "sha256 1"}, id="weights"),
+    pytest.param({"precision": "bf16"}, id="precision"),
+]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A model that is asked without being there, and how often it was."""
+    times: list[str] = []
+
+    def loss(_: Any) -> HeldOutLoss:
+        times.append("held-out text")
+        return HeldOutLoss(np.array([float(len(times))]), np.array([1]))
+
+    def accuracy(*_: Any, seed: int, **__: Any) -> float:
+        times.append(f"seed {seed}")
+        return float(len(times))
+
+    prepared = SimpleNamespace(loss=loss, whole=np.array([True]))
+    monkeypatch.setattr(measuring, "prepared", lambda *_, **__: prepared)
+    monkeypatch.setattr(measuring, "finetuned_accuracy", accuracy)
+    return times
+
+
+@pytest.fixture
+def measurer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Measurer]:
+    """Measures a model of this record in the same folder each time."""
+
+    def made(record: ModelRecord = MODEL, plan: CertificatePlan = PLAN) -> Measurer:
+        monkeypatch.setattr(measuring, "record_of", lambda _: record)
+        nothing: Any = SimpleNamespace(loaded=SimpleNamespace(model=None))
+        return Measurer(nothing, plan, folder=tmp_path, stage=quietly)
+
+    return made
+
+
+def test_figures_are_kept_for_the_same_model(asked: list[str], measurer: Callable[..., Measurer]) -> None:
+    figures = [(measurer().held_out(TEXT).loss.nats.tolist(), measurer().accuracies()) for _ in range(2)]
+    assert figures == [([1.0], [2.0, 3.0])] * 2
+    assert asked == ["held-out text", "seed 0", "seed 1"]
+
+
+@pytest.mark.parametrize("changes", OTHER_MODELS)
+def test_another_model_is_asked_itself(
+    asked: list[str], measurer: Callable[..., Measurer], changes: dict[str, str]
+) -> None:
+    for record in (MODEL, MODEL.model_copy(update=changes)):
+        measurer(record).held_out(TEXT)
+        measurer(record).accuracies()
+    assert asked == ["held-out text", "seed 0", "seed 1"] * 2
+
+
+def test_another_version_asks_again(
+    asked: list[str], measurer: Callable[..., Measurer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in ("1.0", "1.1"):
+        monkeypatch.setattr(measuring, "version", lambda _, number=number: number)
+        measurer().held_out(TEXT)
+        measurer().accuracies()
+    assert asked == ["held-out text", "seed 0", "seed 1"] * 2
+
+
+@pytest.mark.parametrize(
+    "other", [HeldOutText(SENTENCES[1:]), HeldOutText(SENTENCES, seed=1)], ids=["text", "seed"]
+)
+def test_other_text_is_asked_anew(
+    asked: list[str], measurer: Callable[..., Measurer], other: HeldOutText
+) -> None:
+    found = [measurer().held_out(text).loss.nats.tolist() for text in (TEXT, other)]
+    assert found == [[1.0], [2.0]]
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"labelled": replace(LABELLED, sha256="1" * 64)}, id="labelled text"),
+        pytest.param({"finetuning": Finetuning(seeds=2, steps=7)}, id="fine-tuning"),
+    ],
+)
+def test_other_classifiers_are_trained_anew(
+    asked: list[str], measurer: Callable[..., Measurer], changes: dict[str, Any]
+) -> None:
+    found = [measurer(plan=plan).accuracies() for plan in (PLAN, replace(PLAN, **changes))]
+    assert found == [[1.0, 2.0], [3.0, 4.0]]
+    assert asked == ["seed 0", "seed 1"] * 2

@@ -1,0 +1,68 @@
+"""Changes of weights that have no ordinary length, and which are named."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from evenhand.core.certificates import WeightsChange
+from evenhand.core.models import ModelRef
+from evenhand.mitigation.certificate.weights import weights_change
+
+
+def holding(**tensors: Tensor) -> Any:
+    """As much of a language model as is compared."""
+    model = nn.ParameterDict({name: nn.Parameter(tensor) for name, tensor in tensors.items()})
+    return SimpleNamespace(loaded=SimpleNamespace(model=model, ref=ModelRef(id="nowhere")))
+
+
+def change(before: list[float], after: list[float]) -> WeightsChange:
+    """Of one tensor, in double precision."""
+    first, second = (holding(own=torch.tensor(values, dtype=torch.float64)) for values in (before, after))
+    return weights_change(first, second)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "relative"),
+    [
+        pytest.param([3.0, 4.0], [3.0, 5.0], 1 / 5, id="by a length"),
+        pytest.param([0.0, 0.0], [3.0, 4.0], math.inf, id="from nothing"),
+        pytest.param([1.0, 0.0], [1.0, 1e-200], math.inf, id="by a square that is 0"),
+        pytest.param([1.0, 2.0], [1.0, math.nan], math.inf, id="to no number"),
+        pytest.param([1.0, math.nan], [1.0, 2.0], math.inf, id="from no number"),
+        pytest.param([1.0, 2.0], [1.0, math.inf], math.inf, id="beyond all numbers"),
+        pytest.param([1.0, math.inf], [1.0, 2.0], math.inf, id="from beyond all numbers"),
+    ],
+)
+def test_every_change_counts(before: list[float], after: list[float], relative: float) -> None:
+    found = change(before, after)
+    assert found.changed == 1
+    assert found.any
+    assert found.largest[0].relative == pytest.approx(relative)
+
+
+def test_no_change_is_none() -> None:
+    found = change([1.0, 2.0], [1.0, 2.0])
+    assert (found.changed, found.any, found.relative, found.largest) == (0, False, 0.0, ())
+
+
+def test_the_five_that_moved_farthest_are_named_the_farthest_first() -> None:
+    moves = {"a": 0.1, "b": 0.6, "c": 0.3, "d": 0.0, "e": 0.5, "f": 0.2, "g": 0.4}
+    before = holding(**{name: torch.ones(1) for name in moves})
+    after = holding(**{name: torch.ones(1) + move for name, move in moves.items()})
+    found = weights_change(before, after)
+    assert (found.tensors, found.changed) == (7, 6)
+    assert [tensor.name for tensor in found.largest] == ["b", "e", "g", "c", "f"]
+    assert [tensor.relative for tensor in found.largest] == pytest.approx([0.6, 0.5, 0.4, 0.3, 0.2])
+    assert found.relative == pytest.approx(math.sqrt(sum(move**2 for move in moves.values()) / 7))
+
+
+def test_a_tensor_that_held_no_number_stands_before_those_with_a_length() -> None:
+    before = holding(a=torch.ones(1), b=torch.tensor([math.nan]), c=torch.ones(1))
+    after = holding(a=torch.tensor([1.1]), b=torch.ones(1), c=torch.tensor([1.6]))
+    assert [tensor.name for tensor in weights_change(before, after).largest] == ["b", "c", "a"]
