@@ -29,7 +29,7 @@ class NamedMethod:
     settings: dict[str, float | int | str | bool] = field(default_factory=lambda: {"whole_words": False})
 
     def prepare(self, *_: object) -> Prepared:
-        raise NotImplementedError
+        raise AssertionError("nothing is prepared for a fingerprint")
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,7 @@ def test_the_same_mitigation_is_known_again(fingerprint: Callable[[Case], str]) 
         pytest.param(Case(material=replace(MATERIAL, held_out=())), id="no held-out text"),
         pytest.param(Case(material=replace(MATERIAL, probes=replace(PROBES, sha256="others"))), id="probes"),
         pytest.param(Case(material=replace(MATERIAL, experiments=(Experiment.NAMES,))), id="experiments"),
+        pytest.param(Case(material=replace(MATERIAL, may_read_probes=True)), id="probes may be read"),
         pytest.param(Case(recipe=Recipe(epochs=3)), id="recipe"),
         pytest.param(Case(seeds=(0, 1)), id="seeds"),
         pytest.param(Case(version="1.1"), id="version"),

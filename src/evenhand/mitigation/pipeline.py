@@ -244,6 +244,7 @@ def fingerprint_of(
         "experiments": [experiment.value for experiment in material.experiments],
         "corpus": [source.identity() for source in material.sources],
         "held_out": [source.identity() for source in material.held_out],
+        "may_read_probes": material.may_read_probes,
         "recipe": recipe.fingerprint,
         "seeds": list(seeds),
         "evenhand": version("evenhand"),
