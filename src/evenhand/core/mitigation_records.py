@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from evenhand.core.certificates import FrontierPoint
 from evenhand.core.errors import RunError
 from evenhand.core.estimates import Estimate
+from evenhand.core.faults import fault
 from evenhand.core.learning_curves import Judgement, LearningCurve
 from evenhand.core.recipes import Recipe
 from evenhand.core.records import EnvironmentRecord, ModelRecord
@@ -128,4 +129,4 @@ def read_mitigation_record(folder: Path) -> MitigationRecord:
             f"{folder}."
         ) from None
     except ValidationError as problem:
-        raise RunError(f"{path} is damaged ({problem}). Mitigate again.") from None
+        raise RunError(f"{path} is damaged ({fault(problem)}). Mitigate again.") from None

@@ -21,6 +21,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from evenhand.core.errors import OutputError, RunError
+from evenhand.core.faults import fault
 from evenhand.core.files import folder_written_whole
 from evenhand.core.learning_curves import LearningCurve
 
@@ -179,6 +180,6 @@ def _tensors(path: Path) -> dict[str, torch.Tensor]:
 
 def _damaged(folder: Path, problem: Exception) -> RunError:
     return RunError(
-        f"The checkpoint {folder} is damaged ({problem}). Remove it to go on from the one before, if there is one, or "
-        "else from the start."
+        f"The checkpoint {folder} is damaged ({fault(problem)}). Remove it to go on from the one before, if there is "
+        "one, or else from the start."
     )
