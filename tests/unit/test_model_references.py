@@ -35,7 +35,9 @@ def test_short_name_can_be_a_folders(name: str, short: str) -> None:
     assert ModelRef(id=name).short_name == short
 
 
-@pytest.mark.parametrize("name", ["./nope", "../nope", "/nope", "~/nope", "~nobody/nope", "models/mine/nope", "nope//"])
+@pytest.mark.parametrize(
+    "name", ["./nope", "../nope", "/nope", "~/nope", "~nobody/nope", "models/mine/nope", "nope//"]
+)
 def test_a_path_that_leads_nowhere_is_refused(name: str) -> None:
     with pytest.raises(ModelError, match=f"There is no folder {name}. Give the folder of a model"):
         refuse_missing_folder(name)

@@ -86,7 +86,9 @@ def refuse_missing_folder(name: str) -> None:
     if name.startswith("~/") and path.expanduser().is_dir():
         advice = f"Write {path.expanduser()}: only a shell reads ~ as the home folder."
     else:
-        advice = "Give the folder of a model, with its config.json, or an id such as bert-base-cased or ORG/NAME."
+        advice = (
+            "Give the folder of a model, with its config.json, or an id such as bert-base-cased or ORG/NAME."
+        )
     fault = f"{name} is a file." if path.is_file() else f"There is no folder {name}."
     raise ModelError(f"{fault} {advice}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from huggingface_hub.errors import (
@@ -17,6 +17,20 @@ from huggingface_hub.errors import (
 
 from evenhand.core.models import ModelRef
 
+_UNREACHED = "cannot be reached. Check the path, or the connection if it is a model of the hub."
+_ANSWERS: Mapping[type[BaseException], str] = {
+    GatedRepoError: "gives {id} only to those who asked for it. Ask on its page, then log in with: hf auth login.",
+    RepositoryNotFoundError: "has no model of this name. Check the path or the spelling; if the model is private, log "
+    "in with: hf auth login.",
+    RevisionNotFoundError: "has no revision {revision} of it. Give another after the @.",
+    LocalEntryNotFoundError: _UNREACHED,
+    OfflineModeIsEnabled: _UNREACHED,
+    ConnectionError: _UNREACHED,
+    HFValidationError: "takes no such name. Check the path, or give an id such as bert-base-cased or ORG/NAME.",
+    HfHubHTTPError: "does not give it ({error}). Check the path, or try again later.",
+}
+"""What the hub did, by its library's errors; the order matters, for some are kinds of others."""
+
 
 def hub_failure(ref: ModelRef, problem: BaseException) -> str | None:
     """What to say of a name that is no folder when the hub did not give it; None where the hub is not to blame."""
@@ -27,24 +41,9 @@ def hub_failure(ref: ModelRef, problem: BaseException) -> str | None:
 
 
 def _answer(ref: ModelRef, error: BaseException) -> str | None:
-    """The hub's part in an error of its library; the order matters, for some are kinds of others."""
-    match error:
-        case GatedRepoError():
-            return f"gives {ref.id} only to those who asked for it. Ask on its page, then log in with: hf auth login."
-        case RepositoryNotFoundError():
-            return (
-                "has no model of this name. Check the path or the spelling; if the model is private, log in with: "
-                "hf auth login."
-            )
-        case RevisionNotFoundError():
-            return f"has no revision {ref.revision or 'main'} of it. Give another after the @."
-        case LocalEntryNotFoundError() | OfflineModeIsEnabled() | ConnectionError():
-            return "cannot be reached. Check the path, or the connection if it is a model of the hub."
-        case HFValidationError():
-            return "takes no such name. Check the path, or give an id such as bert-base-cased or ORG/NAME."
-        case HfHubHTTPError():
-            return f"does not give it ({_first_line(error)}). Check the path, or try again later."
-    return None
+    """The hub's part in an error of its library."""
+    answer = next((told for kind, told in _ANSWERS.items() if isinstance(error, kind)), None)
+    return answer and answer.format(id=ref.id, revision=ref.revision or "main", error=_first_line(error))
 
 
 def _causes(problem: BaseException) -> Iterator[BaseException]:
