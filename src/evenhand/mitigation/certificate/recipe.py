@@ -27,8 +27,8 @@ def read_mitigation(ref: ModelRef) -> MitigationSummary | None:
         return _summary(found)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, ValidationError) as problem:
         raise RunError(
-            f"{path} is damaged ({type(problem).__name__}: {fault(problem)}). Mitigate again, or take the file away and "
-            "say with --trained what was trained on."
+            f"{path} is damaged ({type(problem).__name__}: {fault(problem)}). Mitigate again, or take the file away "
+            "and say with --trained what was trained on."
         ) from None
 
 
