@@ -15,5 +15,9 @@ def main() -> None:
     try:
         app()
     except EvenhandError as error:
-        say(f"Error: {error}")
-        sys.exit(USER_ERROR)
+        message = f"Error: {error}"
+    else:
+        return
+    # Out here, because a bar that was left behind is only gone when the error's frames are.
+    say(message)
+    sys.exit(USER_ERROR)
