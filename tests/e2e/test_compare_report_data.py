@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
+import probe_runs
 import pytest
 import yaml
 from running import Command
@@ -152,3 +157,66 @@ def _starter_path() -> Path:
     from evenhand.data.sources import STARTER, bundled_path
 
     return bundled_path(STARTER, "en")
+
+
+def left_by_its_reader(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run ``evenhand`` into a pipe that nobody reads from."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    executable = Path(sys.executable).with_name("evenhand")
+    try:
+        return subprocess.run(
+            [executable, *map(str, arguments)], stdout=writer, stderr=subprocess.PIPE, text=True, check=False,
+            timeout=120,
+        )  # fmt: skip
+    finally:
+        os.close(writer)
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["table", "json"])
+def test_a_reader_who_leaves_is_no_error(form: tuple[str, ...]) -> None:
+    done = left_by_its_reader("data", "check", "starter", *form)
+    assert done.returncode == 141
+    assert done.stderr == ""
+
+
+def test_a_check_names_whole_ids(run_evenhand_here: Command) -> None:
+    done = run_evenhand_here("data", "check", "starter", "--language", "en")
+    listed = run_evenhand_here("data", "check", "starter", "--language", "en", "--json")
+    (defects,) = [
+        found["ids"]
+        for found in json.loads(listed.stdout)["datasets"][0]["defects"]
+        if found["defect"] == "blank-first"
+    ]
+    (row,) = [line for line in done.stdout.splitlines() if "blank-first" in line]
+    assert row.split()[-2:] == defects[:2]
+
+
+def test_probes_are_not_compared_but_something_else_is_named(
+    run_evenhand_here: Command, tmp_path: Path
+) -> None:
+    folder = probe_runs.probe_run(probe_runs.cosine()).save(tmp_path / "probe")
+    done = run_evenhand_here("compare", folder, folder)
+    assert done.returncode == 2
+    assert f"{folder} is a probe" in done.stderr
+    assert "evenhand report A B --out page.html" in done.stderr
+    assert "evenhand certify BEFORE AFTER" in done.stderr
+    assert "pydantic" not in done.stderr
+
+
+def test_a_page_of_probes_that_were_asked_different_questions_says_so(
+    run_evenhand_here: Command, tmp_path: Path
+) -> None:
+    first, second = (probe_runs.probe_run(probe_runs.cosine(), name=name) for name in ("one", "two"))
+    other = dataclasses.replace(
+        second, record=second.record.model_copy(update={"data": {"probes": "c" * 64}, "name": "three"})
+    )
+    folders = [run.save(tmp_path / run.name) for run in (first, second, other)]
+    page = tmp_path / "page.html"
+    done = run_evenhand_here("report", *folders, "--out", page)
+    assert "Warning: Cosine test, English: these were asked different questions" in done.stderr
+    assert "do not compare: one, two; three." in done.stderr
+    assert "do not compare: one, two; three." in page.read_text(encoding="utf-8")
+    same = run_evenhand_here("report", *folders[:2], "--out", page)
+    assert same.stderr == f"Wrote {page}\n"
+    assert "Not comparable" not in page.read_text(encoding="utf-8")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,22 @@ def test_a_finished_probe_is_left_alone_and_another_is_not_mixed_in(
     assert "holds another run" in refusal(
         run_evenhand_here, "lab:decoder", "-e", "names", "--out", str(tmp_path), *FEW
     )
+
+
+def test_no_bar_is_shown_where_nothing_is_asked(
+    run_evenhand_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bars: list[str] = []
+
+    @contextlib.contextmanager
+    def bar(description: str, _unit: str) -> Iterator[Callable[[int, int], None]]:
+        bars.append(description)
+        yield lambda _done, _total: None
+
+    monkeypatch.setattr("evenhand.cli.probe_tests.progress_bar", bar)
+    for _ in range(2):
+        run_evenhand_here("probe", "lab:decoder", "-e", "he-she", "--out", str(tmp_path), *FEW)
+    assert bars == ["lab-decoder_en_malor"]
 
 
 def test_two_probes_share_a_page(run_evenhand_here: Command, tmp_path: Path) -> None:

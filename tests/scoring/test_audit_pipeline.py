@@ -32,6 +32,26 @@ def test_input_past_the_models_limit_is_counted_and_not_cut(menagerie: Zoo, quic
     assert "tokens, the model takes 128" in reason.reason
 
 
+def test_items_past_the_limit_are_warned_of_together_and_kept_apart_in_the_files(
+    menagerie: Zoo, quick: eh.Resampling
+) -> None:
+    items = [
+        builders.intra(1, context="The baker likes BLANK bread."),
+        *(
+            builders.intra(n, cluster=f"job {n}", context=f"{LONG}{'so ' * n}BLANK bread.")
+            for n in range(2, 8)
+        ),
+    ]
+    run = eh.audit(
+        menagerie.model("gpt2"), builders.benchmark(*items), options=eh.AuditOptions(resampling=quick)
+    )
+    assert sum("tokens, the model takes 128" in reason.reason for reason in run.result.skipped) == 6
+    (warning,) = [known for known in run.result.warnings if "skipped" in known]
+    assert warning.startswith(
+        "intrasentence items skipped, because the input is longer than 128 tokens: 6 of 7 (intra-2, intra-3, intra-4 "
+    )
+
+
 def test_item_whose_blank_cannot_be_found_is_skipped_with_a_reason(
     menagerie: Zoo, quick: eh.Resampling
 ) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.core.models import ModelError, ModelRef
+from evenhand.core.models import ModelError, ModelRef, refuse_missing_folder
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,39 @@ def test_revision_alone_names_no_model() -> None:
 )
 def test_short_name_can_be_a_folders(name: str, short: str) -> None:
     assert ModelRef(id=name).short_name == short
+
+
+@pytest.mark.parametrize(
+    "name", ["./nope", "../nope", "/nope", "~/nope", "~nobody/nope", "models/mine/nope", "nope//"]
+)
+def test_a_path_that_leads_nowhere_is_refused(name: str) -> None:
+    with pytest.raises(ModelError, match=f"There is no folder {name}. Give the folder of a model"):
+        refuse_missing_folder(name)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "google/mt5-base", "models/"])
+def test_a_name_that_the_hub_may_know_is_not_refused(name: str) -> None:
+    refuse_missing_folder(name)
+
+
+def test_a_folder_that_is_there_is_not_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a" / "b" / "c").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    for name in ("./a", "a/b/c", str(tmp_path), "."):
+        refuse_missing_folder(name)
+
+
+def test_a_file_is_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "model.safetensors").touch()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ModelError, match=r"model\.safetensors is a file\. Give the folder"):
+        refuse_missing_folder("model.safetensors")
+
+
+def test_the_home_folder_is_written_out_for_whoever_quoted_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(ModelError, match=f"There is no folder ~/mine. Write {tmp_path}/mine:"):
+        refuse_missing_folder("~/mine")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 from evenhand.cli.app import app
 from evenhand.cli.exit_codes import USER_ERROR
+from evenhand.cli.output import say
 from evenhand.core.errors import EvenhandError
 
 
@@ -15,10 +15,9 @@ def main() -> None:
     try:
         app()
     except EvenhandError as error:
-        print(f"Error: {error}", file=sys.stderr)  # noqa: T201
-        sys.exit(USER_ERROR)
-    except BrokenPipeError:
-        # The reader of our output is gone, as in "evenhand ... | head". Python would complain once more
-        # when it flushes standard output at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        message = f"Error: {error}"
+    else:
+        return
+    # Out here, because a bar that was left behind is only gone when the error's frames are.
+    say(message)
+    sys.exit(USER_ERROR)

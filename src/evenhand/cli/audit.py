@@ -173,9 +173,10 @@ def model_reference(
     text: str, *, precision: str, device: str, allow_pickle_weights: bool, trust_remote_code: bool
 ) -> ModelRef:
     """The model that a name or folder on the command line means, and how to load it."""
-    from evenhand.core.models import ModelRef
+    from evenhand.core.models import ModelRef, refuse_missing_folder
 
     name, revision = ModelRef.parse(text)
+    refuse_missing_folder(name)
     return ModelRef(
         id=name,
         revision=revision,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,7 +25,7 @@ from evenhand.cli.options import (
     Seed,
     resampling,
 )
-from evenhand.cli.output import console, plain_table, print_json, say, warn
+from evenhand.cli.output import plain_table, print_json, print_lines, print_table, say, warn
 from evenhand.cli.progress import progress_bar
 from evenhand.core.errors import EvenhandError
 
@@ -171,10 +170,10 @@ def show_certificate(certificate: Certificate) -> None:
     table = plain_table(*CERTIFICATE_COLUMNS, right=("before", "after", "difference"))
     for row in certificate_rows(certificate):
         table.add_row(*row)
-    console().print(table)
+    print_table(table)
     for caveat in certificate.caveats:
         warn(caveat)
-    _print_sentences(certificate.words)
+    print_lines(certificate.words)
 
 
 def leave_if_quality_is_lost(certificate: Certificate) -> None:
@@ -184,8 +183,3 @@ def leave_if_quality_is_lost(certificate: Certificate) -> None:
     if certificate.verdict.quality is QualityVerdict.LOST:
         say("Failed: quality is lost.")
         raise typer.Exit(QUALITY_LOST)
-
-
-def _print_sentences(sentences: Sequence[str]) -> None:
-    for sentence in sentences:
-        console().print(sentence, soft_wrap=True)

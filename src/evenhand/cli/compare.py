@@ -20,7 +20,7 @@ from evenhand.cli.options import (
     refuse_two_formats,
     resampling,
 )
-from evenhand.cli.output import console, plain_table, print_json, print_text, progress
+from evenhand.cli.output import console, plain_table, print_json, print_table, print_text, progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,7 +94,7 @@ def show_comparisons(comparisons: Sequence[Comparison], form: TableChoice) -> No
                 show(row.difference, signed=True), show_p(row.p_value), show_p(row.p_holm),
                 style="bold" if row.p_holm < 0.05 else None,
             )  # fmt: skip
-        target.print(table)
+        print_table(table)
         target.print(
             f"{comparison.n:,} shared items, {comparison.left_out:,} scored by one run only and left out."
         )

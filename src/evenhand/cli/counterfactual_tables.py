@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evenhand.cli.output import console, plain_table
+from evenhand.cli.output import console, plain_table, print_table
 
 if TYPE_CHECKING:
     from evenhand.mitigation.counterfactual.counts import OccupationCount, PairCounts, Sides, TermCount
@@ -32,14 +32,14 @@ def show_counts(counts: PairCounts) -> None:
     for label, role, rest in (("more", "", others[SHOWN_TERMS:]), ("pairs of names", "name", names)):
         if rest:
             terms.add_row(f"{len(rest):,} {label}", role, *_figures(rest))
-    console().print(terms)
+    print_table(terms)
     jobs = plain_table("occupation", *SIDES, right=SIDES)
     for job in counts.occupations[:SHOWN_OCCUPATIONS]:
         jobs.add_row(job.occupation, *_figures([job]))
     if len(counts.occupations) > SHOWN_OCCUPATIONS:
         left = counts.occupations[SHOWN_OCCUPATIONS:]
         jobs.add_row(f"{len(left):,} more", *_figures(left))
-    console().print(jobs)
+    print_table(jobs)
     _show_reasons(counts)
 
 
@@ -50,7 +50,7 @@ def show_pairs(path: Path) -> None:
     table = plain_table("male", "female")
     for pair in islice(read_pairs(path), SHOWN_PAIRS):
         table.add_row(pair.male, pair.female)
-    console().print(table)
+    print_table(table)
 
 
 def _show_experiments(counts: PairCounts) -> None:
@@ -62,7 +62,7 @@ def _show_experiments(counts: PairCounts) -> None:
             row.experiment, *_written(found.male + found.female, found.male, found.female, row.pairs)
         )
     table.add_row("together", f"{counts.found:,}", "", "", f"{counts.pairs:,}", style="bold")
-    console().print(table)
+    print_table(table)
     console().print(
         f"{counts.sentences:,} sentences were read. {counts.pairs:,} pairs are {counts.pairs:,} male and "
         f"{counts.pairs:,} female sentences."
@@ -77,7 +77,7 @@ def _show_reasons(counts: PairCounts) -> None:
     if len(reasons) > SHOWN_REASONS:
         rest = reasons[SHOWN_REASONS:]
         table.add_row(f"{len(rest):,} more reasons", f"{sum(number for _, number in rest):,}")
-    console().print(table)
+    print_table(table)
 
 
 def _figures(rows: Sequence[TermCount | OccupationCount]) -> tuple[str, ...]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from evenhand.cli.options import Json
-from evenhand.cli.output import console, plain_table, print_json, say, warn
+from evenhand.cli.output import console, plain_table, print_json, print_table, say, warn
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from evenhand.core.items import Benchmark
     from evenhand.data import CheckReport
     from evenhand.data.sources import BundledDataset, PinnedDataset
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
 data_app = typer.Typer(
     no_args_is_help=True, rich_markup_mode="markdown", help="List, describe and check datasets."
 )
+
+_MOST_OF_IDS = 40
+"""Characters for the first ids of a defect; those of StereoSet have 32 each."""
 
 Dataset = Annotated[
     str, typer.Argument(help="A dataset's name, a file in StereoSet's layout, or a folder of them.")
@@ -46,7 +52,7 @@ def list_command(json: Json = False) -> None:
         row = _listed(dataset)
         what = f"{row['title']}; for {row['used_by']}"
         table.add_row(row["name"], what, " ".join(row["languages"]), row["licence"], row["where"])
-    console().print(table)
+    print_table(table)
 
 
 def _listed(dataset: BundledDataset | PinnedDataset) -> dict[str, Any]:
@@ -115,7 +121,7 @@ def describe_command(
     target.print(
         f"{description.name}   licence: {description.licence or 'not stated in the file'}", style="bold"
     )
-    target.print(table)
+    print_table(table)
     if targets:
         columns = ("target term", "bias type", "language", "intra", "inter", "forms")
         table = plain_table(*columns, right=("intra", "inter"))
@@ -124,7 +130,7 @@ def describe_command(
                 row["target_term"], row["bias_type"], row["language"], str(row["intrasentence"]),
                 str(row["intersentence"]), ", ".join(row["forms"]),
             )  # fmt: skip
-        target.print(table)
+        print_table(table)
 
 
 @data_app.command("check")
@@ -140,6 +146,7 @@ def check_command(dataset: Dataset, language: Language = None, json: Json = Fals
 
     `evenhand data check translations/tr.json --json`
     """
+    from evenhand.cli.table_widths import keeps_words_whole
     from evenhand.data import check
 
     reports = [check(benchmark) for benchmark in _load(dataset, language)]
@@ -150,20 +157,36 @@ def check_command(dataset: Dataset, language: Language = None, json: Json = Fals
     for report in reports:
         benchmark = report.benchmark
         target.print(f"{benchmark.name} ({benchmark.language}), {len(benchmark):,} items", style="bold")
-        table = plain_table("defect", "task", "count", "what", "first ids", right=("count",))
-        for finding in report.findings:
-            defect = finding.defect
-            table.add_row(
-                defect.name + (" *" if defect.flagged else ""), finding.task.value,
-                f"{finding.count:,} {defect.unit.value}", defect.description,
-                " ".join(identifier[:12] for identifier in finding.ids[:2]),
-                style=None if finding.count else "dim",
-            )  # fmt: skip
-        target.print(table)
+        table = _findings_table(report, "first ids")
+        if not keeps_words_whole(table, target):
+            table = _findings_table(report)
+        print_table(table)
         target.print(f"{len(report.flagged_items()):,} items have a defect that can move a score (*).")
         for name in report.unchecked:
             warn(f"{name} was not checked: the word lists do not know the language {benchmark.language!r}.")
     say("All ids: the same command with --json.")
+
+
+def _findings_table(report: CheckReport, *ids: str) -> Table:
+    """What was found, a row a defect and task, with a column of ids where there is room for whole ones."""
+    table = plain_table("defect", "task", "count", "what", *ids, right=("count",))
+    for finding in report.findings:
+        defect = finding.defect
+        row = (
+            defect.name + (" *" if defect.flagged else ""),
+            finding.task.value,
+            f"{finding.count:,} {defect.unit.value}",
+            defect.description,
+            _first_ids(finding.ids),
+        )
+        table.add_row(*row[: len(table.columns)], style=None if finding.count else "dim")
+    return table
+
+
+def _first_ids(ids: Sequence[str]) -> str:
+    """The first id, and the second where both are short."""
+    two = " ".join(ids[:2])
+    return two if len(two) <= _MOST_OF_IDS else ids[0]
 
 
 def _load(dataset: str, language: str | None) -> list[Benchmark]:

@@ -21,14 +21,31 @@ from evenhand.cli.options import (
     refuse_two_formats,
     resampling,
 )
-from evenhand.cli.output import console, plain_table, print_json, print_text, progress, say, strip, warn
+from evenhand.cli.output import (
+    console,
+    plain_table,
+    print_json,
+    print_table,
+    print_text,
+    progress,
+    say,
+    strip,
+    warn,
+)
 from evenhand.core.errors import EvenhandError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rich.console import Console
+    from rich.table import Table
+
     from evenhand.core.runs import Run
     from evenhand.evaluation import Condition
+
+
+STRIP_WIDTHS = (25, 21, 17, 13)
+"""Of the drawing of SS, widest first; odd, so that 50 has a place in the middle."""
 
 
 def evaluate_command(
@@ -174,28 +191,42 @@ def show_runs(runs: Sequence[Run], form: TableChoice) -> None:
     """Print the results of runs."""
     from evenhand.report import format_table
     from evenhand.report.reading import read
-    from evenhand.report.tables import show
 
     if form is not TableChoice.TABLE:
         print_text(format_table(runs, form.value))
         return
     for run in runs:
         record = run.record
-        table = plain_table("task", "LMS", "SS", "0 · SS · 100", "ICAT", "items", right=("items",))
-        for task, result in run.result.tasks.items():
-            estimates = [show(result.estimate(measure), digits=1) for measure in ("LMS", "SS", "ICAT")]
-            table.add_row(
-                task, estimates[0], estimates[1], strip(result.SS), estimates[2], f"{result.n:,}",
-                style="bold" if task == "overall" else None,
-            )  # fmt: skip
         target = console()
         target.print(
             f"{run.name}   {record.dataset.name} ({record.dataset.language})   {record.protocol.name}",
             style="bold",
         )
-        target.print(table)
+        print_table(_widest_that_fits(run, target))
         reading = read(run)
         target.print(f"{reading.verdict}. {' '.join(reading.sentences)}\n")
+
+
+def _widest_that_fits(run: Run, target: Console) -> Table:
+    """The table with the widest strip that there is room for, or without one."""
+    from evenhand.cli.table_widths import fits
+
+    tables = (_run_table(run, strip_width=width) for width in STRIP_WIDTHS)
+    return next((table for table in tables if fits(table, target)), _run_table(run, strip_width=None))
+
+
+def _run_table(run: Run, *, strip_width: int | None) -> Table:
+    from evenhand.report.tables import show
+
+    drawn = () if strip_width is None else ("0 · SS · 100",)
+    table = plain_table("task", "LMS", "SS", *drawn, "ICAT", "items", right=("items",))
+    for task, result in run.result.tasks.items():
+        lms, ss, icat = (show(result.estimate(measure), digits=1) for measure in ("LMS", "SS", "ICAT"))
+        drawing = () if strip_width is None else (strip(result.SS, width=strip_width),)
+        table.add_row(
+            task, lms, ss, *drawing, icat, f"{result.n:,}", style="bold" if task == "overall" else None
+        )
+    return table
 
 
 def fail_if_conditions_hold(conditions: Sequence[Condition], runs: Sequence[Run]) -> None:

@@ -14,3 +14,7 @@ QUALITY_LOST = 5
 
 INTERRUPTED = 130
 """Stopped with Ctrl-C."""
+
+READER_GONE = 141
+"""Nobody reads on, as behind ``| head -1``: what a shell reports for any tool that this stops. It is not 0, so that a
+gate whose result nobody saw does not pass."""

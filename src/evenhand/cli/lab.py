@@ -9,7 +9,7 @@ import typer
 
 from evenhand.cli.exit_codes import CHECK_FAILED, INTERRUPTED
 from evenhand.cli.options import Json
-from evenhand.cli.output import console, plain_table, print_json, say
+from evenhand.cli.output import console, plain_table, print_json, print_table, say
 from evenhand.cli.progress import progress_bar
 from evenhand.core.errors import UnknownNameError
 
@@ -185,7 +185,7 @@ def show_calibration(calibration: Calibration) -> None:
             _shown(entry.false_positives, ".1%"),
             "passed" if entry.passed else "FAILED",
         )
-    console().print(table)
+    print_table(table)
     for entry, check in calibration.failures:
         where = f"{entry.measure}, {entry.family}, {entry.task}"
         console().print(f"{where}: {check.name} is {check.found:.3g}; {check.wanted} is wanted.")

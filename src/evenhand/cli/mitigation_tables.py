@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenhand.cli.output import console, plain_table
+from evenhand.cli.output import plain_table, print_table
 
 if TYPE_CHECKING:
     from evenhand.core.learning_curves import LearningCurve
@@ -42,7 +42,7 @@ def show_mitigation(record: MitigationRecord) -> None:
         f"{record.perplexity_rise:+.2%}",
         *over,
     )
-    console().print(table)
+    print_table(table)
 
 
 def _title(record: MitigationRecord) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evenhand.cli.options import Json
-from evenhand.cli.output import console, plain_table, print_json, say
+from evenhand.cli.output import plain_table, print_json, print_table, say
 
 if TYPE_CHECKING:
     from evenhand.scoring.language_model import LanguageModel
@@ -50,7 +50,7 @@ def inspect_command(
             else str(value)
         )
         table.add_row(name.replace("_", " "), shown)
-    console().print(table)
+    print_table(table)
 
 
 def describe_model(model: LanguageModel) -> dict[str, Any]:

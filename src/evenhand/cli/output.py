@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from evenhand.cli.exit_codes import READER_GONE
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,24 +24,55 @@ def console(*, error: bool = False) -> Console:
     """A console for standard output or standard error; wide where nobody looks at a screen."""
     from rich.console import Console
 
+    class OutputConsole(Console):
+        """A console that leaves as other tools do when its reader is gone."""
+
+        def on_broken_pipe(self) -> None:
+            leave_without_reader()
+
     stream = sys.stderr if error else sys.stdout
     width = None if stream.isatty() else PIPED_WIDTH
-    return Console(stderr=error, highlight=False, markup=False, emoji=False, width=width)
+    return OutputConsole(stderr=error, highlight=False, markup=False, emoji=False, width=width)
+
+
+def leave_without_reader() -> NoReturn:
+    """Leave without a word: the reader of our output is gone, as in ``evenhand ... | head -1``."""
+    # Python would complain once more when it flushes what is left at exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise SystemExit(READER_GONE)
 
 
 def say(message: str) -> None:
     """A message beside the result."""
-    console(error=True).print(message, soft_wrap=True)
+    _print_wrapped(console(error=True), message)
 
 
 def warn(message: str) -> None:
     """A warning beside the result."""
-    console(error=True).print(f"Warning: {message}", style="yellow", soft_wrap=True)
+    _print_wrapped(console(error=True), f"Warning: {message}", style="yellow")
+
+
+def _print_wrapped(target: Console, text: str, *, style: str | None = None) -> None:
+    """Text that breaks between words on a screen and stays on one line elsewhere; long paths stay whole."""
+    target.print(_wrapped(text, target.width) if target.file.isatty() else text, style=style, soft_wrap=True)
+
+
+def _wrapped(text: str, width: int) -> str:
+    import textwrap
+
+    return "\n".join(
+        textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
+        for line in text.split("\n")
+    )
 
 
 def print_text(text: str) -> None:
     """Text for machines, as it is."""
-    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    try:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        leave_without_reader()
 
 
 def print_json(value: Any) -> None:
@@ -63,6 +97,15 @@ def plain_table(*columns: str, right: Sequence[str] = (), title: str | None = No
     for column in columns:
         table.add_column(column, justify="right" if column in right else "left", overflow="fold")
     return table
+
+
+def print_table(table: Table) -> None:
+    """A table on standard output, no wider than the screen if that can be had."""
+    from evenhand.cli.table_widths import make_fit
+
+    target = console()
+    make_fit(table, target)
+    target.print(table)
 
 
 def strip(estimate: Estimate, *, width: int = 25) -> str:
@@ -90,3 +133,10 @@ def progress(entries: Sequence[Entry], description: str) -> Iterator[Entry]:
             yield from bar.track(entries, description=description)
 
     return advancing()
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Sentences to standard output, each on lines of its own."""
+    target = console()
+    for line in lines:
+        _print_wrapped(target, line)

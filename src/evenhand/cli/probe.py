@@ -35,7 +35,7 @@ from evenhand.cli.options import (
     refuse_two_formats,
     resampling,
 )
-from evenhand.cli.output import console, plain_table, print_json, print_text, say
+from evenhand.cli.output import console, plain_table, print_json, print_table, print_text, say
 from evenhand.cli.probe_tests import ProbeWishes, named_test, probed
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def show_probes(runs: Sequence[ProbeRun], form: TableChoice) -> None:
     table = plain_table(*PROBE_COLUMNS)
     for row in probe_rows(runs):
         table.add_row(*row)
-    console().print(table)
+    print_table(table)
     for run in runs:
         for sentence in probe_sentences(run):
             console().print(f"{run.name}: {sentence}")

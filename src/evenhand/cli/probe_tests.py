@@ -74,17 +74,11 @@ def probed(reference: ModelRef, wishes: ProbeWishes, *, out: Path, fresh: bool) 
     unfinished = out / f".{name}.scoring"
     if fresh:
         BatchStore(unfinished, "").remove()
-    with progress_bar(name, "sentences") as report:
-        match wishes.test:
-            case ProbeTest.MALOR:
-                run = _malor(model, language, wishes, folder=out / name, unfinished=unfinished, fresh=fresh,
-                             report=report)  # fmt: skip
-            case ProbeTest.CROWS_PAIRS:
-                run = _crows_pairs(model, wishes, name=name, unfinished=unfinished, report=report)
-            case ProbeTest.COSINE:
-                run = _cosine(model, wishes, name=name, report=report)
-            case ProbeTest.DIRECT_BIAS:
-                run = _direct_bias(model, language, wishes, name=name, report=report)
+    if wishes.test is ProbeTest.MALOR:
+        run = _malor(model, language, wishes, folder=out / name, unfinished=unfinished, fresh=fresh)
+    else:
+        with progress_bar(name, "sentences") as report:
+            run = _beside_malor(model, language, wishes, name=name, unfinished=unfinished, report=report)
     BatchStore(unfinished, "").remove()
     return run
 
@@ -119,15 +113,18 @@ def _language(model: LanguageModel, wishes: ProbeWishes) -> str:
     return wishes.language or (planted.language if planted else DEFAULT_LANGUAGE)
 
 
+def _beside_malor(
+    model: LanguageModel, language: str, wishes: ProbeWishes, *, name: str, unfinished: Path, report: Report
+) -> ProbeRun:
+    if wishes.test is ProbeTest.CROWS_PAIRS:
+        return _crows_pairs(model, wishes, name=name, unfinished=unfinished, report=report)
+    if wishes.test is ProbeTest.COSINE:
+        return _cosine(model, wishes, name=name, report=report)
+    return _direct_bias(model, language, wishes, name=name, report=report)
+
+
 def _malor(
-    model: LanguageModel,
-    language: str,
-    wishes: ProbeWishes,
-    *,
-    folder: Path,
-    unfinished: Path,
-    fresh: bool,
-    report: Report,
+    model: LanguageModel, language: str, wishes: ProbeWishes, *, folder: Path, unfinished: Path, fresh: bool
 ) -> ProbeRun:
     from evenhand.probing.malor import ProbeOptions, planned_record, probe
 
@@ -148,7 +145,10 @@ def _malor(
     done = None
     if not fresh:
         done = probe_that_is_there(folder, planned_record(model, probes, options).fingerprint)
-    return done or probe(model, probes, options=options, report=report)
+    if done:
+        return done
+    with progress_bar(folder.name, "sentences") as report:
+        return probe(model, probes, options=options, report=report)
 
 
 def _probes(model: LanguageModel, language: str, wishes: ProbeWishes) -> ProbeSet:

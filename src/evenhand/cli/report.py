@@ -38,7 +38,9 @@ def report_command(
 ) -> None:
     """Show runs: one self-contained page, a table, or a snippet for a model card.
 
-    The page works offline and puts several runs side by side; differences are shown from the first run.
+    The page works offline and puts several runs side by side. Associations (evenhand audit, evenhand evaluate) are
+    shown with their differences from the first run. Probes stand beside each other without differences; evenhand
+    certify tests those.
 
     **Examples**
 
@@ -86,9 +88,12 @@ def _report_probes(folders: Sequence[Path], out: Path | None, format_: ReportFor
     from evenhand.core.files import write_text
     from evenhand.core.probe_runs import open_probe_run
     from evenhand.report.probe_page import write_probe_page
+    from evenhand.report.probe_questions import different_questions
     from evenhand.report.probe_tables import format_probe_table
 
     opened = [open_probe_run(folder) for folder in folders]
+    for notice in different_questions(opened):
+        warn(notice)
     if format_ is ReportFormat.MODEL_CARD:
         raise EvenhandError("There is no model-card snippet for probes; use --format markdown.")
     if format_ is ReportFormat.HTML:

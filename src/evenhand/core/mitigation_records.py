@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from evenhand.core.certificates import FrontierPoint
 from evenhand.core.errors import RunError
 from evenhand.core.estimates import Estimate
+from evenhand.core.faults import fault
 from evenhand.core.learning_curves import Judgement, LearningCurve
 from evenhand.core.planted import Planted, read_planted
 from evenhand.core.recipes import Recipe
@@ -148,4 +149,4 @@ def read_mitigation_record(folder: Path) -> MitigationRecord:
             f"{folder}."
         ) from None
     except ValidationError as problem:
-        raise RunError(f"{path} is damaged ({problem}). Mitigate again.") from None
+        raise RunError(f"{path} is damaged ({fault(problem)}). Mitigate again.") from None

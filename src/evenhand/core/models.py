@@ -77,6 +77,22 @@ class ModelRef(BaseModel):
         return "_".join(parts[-2:]) if not name.startswith(("/", ".")) else (parts[-1] if parts else "model")
 
 
+def refuse_missing_folder(name: str) -> None:
+    """Refuse what can only be a folder and is none, before the hub is asked for a model of that name."""
+    path = Path(name)
+    is_path = path.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1 or path.is_file()
+    if not is_path or path.is_dir():
+        return
+    if name.startswith("~/") and path.expanduser().is_dir():
+        advice = f"Write {path.expanduser()}: only a shell reads ~ as the home folder."
+    else:
+        advice = (
+            "Give the folder of a model, with its config.json, or an id such as bert-base-cased or ORG/NAME."
+        )
+    fault = f"{name} is a file." if path.is_file() else f"There is no folder {name}."
+    raise ModelError(f"{fault} {advice}")
+
+
 class TextScore(BaseModel):
     """Natural log-probabilities of the tokens that were scored."""
 

@@ -16,10 +16,12 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from evenhand.core.errors import RunError
+from evenhand.core.faults import fault
 from evenhand.core.files import sha256_of
 from evenhand.core.probe_results import ProbeResult
 from evenhand.core.records import (
     ESTIMATES_FILE,
+    PROBE_KIND,
     RECORD_FILE,
     SCORES_FILE,
     EnvironmentRecord,
@@ -39,7 +41,7 @@ class ProbeRecord(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     schema_version: int = PROBE_SCHEMA_VERSION
-    kind: str = "probe"
+    kind: str = PROBE_KIND
     name: str
     test: str
     """malor, cosine, direct-bias or crows-pairs."""
@@ -103,7 +105,7 @@ def is_probe_run(folder: Path) -> bool:
         found = json.loads((folder / RECORD_FILE).read_bytes())
     except (OSError, ValueError):
         return False
-    return isinstance(found, dict) and found.get("kind") == "probe"
+    return isinstance(found, dict) and found.get("kind") == PROBE_KIND
 
 
 def open_probe_run(folder: str | Path) -> ProbeRun:
@@ -117,7 +119,7 @@ def open_probe_run(folder: str | Path) -> ProbeRun:
         results = _RESULTS.validate_json((path / ESTIMATES_FILE).read_bytes())
         scores = pl.read_parquet(io.BytesIO((path / SCORES_FILE).read_bytes()))
     except (OSError, ValidationError, pl.exceptions.PolarsError) as problem:
-        raise RunError(f"{path} is damaged ({problem}). Run it again.") from None
+        raise RunError(f"{path} is damaged ({fault(problem)}). Run it again.") from None
     return ProbeRun(record=record, results=tuple(results), scores=scores)
 
 
@@ -130,4 +132,4 @@ def read_probe_record(folder: Path) -> ProbeRecord:
             f"{folder} is not the folder of a probe. Make one with: evenhand probe MODEL."
         ) from None
     except ValidationError as problem:
-        raise RunError(f"{folder / RECORD_FILE} is damaged ({problem}). Run it again.") from None
+        raise RunError(f"{folder / RECORD_FILE} is damaged ({fault(problem)}). Run it again.") from None

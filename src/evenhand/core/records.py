@@ -20,6 +20,9 @@ PREDICTIONS_FILE = "predictions.json"
 ESTIMATES_FILE = "estimates.json"
 PAGE_FILE = "report.html"
 
+PROBE_KIND = "probe"
+"""What the record of a probe calls itself; that of a run has no kind."""
+
 SCHEMA_VERSION = 1
 
 _LIBRARIES = ("numpy", "scipy", "statsmodels", "polars", "pydantic")

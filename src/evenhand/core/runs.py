@@ -12,11 +12,13 @@ import polars as pl
 from pydantic import BaseModel, ValidationError
 
 from evenhand.core.errors import RunError
+from evenhand.core.faults import fault
 from evenhand.core.files import folder_written_whole, sha256_of
 from evenhand.core.items import Label, Task
 from evenhand.core.records import (
     ESTIMATES_FILE,
     PREDICTIONS_FILE,
+    PROBE_KIND,
     RECORD_FILE,
     SCHEMA_VERSION,
     SCORES_FILE,
@@ -125,7 +127,7 @@ def open_run(folder: str | Path) -> Run:
         result = RunResult.model_validate_json(_read(path / ESTIMATES_FILE, path))
         scores = pl.read_parquet(io.BytesIO(_read(path / SCORES_FILE, path)))
     except (ValidationError, pl.exceptions.PolarsError) as problem:
-        raise RunError(f"{path} is damaged ({problem}). Run it again.") from None
+        raise RunError(f"{path} is damaged ({fault(problem)}). Run it again.") from None
     return Run(record=record, result=result, scores=_with_later_columns(scores))
 
 
@@ -140,7 +142,9 @@ def read_record(folder: Path) -> RunRecord:
     """The record of a run folder."""
     content = _read(folder / RECORD_FILE, folder)
     try:
-        version = json.loads(content).get("schema_version")
+        found = json.loads(content)
+        _refuse_probe(folder, found.get("kind"))
+        version = found.get("schema_version")
         if version != SCHEMA_VERSION:
             raise RunError(
                 f"{folder} has the record format {version}; this version of Evenhand reads {SCHEMA_VERSION}. "
@@ -148,7 +152,16 @@ def read_record(folder: Path) -> RunRecord:
             )
         return RunRecord.model_validate_json(content)
     except (ValueError, AttributeError) as problem:
-        raise RunError(f"{folder / RECORD_FILE} is damaged ({problem}). Run it again.") from None
+        raise RunError(f"{folder / RECORD_FILE} is damaged ({fault(problem)}). Run it again.") from None
+
+
+def _refuse_probe(folder: Path, kind: str | None) -> None:
+    if kind == PROBE_KIND:
+        raise RunError(
+            f"{folder} is a probe, and this is for runs of evenhand audit and evenhand evaluate. Show probes side by "
+            "side with: evenhand report A B --out page.html; test what differs between two models with: evenhand "
+            "certify BEFORE AFTER."
+        )
 
 
 def write_run_folder(

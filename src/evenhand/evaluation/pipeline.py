@@ -12,6 +12,7 @@ from evenhand.core.errors import PredictionsError, shortlist
 from evenhand.core.files import sha256_of
 from evenhand.core.items import Association, Benchmark, Task
 from evenhand.core.protocols import DEFAULT_PROTOCOL, Protocol, get_protocol
+from evenhand.core.reasons import common_reason
 from evenhand.core.records import (
     DatasetRecord,
     DefectRecord,
@@ -210,13 +211,20 @@ def _warnings(
             f"scores left aside, because they belong to no candidate of {benchmark.name} "
             f"({benchmark.language}): {len(unknown):,} ({shortlist(unknown)})."
         )
-    for reason in skipped:
-        total = len(items.filter(pl.col("task") == reason.task))
+    for (task, reason), ids in _by_common_reason(skipped).items():
+        total = len(items.filter(pl.col("task") == task))
         warnings.append(
-            f"{reason.task} items skipped, because {reason.reason}: {reason.count:,} of {total:,} "
-            f"({shortlist(reason.items, 3)})."
+            f"{task} items skipped, because {reason}: {len(ids):,} of {total:,} ({shortlist(ids, 3)})."
         )
     return tuple(warnings)
+
+
+def _by_common_reason(skipped: tuple[SkippedReason, ...]) -> dict[tuple[str, str], list[str]]:
+    """Skipped items by task and by what their reasons have in common."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for reason in skipped:
+        found.setdefault((reason.task, common_reason(reason.reason)), []).extend(reason.items)
+    return found
 
 
 def statistics_record(resampling: Resampling) -> StatisticsRecord:

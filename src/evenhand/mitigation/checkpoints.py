@@ -21,6 +21,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from evenhand.core.errors import OutputError, RunError
+from evenhand.core.faults import fault
 from evenhand.core.files import folder_written_whole
 from evenhand.core.learning_curves import LearningCurve
 
@@ -183,7 +184,7 @@ def _tensors(path: Path) -> dict[str, torch.Tensor]:
 
 
 def _damaged(folder: Path, problem: Exception) -> RunError:
-    return RunError(f"The checkpoint {folder} is damaged ({problem}). {_start_again(folder)}")
+    return RunError(f"The checkpoint {folder} is damaged ({fault(problem)}). {_start_again(folder)}")
 
 
 def _start_again(checkpoint: Path) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,6 +11,7 @@ from evenhand.core.files import write_text
 from evenhand.core.probe_results import CosineResult, CrowsPairsResult, DirectBiasResult, MalorResult
 from evenhand.core.probe_runs import ProbeRun
 from evenhand.report.malor_view import malor_groups
+from evenhand.report.probe_questions import different_questions, run_labels
 from evenhand.report.probe_tables import PROBE_COLUMNS, probe_rows
 from evenhand.report.probe_views import cosine_view, direct_bias_views, pairs_view
 from evenhand.report.probe_words import EXPERIMENT_TITLES, TEST_TITLES, read_result, result_title
@@ -31,7 +31,7 @@ def render_probe_page(runs: Sequence[ProbeRun]) -> str:
     """The page of one or several probes as HTML."""
     if not runs:
         raise RunError("A page needs at least one run.")
-    labelled = dict(zip(_labels(runs), runs, strict=True))
+    labelled = dict(zip(run_labels(runs), runs, strict=True))
     groups = malor_groups(_results(labelled, MalorResult), _planted_leans(labelled))
     pairs = pairs_view(_results(labelled, CrowsPairsResult))
     cosines = cosine_view(_results(labelled, CosineResult))
@@ -42,6 +42,7 @@ def render_probe_page(runs: Sequence[ProbeRun]) -> str:
         title=next(iter(labelled)) if len(runs) == 1 else f"{len(runs)} probes side by side",
         runs=[_run_view(label, run) for label, run in labelled.items()],
         facts=_facts(runs),
+        notices=different_questions(runs),
         columns=PROBE_COLUMNS,
         rows=probe_rows(runs),
         groups=groups,
@@ -60,17 +61,6 @@ def render_probe_page(runs: Sequence[ProbeRun]) -> str:
             data={plot["id"]: plot["spec"] for view in views for plot in view["plots"]},
         ),
     )
-
-
-def _labels(runs: Sequence[ProbeRun]) -> list[str]:
-    """Names of runs, with a number behind those that several have."""
-    often = Counter(run.name for run in runs)
-    seen: Counter[str] = Counter()
-    labels = []
-    for run in runs:
-        seen[run.name] += 1
-        labels.append(f"{run.name} ({seen[run.name]})" if often[run.name] > 1 else run.name)
-    return labels
 
 
 def _results(runs: Mapping[str, ProbeRun], kind: type[Kind]) -> list[tuple[str, Kind]]:

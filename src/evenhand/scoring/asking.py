@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenhand.core.files import sha256_of
+from evenhand.core.reasons import too_long_reason
 from evenhand.scoring.engine import carry_out
 from evenhand.scoring.identity import record_of
 from evenhand.scoring.limits import length_of
@@ -79,7 +80,7 @@ def too_long(requests: Iterable[Request], longest: int | None) -> str | None:
     needed = max(map(length_of, requests), default=0)
     if longest is None or needed <= longest:
         return None
-    return f"the input has {needed:,} tokens, the model takes {longest:,}"
+    return too_long_reason(needed, longest)
 
 
 class _ItemProgress:

@@ -23,8 +23,9 @@ from transformers import (
 )
 from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 
-from evenhand.core.models import Family, ModelError, ModelRef, Precision
+from evenhand.core.models import Family, ModelError, ModelRef, Precision, refuse_missing_folder
 from evenhand.scoring.adapters import adapter_base, with_adapter
+from evenhand.scoring.missing_models import hub_failure
 from evenhand.scoring.recognise import has_next_sentence_class, recognise
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ HEAD_FILE = "next_sentence.json"
 """Beside a model with a next-sentence head of its own: which class means "follows"."""
 
 BERT_FOLLOWS_CLASS = 0
+
+_CHATTER = ("transformers", "huggingface_hub")
+"""Loggers that are kept to errors while something loads; the hub's tells of every retry."""
 
 _DTYPES = {Precision.FP32: torch.float32, Precision.BF16: torch.bfloat16, Precision.FP16: torch.float16}
 _CLASSES: Mapping[Family, Any] = {
@@ -187,18 +191,20 @@ def _explained(ref: ModelRef) -> Iterator[None]:
     folder = Path(ref.location)
     if folder.is_dir() and not (folder / "config.json").is_file():
         raise ModelError(f"{ref.id} is a folder without a config.json, so it is no model.")
-    chatter = logging.getLogger("transformers")
-    level = chatter.level
-    chatter.setLevel(logging.ERROR)
+    refuse_missing_folder(ref.location)
+    levels = {name: logging.getLogger(name).level for name in _CHATTER}
+    for name in _CHATTER:
+        logging.getLogger(name).setLevel(logging.ERROR)
     disable_progress_bar()
     try:
         yield
     except ModelError:
         raise
     except (OSError, ValueError, RuntimeError, ImportError, KeyError) as problem:
-        raise ModelError(_explanation(ref, str(problem))) from problem
+        raise ModelError(hub_failure(ref, problem) or _explanation(ref, str(problem))) from problem
     finally:
-        chatter.setLevel(level)
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
         enable_progress_bar()
 
 

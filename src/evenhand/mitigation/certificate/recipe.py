@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from evenhand.core.certificates import CurvePoint, FrontierPoint, MitigationSummary
 from evenhand.core.errors import RunError
+from evenhand.core.faults import fault
 from evenhand.core.mitigation_records import MITIGATION_FILE
 from evenhand.core.models import ModelRef
 
@@ -28,8 +29,8 @@ def read_mitigation(ref: ModelRef) -> MitigationSummary | None:
         return _summary(found)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, ValidationError) as problem:
         raise RunError(
-            f"{path} is damaged ({type(problem).__name__}: {problem}). Mitigate again, or take the file away and say "
-            "with --trained what was trained on."
+            f"{path} is damaged ({type(problem).__name__}: {fault(problem)}). Mitigate again, or take the file away "
+            "and say with --trained what was trained on."
         ) from None
 
 
