@@ -21,6 +21,7 @@ something has `--json`, which prints one JSON object and nothing else.
 | 4 | a `--fail-if` condition holds |
 | 5 | a certificate says that quality is lost |
 | 130 | stopped with Ctrl-C; what can go on says so |
+| 141 | nobody read on, as behind `head -1` |
 
 The examples use the bundled starter set and its two files of simulated scores, so they run anywhere and offline.
 Commands that run or train a model are shown at work on the pages about them.
