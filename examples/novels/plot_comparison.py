@@ -16,7 +16,10 @@ EXPERIMENT = "he-she"
 MARGIN = 1.0
 """Percent of perplexity that the trials were allowed to lose."""
 
-STRENGTHS = {"equalise": ("weight", "equalising, balance"), "counterfactual": ("learning_rate", "twins, rate")}
+STRENGTHS = {
+    "equalise": ("weight", "equalising, balance"),
+    "counterfactual": ("learning_rate", "twins, rate"),
+}
 SHADES = {
     "equalise": ("#c6dbef", "#9ecae1", "#6baed6", "#3182bd", "#08306b"),
     "counterfactual": ("#fdd0a2", "#fdae6b", "#e6550d", "#7f2704"),
