@@ -9,8 +9,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 
+from evenhand.core.learning_curves import LearningCurve
 from evenhand.core.recipes import Recipe
 from evenhand.mitigation import checkpoints
 from evenhand.mitigation.fitting import FitReport, Fitted, fit
@@ -77,6 +79,21 @@ def small_fit(
     objective = pretraining_objective(SENTENCES, model)
     watch = ScriptedWatch(model, meanwhile=meanwhile)
     return model, fit(model, objective, recipe, watch=watch, folder=folder, report=report)
+
+
+class StoppedError(Exception):
+    """Stands for whatever interrupts a training."""
+
+
+def stop_after(epochs: int, source: Path, folder: Path, *, recipe: Recipe = RECIPE) -> None:
+    """Train so many epochs, then interrupt."""
+
+    def judged(curve: LearningCurve) -> None:
+        if len(curve.trained) == epochs:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        small_fit(source, folder, recipe=recipe, report=FitReport(judged=judged))
 
 
 def die() -> None:

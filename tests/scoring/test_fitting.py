@@ -18,14 +18,25 @@ import fitting_runs
 import pytest
 import safetensors.torch
 import torch
-from fitting_runs import EPOCHS, MOMENTS, RECIPE, SENTENCES, STEPS, ScriptedWatch, same, small_fit, weights_of
+from fitting_runs import (
+    EPOCHS,
+    MOMENTS,
+    RECIPE,
+    SENTENCES,
+    STEPS,
+    ScriptedWatch,
+    same,
+    small_fit,
+    stop_after,
+    weights_of,
+)
 from safetensors import SafetensorError
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import EvenhandError, OutputError, RunError
 from evenhand.core.learning_curves import LearningCurve
 from evenhand.core.models import ModelError, ModelRef, Precision
-from evenhand.core.recipes import LoraRecipe, Plateau, Recipe
+from evenhand.core.recipes import Plateau, Recipe
 from evenhand.mitigation import checkpoints
 from evenhand.mitigation.batches import DrawnExamples, EpochBatches, collation
 from evenhand.mitigation.fitting import FitReport, Fitted, fit
@@ -96,21 +107,6 @@ def test_resuming_never_loads_a_pickle(
     monkeypatch.setattr("pickle.Unpickler", refuse)
     model, _ = small_fit(bert, tmp_path / "fit")
     assert same(weights_of(model), uninterrupted)
-
-
-class StoppedError(Exception):
-    """Stands for whatever interrupts a training."""
-
-
-def stop_after(epochs: int, bert: Path, folder: Path) -> None:
-    """Train so many epochs, then interrupt."""
-
-    def judged(curve: LearningCurve) -> None:
-        if len(curve.trained) == epochs:
-            raise StoppedError
-
-    with pytest.raises(StoppedError):
-        small_fit(bert, folder, report=FitReport(judged=judged))
 
 
 def test_the_weights_are_those_of_a_plain_loop(bert: Path, tmp_path: Path) -> None:
@@ -349,50 +345,6 @@ def test_an_objective_without_examples_is_refused(bert: Path, tmp_path: Path) ->
     model = load_model(str(bert), device="cpu")
     with pytest.raises(EvenhandError, match="nothing to train on"):
         fit(model, pretraining_objective([], model), RECIPE, watch=ScriptedWatch(model), folder=tmp_path)
-
-
-def test_adapters_train_beside_the_weights_and_are_folded_in(bert: Path, tmp_path: Path) -> None:
-    recipe = RECIPE.model_copy(update={"lora": LoraRecipe(rank=2), "epochs": 2})
-    model, fitted = small_fit(bert, tmp_path, recipe=recipe)
-    original, trained = weights_of(load_model(str(bert), device="cpu")), weights_of(model)
-    assert set(trained) == set(original)
-    changed = {name for name, weight in trained.items() if not torch.equal(weight, original[name])}
-    assert changed
-    assert all(name.endswith("weight") and trained[name].dim() == 2 for name in changed)
-    assert all(
-        torch.linalg.matrix_rank((trained[name] - original[name]).double(), atol=1e-5) <= 2
-        for name in changed
-    )
-    assert fitted.adapter is not None
-    assert (fitted.adapter / "adapter_model.safetensors").is_file()
-
-
-def test_a_training_of_adapters_resumes_exactly(bert: Path, tmp_path: Path) -> None:
-    recipe = RECIPE.model_copy(update={"lora": LoraRecipe(rank=2, dropout=0.1), "epochs": 2})
-    whole, _ = small_fit(bert, tmp_path / "whole", recipe=recipe)
-
-    def stop(curve: LearningCurve) -> None:
-        if len(curve.trained) == 1:
-            raise StoppedError
-
-    with pytest.raises(StoppedError):
-        small_fit(bert, tmp_path / "parts", recipe=recipe, report=FitReport(judged=stop))
-    parts, _ = small_fit(bert, tmp_path / "parts", recipe=recipe)
-    assert same(weights_of(parts), weights_of(whole))
-
-
-def test_without_peft_the_package_to_install_is_named(
-    bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "peft", None)
-    with pytest.raises(ModelError, match=r"pip install 'evenhand\[train\]'"):
-        small_fit(bert, tmp_path, recipe=RECIPE.model_copy(update={"lora": LoraRecipe()}))
-
-
-def test_modules_that_do_not_exist_get_no_adapter(bert: Path, tmp_path: Path) -> None:
-    recipe = RECIPE.model_copy(update={"lora": LoraRecipe(targets=("no_such_module",))})
-    with pytest.raises(ModelError, match=r"No adapter can be put into .*no_such_module"):
-        small_fit(bert, tmp_path, recipe=recipe)
 
 
 def test_figures_go_to_tensorboard_if_asked(bert: Path, tmp_path: Path) -> None:

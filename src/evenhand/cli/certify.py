@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -30,7 +31,9 @@ from evenhand.cli.progress import progress_bar
 from evenhand.core.errors import EvenhandError
 
 if TYPE_CHECKING:
+    from evenhand.certificate_plans import CertifyWishes
     from evenhand.core.certificates import Certificate
+    from evenhand.core.models import ModelRef
 
 
 def certify_command(
@@ -96,10 +99,9 @@ def certify_command(
 
     `evenhand certify lab:masked lab:masked-neutral`
     """
-    from evenhand.certificate_plans import CertifyWishes, certificate_plan, margins_for
+    from evenhand.certificate_plans import CertifyWishes, margins_for
     from evenhand.cli.audit import model_reference
-    from evenhand.mitigation.certificate import Finetuning, certify
-    from evenhand.scoring.language_model import load_model
+    from evenhand.mitigation.certificate import Finetuning
 
     page, record = output_files(out)
     references = [
@@ -121,24 +123,33 @@ def certify_command(
         resampling=resampling(resamples, seed, confidence),
         mitigated=references[1],
     )
-    models = []
-    for text, reference in zip((before, after), references, strict=True):
-        say(f"Loading {text}")
-        models.append(load_model(reference))
-    plan = certificate_plan(models[0], wishes)
-    if plan.held_out is None:
-        say("No --held-out text was given, so perplexity is not measured.")
-    try:
-        made = certify(models[0], models[1], plan, work=page.with_suffix(""), stage=progress_bar)
-    except KeyboardInterrupt:
-        say("Stopped. Give the same command again to go on from here.")
-        raise typer.Exit(INTERRUPTED) from None
+    made = _certified(references, wishes, work=page.with_suffix(""))
     keep_certificate(made, page, record)
     if json:
         print_json(made.model_dump(mode="json"))
     else:
         show_certificate(made)
     leave_if_quality_is_lost(made)
+
+
+def _certified(references: Sequence[ModelRef], wishes: CertifyWishes, *, work: Path) -> Certificate:
+    """Load both models, and certify the second."""
+    from evenhand.certificate_plans import certificate_plan
+    from evenhand.mitigation.certificate import certify
+    from evenhand.scoring.language_model import load_model
+
+    models = []
+    for reference in references:
+        say(f"Loading {reference.id}{f'@{reference.revision}' if reference.revision else ''}")
+        models.append(load_model(reference))
+    plan = certificate_plan(models[0], wishes)
+    if plan.held_out is None:
+        say("No --held-out text was given, so perplexity is not measured.")
+    try:
+        return certify(models[0], models[1], plan, work=work, stage=progress_bar)
+    except KeyboardInterrupt:
+        say("Stopped. Give the same command again to go on from here.")
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def output_files(out: Path) -> tuple[Path, Path]:
