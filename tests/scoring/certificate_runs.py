@@ -58,6 +58,9 @@ def nudged(source: Path, folder: Path, *, by: float = 0.05) -> Path:
     shutil.copytree(source, folder)
     weights = load_file(folder / "model.safetensors")
     generator = torch.Generator().manual_seed(1)
-    moved = {name: own + by * torch.randn(own.shape, generator=generator) for name, own in weights.items()}
+    # In order of their names: that of the file differs from run to run.
+    moved = {
+        name: own + by * torch.randn(own.shape, generator=generator) for name, own in sorted(weights.items())
+    }
     save_file(moved, folder / "model.safetensors", metadata={"format": "pt"})
     return folder

@@ -94,14 +94,14 @@ def test_pairs_are_those_that_each_model_would_prefer_if_asked_for_nothing_else(
 ) -> None:
     certificate, _ = made
     (row,) = [row for row in certificate.untrained if row.measure == "CrowS-Pairs"]
-    wins = []
+    wins, answers = [], []
     for folder in (bert, changed):
         scores = probe_pairs(str(folder), PAIRS).scores
-        wins.append(
-            [more > less for more, less in zip(scores["more_score"], scores["less_score"], strict=True)]
-        )
+        more, less = scores["more_score"].to_list(), scores["less_score"].to_list()
+        answers.append(more + less)
+        wins.append([one > other for one, other in zip(more, less, strict=True)])
     shares = [100 * sum(won) / len(PAIRS.pairs) for won in wins]
-    assert wins[0] != wins[1]
+    assert answers[0] != answers[1]
     assert (row.before, row.after) == pytest.approx(shares)
     assert row.difference.value == pytest.approx(shares[1] - shares[0])
     assert row.difference.n == len(PAIRS.pairs)
