@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 import evenhand as eh
-from evenhand.evaluation.estimation import ScoredItems, tasks_of
-from evenhand.measures import ASSOCIATION_MEASURES, ClusterTotals
+from evenhand.instruments.association.estimation import ScoredItems, tasks_of
+from evenhand.instruments.association.measures import ASSOCIATION_MEASURES, ClusterTotals
 
 PLAIN_RESAMPLES = 200
 RESAMPLES = 10_000

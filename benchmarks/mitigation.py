@@ -23,17 +23,17 @@ import torch
 from torch.utils.data import DataLoader
 from transformers import AutoTokenizer, BertConfig, BertForMaskedLM, DataCollatorForLanguageModeling
 
-from evenhand.core.models import ModelRef
 from evenhand.core.probes import Experiment
 from evenhand.core.recipes import Recipe
 from evenhand.data.corpora import sentences
 from evenhand.data.probes import load_probes
-from evenhand.data.word_search import words_of
-from evenhand.mitigation.epoch_trainer import EpochTrainer
-from evenhand.mitigation.pretraining.choice import pretraining_objective
-from evenhand.probing.prepared import PreparedProbe
-from evenhand.scoring.language_model import LanguageModel, load_model
-from evenhand.training import Examples
+from evenhand.instruments.malor.prepared import PreparedProbe
+from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.models.references import ModelRef
+from evenhand.text.word_search import words_of
+from evenhand.training.epoch_trainer import EpochTrainer
+from evenhand.training.pretraining.choice import pretraining_objective
+from evenhand.training.trainer import Examples
 
 SIZES = {"base": (768, 12, 30_522), "tiny": (64, 2, 0)}
 BATCH = 32

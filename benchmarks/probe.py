@@ -25,8 +25,8 @@ from evenhand.core.items import BLANK
 from evenhand.core.probe_sentences import open_occupation, open_term
 from evenhand.core.probes import Experiment, ProbeSet
 from evenhand.data.probes import load_probes
-from evenhand.probing.malor import ProbeOptions, probe
-from evenhand.scoring.language_model import LanguageModel, load_model
+from evenhand.instruments.malor.probe import ProbeOptions, probe
+from evenhand.models.language_model import LanguageModel, load_model
 from evenhand.stats.resampling import Resampling
 
 

@@ -27,12 +27,13 @@ import torch
 import transformers
 
 from evenhand.core.items import Association, Benchmark, Task
-from evenhand.core.models import Family, ModelRef, Precision
+from evenhand.core.precision import Precision
 from evenhand.data.stereoset import read_stereoset
-from evenhand.scoring.choice import choose_method
-from evenhand.scoring.language_model import LanguageModel, load_model
-from evenhand.scoring.loading import Loaded
-from evenhand.scoring.methods.base import questions_of
+from evenhand.models.families.method import questions_of
+from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.models.loading import Loaded
+from evenhand.models.method_choice import choose_method
+from evenhand.models.references import Family, ModelRef
 
 PEAK_FLOPS = {"NVIDIA H200": 990e12}
 """Dense bfloat16 arithmetic by the vendor's datasheet."""

@@ -12,10 +12,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from evenhand.core.calibration import Calibration
 from evenhand.data.lab_resources import bundled_calibration_path
 from evenhand.data.sources import LAB, bundled_path
 from evenhand.lab.items import lab_benchmark, stereoset_layout
+from evenhand.runs.calibration import Calibration
 
 
 def make_items() -> None:

@@ -10,7 +10,11 @@ from datetime import UTC, datetime
 import numpy as np
 from scipy import stats
 
-from evenhand.core.calibration import (
+from evenhand.core.estimates import Estimate
+from evenhand.core.items import OVERALL
+from evenhand.core.planted_bias import Planted
+from evenhand.models.references import Family
+from evenhand.runs.calibration import (
     Calibration,
     Check,
     Detectable,
@@ -18,12 +22,8 @@ from evenhand.core.calibration import (
     MeasureCalibration,
     Response,
 )
-from evenhand.core.estimates import Estimate
-from evenhand.core.items import OVERALL
-from evenhand.core.models import Family
-from evenhand.core.planted import Planted
-from evenhand.core.records import EnvironmentRecord, ModelRecord
-from evenhand.core.runs import Run
+from evenhand.runs.records import EnvironmentRecord, ModelRecord
+from evenhand.runs.run import Run
 
 FAMILIES = ("masked", "decoder", "encoder-decoder")
 TASKS = (OVERALL, "intrasentence", "intersentence")

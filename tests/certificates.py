@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from probe_runs import estimate
 
-from evenhand.core.certificates import (
+from evenhand.core.estimates import Estimate
+from evenhand.runs.certificates import (
     BiasRow,
     BiasVerdict,
     Certificate,
@@ -26,8 +27,7 @@ from evenhand.core.certificates import (
     Verdict,
     WeightsChange,
 )
-from evenhand.core.estimates import Estimate
-from evenhand.core.records import EnvironmentRecord, ModelRecord, StatisticsRecord
+from evenhand.runs.records import EnvironmentRecord, ModelRecord, StatisticsRecord
 
 EXPERIMENTS = ("he-she", "his-her", "names")
 

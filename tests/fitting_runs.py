@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 import torch
 
-from evenhand.core.learning_curves import LearningCurve
 from evenhand.core.recipes import Recipe
-from evenhand.mitigation import checkpoints
-from evenhand.mitigation.fitting import FitReport, Fitted, fit
-from evenhand.mitigation.pretraining.choice import pretraining_objective
-from evenhand.mitigation.watching import Reading
-from evenhand.scoring.language_model import LanguageModel, load_model
+from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.runs.learning_curves import LearningCurve
+from evenhand.training import checkpoints
+from evenhand.training.fitting import FitReport, Fitted, fit
+from evenhand.training.pretraining.choice import pretraining_objective
+from evenhand.training.watching import Reading
 
 SENTENCES = tuple(
     f"{who} {verb} {what}."

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from evenhand.core.estimates import Estimate
-from evenhand.core.learning_curves import Judgement, LearningCurve
-from evenhand.core.mitigation_records import DataRecord, MitigationRecord, SeedRecord, TextRecord
-from evenhand.core.planted import Planted
+from evenhand.core.planted_bias import Planted
 from evenhand.core.recipes import LoraRecipe, Recipe
-from evenhand.core.records import EnvironmentRecord, ModelRecord
+from evenhand.runs.learning_curves import Judgement, LearningCurve
+from evenhand.runs.mitigation_records import DataRecord, MitigationRecord, SeedRecord, TextRecord
+from evenhand.runs.records import EnvironmentRecord, ModelRecord
 
 
 def estimate(value: float, low: float, high: float) -> Estimate:

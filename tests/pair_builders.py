@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterable
 from pathlib import Path
 
-from evenhand.core.pairs import Direction, PairSet, SentencePair
+from evenhand.core.items import Direction, PairSet, SentencePair
 
 HEADER = ("id", "sent_more", "sent_less", "stereo_antistereo", "bias_type")
 

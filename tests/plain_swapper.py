@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from evenhand.core.spans import Span
-from evenhand.mitigation.counterfactual.twins import LeftOut, Role, Swap, Twin
+from evenhand.text.twins.twin import LeftOut, Role, Swap, Twin
 
 WORDS = {
     Role.SUBJECT: [("he", "she")],

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.estimates import Estimate
-from evenhand.core.planted import Planted
-from evenhand.core.probe_results import (
+from evenhand.core.planted_bias import Planted
+from evenhand.instruments.probe_results import (
     Correlation,
     CosineResult,
     CrowsPairsResult,
@@ -25,8 +25,8 @@ from evenhand.core.probe_results import (
     ProfessionCosine,
     Skipped,
 )
-from evenhand.core.probe_runs import ProbeRecord, ProbeRun
-from evenhand.core.records import EnvironmentRecord, ModelRecord, StatisticsRecord
+from evenhand.runs.probe_runs import ProbeRecord, ProbeRun
+from evenhand.runs.records import EnvironmentRecord, ModelRecord, StatisticsRecord
 
 MADE = datetime(2026, 3, 14, 9, 30, tzinfo=UTC)
 FIELDS = ("care", "law", "medicine", "sales", "science", "trades")

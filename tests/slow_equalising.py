@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from evenhand.core.models import Family
 from evenhand.mitigation.equalising.term_trees import Sides, TermTree
-from evenhand.scoring.language_model import LanguageModel
-from evenhand.scoring.requests import Tokens
+from evenhand.models.engine.requests import Tokens
+from evenhand.models.language_model import LanguageModel
+from evenhand.models.references import Family
 
 IGNORED = -100
 Distribution = list[float]

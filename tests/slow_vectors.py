@@ -9,7 +9,7 @@ import numpy.typing as npt
 import torch
 from slow_reference import SlowReference, SlowText
 
-from evenhand.core.models import Family
+from evenhand.models.references import Family
 
 Vector = npt.NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from plain_swapper import PlainSwapper
 
 from evenhand.core.probes import Experiment, Occupation, OccupationForm, ProbeSet, Structure, TermPairs
-from evenhand.mitigation.counterfactual.building import PairOptions
+from evenhand.mitigation.pairs.building import PairOptions
 
 NAMES = TermPairs(("James", "Robert", "Michael"), ("Mary", "Patricia", "Jennifer"))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from evenhand.mitigation.counterfactual.twins import LeftOut, Twin
+from evenhand.text.twins.twin import LeftOut, Twin
 
 DATA = Path(__file__).parent / "data"
 _EXCHANGE = re.compile(r"\{([^|{}]*)\|([^|{}]*)\}")

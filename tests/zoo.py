@@ -14,7 +14,7 @@ import torch
 import transformers
 import zoo_tokenizers
 
-from evenhand.core.models import Family
+from evenhand.models.references import Family
 
 BuildTokenizer = Callable[[Path], Any]
 LAYERS = 2

@@ -12,7 +12,7 @@ import pytest
 if TYPE_CHECKING:
     from slow_reference import SlowReference
 
-    from evenhand.scoring.language_model import LanguageModel
+    from evenhand.models.language_model import LanguageModel
 
 
 WITHOUT_MODELS = ("test_plan.py",)
@@ -45,7 +45,7 @@ class Zoo:
         return zoo.build(name, self.base / name)
 
     def _model(self, name: str) -> LanguageModel:
-        from evenhand.scoring.language_model import load_model
+        from evenhand.models.language_model import load_model
 
         return load_model(str(self.folder(name)), device="cpu")
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evenhand.core.calibration import Calibration, MeasureCalibration
 from evenhand.lab.scored import ITEMS_IN_A_TERM
-from evenhand.report.calibration_figures import (
+from evenhand.report.calibration.figures import (
     entry_title,
     figures,
     finding_entries,
@@ -14,7 +13,8 @@ from evenhand.report.calibration_figures import (
     main_entries,
     smallest_found,
 )
-from evenhand.report.calibration_words import measures_of, shown_failure, title_of, verdict
+from evenhand.report.calibration.words import measures_of, shown_failure, title_of, verdict
+from evenhand.runs.calibration import Calibration, MeasureCalibration
 from generators.tables import markdown_table
 
 GENERATED = "<!-- Made by docs/generate.py from the calibration of the package. Do not edit. -->"

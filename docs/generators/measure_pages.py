@@ -12,7 +12,7 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.core.protocols import Ties
-from evenhand.measures import ClusterTotals, Measure, Preferences
+from evenhand.instruments.association.measures import ClusterTotals, Measure, Preferences
 from generators.tables import markdown_table
 
 PUBLISHED_FILE = Path(__file__).parents[1] / "published" / "english_figures.csv"

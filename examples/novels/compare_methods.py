@@ -15,18 +15,18 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from evenhand.core.learning_curves import LearningCurve
-from evenhand.core.models import ModelRef
 from evenhand.core.probes import Experiment
 from evenhand.core.recipes import Recipe
 from evenhand.data.probes import load_probes
+from evenhand.mitigation.counterfactual import CounterfactualMethod
+from evenhand.mitigation.equalising.method import EqualiseMethod
 from evenhand.mitigation.equalising.objective import Balance
-from evenhand.mitigation.fitting import FitReport
-from evenhand.mitigation.methods.base import Method
-from evenhand.mitigation.methods.counterfactual import CounterfactualMethod
-from evenhand.mitigation.methods.equalise import EqualiseMethod
-from evenhand.mitigation.pipeline import Material, MitigationReport, mitigate
+from evenhand.mitigation.method import Method
+from evenhand.mitigation.mitigate import Material, MitigationReport, mitigate
 from evenhand.mitigation.texts import text_sources
+from evenhand.models.references import ModelRef
+from evenhand.runs.learning_curves import LearningCurve
+from evenhand.training.fitting import FitReport
 
 HE_SHE = (Experiment.HE_SHE,)
 ALL = tuple(Experiment)

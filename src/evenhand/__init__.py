@@ -13,78 +13,79 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evenhand.auditing import AuditOptions, audit
-    from evenhand.core.certificates import Certificate, read_certificate
+    from evenhand.certificate import CertificatePlan, HeldOutText, Margins, certify
     from evenhand.core.errors import EvenhandError
     from evenhand.core.estimates import Estimate
     from evenhand.core.items import Association, Benchmark, Candidate, Label, Task
-    from evenhand.core.models import ModelRef
-    from evenhand.core.probe_runs import ProbeRun, open_probe_run
     from evenhand.core.protocols import PROTOCOLS, Protocol
     from evenhand.core.recipes import Recipe
-    from evenhand.core.results import Comparison, RunResult
-    from evenhand.core.runs import Run, open_run
     from evenhand.core.spans import filled_spans
     from evenhand.data import check, describe, load_dataset
     from evenhand.data.examples import example_scores
     from evenhand.data.probes import load_probes
-    from evenhand.evaluation import compare, evaluate
-    from evenhand.materials import material_for
-    from evenhand.measures import MEASURES
-    from evenhand.mitigation.certificate import CertificatePlan, HeldOutText, Margins, certify
-    from evenhand.mitigation.methods.counterfactual import CounterfactualMethod
-    from evenhand.mitigation.methods.equalise import EqualiseMethod
-    from evenhand.mitigation.pipeline import Mitigated, mitigate
-    from evenhand.probing.malor import ProbeOptions, probe
+    from evenhand.instruments.association.audit import AuditOptions, audit
+    from evenhand.instruments.association.comparison import compare
+    from evenhand.instruments.association.evaluation import evaluate
+    from evenhand.instruments.association.measures import MEASURES
+    from evenhand.instruments.association.results import Comparison, RunResult
+    from evenhand.instruments.malor.probe import ProbeOptions, probe
+    from evenhand.mitigation.counterfactual import CounterfactualMethod
+    from evenhand.mitigation.equalising.method import EqualiseMethod
+    from evenhand.mitigation.mitigate import Mitigated, mitigate
+    from evenhand.models.language_model import load_model as load
+    from evenhand.models.references import ModelRef
     from evenhand.report import format_table, write_certificate_page, write_page
-    from evenhand.scoring.language_model import load_model as load
+    from evenhand.runs.certificates import Certificate, read_certificate
+    from evenhand.runs.probe_runs import ProbeRun, open_probe_run
+    from evenhand.runs.run import Run, open_run
     from evenhand.stats.resampling import Resampling
+    from evenhand.workflows.mitigation_data import material_for
 
 _HOME = {
-    "MEASURES": "evenhand.measures",
+    "MEASURES": "evenhand.instruments.association.measures",
     "PROTOCOLS": "evenhand.core.protocols",
     "Association": "evenhand.core.items",
-    "AuditOptions": "evenhand.auditing",
+    "AuditOptions": "evenhand.instruments.association.audit",
     "Benchmark": "evenhand.core.items",
     "Candidate": "evenhand.core.items",
-    "Certificate": "evenhand.core.certificates",
-    "CertificatePlan": "evenhand.mitigation.certificate",
-    "Comparison": "evenhand.core.results",
-    "CounterfactualMethod": "evenhand.mitigation.methods.counterfactual",
-    "EqualiseMethod": "evenhand.mitigation.methods.equalise",
+    "Certificate": "evenhand.runs.certificates",
+    "CertificatePlan": "evenhand.certificate",
+    "Comparison": "evenhand.instruments.association.results",
+    "CounterfactualMethod": "evenhand.mitigation.counterfactual",
+    "EqualiseMethod": "evenhand.mitigation.equalising.method",
     "Estimate": "evenhand.core.estimates",
     "EvenhandError": "evenhand.core.errors",
-    "HeldOutText": "evenhand.mitigation.certificate",
+    "HeldOutText": "evenhand.certificate",
     "Label": "evenhand.core.items",
-    "Margins": "evenhand.mitigation.certificate",
-    "Mitigated": "evenhand.mitigation.pipeline",
-    "ModelRef": "evenhand.core.models",
-    "ProbeOptions": "evenhand.probing.malor",
-    "ProbeRun": "evenhand.core.probe_runs",
+    "Margins": "evenhand.certificate",
+    "Mitigated": "evenhand.mitigation.mitigate",
+    "ModelRef": "evenhand.models.references",
+    "ProbeOptions": "evenhand.instruments.malor.probe",
+    "ProbeRun": "evenhand.runs.probe_runs",
     "Protocol": "evenhand.core.protocols",
     "Recipe": "evenhand.core.recipes",
     "Resampling": "evenhand.stats.resampling",
-    "Run": "evenhand.core.runs",
-    "RunResult": "evenhand.core.results",
+    "Run": "evenhand.runs.run",
+    "RunResult": "evenhand.instruments.association.results",
     "Task": "evenhand.core.items",
-    "audit": "evenhand.auditing",
-    "certify": "evenhand.mitigation.certificate",
+    "audit": "evenhand.instruments.association.audit",
+    "certify": "evenhand.certificate",
     "check": "evenhand.data",
-    "compare": "evenhand.evaluation",
+    "compare": "evenhand.instruments.association.comparison",
     "describe": "evenhand.data",
-    "evaluate": "evenhand.evaluation",
+    "evaluate": "evenhand.instruments.association.evaluation",
     "example_scores": "evenhand.data.examples",
     "filled_spans": "evenhand.core.spans",
     "format_table": "evenhand.report",
-    "load": "evenhand.scoring.language_model:load_model",
+    "load": "evenhand.models.language_model:load_model",
     "load_dataset": "evenhand.data",
     "load_probes": "evenhand.data.probes",
-    "material_for": "evenhand.materials",
-    "mitigate": "evenhand.mitigation.pipeline",
-    "open_probe_run": "evenhand.core.probe_runs",
-    "open_run": "evenhand.core.runs",
-    "probe": "evenhand.probing.malor",
-    "read_certificate": "evenhand.core.certificates",
+    "material_for": "evenhand.workflows.mitigation_data",
+    "mitigate": "evenhand.mitigation.mitigate",
+    "open_probe_run": "evenhand.runs.probe_runs",
+    "open_run": "evenhand.runs.run",
+    "probe": "evenhand.instruments.malor.probe",
+    "read_certificate": "evenhand.runs.certificates",
     "write_certificate_page": "evenhand.report",
     "write_page": "evenhand.report",
 }

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from evenhand.core.calibration import Response
+from evenhand.instruments.association.measures import MEASURES, PROBE_MEASURES
 from evenhand.lab.registry import CALIBRATED
-from evenhand.measures import MEASURES, PROBE_MEASURES
+from evenhand.runs.calibration import Response
 
 
 def test_every_measure_is_registered_for_calibration() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evenhand import MEASURES
-from evenhand.measures import Measure
+from evenhand.instruments.association.measures import Measure
 from evenhand.testing import check_measure
 
 

@@ -15,7 +15,7 @@ import pytest
 import zoo
 from running import Command
 
-from evenhand.core.records import PREDICTIONS_FILE, SCORES_FILE
+from evenhand.runs.records import PREDICTIONS_FILE, SCORES_FILE
 
 MODELS = ("bert", "gpt2", "t5")
 SLOW = ("--max-tokens", "8")

@@ -10,9 +10,9 @@ import pytest
 from browsing import WIDTHS_AND_SCHEMES, Visit, assert_accessible_and_fitting
 
 import evenhand as eh
-from evenhand.core.calibration import Response
-from evenhand.core.models import Family
+from evenhand.models.references import Family
 from evenhand.report import render_page, write_calibration_page
+from evenhand.runs.calibration import Response
 
 HOSTILE = "<img src=x onerror=\"window.hacked = 'yes'\"></script><script>window.hacked = 'yes'</script>"
 

@@ -8,8 +8,8 @@ import probe_runs
 import pytest
 from browsing import EVERY_PLOT_IS_DRAWN, WIDTHS_AND_SCHEMES, Visit, assert_accessible_and_fitting
 
-from evenhand.core.planted import Planted
-from evenhand.report.probe_page import write_probe_page
+from evenhand.core.planted_bias import Planted
+from evenhand.report.probes.page import write_probe_page
 
 HOSTILE = "<img src=x onerror=\"window.hacked = 'yes'\"></script><script>window.hacked = 'yes'</script>"
 

@@ -12,8 +12,8 @@ from evenhand.core.probes import Experiment
 from evenhand.data.corpora import sentences
 from evenhand.data.corpus_sources import corpus_sources
 from evenhand.data.probes import load_probes
-from evenhand.mitigation.counterfactual.building import PairOptions, build_pairs
-from evenhand.mitigation.counterfactual.pair_files import read_pairs
+from evenhand.mitigation.pairs.building import PairOptions, build_pairs
+from evenhand.mitigation.pairs.pair_files import read_pairs
 
 
 @pytest.mark.parametrize(("language", "least"), [("en", 200), ("de", 10)])

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from evenhand.data.corpora import sentences
 from evenhand.data.winogender import load_pronoun_pairs
-from evenhand.data.word_search import words_of
-from evenhand.mitigation.counterfactual.english import EnglishSwapper
-from evenhand.mitigation.counterfactual.twins import Twin
+from evenhand.text.twins.en.swapper import EnglishSwapper
+from evenhand.text.twins.twin import Twin
+from evenhand.text.word_search import words_of
 
 SWAPPER = EnglishSwapper()
 FEMALE = {"she", "her", "hers", "herself", "Her"}

@@ -7,7 +7,7 @@ from pathlib import Path
 import published
 import pytest
 
-from evenhand.evaluation import evaluate
+from evenhand.instruments.association.evaluation import evaluate
 from evenhand.stats.resampling import Resampling
 
 

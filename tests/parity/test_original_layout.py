@@ -11,7 +11,7 @@ import pytest
 from evenhand.core.items import Benchmark, Task
 from evenhand.core.spans import filled_spans
 from evenhand.data.stereoset import read_stereoset
-from evenhand.evaluation import evaluate
+from evenhand.instruments.association.evaluation import evaluate
 from evenhand.stats.resampling import Resampling
 
 

@@ -14,8 +14,8 @@ import definitions
 import published
 import pytest
 
-from evenhand.core.results import RunResult
-from evenhand.evaluation import evaluate
+from evenhand.instruments.association.evaluation import evaluate
+from evenhand.instruments.association.results import RunResult
 from evenhand.stats.resampling import Resampling
 
 FILES = {

@@ -8,7 +8,7 @@ import definitions
 import published
 import pytest
 
-from evenhand.evaluation import evaluate
+from evenhand.instruments.association.evaluation import evaluate
 from evenhand.stats.resampling import Resampling
 
 FILE = "bert-base-cased_BertLM_BertNextSentence_en"

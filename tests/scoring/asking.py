@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from evenhand.core.items import Association, Task
-from evenhand.scoring.choice import choose_method
-from evenhand.scoring.engine import Answers, carry_out
-from evenhand.scoring.language_model import LanguageModel
-from evenhand.scoring.methods.base import Method, Question
+from evenhand.models.engine.execution import Answers, carry_out
+from evenhand.models.families.method import Method, Question
+from evenhand.models.language_model import LanguageModel
+from evenhand.models.method_choice import choose_method
 
 Scores = dict[str, float]
 

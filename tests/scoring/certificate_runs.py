@@ -9,11 +9,11 @@ from typing import Any
 import torch
 from pair_builders import pair, pair_set
 
+from evenhand.certificate import CertificatePlan, HeldOutText
 from evenhand.core.probes import Experiment
 from evenhand.data.labelled import Example, LabelledText
 from evenhand.data.probes import load_probes
 from evenhand.data.sources import load_dataset
-from evenhand.mitigation.certificate import CertificatePlan, HeldOutText
 from evenhand.stats.resampling import Resampling
 
 SENTENCES = tuple(f"The baker sold {number} loaves of fresh bread near the gate." for number in range(24))

@@ -15,8 +15,8 @@ from asking import Scores, engine_scores
 from zoo_items import starter_items
 
 from evenhand.core.items import Association
-from evenhand.scoring.choice import possible_tasks
-from evenhand.scoring.language_model import load_model
+from evenhand.models.language_model import load_model
+from evenhand.models.method_choice import possible_tasks
 
 
 def changed_decisions(folder: Path) -> tuple[int, int]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evenhand.core.probe_results import DirectBiasResult
-from evenhand.core.probe_runs import ProbeRun
+from evenhand.instruments.probe_results import DirectBiasResult
+from evenhand.runs.probe_runs import ProbeRun
 
 ENGLISH = (
     "<He> came home and <he> was tired.",

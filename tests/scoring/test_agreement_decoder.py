@@ -11,7 +11,7 @@ from slow_reference import Logs, two_to_the_mean_log2
 from zoo_fixtures import Zoo
 from zoo_items import inter_items, intra_items
 
-from evenhand.core.models import Family
+from evenhand.models.references import Family
 
 MODELS = zoo.names(Family.DECODER)
 score = two_to_the_mean_log2

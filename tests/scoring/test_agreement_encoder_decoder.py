@@ -11,7 +11,7 @@ from slow_reference import Logs, mean_probability, two_to_the_mean_log2
 from zoo_fixtures import Zoo
 from zoo_items import inter_items, intra_items
 
-from evenhand.core.models import Family
+from evenhand.models.references import Family
 
 WITH_SENTINELS = zoo.names(Family.SENTINEL)
 WITH_A_MASK = zoo.names(Family.DENOISER)

@@ -12,7 +12,7 @@ from zoo_fixtures import Zoo
 from zoo_items import inter_items, intra_items
 
 from evenhand.core.items import Candidate
-from evenhand.core.models import Family
+from evenhand.models.references import Family
 
 MODELS = zoo.names(Family.MASKED)
 

@@ -11,10 +11,10 @@ from pair_builders import pair
 from slow_reference import Logs, SlowReference, SlowText
 from zoo_fixtures import Zoo
 
-from evenhand.core.models import Family
-from evenhand.core.pairs import SentencePair
-from evenhand.scoring.pairs import PairScore, choose_pair_method, score_pairs
-from evenhand.scoring.requests import MaskedRequest
+from evenhand.core.items import SentencePair
+from evenhand.models.engine.requests import MaskedRequest
+from evenhand.models.pair_scoring import PairScore, choose_pair_method, score_pairs
+from evenhand.models.references import Family
 
 PAIRS = (
     pair("middle"),

@@ -13,18 +13,18 @@ import pytest
 import torch
 
 from evenhand import auditing
-from evenhand.auditing import AuditOptions, audit
-from evenhand.core.calibration import Calibration
-from evenhand.core.embedded import embedded_folder
 from evenhand.core.items import Association, Benchmark, Candidate, Label, Task
-from evenhand.core.runs import Run
 from evenhand.data.predictions import Score
+from evenhand.instruments.association.audit import AuditOptions, audit
 from evenhand.lab import power
 from evenhand.lab.calibration import calibrate
 from evenhand.lab.items import lab_benchmark
-from evenhand.scoring import projection
-from evenhand.scoring.language_model import LanguageModel, load_model
-from evenhand.scoring.methods.base import Question
+from evenhand.models.embedded import embedded_folder
+from evenhand.models.engine import projection
+from evenhand.models.families.method import Question
+from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.runs.calibration import Calibration
+from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 
 MASKED = ("lab:masked-neutral", "lab:masked")

@@ -16,7 +16,7 @@ from zoo_items import MALFORMED_BLANKS, MALFORMED_CONTEXTS
 
 import evenhand as eh
 from evenhand.core.items import Association, Label, Task
-from evenhand.scoring.methods.decoder import SentenceScore
+from evenhand.models.families.decoder import SentenceScore
 
 MISSING = "the scores come without the probabilities of their candidates"
 CLOSE = 1e-4

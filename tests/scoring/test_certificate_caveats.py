@@ -8,9 +8,9 @@ import certificates
 import probe_runs
 import pytest
 
-from evenhand.core.records import ModelRecord
-from evenhand.mitigation.certificate.caveats import caveats_of
-from evenhand.mitigation.certificate.measuring import Measurements
+from evenhand.certificate.caveats import caveats_of
+from evenhand.certificate.measuring import Measurements
+from evenhand.runs.records import ModelRecord
 
 SAME_FILES = certificates.model("bert-small", "sha256 1")
 

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from certificate_runs import LABELLED, SENTENCES, small_plan
 
-from evenhand.core.records import ModelRecord
-from evenhand.mitigation.certificate import Finetuning, HeldOutText, measuring
-from evenhand.mitigation.certificate.measuring import Measurer
-from evenhand.mitigation.certificate.plan import CertificatePlan, quietly
-from evenhand.mitigation.perplexity import HeldOutLoss
+from evenhand.certificate import Finetuning, HeldOutText, measuring
+from evenhand.certificate.measuring import Measurer
+from evenhand.certificate.plan import CertificatePlan, quietly
+from evenhand.runs.records import ModelRecord
+from evenhand.training.perplexity import HeldOutLoss
 
 TEXT = HeldOutText(SENTENCES)
 PLAN = small_plan(labelled=LABELLED, finetuning=Finetuning(seeds=2))

@@ -12,19 +12,19 @@ import torch
 from certificate_runs import LABELLED, PAIRS, SENTENCES, nudged, small_plan
 from peft import LoraConfig, get_peft_model
 
-from evenhand.certificate_plans import CertifyWishes, certificate_plan
-from evenhand.core.certificates import BiasVerdict, Certificate, QualityVerdict
+from evenhand.certificate import Finetuning, Margins, certify, measuring
+from evenhand.certificate.finetuning import finetuned_accuracy, new_classifier
+from evenhand.certificate.flipped import malor_results
+from evenhand.certificate.recipe import read_mitigation
+from evenhand.certificate.weights import weights_change
 from evenhand.core.errors import RunError, UnknownNameError
-from evenhand.core.mitigation_records import MITIGATION_FILE
-from evenhand.core.models import ModelError, ModelRef
-from evenhand.mitigation.certificate import Finetuning, Margins, certify, measuring
-from evenhand.mitigation.certificate.finetuning import finetuned_accuracy, new_classifier
-from evenhand.mitigation.certificate.flipped import malor_results
-from evenhand.mitigation.certificate.recipe import read_mitigation
-from evenhand.mitigation.certificate.weights import weights_change
-from evenhand.probing.crows_pairs import probe_pairs
-from evenhand.scoring.language_model import load_model
+from evenhand.instruments.crows_pairs import probe_pairs
+from evenhand.models.language_model import load_model
+from evenhand.models.references import ModelError, ModelRef
+from evenhand.runs.certificates import BiasVerdict, Certificate, QualityVerdict
+from evenhand.runs.mitigation_records import MITIGATION_FILE
 from evenhand.stats.resampling import Resampling
+from evenhand.workflows.certificate_plans import CertifyWishes, certificate_plan
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +57,8 @@ def test_what_was_trained_on_is_told_apart_from_the_rest(made: tuple[Certificate
 
 
 def test_figures_are_those_of_the_runs_that_are_kept(made: tuple[Certificate, Path]) -> None:
-    from evenhand.core.probe_runs import open_probe_run
-    from evenhand.core.runs import open_run
+    from evenhand.runs.probe_runs import open_probe_run
+    from evenhand.runs.run import open_run
 
     certificate, work = made
     for side in ("before", "after"):

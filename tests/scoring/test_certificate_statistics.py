@@ -11,23 +11,23 @@ import probe_runs
 import pytest
 from scipy import stats
 
-from evenhand.certificate_plans import margins_for
-from evenhand.core.certificates import BiasVerdict, QualityVerdict
+from evenhand.certificate.association import association_rows
+from evenhand.certificate.bias import malor_difference, pairs_row, shared_ratios
+from evenhand.certificate.flipped import flip_p_values, flipped_occupations
+from evenhand.certificate.held_out import characters_row, perplexity_row
+from evenhand.certificate.margins import Margins
+from evenhand.certificate.plan import HeldOutText
+from evenhand.certificate.quality import accuracy_from_seeds
+from evenhand.certificate.verdicts import bias_verdict, quality_verdict
 from evenhand.core.errors import ComparisonError, DatasetError, EvenhandError, UnknownNameError
-from evenhand.core.models import ModelRef
-from evenhand.core.probe_runs import ProbeRun
-from evenhand.evaluation import evaluate
-from evenhand.measures.malor import LogRatios
-from evenhand.mitigation.certificate.association import association_rows
-from evenhand.mitigation.certificate.bias import malor_difference, pairs_row, shared_ratios
-from evenhand.mitigation.certificate.flipped import flip_p_values, flipped_occupations
-from evenhand.mitigation.certificate.held_out import characters_row, perplexity_row
-from evenhand.mitigation.certificate.margins import Margins
-from evenhand.mitigation.certificate.plan import HeldOutText
-from evenhand.mitigation.certificate.quality import accuracy_from_seeds
-from evenhand.mitigation.certificate.verdicts import bias_verdict, quality_verdict
-from evenhand.mitigation.perplexity import HeldOutLoss
+from evenhand.instruments.association.evaluation import evaluate
+from evenhand.instruments.malor.measure import LogRatios
+from evenhand.models.references import ModelRef
+from evenhand.runs.certificates import BiasVerdict, QualityVerdict
+from evenhand.runs.probe_runs import ProbeRun
 from evenhand.stats.resampling import Resampling
+from evenhand.training.perplexity import HeldOutLoss
+from evenhand.workflows.certificate_plans import margins_for
 
 FEW = Resampling(resamples=200)
 KEPT, LOST, UNDECIDED = QualityVerdict.KEPT, QualityVerdict.LOST, QualityVerdict.UNDECIDED

@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from evenhand.core.certificates import WeightsChange
-from evenhand.core.models import ModelRef
-from evenhand.mitigation.certificate.weights import weights_change
+from evenhand.certificate.weights import weights_change
+from evenhand.models.references import ModelRef
+from evenhand.runs.certificates import WeightsChange
 
 
 def holding(**tensors: Tensor) -> Any:

@@ -10,7 +10,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from evenhand.core.errors import RunError
-from evenhand.mitigation.checkpoints import WEIGHTS_FILE, Checkpoint
+from evenhand.training.checkpoints import WEIGHTS_FILE, Checkpoint
 
 
 def test_weights_go_where_their_names_say(tmp_path: Path) -> None:

@@ -11,11 +11,11 @@ import zoo
 from slow_vectors import slow_cosine, slow_vector
 from zoo_fixtures import Zoo
 
-from evenhand.core.models import Family, ModelError
-from evenhand.core.probe_results import CosineResult
-from evenhand.core.probe_runs import ProbeRun, open_probe_run
 from evenhand.data.winogender import PronounPair, PronounPairs, load_pronoun_pairs
-from evenhand.probing.cosine import SCORES_SCHEMA, UNREAD_PRONOUN, cosine_result, probe_cosine
+from evenhand.instruments.cosine import SCORES_SCHEMA, UNREAD_PRONOUN, cosine_result, probe_cosine
+from evenhand.instruments.probe_results import CosineResult
+from evenhand.models.references import Family, ModelError
+from evenhand.runs.probe_runs import ProbeRun, open_probe_run
 from evenhand.stats.resampling import Resampling
 
 MODELS = ["bert", "distilbert", "roberta", "albert", "gpt2", "t5"]

@@ -16,13 +16,13 @@ from statsmodels.stats.proportion import proportion_confint
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import RunError
-from evenhand.core.pairs import PairSet
-from evenhand.core.probe_results import CrowsPairsResult, PairsGroup
-from evenhand.core.probe_runs import ProbeRun, open_probe_run
-from evenhand.probing.crows_pairs import pairs_frame, pairs_record, pairs_result, probe_pairs
-from evenhand.scoring.language_model import LanguageModel
-from evenhand.scoring.methods.pairs import SharedAtMask
-from evenhand.scoring.pairs import PairScore
+from evenhand.core.items import PairSet
+from evenhand.instruments.crows_pairs import pairs_frame, pairs_record, pairs_result, probe_pairs
+from evenhand.instruments.probe_results import CrowsPairsResult, PairsGroup
+from evenhand.models.families.sentence_pairs import SharedAtMask
+from evenhand.models.language_model import LanguageModel
+from evenhand.models.pair_scoring import PairScore
+from evenhand.runs.probe_runs import ProbeRun, open_probe_run
 from evenhand.stats.resampling import Resampling
 
 LONG = "word " * 400

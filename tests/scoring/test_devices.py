@@ -12,7 +12,7 @@ from zoo_items import starter_items
 
 from evenhand.core.items import Task
 from evenhand.core.spans import Span
-from evenhand.scoring.language_model import load_model
+from evenhand.models.language_model import load_model
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")

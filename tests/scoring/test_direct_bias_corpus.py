@@ -10,7 +10,7 @@ from pathlib import Path
 from marked_corpora import ENGLISH, unmarked, written
 from zoo_fixtures import Zoo
 
-from evenhand.probing.direct_bias import probe_direct_bias
+from evenhand.instruments.direct_bias.probe import probe_direct_bias
 from evenhand.stats.resampling import Resampling
 
 
@@ -60,8 +60,8 @@ def test_progress_is_told_in_bytes(menagerie: Zoo, tmp_path: Path, quick: Resamp
 
 MEASURE = """
 import resource, sys, torch
-from evenhand.probing.direct_bias import probe_direct_bias
-from evenhand.scoring.language_model import load_model
+from evenhand.instruments.direct_bias.probe import probe_direct_bias
+from evenhand.models.language_model import load_model
 from evenhand.stats.resampling import Resampling
 torch.set_num_threads(1)
 model = load_model(sys.argv[1], device="cpu")

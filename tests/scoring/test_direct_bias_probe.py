@@ -15,14 +15,14 @@ from marked_corpora import ENGLISH, GERMAN, result_of, unmarked, written
 from slow_vectors import Vector, slow_cosine, slow_vector
 from zoo_fixtures import Zoo
 
-from evenhand.core.probe_runs import open_probe_run
-from evenhand.probing.corpus_vectors import BESIDE_GENDERED, NOTHING_SOUGHT
-from evenhand.probing.direct_bias import SCORES_SCHEMA, probe_direct_bias
-from evenhand.probing.gender_direction import (
+from evenhand.instruments.direct_bias.corpus_vectors import BESIDE_GENDERED, NOTHING_SOUGHT
+from evenhand.instruments.direct_bias.gender_direction import (
     ABSENT,
     ONE_FORM,
     ONLY_BESIDE_GENDERED,
 )
+from evenhand.instruments.direct_bias.probe import SCORES_SCHEMA, probe_direct_bias
+from evenhand.runs.probe_runs import open_probe_run
 from evenhand.stats.resampling import Resampling
 
 MODELS = ["bert", "distilbert", "roberta", "albert", "gpt2", "t5"]

@@ -10,16 +10,16 @@ from marked_corpora import ENGLISH, result_of, written
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import DatasetError, UnknownNameError
-from evenhand.core.models import ModelError
 from evenhand.data.probes import load_probes
-from evenhand.data.word_search import WordFinder
-from evenhand.probing.corpus_vectors import CorpusVectors, RunningMean
-from evenhand.probing.direct_bias import probe_direct_bias
-from evenhand.probing.gender_direction import (
+from evenhand.instruments.direct_bias.corpus_vectors import CorpusVectors, RunningMean
+from evenhand.instruments.direct_bias.gender_direction import (
     PRONOUNS,
     gender_direction,
 )
+from evenhand.instruments.direct_bias.probe import probe_direct_bias
+from evenhand.models.references import ModelError
 from evenhand.stats.resampling import Resampling
+from evenhand.text.word_search import WordFinder
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,12 @@ import zoo
 from slow_vectors import slow_vector
 from zoo_fixtures import Zoo
 
-from evenhand.core.models import Embeds, Family, ModelError, NotEmbedded
 from evenhand.core.spans import Span
-from evenhand.scoring import embedding
-from evenhand.scoring.embedding import WordEmbedder
-from evenhand.scoring.language_model import LanguageModel, load_model
-from evenhand.scoring.runners import padded
+from evenhand.models import embedding
+from evenhand.models.embedding import WordEmbedder
+from evenhand.models.engine.runners import padded
+from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.models.references import Embeds, Family, ModelError, NotEmbedded
 
 WORDS = [
     ("The librarian was very quiet.", "librarian"),

@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 from evenhand.core.errors import RunError
-from evenhand.scoring.engine import carry_out
-from evenhand.scoring.plan import Plan, make_plan
-from evenhand.scoring.requests import MaskedRequest
-from evenhand.scoring.store import BatchStore
-from evenhand.scoring.work import Gathered, MaskedWork, Work, gather
+from evenhand.models.engine.batch_store import BatchStore
+from evenhand.models.engine.execution import carry_out
+from evenhand.models.engine.forward_inputs import Gathered, MaskedWork, Work, gather
+from evenhand.models.engine.plan import Plan, make_plan
+from evenhand.models.engine.requests import MaskedRequest
 
 REQUESTS = [MaskedRequest((number, 1, 2), place, number) for number in range(10) for place in (0, 2)]
 

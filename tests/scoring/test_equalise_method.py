@@ -15,11 +15,11 @@ from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.core.probe_sentences import open_term
 from evenhand.core.probes import Experiment, Occupation, OccupationForm, ProbeSet, Structure, TermPairs
 from evenhand.core.recipes import Recipe
-from evenhand.mitigation.counterfactual.digests import digest_of
+from evenhand.mitigation.equalising import method as equalise
+from evenhand.mitigation.equalising.method import EqualiseMethod
 from evenhand.mitigation.equalising.objective import Balance
-from evenhand.mitigation.methods import equalise
-from evenhand.mitigation.methods.base import Prepared, Wanted
-from evenhand.mitigation.methods.equalise import EqualiseMethod
+from evenhand.mitigation.method import Prepared, Wanted
+from evenhand.mitigation.pairs.digests import digest_of
 from evenhand.mitigation.texts import HeldOutSentences, SentenceList, TrainingText
 
 PROBES = ProbeSet(

@@ -10,16 +10,16 @@ import pytest
 from zoo_fixtures import Zoo
 
 from evenhand.core.items import BLANK
-from evenhand.core.models import ModelError
 from evenhand.core.probes import Experiment, TermPairs
 from evenhand.mitigation.equalising.contexts import LeftContexts, Rows, contexts_of
 from evenhand.mitigation.equalising.gaps import Gap, Gaps
 from evenhand.mitigation.equalising.selection import by_vocabulary
 from evenhand.mitigation.equalising.term_trees import Sides, TermTree
-from evenhand.scoring.language_model import LanguageModel
-from evenhand.scoring.methods.encoder_decoder import SentinelBlank
-from evenhand.scoring.methods.masked import StepwiseBlank
-from evenhand.scoring.requests import Tokens
+from evenhand.models.engine.requests import Tokens
+from evenhand.models.families.encoder_decoder import SentinelBlank
+from evenhand.models.families.masked import StepwiseBlank
+from evenhand.models.language_model import LanguageModel
+from evenhand.models.references import ModelError
 
 TERMS = {
     Experiment.HE_SHE: TermPairs(("he",), ("she",)),

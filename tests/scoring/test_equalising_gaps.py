@@ -8,15 +8,15 @@ import pytest
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import EvenhandError
-from evenhand.core.models import Family, ModelError
 from evenhand.core.probes import Experiment, TermPairs
-from evenhand.mitigation.counterfactual.digests import digest_of
 from evenhand.mitigation.equalising import gaps as gaps_module
 from evenhand.mitigation.equalising.gaps import Gaps
 from evenhand.mitigation.equalising.selection import Finder, by_vocabulary
 from evenhand.mitigation.equalising.term_trees import Sides, told_apart
-from evenhand.scoring.language_model import LanguageModel
-from evenhand.scoring.requests import Tokens
+from evenhand.mitigation.pairs.digests import digest_of
+from evenhand.models.engine.requests import Tokens
+from evenhand.models.language_model import LanguageModel
+from evenhand.models.references import Family, ModelError
 
 TERMS = {
     Experiment.HE_SHE: TermPairs(("he",), ("she",)),

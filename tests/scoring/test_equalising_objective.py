@@ -17,17 +17,17 @@ from torch.distributed import HashStore  # type: ignore[attr-defined]
 from torch.nn.parallel import DistributedDataParallel
 from zoo_fixtures import Zoo
 
-from evenhand.core.models import Family
 from evenhand.core.probes import Experiment, TermPairs
 from evenhand.core.recipes import LoraRecipe
-from evenhand.mitigation.adapters import Adapters
 from evenhand.mitigation.equalising.gaps import Gap, Gaps
 from evenhand.mitigation.equalising.objective import Balance, EqualisingObjective
 from evenhand.mitigation.equalising.selection import by_vocabulary
 from evenhand.mitigation.equalising.term_trees import Sides, TermTree
-from evenhand.mitigation.pretraining.choice import pretraining_objective
-from evenhand.scoring.language_model import LanguageModel
-from evenhand.scoring.projection import WholeProjection
+from evenhand.models.engine.projection import WholeProjection
+from evenhand.models.language_model import LanguageModel
+from evenhand.models.references import Family
+from evenhand.training.adapters import Adapters
+from evenhand.training.pretraining.choice import pretraining_objective
 
 TERMS = {
     Experiment.HE_SHE: TermPairs(("he",), ("she",)),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from evenhand.mitigation.equalising.targets import SETTLED_BITS, Targets, equalised
 from evenhand.mitigation.equalising.term_trees import Sides, TermTree, told_apart
-from evenhand.scoring.requests import Tokens
+from evenhand.models.engine.requests import Tokens
 
 VOCABULARY = 5
 Conditionals = Mapping[Tokens, Sequence[float]]

@@ -34,14 +34,15 @@ from safetensors import SafetensorError
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import EvenhandError, OutputError, RunError
-from evenhand.core.learning_curves import LearningCurve
-from evenhand.core.models import ModelError, ModelRef, Precision
+from evenhand.core.precision import Precision
 from evenhand.core.recipes import Plateau, Recipe
-from evenhand.mitigation import checkpoints
-from evenhand.mitigation.batches import DrawnExamples, EpochBatches, collation
-from evenhand.mitigation.fitting import FitReport, Fitted, fit
-from evenhand.mitigation.pretraining.choice import pretraining_objective
-from evenhand.scoring.language_model import LanguageModel, load_model
+from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.models.references import ModelError, ModelRef
+from evenhand.runs.learning_curves import LearningCurve
+from evenhand.training import checkpoints
+from evenhand.training.batches import DrawnExamples, EpochBatches, collation
+from evenhand.training.fitting import FitReport, Fitted, fit
+from evenhand.training.pretraining.choice import pretraining_objective
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ import torch
 from fitting_runs import RECIPE, same, small_fit, stop_after, weights_of
 from zoo_fixtures import Zoo
 
-from evenhand.core.models import ModelError
 from evenhand.core.recipes import LoraRecipe
-from evenhand.scoring.language_model import load_model
+from evenhand.models.language_model import load_model
+from evenhand.models.references import ModelError
 
 
 @pytest.fixture(scope="module")

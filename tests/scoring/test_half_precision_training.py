@@ -12,12 +12,12 @@ import zoo_tokenizers
 from torch import Tensor, nn
 from zoo_fixtures import Zoo
 
-from evenhand.core.models import ModelError
 from evenhand.core.recipes import LoraRecipe
-from evenhand.mitigation.adapters import Adapters
-from evenhand.mitigation.half_precision import HalfPrecision
-from evenhand.mitigation.pretraining.choice import pretraining_objective
-from evenhand.scoring.language_model import load_model
+from evenhand.models.language_model import load_model
+from evenhand.models.references import ModelError
+from evenhand.training.adapters import Adapters
+from evenhand.training.half_precision import HalfPrecision
+from evenhand.training.pretraining.choice import pretraining_objective
 
 SENTENCES = tuple(dict.fromkeys(zoo_tokenizers.sentences()))[:8]
 FAMILIES = ["bert", "distilbert", "roberta", "albert", "xlm-roberta", "gpt2", "llama", "t5", "mt5"]

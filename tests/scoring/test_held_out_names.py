@@ -14,14 +14,13 @@ from plain_swapper import PlainSwapper
 from small_corpus import NAMES, PROBES, options
 
 from evenhand.core.errors import DatasetError
-from evenhand.core.mitigation_records import TextRecord
 from evenhand.core.probes import Experiment, TermPairs
 from evenhand.data.corpus_sources import Source
-from evenhand.mitigation.counterfactual.building import build_pairs
-from evenhand.mitigation.counterfactual.pair_files import line_of, read_pairs
-from evenhand.mitigation.methods import counterfactual
-from evenhand.mitigation.methods.base import Prepared, Wanted
-from evenhand.mitigation.methods.counterfactual import CounterfactualMethod
+from evenhand.mitigation import counterfactual
+from evenhand.mitigation.counterfactual import CounterfactualMethod
+from evenhand.mitigation.method import Prepared, Wanted
+from evenhand.mitigation.pairs.building import build_pairs
+from evenhand.mitigation.pairs.pair_files import line_of, read_pairs
 from evenhand.mitigation.texts import (
     HeldOutSentences,
     PairFile,
@@ -30,6 +29,7 @@ from evenhand.mitigation.texts import (
     given_held_out,
     kept_back,
 )
+from evenhand.runs.mitigation_records import TextRecord
 
 ONE_OF_EACH = tuple(f"{NAMES.all[n % 6]} saw the nurse for {n} days." for n in range(240))
 """Every sentence has a number of its own, so it differs from all others in more than a name."""

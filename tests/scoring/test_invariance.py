@@ -18,13 +18,13 @@ from zoo_fixtures import Zoo
 from zoo_items import MALFORMED_BLANKS, MALFORMED_CONTEXTS, starter_items
 
 from evenhand.core.items import Association, Task
-from evenhand.core.models import Family
-from evenhand.scoring.choice import possible_tasks
-from evenhand.scoring.engine import carry_out
-from evenhand.scoring.language_model import LanguageModel, load_model
-from evenhand.scoring.projection import WholeProjection
-from evenhand.scoring.self_check import runner_for
-from evenhand.scoring.work import CausalWork, MaskedWork, Seq2SeqWork
+from evenhand.models.engine.execution import carry_out
+from evenhand.models.engine.forward_inputs import CausalWork, MaskedWork, Seq2SeqWork
+from evenhand.models.engine.projection import WholeProjection
+from evenhand.models.engine.self_check import runner_for
+from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.models.method_choice import possible_tasks
+from evenhand.models.references import Family
 
 MODELS = zoo.names()
 DECODERS = zoo.names(Family.DECODER)

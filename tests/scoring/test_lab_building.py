@@ -16,12 +16,12 @@ from lab_recipes import with_few_steps
 from transformers import AutoModel, AutoTokenizer
 
 import evenhand as eh
-from evenhand.core.embedded import embedded_folder
 from evenhand.core.errors import EvenhandError, OutputError, UnknownNameError
-from evenhand.core.planted import Planted, read_planted
+from evenhand.core.planted_bias import Planted, read_planted
 from evenhand.lab import building, embedding
 from evenhand.lab.building import LabFamily, LabSpec, build_model
-from evenhand.training import TrainingPlan, single_thread, train
+from evenhand.models.embedded import embedded_folder
+from evenhand.training.trainer import TrainingPlan, single_thread, train
 
 WEIGHTS = "model.safetensors"
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.core.embedded import embedded_names, embedded_root, read_manifest
 from evenhand.core.items import Label, Task
-from evenhand.core.models import Family, ModelRef
 from evenhand.lab.embedding import EMBEDDED, SAME_PLATFORM, Rebuilt, build_command, rebuild, scores_of
+from evenhand.models.embedded import embedded_names, embedded_root, read_manifest
+from evenhand.models.references import Family, ModelRef
 from evenhand.stats.resampling import Resampling
 
 QUICK = eh.AuditOptions(resampling=Resampling(resamples=100), tasks=(Task.INTRASENTENCE,))

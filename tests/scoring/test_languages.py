@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.scoring import languages
+from evenhand.models import languages
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.items import Task
-from evenhand.core.models import Family, ModelError, ModelRef
-from evenhand.scoring.choice import choose_method, possible_tasks
-from evenhand.scoring.language_model import LanguageModel, load_model
+from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.models.method_choice import choose_method, possible_tasks
+from evenhand.models.references import Family, ModelError, ModelRef
 
 Copy = Callable[[str], Path]
 

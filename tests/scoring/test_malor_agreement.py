@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from zoo_fixtures import Zoo
 
-from evenhand.core.models import ModelError
-from evenhand.core.probe_results import MalorResult
-from evenhand.core.probe_runs import ProbeRun
 from evenhand.core.probe_sentences import fill, open_occupation, open_term
 from evenhand.core.probes import Experiment, ProbeSet
 from evenhand.data.probes import load_probes
-from evenhand.probing.malor import ProbeOptions, planned_record, probe
+from evenhand.instruments.malor.probe import ProbeOptions, planned_record, probe
+from evenhand.instruments.probe_results import MalorResult
+from evenhand.models.references import ModelError
+from evenhand.runs.probe_runs import ProbeRun
 from evenhand.stats.resampling import Resampling
 
 MODELS = ("bert", "distilbert", "roberta", "albert", "gpt2", "t5")

@@ -8,11 +8,11 @@ import pytest
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import DatasetError, EvenhandError, UnknownNameError
-from evenhand.core.models import ModelRef
 from evenhand.core.probes import Experiment
 from evenhand.data.probes import load_probes
-from evenhand.lab.probes import lab_probes
-from evenhand.materials import material_for
+from evenhand.lab.probe_set import lab_probes
+from evenhand.models.references import ModelRef
+from evenhand.workflows.mitigation_data import material_for
 
 LAB = ModelRef(id="lab:masked")
 

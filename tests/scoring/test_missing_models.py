@@ -18,8 +18,8 @@ from huggingface_hub.errors import (
 )
 from transformers import AutoConfig
 
-from evenhand.core.models import ModelError
-from evenhand.scoring.language_model import load_model
+from evenhand.models.language_model import load_model
+from evenhand.models.references import ModelError
 
 RESPONSE: Any = SimpleNamespace(headers={}, request=None, status_code=404)
 

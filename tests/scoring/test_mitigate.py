@@ -15,23 +15,23 @@ from plain_swapper import PlainSwapper
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import DatasetError, OutputError, RunError
-from evenhand.core.learning_curves import LearningCurve
-from evenhand.core.models import ModelError, ModelRef
 from evenhand.core.probes import Experiment
 from evenhand.core.recipes import Recipe
 from evenhand.data.corpus_sources import Source
-from evenhand.lab.probes import lab_probes
-from evenhand.mitigation import pipeline
-from evenhand.mitigation.fitting import FitReport
-from evenhand.mitigation.methods import counterfactual
-from evenhand.mitigation.methods.counterfactual import CounterfactualMethod
+from evenhand.instruments.malor.probe import ProbeOptions, probe
+from evenhand.lab.probe_set import lab_probes
+from evenhand.mitigation import counterfactual
+from evenhand.mitigation import mitigate as pipeline
+from evenhand.mitigation.counterfactual import CounterfactualMethod
+from evenhand.mitigation.mitigate import Material, Mitigated, MitigationReport, mitigate
 from evenhand.mitigation.model_folder import mitigated_before
-from evenhand.mitigation.pipeline import Material, Mitigated, MitigationReport, mitigate
-from evenhand.mitigation.pretraining.choice import pretraining_objective
 from evenhand.mitigation.texts import PairFile, SentenceList
-from evenhand.probing.malor import ProbeOptions, probe
-from evenhand.scoring.language_model import load_model
+from evenhand.models.language_model import load_model
+from evenhand.models.references import ModelError, ModelRef
+from evenhand.runs.learning_curves import LearningCurve
 from evenhand.stats.resampling import Resampling
+from evenhand.training.fitting import FitReport
+from evenhand.training.pretraining.choice import pretraining_objective
 
 PROBES = lab_probes("en")
 WORDS = [occupation.name for occupation in PROBES.occupations][:8]

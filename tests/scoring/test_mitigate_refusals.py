@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evenhand.cli import main
-from evenhand.mitigation import epoch_trainer
+from evenhand.training import epoch_trainer
 
 
 @pytest.mark.parametrize("method", ["counterfactual", "equalise"])

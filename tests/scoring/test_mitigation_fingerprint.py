@@ -12,9 +12,9 @@ from small_corpus import PROBES
 
 from evenhand.core.probes import Experiment
 from evenhand.core.recipes import Recipe
-from evenhand.mitigation import pipeline
-from evenhand.mitigation.methods.base import Prepared
-from evenhand.mitigation.pipeline import Material, fingerprint_of
+from evenhand.mitigation import mitigate as pipeline
+from evenhand.mitigation.method import Prepared
+from evenhand.mitigation.mitigate import Material, fingerprint_of
 from evenhand.mitigation.texts import SentenceList
 
 CORPUS, HELD_OUT, OTHER = (SentenceList(text, (text,)) for text in ("It rained.", "It snowed.", "It thawed."))

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from evenhand.core.errors import DatasetError
-from evenhand.core.mitigation_records import TextRecord
 from evenhand.data.corpus_sources import TextFile
 from evenhand.mitigation import texts
 from evenhand.mitigation.texts import (
@@ -19,6 +18,7 @@ from evenhand.mitigation.texts import (
     kept_back,
     text_sources,
 )
+from evenhand.runs.mitigation_records import TextRecord
 
 MANY = tuple(f"The farmer has {number} cows." for number in range(4000))
 PAIR = (

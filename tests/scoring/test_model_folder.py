@@ -17,10 +17,10 @@ from mitigation_records import a_record
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import OutputError
-from evenhand.core.mitigation_records import read_mitigation_record
 from evenhand.core.recipes import LoraRecipe
 from evenhand.mitigation.model_folder import mitigated_before, save_mitigated
-from evenhand.scoring.language_model import LanguageModel, load_model
+from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.runs.mitigation_records import read_mitigation_record
 
 CLASSES = {
     "bert": "AutoModelForMaskedLM",

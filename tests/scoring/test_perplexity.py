@@ -12,9 +12,9 @@ import zoo
 from torch import nn
 
 from evenhand.core.errors import DatasetError
-from evenhand.core.models import Family, ModelError
-from evenhand.mitigation.hiding import random_spans
-from evenhand.mitigation.perplexity import HeldOut, HeldOutLoss
+from evenhand.models.references import Family, ModelError
+from evenhand.training.hiding import random_spans
+from evenhand.training.perplexity import HeldOut, HeldOutLoss
 
 SENTENCES = (
     "The baker likes fresh bread.",

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.scoring.plan import Plan, make_plan
-from evenhand.scoring.requests import (
+from evenhand.models.engine.forward_inputs import CausalWork, Gathered, Read, Seq2SeqWork, gather
+from evenhand.models.engine.plan import Plan, make_plan
+from evenhand.models.engine.requests import (
     CausalRequest,
     MaskedRequest,
     PairRequest,
@@ -16,7 +17,6 @@ from evenhand.scoring.requests import (
     Seq2SeqRequest,
     Tokens,
 )
-from evenhand.scoring.work import CausalWork, Gathered, Read, Seq2SeqWork, gather
 
 tokens = st.lists(st.integers(0, 3), min_size=2, max_size=9).map(tuple)
 

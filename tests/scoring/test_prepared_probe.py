@@ -15,15 +15,15 @@ from torch import nn
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import EvenhandError
-from evenhand.core.models import ModelError
-from evenhand.core.probe_results import MalorResult
 from evenhand.core.probes import Experiment, ProbeSet, TermPairs
 from evenhand.data.probes import load_probes
-from evenhand.measures.malor import LogRatios
-from evenhand.probing.malor import ProbeOptions, probe
-from evenhand.probing.prepared import PreparedProbe
-from evenhand.probing.questions import Direction
-from evenhand.scoring.language_model import LanguageModel, load_model
+from evenhand.instruments.malor.measure import LogRatios
+from evenhand.instruments.malor.prepared import PreparedProbe
+from evenhand.instruments.malor.probe import ProbeOptions, probe
+from evenhand.instruments.malor.questions import Direction
+from evenhand.instruments.probe_results import MalorResult
+from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.models.references import ModelError
 from evenhand.stats.resampling import Resampling
 
 MODELS = ("bert", "roberta", "albert", "gpt2", "mistral", "t5")

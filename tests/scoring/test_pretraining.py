@@ -13,12 +13,12 @@ import zoo_tokenizers
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import EvenhandError
-from evenhand.core.models import ModelError
-from evenhand.mitigation.pretraining.choice import pretraining_objective
-from evenhand.mitigation.pretraining.decoder import DecoderPretraining
-from evenhand.mitigation.pretraining.masked import MaskedPretraining
-from evenhand.mitigation.pretraining.sentences import TokenisedSentence
-from evenhand.mitigation.pretraining.spans import SpanPretraining
+from evenhand.models.references import ModelError
+from evenhand.training.pretraining.choice import pretraining_objective
+from evenhand.training.pretraining.decoder import DecoderPretraining
+from evenhand.training.pretraining.masked import MaskedPretraining
+from evenhand.training.pretraining.sentences import TokenisedSentence
+from evenhand.training.pretraining.spans import SpanPretraining
 
 SENTENCES = tuple(dict.fromkeys(zoo_tokenizers.sentences()))[:120]
 IGNORED = -100

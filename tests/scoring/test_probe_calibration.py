@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from evenhand.core.calibration import MeasureCalibration
-from evenhand.core.probe_runs import ProbeRun
 from evenhand.core.probes import ProbeSet, TermPairs
+from evenhand.instruments.malor.probe import ProbeOptions, probe
 from evenhand.lab.probe_calibration import calibrate_probes
-from evenhand.lab.probes import lab_probes
-from evenhand.probing.malor import ProbeOptions, probe
+from evenhand.lab.probe_set import lab_probes
+from evenhand.runs.calibration import MeasureCalibration
+from evenhand.runs.probe_runs import ProbeRun
 from evenhand.stats.resampling import Resampling
 
 MODELS = ("lab:masked-neutral", "lab:masked")

@@ -9,10 +9,10 @@ from fitting_runs import RECIPE, SENTENCES, ScriptedWatch, same, weights_of
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import EvenhandError
-from evenhand.mitigation.fitting import FitReport, fit
-from evenhand.mitigation.pretraining.choice import pretraining_objective
-from evenhand.mitigation.seeds import FittedSeeds, fit_seeds
-from evenhand.scoring.language_model import LanguageModel, load_model
+from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.training.fitting import FitReport, fit
+from evenhand.training.pretraining.choice import pretraining_objective
+from evenhand.training.seeds import FittedSeeds, fit_seeds
 
 ONE_EPOCH = RECIPE.model_copy(update={"epochs": 1})
 

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from zoo_fixtures import Zoo
 
-from evenhand.core.models import ModelRef
 from evenhand.core.probes import Experiment
 from evenhand.core.recipes import Recipe
-from evenhand.lab.probes import lab_probes
-from evenhand.mitigation import sweeping
+from evenhand.lab.probe_set import lab_probes
+from evenhand.mitigation import sweep as sweeping
 from evenhand.mitigation.equalising.objective import Balance
-from evenhand.mitigation.pipeline import Material, Mitigated
-from evenhand.mitigation.sweeping import sweep
+from evenhand.mitigation.mitigate import Material, Mitigated
+from evenhand.mitigation.sweep import sweep
 from evenhand.mitigation.texts import SentenceList
+from evenhand.models.references import ModelRef
 
 TEXT = SentenceList(
     "a small corpus", ("At night he sleeps.", "She likes tea.", "My neighbour sings.", "They met at a mill.")

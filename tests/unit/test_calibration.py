@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from evenhand.measures import MEASURES, ClusterTotals
+from evenhand.instruments.association.measures import MEASURES, ClusterTotals
 from evenhand.stats.intervals import JACKKNIFE, cluster_interval
 from evenhand.stats.neutrality import clustered_sign_flip, exact_binomial
 from evenhand.stats.paired import difference_interval, mcnemar_test, swap_test

@@ -9,10 +9,10 @@ from pathlib import Path
 import calibrations
 import pytest
 
-from evenhand.core.calibration import Response
 from evenhand.core.estimates import Estimate
-from evenhand.report.calibration_page import render_calibration_page, write_calibration_page
-from evenhand.report.calibration_words import signed_bits, verdict, what_it_did, what_it_should
+from evenhand.report.calibration.page import render_calibration_page, write_calibration_page
+from evenhand.report.calibration.words import signed_bits, verdict, what_it_did, what_it_should
+from evenhand.runs.calibration import Response
 
 HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
 

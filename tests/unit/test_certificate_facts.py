@@ -9,9 +9,9 @@ import re
 import certificates
 import pytest
 
-from evenhand.core.certificates import Certificate, Ends, WeightsChange
-from evenhand.report.certificate_facts import definitions, turned_words, weights_words
-from evenhand.report.certificate_page import render_certificate_page
+from evenhand.report.certificate.facts import definitions, turned_words, weights_words
+from evenhand.report.certificate.page import render_certificate_page
+from evenhand.runs.certificates import Certificate, Ends, WeightsChange
 
 WHY = "all target terms have the same value"
 

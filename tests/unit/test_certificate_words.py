@@ -10,7 +10,16 @@ import certificates
 import pytest
 from probe_runs import estimate, without_interval
 
-from evenhand.core.certificates import (
+from evenhand.core.errors import RunError
+from evenhand.report.certificate.tables import CERTIFICATE_COLUMNS, certificate_rows
+from evenhand.report.certificate.words import (
+    certificate_sentences,
+    margin_words,
+    relative_words,
+    towards_neutral,
+    untrained_words,
+)
+from evenhand.runs.certificates import (
     BiasVerdict,
     Certificate,
     Ends,
@@ -18,15 +27,6 @@ from evenhand.core.certificates import (
     QualityVerdict,
     Verdict,
     read_certificate,
-)
-from evenhand.core.errors import RunError
-from evenhand.report.certificate_tables import CERTIFICATE_COLUMNS, certificate_rows
-from evenhand.report.certificate_words import (
-    certificate_sentences,
-    margin_words,
-    relative_words,
-    towards_neutral,
-    untrained_words,
 )
 
 

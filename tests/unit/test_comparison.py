@@ -13,9 +13,10 @@ import pytest
 
 from evenhand.core.errors import ComparisonError
 from evenhand.core.items import Association
-from evenhand.core.runs import Run
-from evenhand.evaluation import compare, compare_pairs, evaluate, pairs_to_compare
-from evenhand.measures import MEASURES
+from evenhand.instruments.association.comparison import compare, compare_pairs, pairs_to_compare
+from evenhand.instruments.association.evaluation import evaluate
+from evenhand.instruments.association.measures import MEASURES
+from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 
 TERMS = {"baker": "profession", "pilot": "profession", "sister": "gender", "tailor": "profession"}

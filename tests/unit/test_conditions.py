@@ -8,8 +8,9 @@ import builders
 import pytest
 
 from evenhand.core.errors import ConditionError, EvenhandError, UnknownNameError
-from evenhand.core.results import RunResult
-from evenhand.evaluation import Condition, evaluate
+from evenhand.instruments.association.evaluation import evaluate
+from evenhand.instruments.association.results import RunResult
+from evenhand.runs.conditions import Condition
 from evenhand.stats.resampling import Resampling
 
 

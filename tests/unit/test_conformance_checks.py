@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from evenhand.core.items import Association, Benchmark, Label
-from evenhand.measures import MEASURES, ClusterTotals, Measure
+from evenhand.instruments.association.measures import MEASURES, ClusterTotals, Measure
 from evenhand.stats.resampling import Floats
 from evenhand.testing import check_dataset, check_measure
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenhand.core.models import NotEmbedded
 from evenhand.core.spans import Span
-from evenhand.data.word_search import WordFinder
-from evenhand.probing import corpus_vectors
-from evenhand.probing.corpus_vectors import BESIDE_GENDERED, NOTHING_SOUGHT, CorpusVectors
+from evenhand.instruments.direct_bias import corpus_vectors
+from evenhand.instruments.direct_bias.corpus_vectors import BESIDE_GENDERED, NOTHING_SOUGHT, CorpusVectors
+from evenhand.models.references import NotEmbedded
+from evenhand.text.word_search import WordFinder
 
 SENTENCES = [
     "He is a baker.",

@@ -16,17 +16,17 @@ from small_corpus import PROBES, TEXTS, options, write_corpus
 from evenhand.core.errors import DatasetError, OutputError
 from evenhand.core.probes import Experiment
 from evenhand.data.corpus_sources import TextFile, corpus_sources
-from evenhand.mitigation.counterfactual.building import (
+from evenhand.mitigation.pairs.building import (
     NothingFoundError,
     PairOptions,
     build_pairs,
     counts_path,
 )
-from evenhand.mitigation.counterfactual.counts import PairCounts
-from evenhand.mitigation.counterfactual.matching import EVALUATION, NO_OCCUPATION, NO_TERM, REPEATED
-from evenhand.mitigation.counterfactual.pair_files import read_pairs
-from evenhand.mitigation.counterfactual.searching import Spread, in_processes, in_this_process
-from evenhand.mitigation.counterfactual.twins import Role
+from evenhand.mitigation.pairs.counts import PairCounts
+from evenhand.mitigation.pairs.matching import EVALUATION, NO_OCCUPATION, NO_TERM, REPEATED
+from evenhand.mitigation.pairs.pair_files import read_pairs
+from evenhand.mitigation.pairs.searching import Spread, in_processes, in_this_process
+from evenhand.text.twins.twin import Role
 
 
 def build(paths: list[Path], out: Path, **changes: object) -> PairCounts:

@@ -9,8 +9,8 @@ from small_corpus import PROBES, options
 
 from evenhand.core.probes import Experiment, Structure
 from evenhand.data.corpus_sources import TextFile
-from evenhand.mitigation.counterfactual.building import build_pairs
-from evenhand.mitigation.counterfactual.pair_files import read_pairs
+from evenhand.mitigation.pairs.building import build_pairs
+from evenhand.mitigation.pairs.pair_files import read_pairs
 
 
 def test_a_repeat_that_is_a_sentence_of_the_probes_is_not_trained_on(tmp_path: Path) -> None:

@@ -13,9 +13,8 @@ from evenhand.core.errors import UnknownNameError
 from evenhand.core.probe_sentences import fill
 from evenhand.core.probes import Experiment
 from evenhand.data.probes import load_probes
-from evenhand.mitigation.counterfactual.digests import digest_of, overlap_with
-from evenhand.mitigation.counterfactual.languages import swapper_for
-from evenhand.mitigation.counterfactual.matching import (
+from evenhand.mitigation.pairs.digests import digest_of, overlap_with
+from evenhand.mitigation.pairs.matching import (
     EVALUATION,
     NO_OCCUPATION,
     NO_TERM,
@@ -26,6 +25,7 @@ from evenhand.mitigation.counterfactual.matching import (
     Tally,
     forms_of,
 )
+from evenhand.text.twins.languages import swapper_for
 
 
 def search(*experiments: Experiment) -> Search:

@@ -10,9 +10,9 @@ from small_corpus import NAMES
 
 from evenhand.core.probes import Experiment
 from evenhand.core.spans import Span
-from evenhand.mitigation.counterfactual.name_repeats import NameTable, Sample
-from evenhand.mitigation.counterfactual.pairing import Pair, Side, experiments_in, pair_of
-from evenhand.mitigation.counterfactual.twins import LeftOut, Role, Swap, Twin
+from evenhand.mitigation.pairs.name_repeats import NameTable, Sample
+from evenhand.mitigation.pairs.pairing import Pair, Side, experiments_in, pair_of
+from evenhand.text.twins.twin import LeftOut, Role, Swap, Twin
 
 TABLE = NameTable(NAMES, language="en")
 

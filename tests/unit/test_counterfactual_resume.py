@@ -15,10 +15,10 @@ from small_corpus import options, write_corpus
 
 from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.data.corpus_sources import corpus_sources
-from evenhand.mitigation.counterfactual.building import build_pairs, counts_path
-from evenhand.mitigation.counterfactual.pair_files import read_pairs
-from evenhand.mitigation.counterfactual.searching import in_processes
-from evenhand.mitigation.counterfactual.twins import LeftOut, Twin
+from evenhand.mitigation.pairs.building import build_pairs, counts_path
+from evenhand.mitigation.pairs.pair_files import read_pairs
+from evenhand.mitigation.pairs.searching import in_processes
+from evenhand.text.twins.twin import LeftOut, Twin
 
 TESTS = Path(__file__).parents[1]
 
@@ -29,8 +29,8 @@ from pathlib import Path
 from plain_swapper import PlainSwapper
 from small_corpus import options
 from evenhand.data.corpus_sources import corpus_sources
-from evenhand.mitigation.counterfactual.building import build_pairs
-from evenhand.mitigation.counterfactual.searching import in_processes, in_this_process
+from evenhand.mitigation.pairs.building import build_pairs
+from evenhand.mitigation.pairs.searching import in_processes, in_this_process
 
 class PlainSwapperThatWaits(PlainSwapper):
     def twin(self, sentence):
@@ -204,7 +204,7 @@ signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 from small_corpus import options
 from evenhand.core.errors import OutputError
 from evenhand.data.corpus_sources import corpus_sources
-from evenhand.mitigation.counterfactual.building import build_pairs
+from evenhand.mitigation.pairs.building import build_pairs
 place = Path(sys.argv[1])
 sources = corpus_sources([place / "corpus"]).sources
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)

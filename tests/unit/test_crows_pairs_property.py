@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pair_builders import HEADER, ORIGINAL_HEADER, pair, row_of, write_table
 
 from evenhand.core.errors import EvenhandError
-from evenhand.core.pairs import SentencePair
+from evenhand.core.items import SentencePair
 from evenhand.data.crows_pairs import load_pairs
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).map(str.strip).filter(bool)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from twin_sentences import TwinSentence, outcome, read_twin_sentences
 
-from evenhand.mitigation.counterfactual.english import EnglishSwapper
-from evenhand.mitigation.counterfactual.twins import LeftOut, Role, Swapper, Twin
+from evenhand.text.twins.en.swapper import EnglishSwapper
+from evenhand.text.twins.twin import LeftOut, Role, Swapper, Twin
 
 SWAPPER: Swapper = EnglishSwapper()
 FILES = ("english_twins.txt", "english_twins_held_out.txt", "english_twins_unseen.txt")

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from evenhand.core.errors import EvenhandError
 from evenhand.core.probes import Experiment
 from evenhand.data.probes import load_probes
-from evenhand.mitigation.counterfactual import english_lexicon
-from evenhand.mitigation.counterfactual.english import EnglishSwapper
-from evenhand.mitigation.counterfactual.english_name_list import name_twins, names_without_twin
-from evenhand.mitigation.counterfactual.english_words import WITHOUT_CLEAR_TWIN, noun_pairs
-from evenhand.mitigation.counterfactual.twins import LeftOut, Twin
+from evenhand.text.twins.en import lexicon as english_lexicon
+from evenhand.text.twins.en.name_list import name_twins, names_without_twin
+from evenhand.text.twins.en.swapper import EnglishSwapper
+from evenhand.text.twins.en.words import WITHOUT_CLEAR_TWIN, noun_pairs
+from evenhand.text.twins.twin import LeftOut, Twin
 
 SWAPPER = EnglishSwapper()
 PROBES = load_probes("en")

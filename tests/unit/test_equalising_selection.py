@@ -7,8 +7,6 @@ from plain_swapper import DOUBTFUL, PlainSwapper
 
 from evenhand.core.probes import Experiment, TermPairs
 from evenhand.core.spans import Span
-from evenhand.mitigation.counterfactual.languages import swapper_for
-from evenhand.mitigation.counterfactual.twins import LeftOut, Role, Swap, Twin
 from evenhand.mitigation.equalising.selection import (
     GERMAN_ENDINGS,
     Finder,
@@ -18,6 +16,8 @@ from evenhand.mitigation.equalising.selection import (
     by_vocabulary,
     without_names,
 )
+from evenhand.text.twins.languages import swapper_for
+from evenhand.text.twins.twin import LeftOut, Role, Swap, Twin
 
 PRONOUNS = TermPairs(("he",), ("she",))
 POSSESSIVES = TermPairs(("his",), ("her",))

@@ -11,8 +11,8 @@ import pytest
 
 from evenhand.core.errors import DatasetError, PredictionsError
 from evenhand.core.items import Association
-from evenhand.core.results import SkippedReason
-from evenhand.evaluation import evaluate
+from evenhand.instruments.association.evaluation import evaluate
+from evenhand.instruments.association.results import SkippedReason
 from evenhand.stats.resampling import Resampling
 
 HIGH_LOW: builders.Triple = (3.0, 2.0, 1.0)

@@ -8,15 +8,15 @@ import pytest
 
 from evenhand.core.probes import Case, GrammaticalGender
 from evenhand.data.probes import load_probes
-from evenhand.mitigation.counterfactual.german_articles import (
+from evenhand.text.twins.de.articles import (
     DETERMINERS,
     Family,
     adjective_slots,
     adjective_stem,
 )
-from evenhand.mitigation.counterfactual.german_nouns import german_lexicon
-from evenhand.mitigation.counterfactual.german_verbs import PLURAL, SINGULAR, verb_number
-from evenhand.mitigation.counterfactual.german_words import german_resource, word_classes, words_in
+from evenhand.text.twins.de.nouns import german_lexicon
+from evenhand.text.twins.de.verbs import PLURAL, SINGULAR, verb_number
+from evenhand.text.twins.de.words import german_resource, word_classes, words_in
 
 PARADIGMS = """
 Nm der alte | ein alter | dieser alte | mein alter | alter

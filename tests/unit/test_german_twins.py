@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from evenhand.core.probe_sentences import fill
 from evenhand.core.probes import GrammaticalGender
 from evenhand.data.probes import load_probes
-from evenhand.mitigation.counterfactual.german import GermanSwapper
-from evenhand.mitigation.counterfactual.german_words import german_resource
-from evenhand.mitigation.counterfactual.twins import LeftOut, Role, Twin
+from evenhand.text.twins.de.swapper import GermanSwapper
+from evenhand.text.twins.de.words import german_resource
+from evenhand.text.twins.twin import LeftOut, Role, Twin
 
 DATA = Path(__file__).parents[1] / "data"
 LEAVE_OUT = "-"

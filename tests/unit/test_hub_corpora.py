@@ -16,8 +16,8 @@ from small_corpus import options
 from evenhand.core.errors import DatasetError, DatasetUnavailableError
 from evenhand.data.corpus_sources import corpus_sources
 from evenhand.data.hub_corpora import HubCorpus, hub_corpus, pinned_shards
-from evenhand.mitigation.counterfactual.building import build_pairs
-from evenhand.mitigation.counterfactual.pair_files import read_pairs
+from evenhand.mitigation.pairs.building import build_pairs
+from evenhand.mitigation.pairs.pair_files import read_pairs
 
 
 @pytest.fixture

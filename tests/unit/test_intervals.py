@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.measures import MEASURES, ClusterTotals
+from evenhand.instruments.association.measures import MEASURES, ClusterTotals
 from evenhand.stats.intervals import BOOTSTRAP, EXACT_EXTREME, JACKKNIFE, cluster_interval
 from evenhand.stats.resampling import Floats, Resampling, Statistic
 

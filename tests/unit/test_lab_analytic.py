@@ -11,9 +11,9 @@ from lab_language import LANGUAGES, probabilities
 
 import evenhand as eh
 from evenhand.core.items import BLANK, Label, Task
-from evenhand.core.models import FillsBlanks, JudgesNextSentence, ModelError, ScoresText
 from evenhand.lab.items import lab_items
 from evenhand.lab.world import World
+from evenhand.models.references import FillsBlanks, JudgesNextSentence, ModelError, ScoresText
 from evenhand.stats.resampling import Resampling
 from evenhand.testing import AnalyticModel, lab_benchmark
 

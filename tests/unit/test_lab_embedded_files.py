@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.core.embedded import embedded_folder, embedded_names, embedded_root, is_embedded
 from evenhand.core.errors import EvenhandError, UnknownNameError
-from evenhand.core.models import ModelRef
-from evenhand.core.planted import read_planted
+from evenhand.core.planted_bias import read_planted
+from evenhand.models.embedded import embedded_folder, embedded_names, embedded_root, is_embedded
+from evenhand.models.references import ModelRef
 
 NAMES = ("lab:masked", "lab:masked-neutral", "lab:decoder", "lab:encoder-decoder")
 MANIFEST = "manifest.json"

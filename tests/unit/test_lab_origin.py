@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.core.mitigation_records import MITIGATION_FILE, lab_origin
-from evenhand.core.planted import PLANTED_FILE, Planted
+from evenhand.core.planted_bias import PLANTED_FILE, Planted
+from evenhand.runs.mitigation_records import MITIGATION_FILE, lab_origin
 
 PLANTED = Planted(family="masked", strength=2.0, language="de", seed=3)
 

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from evenhand.core.learning_curves import Judgement, LearningCurve, is_broken
 from evenhand.core.recipes import Plateau
+from evenhand.runs.learning_curves import Judgement, LearningCurve, is_broken
 
 
 def curve(*points: tuple[float, float]) -> LearningCurve:

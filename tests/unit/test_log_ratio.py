@@ -14,11 +14,13 @@ from evenhand.core.errors import ConditionError
 from evenhand.core.estimates import Estimate
 from evenhand.core.files import sha256_of
 from evenhand.core.items import Association
-from evenhand.core.results import GroupResult
-from evenhand.core.runs import SCORES_SCHEMA, Run, open_run
-from evenhand.evaluation import Condition, compare, evaluate
-from evenhand.measures import MEASURES
+from evenhand.instruments.association.comparison import compare
+from evenhand.instruments.association.evaluation import evaluate
+from evenhand.instruments.association.measures import MEASURES
+from evenhand.instruments.association.results import GroupResult
 from evenhand.report import format_table, model_card_snippet, render_page
+from evenhand.runs.conditions import Condition
+from evenhand.runs.run import SCORES_SCHEMA, Run, open_run
 from evenhand.stats.intervals import JACKKNIFE
 from evenhand.stats.resampling import Resampling
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from evenhand.core.probes import Occupation, OccupationForm
-from evenhand.measures.malor import LogRatios, malor, mean_lean
-from evenhand.probing.estimates import (
+from evenhand.instruments.malor.estimates import (
     correlation,
     field_estimates,
     malor_estimate,
     signed_estimate,
 )
+from evenhand.instruments.malor.measure import LogRatios, malor, mean_lean
 from evenhand.stats.resampling import Resampling
 
 FEW = Resampling(resamples=400)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.core.protocols import Ties
-from evenhand.measures import MEASURES, ClusterTotals, Preferences
+from evenhand.instruments.association.measures import MEASURES, ClusterTotals, Preferences
 
 TIE_CREDIT = {Ties.HALF: 0.5, Ties.AGAINST: 0.0}
 

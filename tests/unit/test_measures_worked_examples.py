@@ -9,9 +9,9 @@ import pytest
 
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.items import Association
-from evenhand.core.results import MEASURE_NAMES
-from evenhand.evaluation import evaluate
-from evenhand.measures import MEASURES, get_measure
+from evenhand.instruments.association.evaluation import evaluate
+from evenhand.instruments.association.measures import MEASURES, get_measure
+from evenhand.instruments.association.results import MEASURE_NAMES
 from evenhand.stats.resampling import Resampling
 
 # baker: three items. s>a, s>u, a>u | s>a, s>u, a<u | s<a, s<u, a>u

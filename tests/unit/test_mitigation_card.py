@@ -8,8 +8,8 @@ import pytest
 import yaml
 from mitigation_records import a_record, a_seed
 
-from evenhand.core.mitigation_records import MitigationRecord
-from evenhand.report.mitigation_card import mitigation_card
+from evenhand.report.certificate.mitigation_card import mitigation_card
+from evenhand.runs.mitigation_records import MitigationRecord
 
 
 def test_figures_stand_with_their_intervals_and_changes() -> None:

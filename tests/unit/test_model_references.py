@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.core.models import ModelError, ModelRef, refuse_missing_folder
+from evenhand.models.references import ModelError, ModelRef, refuse_missing_folder
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from math import comb
 import probe_runs
 import pytest
 
-from evenhand.core.calibration import Check
 from evenhand.core.estimates import Estimate
-from evenhand.core.planted import Planted
+from evenhand.core.planted_bias import Planted
 from evenhand.lab.probe_calibration import calibrate_probes, most_above
+from evenhand.runs.calibration import Check
 
 READING = "largest reading on a neutral model, in bits"
 INTERVALS = "neutral models whose interval starts above 0"

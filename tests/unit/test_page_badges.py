@@ -8,15 +8,15 @@ import builders
 import calibrations
 import pytest
 
-from evenhand.core.calibration import Calibration
 from evenhand.core.estimates import Estimate
-from evenhand.core.models import Family
-from evenhand.core.runs import Run
-from evenhand.evaluation import evaluate
-from evenhand.report import page as page_module
-from evenhand.report.page import render_page
-from evenhand.report.reading import expected_of
-from evenhand.report.run_badges import run_badges
+from evenhand.instruments.association.evaluation import evaluate
+from evenhand.models.references import Family
+from evenhand.report.association import page as page_module
+from evenhand.report.association.page import render_page
+from evenhand.report.association.reading import expected_of
+from evenhand.report.association.run_badges import run_badges
+from evenhand.runs.calibration import Calibration
+from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 
 HOSTILE = "<script>alert(1)</script>"

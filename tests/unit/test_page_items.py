@@ -9,8 +9,8 @@ import builders
 import pytest
 
 from evenhand.data.predictions import Predictions
-from evenhand.evaluation import evaluate
-from evenhand.report.page_data import page_data
+from evenhand.instruments.association.evaluation import evaluate
+from evenhand.report.association.page_data import page_data
 from evenhand.stats.resampling import Resampling
 
 ITEMS = [builders.intra(number, cluster=f"term {number}") for number in range(3)]

@@ -15,9 +15,9 @@ from small_corpus import PROBES
 
 from evenhand.core.errors import DatasetError
 from evenhand.core.probes import Experiment
-from evenhand.mitigation.counterfactual.matching import Matcher, Search
-from evenhand.mitigation.counterfactual.pair_files import line_of, pair_in, read_pairs, read_sentences
-from evenhand.mitigation.counterfactual.pairing import Pair
+from evenhand.mitigation.pairs.matching import Matcher, Search
+from evenhand.mitigation.pairs.pair_files import line_of, pair_in, read_pairs, read_sentences
+from evenhand.mitigation.pairs.pairing import Pair
 
 MATCHER = Matcher(Search.of(PROBES, make_swapper=PlainSwapper))
 

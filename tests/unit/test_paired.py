@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from evenhand.measures import MEASURES, ClusterTotals
+from evenhand.instruments.association.measures import MEASURES, ClusterTotals
 from evenhand.stats.intervals import cluster_interval
 from evenhand.stats.paired import difference_interval, holm, mcnemar_test, swap_test
 from evenhand.stats.resampling import Floats, Resampling, Statistic

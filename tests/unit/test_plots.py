@@ -8,10 +8,10 @@ from typing import Any
 import builders
 import pytest
 
-from evenhand.core.runs import Run
-from evenhand.evaluation import evaluate
-from evenhand.report.page_data import to_script_json
-from evenhand.report.plots import bias_type_plot, icat_plane
+from evenhand.instruments.association.evaluation import evaluate
+from evenhand.report.association.page_data import to_script_json
+from evenhand.report.association.plots import bias_type_plot, icat_plane
+from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 
 

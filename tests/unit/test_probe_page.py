@@ -13,13 +13,13 @@ import pytest
 
 from evenhand.core.errors import RunError
 from evenhand.core.estimates import Estimate
-from evenhand.core.planted import Planted
-from evenhand.core.probe_results import Skipped
-from evenhand.report.malor_view import changed_sides
+from evenhand.core.planted_bias import Planted
+from evenhand.instruments.probe_results import Skipped
 from evenhand.report.number_words import signed, times
-from evenhand.report.probe_page import render_probe_page, write_probe_page
-from evenhand.report.probe_plots import MOST_BARS, field_marks, lean_plot
-from evenhand.report.probe_words import probe_sentences
+from evenhand.report.probes.malor_view import changed_sides
+from evenhand.report.probes.page import render_probe_page, write_probe_page
+from evenhand.report.probes.plots import MOST_BARS, field_marks, lean_plot
+from evenhand.report.probes.words import probe_sentences
 
 HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
 

@@ -10,9 +10,9 @@ import probe_runs
 import pytest
 
 from evenhand.core.estimates import Estimate
-from evenhand.core.probe_results import Skipped
-from evenhand.core.probe_runs import ProbeRun
-from evenhand.report.probe_tables import PROBE_COLUMNS, format_probe_table, probe_json, probe_rows
+from evenhand.instruments.probe_results import Skipped
+from evenhand.report.probes.tables import PROBE_COLUMNS, format_probe_table, probe_json, probe_rows
+from evenhand.runs.probe_runs import ProbeRun
 
 AWKWARD = "a|b_50%&{x}"
 LEANS: dict[str, float | Estimate] = {"nurse": -2.0, "plumber": 3.0, "unknown": probe_runs.UNKNOWN}

@@ -8,8 +8,8 @@ import pytest
 
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.protocols import PROTOCOLS, STEREOSET_2021, get_protocol
-from evenhand.core.results import TaskResult
-from evenhand.evaluation import evaluate
+from evenhand.instruments.association.evaluation import evaluate
+from evenhand.instruments.association.results import TaskResult
 from evenhand.stats.resampling import Resampling
 
 TRIPLES = {

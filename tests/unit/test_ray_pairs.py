@@ -13,8 +13,8 @@ from small_corpus import options, write_corpus
 
 from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.data.corpus_sources import corpus_sources
-from evenhand.mitigation.counterfactual.building import build_pairs, counts_path
-from evenhand.mitigation.counterfactual.ray_pairs import on_ray
+from evenhand.mitigation.pairs.building import build_pairs, counts_path
+from evenhand.mitigation.pairs.ray_pairs import on_ray
 
 pytestmark = pytest.mark.filterwarnings("ignore:`use_.*` is deprecated:DeprecationWarning:ray.data.context")
 

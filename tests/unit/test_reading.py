@@ -5,9 +5,9 @@ from __future__ import annotations
 import builders
 import pytest
 
-from evenhand.core.runs import Run
-from evenhand.evaluation import evaluate
-from evenhand.report.reading import Lean, read
+from evenhand.instruments.association.evaluation import evaluate
+from evenhand.report.association.reading import Lean, read
+from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 
 

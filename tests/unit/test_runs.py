@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 from evenhand.core.errors import RunError
-from evenhand.core.runs import SCORES_SCHEMA, Run, open_run, read_record
 from evenhand.data.predictions import read_predictions
-from evenhand.evaluation import evaluate
+from evenhand.instruments.association.evaluation import evaluate
+from evenhand.runs.run import SCORES_SCHEMA, Run, open_run, read_record
 from evenhand.stats.resampling import Resampling
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenhand.mitigation.counterfactual.digests import digest_of
-from evenhand.mitigation.sampling import LowestDigests
+from evenhand.mitigation.pairs.digests import digest_of
+from evenhand.text.sampling import LowestDigests
 
 SENTENCES = [f"Sentence {number} of many." for number in range(200)]
 

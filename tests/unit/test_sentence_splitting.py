@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.data import sentence_splitting
-from evenhand.data.sentence_splitting import LONGEST_SENTENCE, is_wrapped, sentences_of, split_line
+from evenhand.text import sentence_splitting
+from evenhand.text.sentence_splitting import LONGEST_SENTENCE, is_wrapped, sentences_of, split_line
 
 
 @pytest.mark.parametrize(

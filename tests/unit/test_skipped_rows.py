@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from evenhand.core.probe_results import Skipped
-from evenhand.probing.skipped_rows import skipped_rows
+from evenhand.instruments.probe_results import Skipped
+from evenhand.instruments.skipped import skipped_rows
 
 
 def test_a_rarer_reason_that_comes_first_stands_behind_a_more_frequent_one() -> None:

@@ -11,10 +11,11 @@ import pytest
 import yaml
 
 from evenhand.core.estimates import Estimate
-from evenhand.core.runs import Run
-from evenhand.evaluation import compare, evaluate
+from evenhand.instruments.association.comparison import compare
+from evenhand.instruments.association.evaluation import evaluate
 from evenhand.report import format_comparisons, format_table, model_card_snippet
-from evenhand.report.tables import show, show_p
+from evenhand.report.association.tables import show, show_p
+from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 
 AWKWARD = "a|b_50%&{x}"

@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from evenhand.core.items import Association
-from evenhand.core.results import TaskResult
-from evenhand.evaluation import evaluate
+from evenhand.instruments.association.evaluation import evaluate
+from evenhand.instruments.association.results import TaskResult
 from evenhand.stats.resampling import Resampling
 
 

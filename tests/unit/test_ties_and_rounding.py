@@ -5,8 +5,8 @@ from __future__ import annotations
 import builders
 import pytest
 
-from evenhand.core.results import TaskResult
-from evenhand.evaluation import evaluate
+from evenhand.instruments.association.evaluation import evaluate
+from evenhand.instruments.association.results import TaskResult
 from evenhand.stats.resampling import Resampling
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.data.word_search import WordFinder, gendered_words_in, words_of
+from evenhand.text.word_search import WordFinder, gendered_words_in, words_of
 
 NOUNS = WordFinder.of_nouns(["baker", "nurse", "police officer", "officer", "Ärztin", "Lehrer"])
 

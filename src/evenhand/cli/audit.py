@@ -43,11 +43,12 @@ from evenhand.cli.progress import progress_bar
 from evenhand.core.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from evenhand.auditing import AuditOptions
     from evenhand.core.items import Benchmark, Task
-    from evenhand.core.models import ModelRef, Precision
-    from evenhand.core.runs import Run
-    from evenhand.scoring.language_model import LanguageModel
+    from evenhand.core.precision import Precision
+    from evenhand.instruments.association.audit import AuditOptions
+    from evenhand.models.language_model import LanguageModel
+    from evenhand.models.references import ModelRef
+    from evenhand.runs.run import Run
 
 
 Models = Annotated[
@@ -129,11 +130,11 @@ def audit_command(
 
     `evenhand audit gpt2@main --data stereoset --protocol multilingual-2023 --inter c --fail-if "SS.low>55"`
     """
-    from evenhand.auditing import AuditOptions
-    from evenhand.core.embedded import embedded_names
     from evenhand.core.protocols import get_protocol
     from evenhand.data import load_dataset
-    from evenhand.evaluation import Condition
+    from evenhand.instruments.association.audit import AuditOptions
+    from evenhand.models.embedded import embedded_names
+    from evenhand.runs.conditions import Condition
 
     refuse_two_formats(json=json, form=format_)
     conditions = [Condition.parse(text) for text in fail_if or []]
@@ -173,7 +174,7 @@ def model_reference(
     text: str, *, precision: str, device: str, allow_pickle_weights: bool, trust_remote_code: bool
 ) -> ModelRef:
     """The model that a name or folder on the command line means, and how to load it."""
-    from evenhand.core.models import ModelRef, refuse_missing_folder
+    from evenhand.models.references import ModelRef, refuse_missing_folder
 
     name, revision = ModelRef.parse(text)
     refuse_missing_folder(name)
@@ -199,9 +200,9 @@ def audit_one(
     """Audit a model on benchmarks, or on what suits it, keeping each run as it is finished."""
     from dataclasses import replace
 
-    from evenhand.auditing import audit, load_benchmark, planned_fingerprint
-    from evenhand.scoring.language_model import load_model
-    from evenhand.scoring.store import BatchStore
+    from evenhand.instruments.association.audit import audit, load_benchmark, planned_fingerprint
+    from evenhand.models.engine.batch_store import BatchStore
+    from evenhand.models.language_model import load_model
 
     say(f"Loading {reference.id}")
     model = load_model(reference)
@@ -235,7 +236,7 @@ def audit_one(
 
 
 def _say_what_is_left_out(model: LanguageModel, benchmark: Benchmark, options: AuditOptions) -> None:
-    from evenhand.scoring.choice import possible_tasks
+    from evenhand.models.method_choice import possible_tasks
 
     if options.tasks is not None:
         return
@@ -260,7 +261,7 @@ def _tasks(text: str | None) -> tuple[Task, ...] | None:
 
 def precision_named(text: str) -> Precision:
     """The number format of this name."""
-    from evenhand.core.models import Precision
+    from evenhand.core.precision import Precision
 
     if text not in set(Precision):
         raise UnknownNameError("precision", text, [known.value for known in Precision])

@@ -31,9 +31,9 @@ from evenhand.cli.progress import progress_bar
 from evenhand.core.errors import EvenhandError
 
 if TYPE_CHECKING:
-    from evenhand.certificate_plans import CertifyWishes
-    from evenhand.core.certificates import Certificate
-    from evenhand.core.models import ModelRef
+    from evenhand.models.references import ModelRef
+    from evenhand.runs.certificates import Certificate
+    from evenhand.workflows.certificate_plans import CertifyWishes
 
 
 def certify_command(
@@ -99,9 +99,9 @@ def certify_command(
 
     `evenhand certify lab:masked lab:masked-neutral`
     """
-    from evenhand.certificate_plans import CertifyWishes, margins_for
+    from evenhand.certificate import Finetuning
     from evenhand.cli.audit import model_reference
-    from evenhand.mitigation.certificate import Finetuning
+    from evenhand.workflows.certificate_plans import CertifyWishes, margins_for
 
     page, record = output_files(out)
     references = [
@@ -134,9 +134,9 @@ def certify_command(
 
 def _certified(references: Sequence[ModelRef], wishes: CertifyWishes, *, work: Path) -> Certificate:
     """Load both models, and certify the second."""
-    from evenhand.certificate_plans import certificate_plan
-    from evenhand.mitigation.certificate import certify
-    from evenhand.scoring.language_model import load_model
+    from evenhand.certificate import certify
+    from evenhand.models.language_model import load_model
+    from evenhand.workflows.certificate_plans import certificate_plan
 
     models = []
     for reference in references:
@@ -167,7 +167,7 @@ def output_files(out: Path) -> tuple[Path, Path]:
 def keep_certificate(certificate: Certificate, page: Path, record: Path) -> None:
     """Write the JSON and the page."""
     from evenhand.core.files import write_text
-    from evenhand.report.certificate_page import write_certificate_page
+    from evenhand.report.certificate.page import write_certificate_page
 
     write_text(record, certificate.model_dump_json(indent=1) + "\n")
     write_certificate_page(certificate, page)
@@ -176,7 +176,7 @@ def keep_certificate(certificate: Certificate, page: Path, record: Path) -> None
 
 def show_certificate(certificate: Certificate) -> None:
     """Print the figures and the verdict."""
-    from evenhand.report.certificate_tables import CERTIFICATE_COLUMNS, certificate_rows
+    from evenhand.report.certificate.tables import CERTIFICATE_COLUMNS, certificate_rows
 
     table = plain_table(*CERTIFICATE_COLUMNS, right=("before", "after", "difference"))
     for row in certificate_rows(certificate):
@@ -189,7 +189,7 @@ def show_certificate(certificate: Certificate) -> None:
 
 def leave_if_quality_is_lost(certificate: Certificate) -> None:
     """Exit with a code of its own when quality is lost."""
-    from evenhand.core.certificates import QualityVerdict
+    from evenhand.runs.certificates import QualityVerdict
 
     if certificate.verdict.quality is QualityVerdict.LOST:
         say("Failed: quality is lost.")

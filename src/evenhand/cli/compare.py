@@ -25,7 +25,7 @@ from evenhand.cli.output import console, plain_table, print_json, print_table, p
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenhand.core.results import Comparison
+    from evenhand.instruments.association.results import Comparison
 
 
 def compare_command(
@@ -57,9 +57,9 @@ def compare_command(
     `evenhand compare runs/bert_en runs/bert_de runs/bert_fr --all-pairs --format latex`
     """
     from evenhand.core.protocols import HEADLINE
-    from evenhand.core.results import MEASURE_NAMES
-    from evenhand.core.runs import open_run
-    from evenhand.evaluation import compare_pairs, pairs_to_compare
+    from evenhand.instruments.association.comparison import compare_pairs, pairs_to_compare
+    from evenhand.instruments.association.results import MEASURE_NAMES
+    from evenhand.runs.run import open_run
 
     refuse_two_formats(json=json, form=format_)
     opened = [open_run(folder) for folder in progress(runs, "Reading")]
@@ -78,7 +78,7 @@ def compare_command(
 def show_comparisons(comparisons: Sequence[Comparison], form: TableChoice) -> None:
     """Print comparisons."""
     from evenhand.report import format_comparisons
-    from evenhand.report.tables import number, show, show_p
+    from evenhand.report.association.tables import number, show, show_p
 
     if form is not TableChoice.TABLE:
         print_text(format_comparisons(comparisons, form.value))

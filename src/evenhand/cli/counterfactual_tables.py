@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from evenhand.cli.output import console, plain_table, print_table
 
 if TYPE_CHECKING:
-    from evenhand.mitigation.counterfactual.counts import OccupationCount, PairCounts, Sides, TermCount
+    from evenhand.mitigation.pairs.counts import OccupationCount, PairCounts, Sides, TermCount
 
 SHOWN_PAIRS = 3
 SHOWN_TERMS = 12
@@ -45,7 +45,7 @@ def show_counts(counts: PairCounts) -> None:
 
 def show_pairs(path: Path) -> None:
     """The first few pairs of a file."""
-    from evenhand.mitigation.counterfactual.pair_files import read_pairs
+    from evenhand.mitigation.pairs.pair_files import read_pairs
 
     table = plain_table("male", "female")
     for pair in islice(read_pairs(path), SHOWN_PAIRS):

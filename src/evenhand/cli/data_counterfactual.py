@@ -16,8 +16,8 @@ from evenhand.core.errors import EvenhandError, UnknownNameError
 
 if TYPE_CHECKING:
     from evenhand.core.probes import Experiment
-    from evenhand.mitigation.counterfactual.counts import PairCounts
-    from evenhand.mitigation.counterfactual.searching import Spread
+    from evenhand.mitigation.pairs.counts import PairCounts
+    from evenhand.mitigation.pairs.searching import Spread
 
 ALL = "all"
 
@@ -69,8 +69,8 @@ def counterfactual_command(
     """
     from evenhand.data.corpus_sources import corpus_sources
     from evenhand.data.probes import load_probes
-    from evenhand.mitigation.counterfactual.building import PairOptions, build_pairs, counts_path
-    from evenhand.mitigation.counterfactual.name_repeats import NAMES_SAMPLE
+    from evenhand.mitigation.pairs.building import PairOptions, build_pairs, counts_path
+    from evenhand.mitigation.pairs.name_repeats import NAMES_SAMPLE
 
     given = [*(corpus or ()), *(more or ())]
     if not given:
@@ -119,10 +119,10 @@ def named_experiments(name: str) -> tuple[Experiment, ...]:
 
 
 def _spread(*, workers: int, ray: bool) -> Spread:
-    from evenhand.mitigation.counterfactual.searching import in_processes, in_this_process
+    from evenhand.mitigation.pairs.searching import in_processes, in_this_process
 
     if ray:
-        from evenhand.mitigation.counterfactual.ray_pairs import on_ray
+        from evenhand.mitigation.pairs.ray_pairs import on_ray
 
         return on_ray
     return in_processes(workers) if workers > 1 else in_this_process

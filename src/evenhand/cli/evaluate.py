@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from evenhand.core.runs import Run
-    from evenhand.evaluation import Condition
+    from evenhand.runs.conditions import Condition
+    from evenhand.runs.run import Run
 
 
 STRIP_WIDTHS = (25, 21, 17, 13)
@@ -97,7 +97,8 @@ def evaluate_command(
     it is about both tasks together.
     """
     from evenhand.data import load_dataset
-    from evenhand.evaluation import Condition, evaluate
+    from evenhand.instruments.association.evaluation import evaluate
+    from evenhand.runs.conditions import Condition
 
     refuse_two_formats(json=json, form=format_)
     conditions = [Condition.parse(text) for text in fail_if or []]
@@ -150,8 +151,8 @@ def run_names(predictions: Sequence[Path], name: str | None) -> dict[Path, str]:
 
 def keep(run: Run, out: Path, *, fresh: bool) -> str:
     """Write the run folder with its page, unless the very same run is there already."""
-    from evenhand.core.records import PAGE_FILE
     from evenhand.report import render_page
+    from evenhand.runs.records import PAGE_FILE
 
     folder = out / run.name
     if not fresh and run_that_is_there(folder, run.record.fingerprint):
@@ -162,7 +163,7 @@ def keep(run: Run, out: Path, *, fresh: bool) -> str:
 
 def run_that_is_there(folder: Path, fingerprint: str) -> Run | None:
     """The same run if the folder holds it, None if there is no folder; another run is refused."""
-    from evenhand.core.runs import open_run, read_record
+    from evenhand.runs.run import open_run, read_record
 
     if not folder.exists():
         return None
@@ -190,7 +191,7 @@ def result_json(run: Run) -> dict[str, object]:
 def show_runs(runs: Sequence[Run], form: TableChoice) -> None:
     """Print the results of runs."""
     from evenhand.report import format_table
-    from evenhand.report.reading import read
+    from evenhand.report.association.reading import read
 
     if form is not TableChoice.TABLE:
         print_text(format_table(runs, form.value))
@@ -216,7 +217,7 @@ def _widest_that_fits(run: Run, target: Console) -> Table:
 
 
 def _run_table(run: Run, *, strip_width: int | None) -> Table:
-    from evenhand.report.tables import show
+    from evenhand.report.association.tables import show
 
     drawn = () if strip_width is None else ("0 · SS · 100",)
     table = plain_table("task", "LMS", "SS", *drawn, "ICAT", "items", right=("items",))

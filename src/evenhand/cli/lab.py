@@ -14,8 +14,8 @@ from evenhand.cli.progress import progress_bar
 from evenhand.core.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from evenhand.core.calibration import Calibration
     from evenhand.lab.building import LabFamily
+    from evenhand.runs.calibration import Calibration
 
 lab_app = typer.Typer(
     no_args_is_help=True,
@@ -93,7 +93,7 @@ def calibrate_command(
     from evenhand.lab.calibration import calibrate
     from evenhand.lab.doses import DosePlan, measure_doses
     from evenhand.lab.registry import chosen_expectations
-    from evenhand.report.calibration_page import write_calibration_page
+    from evenhand.report.calibration.page import write_calibration_page
 
     families = tuple(_family(name) for name in family) if family else tuple(LabFamily)
     plan = DosePlan(families, doses, seeds, language)
@@ -137,8 +137,8 @@ def check_command(
     """
     import tempfile
 
-    from evenhand.core.embedded import embedded_folder, embedded_names
     from evenhand.lab.embedding import rebuild
+    from evenhand.models.embedded import embedded_folder, embedded_names
 
     chosen = names or list(embedded_names())
     for name in chosen:

@@ -40,7 +40,7 @@ from evenhand.cli.options import Json
 from evenhand.cli.output import print_json, say
 
 if TYPE_CHECKING:
-    from evenhand.mitigation.pipeline import Mitigated
+    from evenhand.mitigation.mitigate import Mitigated
 
 mitigate_app = typer.Typer(
     no_args_is_help=True,

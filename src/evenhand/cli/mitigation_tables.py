@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from evenhand.cli.output import plain_table, print_table
 
 if TYPE_CHECKING:
-    from evenhand.core.learning_curves import LearningCurve
-    from evenhand.core.mitigation_records import MitigationRecord, Spread
+    from evenhand.runs.learning_curves import LearningCurve
+    from evenhand.runs.mitigation_records import MitigationRecord, Spread
 
 
 def epoch_line(curve: LearningCurve) -> str:

@@ -19,10 +19,10 @@ from evenhand.cli.output import say, warn
 from evenhand.cli.progress import progress_bar
 
 if TYPE_CHECKING:
-    from evenhand.core.learning_curves import LearningCurve
-    from evenhand.core.models import ModelRef
     from evenhand.core.recipes import Recipe
-    from evenhand.mitigation.pipeline import Material, Mitigated, MitigationReport
+    from evenhand.mitigation.mitigate import Material, Mitigated, MitigationReport
+    from evenhand.models.references import ModelRef
+    from evenhand.runs.learning_curves import LearningCurve
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +34,16 @@ class Equalising:
     @property
     def usual(self) -> Recipe:
         """The method's recipe."""
-        from evenhand.mitigation.methods.equalise import EqualiseMethod
+        from evenhand.mitigation.equalising.method import EqualiseMethod
 
         return EqualiseMethod.recipe
 
     def carry_out(self, ref: ModelRef, **options: Any) -> Mitigated:
         """Mitigate, or sweep the balances."""
+        from evenhand.mitigation.equalising.method import EqualiseMethod
         from evenhand.mitigation.equalising.objective import Balance
-        from evenhand.mitigation.methods.equalise import EqualiseMethod
-        from evenhand.mitigation.pipeline import mitigate
-        from evenhand.mitigation.sweeping import sweep
+        from evenhand.mitigation.mitigate import mitigate
+        from evenhand.mitigation.sweep import sweep
 
         balances = [replace(Balance(), weight=weight) for weight in self.balances] or [Balance()]
         if len(balances) > 1:
@@ -60,14 +60,14 @@ class Counterfactual:
     @property
     def usual(self) -> Recipe:
         """The method's recipe."""
-        from evenhand.mitigation.methods.counterfactual import CounterfactualMethod
+        from evenhand.mitigation.counterfactual import CounterfactualMethod
 
         return CounterfactualMethod.recipe
 
     def carry_out(self, ref: ModelRef, **options: Any) -> Mitigated:
         """Mitigate."""
-        from evenhand.mitigation.methods.counterfactual import CounterfactualMethod
-        from evenhand.mitigation.pipeline import mitigate
+        from evenhand.mitigation.counterfactual import CounterfactualMethod
+        from evenhand.mitigation.mitigate import mitigate
 
         return mitigate(ref, CounterfactualMethod(whole_words=self.whole_words), **options)
 
@@ -105,7 +105,7 @@ class AskedMitigation:
     @property
     def material(self) -> Material:
         """Corpus, probes and held-out sentences."""
-        from evenhand.materials import material_for
+        from evenhand.workflows.mitigation_data import material_for
 
         return material_for(
             self.reference,
@@ -117,7 +117,7 @@ class AskedMitigation:
 
     @property
     def _full_recipe(self) -> Recipe:
-        from evenhand.materials import recipe_for
+        from evenhand.workflows.mitigation_data import recipe_for
 
         return self.recipe.applied_to(recipe_for(self.reference, self.method.usual))
 
@@ -159,8 +159,8 @@ def tell_of_margin(mitigated: Mitigated) -> None:
 @contextmanager
 def _reporting(*, several: bool) -> Iterator[MitigationReport]:
     """Bars and lines for every epoch."""
-    from evenhand.mitigation.fitting import FitReport
-    from evenhand.mitigation.pipeline import MitigationReport
+    from evenhand.mitigation.mitigate import MitigationReport
+    from evenhand.training.fitting import FitReport
 
     with _Bars() as bars:
 

@@ -11,7 +11,7 @@ from evenhand.cli.options import Json
 from evenhand.cli.output import plain_table, print_json, print_table, say
 
 if TYPE_CHECKING:
-    from evenhand.scoring.language_model import LanguageModel
+    from evenhand.models.language_model import LanguageModel
 
 models_app = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown", help="Look at models.")
 
@@ -35,7 +35,7 @@ def inspect_command(
 
     `evenhand models inspect ./my-model --json`
     """
-    from evenhand.scoring.language_model import load_model
+    from evenhand.models.language_model import load_model
 
     say(f"Loading {model}")
     facts = describe_model(load_model(model, device=device))
@@ -56,10 +56,10 @@ def inspect_command(
 def describe_model(model: LanguageModel) -> dict[str, Any]:
     """Facts about a loaded model, as plain values."""
     from evenhand.core.items import Task
-    from evenhand.core.models import ModelError
     from evenhand.core.protocols import DEFAULT_PROTOCOL
-    from evenhand.scoring.choice import choose_method
-    from evenhand.scoring.methods.decoder import start_token
+    from evenhand.models.families.decoder import start_token
+    from evenhand.models.method_choice import choose_method
+    from evenhand.models.references import ModelError
 
     loaded = model.loaded
     tokenizer = loaded.tokenizer
@@ -98,7 +98,7 @@ def _single_tokens(model: LanguageModel) -> dict[str, str]:
     """How many terms and occupations of the probes are one token inside a sentence, in each language."""
     from evenhand.core.probes import Experiment
     from evenhand.data.probes import PROBE_LANGUAGES, load_probes
-    from evenhand.scoring.methods.blanks import filled_blanks
+    from evenhand.models.families.blanks import filled_blanks
 
     def counted(words: Sequence[str]) -> str:
         tokenizer = model.loaded.tokenizer

@@ -39,7 +39,7 @@ from evenhand.cli.output import console, plain_table, print_json, print_table, p
 from evenhand.cli.probe_tests import ProbeWishes, named_test, probed
 
 if TYPE_CHECKING:
-    from evenhand.core.probe_runs import ProbeRun
+    from evenhand.runs.probe_runs import ProbeRun
 
 
 Models = Annotated[
@@ -112,8 +112,8 @@ def probe_command(
     `evenhand probe bert-base-uncased --test direct-bias --corpus novels/`
     """
     from evenhand.cli.audit import model_reference
-    from evenhand.report.probe_page import render_probe_page
-    from evenhand.report.probe_tables import probe_json
+    from evenhand.report.probes.page import render_probe_page
+    from evenhand.report.probes.tables import probe_json
 
     refuse_two_formats(json=json, form=format_)
     asked = ProbeWishes(
@@ -159,7 +159,7 @@ def keep_probe(run: ProbeRun, out: Path, *, page: str, fresh: bool) -> str:
     """Write the run folder with its page, unless the very same run is there already."""
     from evenhand.cli.evaluate import left_alone
     from evenhand.cli.probe_tests import probe_that_is_there
-    from evenhand.core.records import PAGE_FILE
+    from evenhand.runs.records import PAGE_FILE
 
     folder = out / run.name
     if not fresh and probe_that_is_there(folder, run.record.fingerprint):
@@ -170,8 +170,8 @@ def keep_probe(run: ProbeRun, out: Path, *, page: str, fresh: bool) -> str:
 
 def show_probes(runs: Sequence[ProbeRun], form: TableChoice) -> None:
     """Print the results of probes."""
-    from evenhand.report.probe_tables import PROBE_COLUMNS, format_probe_table, probe_rows
-    from evenhand.report.probe_words import probe_sentences
+    from evenhand.report.probes.tables import PROBE_COLUMNS, format_probe_table, probe_rows
+    from evenhand.report.probes.words import probe_sentences
 
     if form is not TableChoice.TABLE:
         print_text(format_probe_table(runs, form.value))

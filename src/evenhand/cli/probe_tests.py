@@ -13,10 +13,10 @@ from evenhand.cli.progress import progress_bar
 from evenhand.core.errors import EvenhandError, UnknownNameError
 
 if TYPE_CHECKING:
-    from evenhand.core.models import ModelRef
-    from evenhand.core.probe_runs import ProbeRun
     from evenhand.core.probes import ProbeSet
-    from evenhand.scoring.language_model import LanguageModel
+    from evenhand.models.language_model import LanguageModel
+    from evenhand.models.references import ModelRef
+    from evenhand.runs.probe_runs import ProbeRun
     from evenhand.stats.resampling import Resampling
 
 Report = Callable[[int, int], None]
@@ -63,8 +63,8 @@ class ProbeWishes:
 
 def probed(reference: ModelRef, wishes: ProbeWishes, *, out: Path, fresh: bool) -> ProbeRun:
     """One model through one test; what a stopped run had done is not done again."""
-    from evenhand.scoring.language_model import load_model
-    from evenhand.scoring.store import BatchStore
+    from evenhand.models.engine.batch_store import BatchStore
+    from evenhand.models.language_model import load_model
 
     _refuse_missing_data(wishes)
     say(f"Loading {reference.id}")
@@ -85,7 +85,7 @@ def probed(reference: ModelRef, wishes: ProbeWishes, *, out: Path, fresh: bool) 
 
 def probe_that_is_there(folder: Path, fingerprint: str) -> ProbeRun | None:
     """The same probe if the folder holds it, None if there is no folder; another run is refused."""
-    from evenhand.core.probe_runs import open_probe_run, read_probe_record
+    from evenhand.runs.probe_runs import open_probe_run, read_probe_record
 
     if not folder.exists():
         return None
@@ -104,8 +104,8 @@ def _refuse_missing_data(wishes: ProbeWishes) -> None:
 
 def _language(model: LanguageModel, wishes: ProbeWishes) -> str:
     """The language that is asked in: that of the pairs, the one wished for, a lab model's own, or English."""
-    from evenhand.core.mitigation_records import lab_origin
     from evenhand.data.crows_pairs import load_pairs
+    from evenhand.runs.mitigation_records import lab_origin
 
     if wishes.test is ProbeTest.CROWS_PAIRS:
         return load_pairs(wishes.data or "crows-pairs", language=wishes.language).language
@@ -126,7 +126,7 @@ def _beside_malor(
 def _malor(
     model: LanguageModel, language: str, wishes: ProbeWishes, *, folder: Path, unfinished: Path, fresh: bool
 ) -> ProbeRun:
-    from evenhand.probing.malor import ProbeOptions, planned_record, probe
+    from evenhand.instruments.malor.probe import ProbeOptions, planned_record, probe
 
     probes = _probes(model, language, wishes)
     for warning in probes.warnings:
@@ -153,9 +153,9 @@ def _malor(
 
 def _probes(model: LanguageModel, language: str, wishes: ProbeWishes) -> ProbeSet:
     """The lab's own probes for its models, unless others are given; for all others those of the package."""
-    from evenhand.core.mitigation_records import lab_origin
     from evenhand.data.probes import load_probes
-    from evenhand.lab.probes import lab_probes
+    from evenhand.lab.probe_set import lab_probes
+    from evenhand.runs.mitigation_records import lab_origin
 
     own = (wishes.structures, wishes.occupations, wishes.terms)
     if lab_origin(model.loaded.ref.location) and not any(own):
@@ -176,7 +176,7 @@ def _shares(wishes: ProbeWishes) -> Mapping[str, Mapping[str, float]]:
 def _crows_pairs(
     model: LanguageModel, wishes: ProbeWishes, *, name: str, unfinished: Path, report: Report
 ) -> ProbeRun:
-    from evenhand.probing.crows_pairs import probe_pairs
+    from evenhand.instruments.crows_pairs import probe_pairs
 
     return probe_pairs(
         model,
@@ -191,7 +191,7 @@ def _crows_pairs(
 
 
 def _cosine(model: LanguageModel, wishes: ProbeWishes, *, name: str, report: Report) -> ProbeRun:
-    from evenhand.probing.cosine import probe_cosine
+    from evenhand.instruments.cosine import probe_cosine
 
     return probe_cosine(
         model,
@@ -206,7 +206,7 @@ def _cosine(model: LanguageModel, wishes: ProbeWishes, *, name: str, report: Rep
 def _direct_bias(
     model: LanguageModel, language: str, wishes: ProbeWishes, *, name: str, report: Report
 ) -> ProbeRun:
-    from evenhand.probing.direct_bias import probe_direct_bias
+    from evenhand.instruments.direct_bias.probe import probe_direct_bias
 
     return probe_direct_bias(
         model,

@@ -14,8 +14,8 @@ from evenhand.core.errors import ComparisonError, EvenhandError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenhand.core.results import Comparison
-    from evenhand.core.runs import Run
+    from evenhand.instruments.association.results import Comparison
+    from evenhand.runs.run import Run
 
 
 class ReportFormat(StrEnum):
@@ -53,9 +53,9 @@ def report_command(
     `evenhand report runs/before_en_malor runs/after_en_malor --out probes.html`
     """
     from evenhand.core.files import write_text
-    from evenhand.core.probe_runs import is_probe_run
-    from evenhand.core.runs import open_run
     from evenhand.report import format_table, model_card_snippet, write_page
+    from evenhand.runs.probe_runs import is_probe_run
+    from evenhand.runs.run import open_run
 
     probes = [folder for folder in runs if is_probe_run(folder)]
     if probes:
@@ -86,10 +86,10 @@ def report_command(
 
 def _report_probes(folders: Sequence[Path], out: Path | None, format_: ReportFormat) -> None:
     from evenhand.core.files import write_text
-    from evenhand.core.probe_runs import open_probe_run
-    from evenhand.report.probe_page import write_probe_page
-    from evenhand.report.probe_questions import different_questions
-    from evenhand.report.probe_tables import format_probe_table
+    from evenhand.report.probes.page import write_probe_page
+    from evenhand.report.probes.questions import different_questions
+    from evenhand.report.probes.tables import format_probe_table
+    from evenhand.runs.probe_runs import open_probe_run
 
     opened = [open_probe_run(folder) for folder in folders]
     for notice in different_questions(opened):
@@ -111,8 +111,7 @@ def _report_probes(folders: Sequence[Path], out: Path | None, format_: ReportFor
 
 def _differences_from_first(runs: Sequence[Run]) -> list[Comparison]:
     """Comparisons with the first run, where runs can be compared."""
-    from evenhand.evaluation import compare_pairs
-    from evenhand.evaluation.comparison import shared_items
+    from evenhand.instruments.association.comparison import compare_pairs, shared_items
 
     pairs = []
     for other in runs[1:]:

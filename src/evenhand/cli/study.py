@@ -56,9 +56,9 @@ from evenhand.cli.progress import progress_bar
 from evenhand.core.errors import EvenhandError, UnknownNameError
 
 if TYPE_CHECKING:
-    from evenhand.certificate_plans import CertifyWishes
-    from evenhand.mitigation.certificate import CertificatePlan
-    from evenhand.scoring.language_model import LanguageModel
+    from evenhand.certificate import CertificatePlan
+    from evenhand.models.language_model import LanguageModel
+    from evenhand.workflows.certificate_plans import CertifyWishes
 
 EQUALISE, COUNTERFACTUAL = "equalise", "counterfactual"
 
@@ -123,10 +123,10 @@ def study_command(
 
     `evenhand study bert-base-uncased --corpus novels/ --crows-pairs crows-pairs --labelled sst2/ --out studies/bert`
     """
-    from evenhand.certificate_plans import CertifyWishes
-    from evenhand.mitigation.certificate import Finetuning, Margins
-    from evenhand.scoring.language_model import load_model
-    from evenhand.study import study
+    from evenhand.certificate import Finetuning, Margins
+    from evenhand.models.language_model import load_model
+    from evenhand.workflows.certificate_plans import CertifyWishes
+    from evenhand.workflows.study import study
 
     recipe = RecipeWishes(
         epochs, batch_size, learning_rate, quality_margin, max_tokens, precision, report_to, lora, lora_rank,
@@ -174,8 +174,8 @@ def _plan(original: LanguageModel, asked: AskedMitigation, wishes: CertifyWishes
     """What suits the model, with perplexity on the sentences that the mitigation keeps back."""
     from dataclasses import replace
 
-    from evenhand.certificate_plans import certificate_plan
-    from evenhand.mitigation.certificate import HeldOutText
+    from evenhand.certificate import HeldOutText
+    from evenhand.workflows.certificate_plans import certificate_plan
 
     sentences = asked.material.untrained().sentences
     plan = certificate_plan(original, wishes)

@@ -19,6 +19,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from pydantic import ValidationError
+
 
 class EvenhandError(Exception):
     """Base of all errors that a user can do something about."""
@@ -71,3 +73,14 @@ def shortlist(names: Iterable[str], limit: int = 5) -> str:
     listed = list(names)
     shown = ", ".join(listed[:limit])
     return shown if len(listed) <= limit else f"{shown} and {len(listed) - limit:,} more"
+
+
+def fault(problem: Exception) -> str:
+    """The fault of a file: of one that does not validate, the number of faults and the first."""
+    if not isinstance(problem, ValidationError):
+        return str(problem)
+    first = problem.errors(include_url=False, include_context=False, include_input=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    count = problem.error_count()
+    told = f"{where}: {first['msg']}" if where else first["msg"]
+    return told if count == 1 else f"{count:,} faults, the first is {told}"

@@ -8,7 +8,7 @@ import json
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from evenhand.core.errors import EvenhandError
-from evenhand.core.models import Precision
+from evenhand.core.precision import Precision
 
 LARGEST_SEED = 2**32 - 1
 """What every generator of random numbers takes that a training seeds."""

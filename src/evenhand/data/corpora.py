@@ -2,7 +2,7 @@
 
 A file is plain text, or JSON Lines with a ``text`` in every line if its name ends in ``.jsonl`` or ``.ndjson``; either
 may be compressed with gzip. A folder stands for the files in it and below it that are named like text. How text is
-split into sentences is said in ``evenhand.data.sentence_splitting``.
+split into sentences is said in ``evenhand.text.sentence_splitting``.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evenhand.core.errors import DatasetError, shortlist
-from evenhand.data.sentence_splitting import sentences_of
 from evenhand.data.text_streams import decoded, read_bytes, record_texts
+from evenhand.text.sentence_splitting import sentences_of
 
 RECORD_ENDINGS = (".jsonl", ".ndjson")
 TEXT_ENDINGS = (".txt", ".text", *RECORD_ENDINGS)

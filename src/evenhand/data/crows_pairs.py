@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from evenhand.core.errors import DatasetError, UnknownNameError
-from evenhand.core.pairs import Direction, PairSet, SentencePair
+from evenhand.core.items import Direction, PairSet, SentencePair
 from evenhand.data.rows import Row, read_table
 from evenhand.data.sources import NAMED_PAIR_SETS, pinned_file
 from evenhand.data.stereoset import LANGUAGE_TAG, file_stem

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from evenhand.core.items import BLANK, Association, Candidate, Label, Task, repeated
 from evenhand.core.spans import filled_spans
-from evenhand.data.negation import LANGUAGES_WITH_NEGATION, has_negation
+from evenhand.text.negation import LANGUAGES_WITH_NEGATION, has_negation
 
 _INTRA = (Task.INTRASENTENCE,)
 _BOTH = (Task.INTRASENTENCE, Task.INTERSENTENCE)

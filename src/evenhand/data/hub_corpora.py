@@ -16,7 +16,7 @@ from typing import Any
 
 from evenhand.core.errors import DatasetError, DatasetUnavailableError
 from evenhand.data.corpora import CorpusCounts, EmptyCorpusError, Report
-from evenhand.data.sentence_splitting import sentences_of
+from evenhand.text.sentence_splitting import sentences_of
 
 HUB_PREFIX = "hub:"
 

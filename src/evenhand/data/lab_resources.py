@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from evenhand.core.calibration import Calibration
 from evenhand.core.errors import EvenhandError
+from evenhand.runs.calibration import Calibration
 
 
 def bundled_calibration_path() -> Path:

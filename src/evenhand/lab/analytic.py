@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from evenhand.core.items import BLANK, Benchmark, Task
-from evenhand.core.models import ModelError, TextScore
 from evenhand.core.spans import filled_spans
 from evenhand.lab.corpus import language
 from evenhand.lab.world import World
+from evenhand.models.references import ModelError, TextScore
 
 Answers = Mapping[str, Mapping[str, float]]
 """For each question the probability of each answer."""

@@ -27,13 +27,13 @@ from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 
 from evenhand.core.errors import EvenhandError, OutputError
 from evenhand.core.files import folder_written_whole
-from evenhand.core.planted import PLANTED_FILE, Planted
+from evenhand.core.planted_bias import PLANTED_FILE, Planted
 from evenhand.lab.even_start import start_alike, start_at_random
 from evenhand.lab.lessons import Teacher
 from evenhand.lab.teachers import DecoderTeacher, EncoderDecoderTeacher, MaskedTeacher
 from evenhand.lab.tokenizers import bert_tokenizer, gpt2_tokenizer, t5_tokenizer
 from evenhand.lab.world import World
-from evenhand.training import Report, TrainingPlan, train
+from evenhand.training.trainer import Report, TrainingPlan, train
 
 WIDTH = 64
 HEADS = 4

@@ -10,13 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from evenhand.core.calibration import Calibration, Check, DosePoint, MeasureCalibration, Response
 from evenhand.core.errors import EvenhandError
 from evenhand.core.items import BLANK, OVERALL, Task
-from evenhand.core.planted import Planted
-from evenhand.core.probe_runs import ProbeRun
-from evenhand.core.records import EnvironmentRecord
-from evenhand.core.runs import Run
+from evenhand.core.planted_bias import Planted
+from evenhand.instruments.association.measures import MEASURES
 from evenhand.lab.items import lab_items
 from evenhand.lab.power import NEUTRAL_SETS, Doses, detectable, false_positives
 from evenhand.lab.probe_calibration import MEASURE as PROBE
@@ -24,7 +21,10 @@ from evenhand.lab.probe_calibration import calibrate_probes
 from evenhand.lab.registry import Expectation, chosen_expectations
 from evenhand.lab.scored import ScoredRun
 from evenhand.lab.world import World
-from evenhand.measures import MEASURES
+from evenhand.runs.calibration import Calibration, Check, DosePoint, MeasureCalibration, Response
+from evenhand.runs.probe_runs import ProbeRun
+from evenhand.runs.records import EnvironmentRecord
+from evenhand.runs.run import Run
 
 TASKS = (OVERALL, Task.INTRASENTENCE.value, Task.INTERSENTENCE.value)
 

@@ -12,16 +12,16 @@ from pathlib import Path
 
 import numpy as np
 
-from evenhand.auditing import AuditOptions, audit
 from evenhand.core.errors import EvenhandError
-from evenhand.core.probe_runs import ProbeRun, open_probe_run
-from evenhand.core.records import RECORD_FILE
-from evenhand.core.runs import Run, open_run
+from evenhand.instruments.association.audit import AuditOptions, audit
+from evenhand.instruments.malor.probe import ProbeOptions, probe
 from evenhand.lab.building import LabFamily, LabSpec, build_model
 from evenhand.lab.items import lab_benchmark
-from evenhand.lab.probes import lab_probes
-from evenhand.probing.malor import ProbeOptions, probe
-from evenhand.scoring.language_model import load_model
+from evenhand.lab.probe_set import lab_probes
+from evenhand.models.language_model import load_model
+from evenhand.runs.probe_runs import ProbeRun, open_probe_run
+from evenhand.runs.records import RECORD_FILE
+from evenhand.runs.run import Run, open_run
 from evenhand.stats.resampling import Resampling
 
 STRONGEST_DOSE = 3.0

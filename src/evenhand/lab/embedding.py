@@ -10,8 +10,11 @@ from types import MappingProxyType
 
 import numpy as np
 
-from evenhand.auditing import AuditOptions, audit
-from evenhand.core.embedded import (
+from evenhand.core.files import sha256_of, write_text
+from evenhand.instruments.association.audit import AuditOptions, audit
+from evenhand.lab.building import LabFamily, LabSpec, build_model, built_with, this_platform
+from evenhand.lab.items import lab_benchmark
+from evenhand.models.embedded import (
     MANIFEST_FILE,
     PREFIX,
     EmbeddedModel,
@@ -19,10 +22,7 @@ from evenhand.core.embedded import (
     embedded_root,
     read_manifest,
 )
-from evenhand.core.files import sha256_of, write_text
-from evenhand.core.models import ModelRef
-from evenhand.lab.building import LabFamily, LabSpec, build_model, built_with, this_platform
-from evenhand.lab.items import lab_benchmark
+from evenhand.models.references import ModelRef
 from evenhand.stats.resampling import Resampling
 
 EMBEDDED: Mapping[str, LabSpec] = MappingProxyType(

@@ -8,10 +8,10 @@ from functools import partial
 
 import numpy as np
 
-from evenhand.core.calibration import Detectable
+from evenhand.instruments.association.measures import Measure
+from evenhand.instruments.association.measures.totals import ClusterTotals
 from evenhand.lab.scored import ScoredRun
-from evenhand.measures import Measure
-from evenhand.measures.totals import ClusterTotals
+from evenhand.runs.calibration import Detectable
 from evenhand.stats.intervals import Interval, cluster_interval
 from evenhand.stats.resampling import Resampling
 

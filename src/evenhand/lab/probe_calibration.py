@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from scipy import stats
 
-from evenhand.core.calibration import Check, DosePoint, MeasureCalibration, Response
 from evenhand.core.errors import EvenhandError
 from evenhand.core.estimates import Estimate
-from evenhand.core.planted import Planted
-from evenhand.core.probe_results import MalorResult
-from evenhand.core.probe_runs import ProbeRun
+from evenhand.core.planted_bias import Planted
+from evenhand.instruments.probe_results import MalorResult
 from evenhand.lab.world import World
+from evenhand.runs.calibration import Check, DosePoint, MeasureCalibration, Response
+from evenhand.runs.probe_runs import ProbeRun
 
 MEASURE = "MALoR"
 WEAK_DOSES = 2.0

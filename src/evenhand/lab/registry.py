@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from evenhand.core.calibration import Response
 from evenhand.core.errors import UnknownNameError
+from evenhand.runs.calibration import Response
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ import polars as pl
 
 from evenhand.core.items import OVERALL, Label
 from evenhand.core.protocols import get_protocol
-from evenhand.core.runs import Run
-from evenhand.measures.totals import ClusterTotals, Floats, Preferences
+from evenhand.instruments.association.measures.totals import ClusterTotals, Floats, Preferences
+from evenhand.runs.run import Run
 
 ITEMS_IN_A_TERM = 6
 """Of a drawn item set. StereoSet has 27 in each task, the starter set 4."""

@@ -12,11 +12,11 @@ from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 
 from evenhand.core.errors import OutputError
 from evenhand.core.files import folder_written_whole
-from evenhand.core.mitigation_records import MITIGATION_FILE, MitigationRecord, read_mitigation_record
-from evenhand.mitigation.checkpoints import put_weights
-from evenhand.report.mitigation_card import mitigation_card
-from evenhand.scoring.language_model import LanguageModel
-from evenhand.scoring.loading import HEAD_FILE, load_as_declared
+from evenhand.models.language_model import LanguageModel
+from evenhand.models.loading import HEAD_FILE, load_as_declared
+from evenhand.report.certificate.mitigation_card import mitigation_card
+from evenhand.runs.mitigation_records import MITIGATION_FILE, MitigationRecord, read_mitigation_record
+from evenhand.training.checkpoints import put_weights
 
 CARD_FILE = "README.md"
 

@@ -10,15 +10,15 @@ from typing import Any
 
 from evenhand.core.errors import DatasetError
 from evenhand.core.files import load_json, sha256_of
-from evenhand.core.mitigation_records import TextRecord
 from evenhand.data.corpora import CorpusCounts, Report
 from evenhand.data.corpus_sources import CountedSentences, FileOnDisk, Source, corpus_sources
 from evenhand.data.text_streams import decoded, lines_of, read_bytes
-from evenhand.mitigation.counterfactual.digests import digest_of
-from evenhand.mitigation.counterfactual.nameless import NamelessSentences, names_in, one_of_each
-from evenhand.mitigation.counterfactual.pair_files import read_pairs
-from evenhand.mitigation.counterfactual.pairing import Pair
-from evenhand.mitigation.sampling import LowestDigests
+from evenhand.mitigation.pairs.digests import digest_of
+from evenhand.mitigation.pairs.nameless import NamelessSentences, names_in, one_of_each
+from evenhand.mitigation.pairs.pair_files import read_pairs
+from evenhand.mitigation.pairs.pairing import Pair
+from evenhand.runs.mitigation_records import TextRecord
+from evenhand.text.sampling import LowestDigests
 
 HELD_OUT_SHARE = 0.05
 MOST_HELD_OUT = 2_000

@@ -12,9 +12,9 @@ import altair as alt
 import polars as pl
 
 from evenhand.core.estimates import Estimate
-from evenhand.core.probe_results import DirectBiasResult, ProfessionCosine
-from evenhand.report.plots import SERIES_COLOURS, specification, without_nan
-from evenhand.report.probe_plots import (
+from evenhand.instruments.probe_results import DirectBiasResult, ProfessionCosine
+from evenhand.report.association.plots import SERIES_COLOURS, specification, without_nan
+from evenhand.report.probes.plots import (
     AXIS_TITLE,
     MOST_BARS,
     ROW_HEIGHT,

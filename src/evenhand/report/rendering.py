@@ -8,10 +8,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from evenhand.report.page_data import to_script_json
-from evenhand.report.plots import plotting_javascript
-from evenhand.report.reading import expected_of, language_name
-from evenhand.report.tables import number, show, show_p
+from evenhand.report.association.page_data import to_script_json
+from evenhand.report.association.plots import plotting_javascript
+from evenhand.report.association.reading import expected_of, language_name
+from evenhand.report.association.tables import number, show, show_p
 
 
 def template_environment() -> Environment:

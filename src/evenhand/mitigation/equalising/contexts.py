@@ -14,12 +14,12 @@ from typing import Protocol
 
 import numpy as np
 
-from evenhand.core.models import Family, ModelError
 from evenhand.mitigation.equalising.gaps import Gap
 from evenhand.mitigation.equalising.term_trees import TermTree
-from evenhand.scoring.language_model import LanguageModel
-from evenhand.scoring.recognise import sentinel_id
-from evenhand.scoring.requests import Tokens
+from evenhand.models.engine.requests import Tokens
+from evenhand.models.language_model import LanguageModel
+from evenhand.models.recognise import sentinel_id
+from evenhand.models.references import Family, ModelError
 
 MOST_HIDDEN = 0.5
 """Largest share of the other tokens that is hidden."""

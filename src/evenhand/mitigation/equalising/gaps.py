@@ -7,17 +7,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from evenhand.core.errors import EvenhandError
-from evenhand.core.models import Family, ModelError
 from evenhand.core.probes import Experiment, TermPairs
-from evenhand.mitigation.counterfactual.digests import digest_of
 from evenhand.mitigation.equalising.selection import Finder, OnlyTerm
 from evenhand.mitigation.equalising.term_trees import Sides, TermTree, told_apart
-from evenhand.mitigation.pretraining.sentences import longest_row
-from evenhand.mitigation.sampling import LowestDigests
-from evenhand.scoring.language_model import LanguageModel
-from evenhand.scoring.methods.decoder import start_token
-from evenhand.scoring.requests import Tokens
-from evenhand.scoring.sentences import prepare, tokenise
+from evenhand.mitigation.pairs.digests import digest_of
+from evenhand.models.engine.requests import Tokens
+from evenhand.models.families.decoder import start_token
+from evenhand.models.language_model import LanguageModel
+from evenhand.models.references import Family, ModelError
+from evenhand.models.tokenised_text import prepare, tokenise
+from evenhand.text.sampling import LowestDigests
+from evenhand.training.pretraining.sentences import longest_row
 
 BLOCK = 1_000
 """Sentences that are tokenised in one go."""

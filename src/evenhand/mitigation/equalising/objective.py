@@ -21,14 +21,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from evenhand.core.errors import EvenhandError
-from evenhand.core.models import Family
 from evenhand.mitigation.equalising.contexts import Place, Rows, contexts_of
 from evenhand.mitigation.equalising.gaps import Gap, Gaps
 from evenhand.mitigation.equalising.targets import equalised
-from evenhand.mitigation.objective import Objective
-from evenhand.mitigation.place_reading import Reader
-from evenhand.scoring.language_model import LanguageModel
-from evenhand.training import IGNORED, Batch, padded
+from evenhand.models.language_model import LanguageModel
+from evenhand.models.references import Family
+from evenhand.training.objective import Objective
+from evenhand.training.place_reading import Reader
+from evenhand.training.trainer import IGNORED, Batch, padded
 
 """The label of a place that is not asked for, as everywhere in Transformers."""
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from evenhand.core.probes import Experiment, TermPairs
 from evenhand.core.spans import Span
-from evenhand.mitigation.counterfactual.twins import LeftOut, Swapper
+from evenhand.text.twins.twin import LeftOut, Swapper
 
 GERMAN_ENDINGS = ("", "e", "en", "em", "er", "es")
 """Of possessives, whose lists have stems: sein, ihr."""

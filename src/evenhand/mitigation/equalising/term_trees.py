@@ -10,7 +10,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from evenhand.scoring.requests import Tokens
+from evenhand.models.engine.requests import Tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,8 @@
+"""The certificate: what a mitigation did to bias and to quality, proved on the same questions to both models."""
+
+from evenhand.certificate.certify import certify
+from evenhand.certificate.finetuning import Finetuning
+from evenhand.certificate.margins import Margins
+from evenhand.certificate.plan import CertificatePlan, HeldOutText
+
+__all__ = ["CertificatePlan", "Finetuning", "HeldOutText", "Margins", "certify"]

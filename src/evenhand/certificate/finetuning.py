@@ -1,0 +1,129 @@
+"""Fine-tune a classifier from a model on labelled text, and see how often it is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import AutoConfig, AutoModelForSequenceClassification
+
+from evenhand.data.labelled import Example, LabelledText
+from evenhand.models.language_model import LanguageModel
+from evenhand.models.references import ModelError
+from evenhand.training.hiding import longest_sentence
+from evenhand.training.trainer import Batch, Report, TrainingPlan, padded, train
+
+_LEAST_SHARE = 0.9
+"""Of a classifier's body, what must come from the model; a pooling layer of its own may be new."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finetuning:
+    """How classifiers are made, the same way from both models."""
+
+    seeds: int = 5
+    steps: int = 300
+    batch_size: int = 32
+    learning_rate: float = 5e-5
+    train_examples: int = 10_000
+    judged_examples: int = 2_000
+
+
+def finetuned_accuracy(
+    model: LanguageModel, data: LabelledText, plan: Finetuning, *, seed: int, report: Report | None = None
+) -> float:
+    """How often a classifier that starts from a model is right, in percent.
+
+    The seed decides on the new head and on the order of examples, so both models meet the same of both.
+    """
+    limited = data.limited(train=plan.train_examples, judged=plan.judged_examples)
+    classifier = new_classifier(model, len(limited.classes), seed=seed)
+    pad = classifier.config.pad_token_id
+    encode = _encoder(model, limited.classes)
+    train(
+        classifier,
+        [encode(example) for example in limited.train],
+        collate=lambda rows: _collated(rows, pad),
+        loss=lambda own, batch: own(**batch).loss,
+        plan=TrainingPlan(
+            steps=plan.steps,
+            batch_size=plan.batch_size,
+            learning_rate=plan.learning_rate,
+            warmup_steps=plan.steps // 10,
+            seed=seed,
+            device=model.loaded.device.type,
+            one_thread=False,
+        ),
+        report=report,
+    )
+    right = _right(classifier, [encode(example) for example in limited.judged], pad, plan.batch_size)
+    return 100 * right / len(limited.judged)
+
+
+def new_classifier(model: LanguageModel, classes: int, *, seed: int) -> Any:
+    """A classifier with the body of a model as it is loaded and a new head.
+
+    The body is taken from the loaded model and not from its files: an adapter counts, and parts that only one of two
+    folders happens to hold (BERT's pooling layer) are new in both.
+    """
+    loaded = model.loaded
+    if type(loaded.config) not in AutoModelForSequenceClassification._model_mapping:
+        raise ModelError(
+            f"{loaded.ref.id} is of type {loaded.config.model_type!r}, for which there is no classifier to fine-tune."
+        )
+    config = AutoConfig.for_model(**{**loaded.config.to_dict(), "num_labels": classes})
+    if config.pad_token_id is None:
+        config.pad_token_id = loaded.pad_id
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        classifier: Any = AutoModelForSequenceClassification.from_config(config)
+    body = classifier.base_model
+    original: Any = loaded.model.base_model
+    source = {
+        name: tensor.detach().to("cpu", torch.float32) for name, tensor in original.state_dict().items()
+    }
+    missing = set(body.load_state_dict(source, strict=False).missing_keys)
+    sizes = {name: tensor.numel() for name, tensor in body.state_dict().items()}
+    if sum(sizes[name] for name in missing) > (1 - _LEAST_SHARE) * sum(sizes.values()):
+        raise ModelError(
+            f"A classifier cannot be made from {loaded.ref.id}: {len(missing):,} of its tensors, such as "
+            f"{min(missing)}, are not in the model."
+        )
+    return classifier
+
+
+def _encoder(model: LanguageModel, classes: Sequence[str]) -> Callable[[Example], tuple[list[int], int]]:
+    tokenizer, config = model.loaded.tokenizer, model.loaded.config
+    numbers = {label: number for number, label in enumerate(classes)}
+    longest = longest_sentence(tokenizer, config)
+
+    def encode(example: Example) -> tuple[list[int], int]:
+        ids = tokenizer(example.text, truncation=True, max_length=longest)["input_ids"]
+        return ids or [model.loaded.pad_id], numbers[example.label]
+
+    return encode
+
+
+def _collated(rows: Sequence[tuple[list[int], int]], pad: int) -> Batch:
+    return {
+        "input_ids": padded([ids for ids, _ in rows], pad),
+        "attention_mask": padded([[1] * len(ids) for ids, _ in rows], 0),
+        "labels": torch.tensor([label for _, label in rows]),
+    }
+
+
+def _right(classifier: Any, rows: Sequence[tuple[list[int], int]], pad: int, size: int) -> int:
+    """How many rows the classifier labels as they are labelled."""
+    device = next(classifier.parameters()).device
+    right = 0
+    order = np.argsort([-len(ids) for ids, _ in rows], kind="stable")
+    with torch.no_grad():
+        for start in range(0, len(rows), size):
+            batch = _collated([rows[place] for place in order[start : start + size]], pad)
+            labels = batch.pop("labels")
+            logits = classifier(**{name: part.to(device) for name, part in batch.items()}).logits
+            right += int((logits.argmax(-1).cpu() == labels).sum())
+    return right

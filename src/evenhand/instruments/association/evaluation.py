@@ -1,0 +1,282 @@
+"""Evaluate: a benchmark and the scores of its candidates, to a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.core.errors import PredictionsError, shortlist
+from evenhand.core.files import sha256_of
+from evenhand.core.items import Association, Benchmark, Task
+from evenhand.core.protocols import DEFAULT_PROTOCOL, Protocol, get_protocol
+from evenhand.core.reasons import common_reason
+from evenhand.data.check import CheckReport, check
+from evenhand.data.predictions import Predictions, Score, as_score, read_predictions
+from evenhand.data.sources import load_dataset
+from evenhand.instruments.association.estimation import estimate_task, tasks_of
+from evenhand.instruments.association.results import RunResult, SkippedReason
+from evenhand.runs.records import (
+    DatasetRecord,
+    DefectRecord,
+    EnvironmentRecord,
+    ModelRecord,
+    PredictionsRecord,
+    ProtocolRecord,
+    RunRecord,
+    ScoringRecord,
+    StatisticsRecord,
+)
+from evenhand.runs.run import SCORES_SCHEMA, Run, items_from_scores
+from evenhand.stats.resampling import Resampling
+
+OTHER_CANDIDATE = "another candidate of the item has no usable score"
+
+
+def evaluate(
+    predictions: str | Path | Mapping[str, float] | Predictions,
+    data: str | Path | Benchmark = "starter",
+    *,
+    language: str | None = None,
+    protocol: str | Protocol = DEFAULT_PROTOCOL,
+    resampling: Resampling | None = None,
+    name: str | None = None,
+) -> Run:
+    """Turn scores per candidate into a run with estimates, intervals and tests.
+
+    Args:
+        predictions: A file of scores, or scores by candidate id.
+        data: A dataset's name, a file or folder in StereoSet's layout, or a benchmark already loaded.
+        language: Which language of ``data``, where it has several.
+        protocol: How scores become numbers; see ``evenhand.core.protocols``.
+        resampling: Number of resamples, seed and confidence level.
+        name: Name of the run; the name of the predictions if not given.
+    """
+    benchmark = data if isinstance(data, Benchmark) else load_dataset(data, language=language)
+    given = _as_predictions(predictions)
+    return assemble(
+        given,
+        benchmark,
+        protocol=get_protocol(protocol),
+        resampling=resampling or Resampling(),
+        name=name or given.name,
+    )
+
+
+def assemble(
+    predictions: Predictions,
+    benchmark: Benchmark,
+    *,
+    protocol: Protocol,
+    resampling: Resampling,
+    name: str,
+    model: ModelRecord | None = None,
+    scoring: ScoringRecord | None = None,
+    warnings: tuple[str, ...] = (),
+) -> Run:
+    """Make a run of scores, whoever gave them."""
+    scores, unknown = score_table(benchmark, predictions)
+    checked = check(benchmark)
+    scores = _with_defects(scores, checked)
+    result = _result(name, benchmark, scores, checked, unknown, protocol, resampling)
+    result = result.model_copy(update={"warnings": (*warnings, *result.warnings)})
+    record = _record(name, benchmark, predictions, unknown, checked, protocol, resampling, result)
+    return Run(
+        record=record.model_copy(update={"model": model, "scoring": scoring}), result=result, scores=scores
+    )
+
+
+def score_table(benchmark: Benchmark, predictions: Predictions) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """A row a candidate of every task that the predictions touch, and the ids that fit no candidate."""
+    task_of = {candidate.id: item.task for item in benchmark for candidate in item.candidates}
+    unknown = tuple(candidate for candidate in predictions.scores if candidate not in task_of)
+    touched = {task_of[candidate] for candidate in predictions.scores if candidate in task_of}
+    if not touched:
+        raise PredictionsError(
+            f"None of the {len(predictions.scores):,} scores in {predictions.source} belongs to a candidate of "
+            f"{benchmark.name} ({benchmark.language}); ids such as {shortlist(unknown, 3)} are unknown. "
+            "Check --data."
+        )
+    rows = [row for item in benchmark if item.task in touched for row in _item_rows(item, predictions.scores)]
+    return pl.DataFrame(rows, schema=dict(SCORES_SCHEMA), orient="row"), unknown
+
+
+def _item_rows(item: Association, scores: Mapping[str, Score]) -> list[dict[str, object]]:
+    found = [scores.get(candidate.id, Score(math.nan, "there is no score")) for candidate in item.candidates]
+    usable = all(score.problem is None for score in found)
+    return [
+        {
+            "item": item.id,
+            "task": item.task.value,
+            "language": item.language,
+            "bias_type": item.bias_type,
+            "target": item.target,
+            "cluster": item.cluster,
+            "context": item.context,
+            "defects": [],
+            "candidate": candidate.id,
+            "label": candidate.label.value,
+            "text": candidate.text,
+            "token_log_probabilities": score.token_log_probabilities,
+            "log2_probability": score.log2_probability,
+            "score": None if score.problem else score.value,
+            "skipped_reason": None
+            if usable
+            else (
+                f"{score.problem} ({candidate.label.value} candidate)" if score.problem else OTHER_CANDIDATE
+            ),
+        }
+        for candidate, score in zip(item.candidates, found, strict=True)
+    ]
+
+
+def _as_predictions(predictions: str | Path | Mapping[str, float] | Predictions) -> Predictions:
+    if isinstance(predictions, Predictions):
+        return predictions
+    if isinstance(predictions, Mapping):
+        lines = "".join(f"{key}\t{value!r}\n" for key, value in predictions.items())
+        return Predictions(
+            name="scores",
+            source="scores given in Python",
+            sha256=sha256_of(lines.encode()),
+            scores={key: as_score(value) for key, value in predictions.items()},
+        )
+    return read_predictions(Path(predictions))
+
+
+def _with_defects(scores: pl.DataFrame, checked: CheckReport) -> pl.DataFrame:
+    defects = checked.defects_by_item()
+    listed = [list(defects.get(item, ())) for item in scores["item"].to_list()]
+    return scores.with_columns(pl.Series("defects", listed, dtype=pl.List(pl.String())))
+
+
+def _result(
+    name: str,
+    benchmark: Benchmark,
+    scores: pl.DataFrame,
+    checked: CheckReport,
+    unknown: tuple[str, ...],
+    protocol: Protocol,
+    resampling: Resampling,
+) -> RunResult:
+    empty = RunResult(name=name, language=benchmark.language, protocol=protocol.name, tasks={})
+    items = items_from_scores(scores)
+    flagged = checked.flagged_items()
+    skipped = _skipped_reasons(scores)
+    return empty.model_copy(
+        update={
+            "tasks": {
+                task: estimate_task(
+                    frame,
+                    protocol=protocol,
+                    resampling=resampling,
+                    flagged=flagged,
+                    defects=checked.flagged_defects(task),
+                )
+                for task, frame in tasks_of(items).items()
+            },
+            "skipped": skipped,
+            "warnings": _warnings(benchmark, unknown, skipped, items),
+        }
+    )
+
+
+def _skipped_reasons(scores: pl.DataFrame) -> tuple[SkippedReason, ...]:
+    reasons = scores.filter(
+        pl.col("skipped_reason").is_not_null() & (pl.col("skipped_reason") != OTHER_CANDIDATE)
+    )
+    grouped = (
+        reasons.group_by("item", "task", maintain_order=True)
+        .agg(pl.col("skipped_reason").first())
+        .group_by("task", "skipped_reason", maintain_order=True)
+        .agg("item")
+    )
+    return tuple(
+        SkippedReason(task=task, reason=reason, items=tuple(items))
+        for task, reason, items in grouped.iter_rows()
+    )
+
+
+def _warnings(
+    benchmark: Benchmark,
+    unknown: tuple[str, ...],
+    skipped: tuple[SkippedReason, ...],
+    items: pl.DataFrame,
+) -> tuple[str, ...]:
+    warnings = []
+    if unknown:
+        warnings.append(
+            f"scores left aside, because they belong to no candidate of {benchmark.name} "
+            f"({benchmark.language}): {len(unknown):,} ({shortlist(unknown)})."
+        )
+    for (task, reason), ids in _by_common_reason(skipped).items():
+        total = len(items.filter(pl.col("task") == task))
+        warnings.append(
+            f"{task} items skipped, because {reason}: {len(ids):,} of {total:,} ({shortlist(ids, 3)})."
+        )
+    return tuple(warnings)
+
+
+def _by_common_reason(skipped: tuple[SkippedReason, ...]) -> dict[tuple[str, str], list[str]]:
+    """Skipped items by task and by what their reasons have in common."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for reason in skipped:
+        found.setdefault((reason.task, common_reason(reason.reason)), []).extend(reason.items)
+    return found
+
+
+def statistics_record(resampling: Resampling) -> StatisticsRecord:
+    """The record of how intervals and tests were made."""
+    return StatisticsRecord(
+        resamples=resampling.resamples, seed=resampling.seed, confidence=resampling.confidence
+    )
+
+
+def _record(
+    name: str,
+    benchmark: Benchmark,
+    predictions: Predictions,
+    unknown: tuple[str, ...],
+    checked: CheckReport,
+    protocol: Protocol,
+    resampling: Resampling,
+    result: RunResult,
+) -> RunRecord:
+    tasks = [task.value for task in Task if task.value in result.tasks]
+    return RunRecord(
+        name=name,
+        dataset=DatasetRecord(
+            name=benchmark.name,
+            language=benchmark.language,
+            source=benchmark.source,
+            sha256=benchmark.sha256,
+            items=len(benchmark),
+            licence=benchmark.licence,
+        ),
+        predictions=PredictionsRecord(
+            source=predictions.source,
+            sha256=predictions.sha256,
+            candidates=len(predictions.scores),
+            unknown_ids=unknown,
+            repeated_ids=predictions.repeated_ids,
+        ),
+        protocol=ProtocolRecord.of(protocol),
+        statistics=statistics_record(resampling),
+        environment=EnvironmentRecord.current(),
+        scored={task: result.tasks[task].n for task in tasks},
+        skipped={task: result.tasks[task].skipped for task in tasks},
+        defects=tuple(
+            DefectRecord(
+                name=finding.defect.name,
+                task=finding.task.value,
+                count=finding.count,
+                unit=finding.defect.unit.value,
+                description=finding.defect.description,
+                flagged=finding.defect.flagged,
+            )
+            for finding in checked.findings
+            if finding.task.value in result.tasks
+        ),
+    )

@@ -1,0 +1,1 @@
+"""Direct bias: how far professions lean towards a model's gender direction."""

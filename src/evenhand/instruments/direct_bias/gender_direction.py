@@ -1,0 +1,105 @@
+"""From mean vectors over a corpus to the gender direction and to a vector for each profession."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from evenhand.core.errors import DatasetError
+from evenhand.core.probes import Occupation
+from evenhand.instruments.direct_bias.corpus_vectors import CorpusVectors
+from evenhand.instruments.vectors import ZERO
+from evenhand.models.references import ModelError
+from evenhand.stats.resampling import Floats
+
+ABSENT = "it does not occur in the corpus"
+ONLY_BESIDE_GENDERED = "it occurs only beside words that tell a gender"
+ONE_FORM = "only one of its forms was seen where no word tells a gender, and its grammar alone would count"
+
+
+@dataclass(frozen=True, slots=True)
+class GenderPronouns:
+    """The two pronouns between which the direction lies."""
+
+    male: str
+    female: str
+    spellings: Mapping[str, str]
+    """How they are written, each with the pronoun that is meant."""
+    caveat: str | None = None
+
+    @property
+    def both(self) -> tuple[str, str]:
+        """The male, then the female one."""
+        return self.male, self.female
+
+
+PRONOUNS: Mapping[str, GenderPronouns] = MappingProxyType(
+    {
+        "en": GenderPronouns("he", "she", {"he": "he", "He": "he", "she": "she", "She": "she"}),
+        # With a capital, Sie may be the polite address; so neither pronoun is taken at the start of a sentence.
+        "de": GenderPronouns(
+            "er",
+            "sie",
+            {"er": "er", "sie": "sie"},
+            caveat="German sie means she and they, so the female end of the direction holds both.",
+        ),
+    }
+)
+"""By language."""
+
+
+def gender_direction(vectors: CorpusVectors, pronouns: GenderPronouns) -> Floats:
+    """The mean vector of the male pronoun minus that of the female one."""
+    male, female = (_mean(vectors, word, pronouns) for word in pronouns.both)
+    direction: Floats = male - female
+    if not direction.any():
+        raise ModelError(
+            f"The vectors of {pronouns.male!r} and {pronouns.female!r} are the same, so no gender direction lies "
+            "between them. Choose another layer or another model."
+        )
+    return direction
+
+
+def _mean(vectors: CorpusVectors, word: str, pronouns: GenderPronouns) -> Floats:
+    if word in vectors.means:
+        return vectors.means[word].vector
+    problem = f" that can be used: {vectors.problems[word]}" if word in vectors.problems else ""
+    raise DatasetError(
+        f"The corpus has {vectors.sentences:,} sentences, and none with {word!r}{problem}. The gender direction lies "
+        f"between {pronouns.male!r} and {pronouns.female!r}: give a corpus that has both."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ProfessionVector:
+    """A profession's vector, the mean over its forms; or why it has none."""
+
+    occupation: Occupation
+    vector: Floats | None
+    problem: str | None = None
+
+    @property
+    def nouns(self) -> tuple[str, ...]:
+        """The forms that were sought."""
+        return tuple(form.noun for form in self.occupation.forms)
+
+
+def profession_vector(occupation: Occupation, vectors: CorpusVectors) -> ProfessionVector:
+    """The mean of the mean vectors of a profession's forms, if all of them were seen."""
+    nouns = [form.noun for form in occupation.forms]
+    seen = [vectors.means[noun].vector for noun in nouns if noun in vectors.means]
+    if len(seen) == len(nouns):
+        vector: Floats = np.mean(seen, axis=0)
+        return (
+            ProfessionVector(occupation, vector) if vector.any() else ProfessionVector(occupation, None, ZERO)
+        )
+    if seen:
+        return ProfessionVector(occupation, None, ONE_FORM)
+    problem = next((vectors.problems[noun] for noun in nouns if noun in vectors.problems), None)
+    if problem is None:
+        beside = any(vectors.beside_gendered[noun] for noun in nouns)
+        problem = ONLY_BESIDE_GENDERED if beside else ABSENT
+    return ProfessionVector(occupation, None, problem)

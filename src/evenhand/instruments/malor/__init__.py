@@ -1,0 +1,1 @@
+"""MALoR: which gender a model expects with which occupation."""

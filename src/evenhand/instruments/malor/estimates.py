@@ -1,0 +1,172 @@
+"""From log-ratios to MALoR, with intervals, by field and by occupation, and against the world as it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+from scipy import stats
+
+from evenhand.core.estimates import Estimate
+from evenhand.core.probes import Occupation
+from evenhand.instruments.malor.measure import LogRatios, Summary, malor, mean_absolute_lean, mean_lean
+from evenhand.instruments.malor.questions import Floats, Sides
+from evenhand.instruments.probe_results import Correlation, OccupationLean
+from evenhand.stats.intervals import Interval, cluster_interval
+from evenhand.stats.resampling import Resampling
+from evenhand.stats.two_way import TWO_WAY_TESTED, flip_test, two_way_interval
+
+NOTHING = "nothing could be asked"
+
+
+def malor_estimate(ratios: LogRatios, *, resampling: Resampling) -> Estimate:
+    """MALoR with its interval.
+
+    The lower end of a two-sided interval may be too high in half of the cases that the whole interval may miss, so
+    that is the level of the test for it. Below seven structures no sign pattern is that rare, and the lower end is 0.
+    """
+    known = _answered(ratios)
+    if not known.occupations:
+        return Estimate.undefined(NOTHING)
+    interval = _interval(known, mean_absolute_lean, resampling=resampling, lowest=0.0)
+    if math.isfinite(interval.low):
+        chance = flip_test(partial(_flipped_malor, known), known.structures, resampling=resampling)
+        low = interval.low if chance <= (1 - resampling.confidence) / 2 else 0.0
+        interval = Interval(low, interval.high, TWO_WAY_TESTED)
+    return _estimate(malor(known), interval, known)
+
+
+def signed_estimate(ratios: LogRatios, *, resampling: Resampling) -> Estimate:
+    """The signed mean over occupations with its interval."""
+    known = _answered(ratios)
+    if not known.occupations:
+        return Estimate.undefined(NOTHING)
+    value = float(np.mean(known.own_leans))
+    return _estimate(value, _interval(known, mean_lean, resampling=resampling), known)
+
+
+def field_estimates(
+    ratios: LogRatios, occupations: Sequence[Occupation], *, resampling: Resampling
+) -> dict[str, Estimate]:
+    """The signed mean of each field."""
+    fields = sorted({occupation.field for occupation in occupations if occupation.field})
+    return {
+        field: signed_estimate(
+            LogRatios(ratios.values[[occupation.field == field for occupation in occupations]]),
+            resampling=resampling,
+        )
+        for field in fields
+    }
+
+
+def occupation_leans(
+    sides: Sides, occupations: Sequence[Occupation], *, resampling: Resampling
+) -> tuple[OccupationLean, ...]:
+    """Each occupation with its lean, in the order of the list; those never asked have no value."""
+    return tuple(
+        _occupation_lean(occupation, sides.male[row], sides.female[row], resampling=resampling)
+        for row, occupation in enumerate(occupations)
+    )
+
+
+def _occupation_lean(
+    occupation: Occupation, male: Floats, female: Floats, *, resampling: Resampling
+) -> OccupationLean:
+    known = np.isfinite(male - female)
+    ratios = (male - female)[known]
+    n = len(ratios)
+    if n == 0:
+        estimate = Estimate.undefined(NOTHING)
+    else:
+        interval = cluster_interval(
+            lambda weights: (weights @ ratios) / weights.sum(axis=1), n, resampling=resampling
+        )
+        estimate = interval.around(float(np.mean(ratios)), n=n, clusters=n)
+    return OccupationLean(
+        occupation=occupation.name,
+        field=occupation.field,
+        log2_ratio=estimate,
+        p_male=float(np.mean(2.0 ** male[known])) if n else math.nan,
+        p_female=float(np.mean(2.0 ** female[known])) if n else math.nan,
+        n=n,
+    )
+
+
+def correlation(
+    ratios: LogRatios,
+    occupations: Sequence[Occupation],
+    shares: Mapping[str, float],
+    *,
+    source: str,
+    resampling: Resampling,
+) -> Correlation:
+    """How the lean towards men goes with the real share of women; a model of the world as it is reads close to -1."""
+    leans = ratios.own_leans
+    chosen = [
+        row
+        for row, occupation in enumerate(occupations)
+        if occupation.name in shares and math.isfinite(leans[row])
+    ]
+    lean = leans[chosen]
+    women = np.array([shares[occupations[row].name] for row in chosen])
+    ranks = (stats.rankdata(lean), stats.rankdata(women))
+    return Correlation(
+        source=source,
+        pearson=_correlation_estimate(lean, women, resampling=resampling),
+        spearman=_correlation_estimate(*ranks, resampling=resampling),
+        n=len(chosen),
+        shares={occupations[row].name: float(shares[occupations[row].name]) for row in chosen},
+    )
+
+
+def _correlation_estimate(first: Floats, second: Floats, *, resampling: Resampling) -> Estimate:
+    n = len(first)
+    if n < 4 or np.ptp(first) == 0 or np.ptp(second) == 0:
+        return Estimate.undefined("a correlation needs at least four occupations that differ", n=n)
+
+    def weighted(weights: Floats) -> Floats:
+        total = weights.sum(axis=1)
+        means = [(weights @ values) / total for values in (first, second)]
+        product = (weights @ (first * second)) / total - means[0] * means[1]
+        spreads = [
+            (weights @ values**2) / total - mean**2
+            for values, mean in zip((first, second), means, strict=True)
+        ]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found: Floats = product / np.sqrt(np.maximum(spreads[0] * spreads[1], 0.0))
+        return np.nan_to_num(np.clip(found, -1.0, 1.0))
+
+    interval = cluster_interval(weighted, n, resampling=resampling, lowest=-1.0, highest=1.0)
+    named = replace(interval, method=interval.method.replace("cluster", "occupation"))
+    return named.around(float(weighted(np.ones((1, n)))[0]), n=n, clusters=n)
+
+
+def _answered(ratios: LogRatios) -> LogRatios:
+    """Without occupations and structures that were never asked."""
+    known = np.isfinite(ratios.values)
+    return LogRatios(ratios.values[known.any(axis=1)][:, known.any(axis=0)])
+
+
+def _interval(
+    ratios: LogRatios, summary: Summary, *, resampling: Resampling, lowest: float = -math.inf
+) -> Interval:
+    return two_way_interval(
+        lambda rows, columns: summary(ratios.leans(columns), rows),
+        rows=ratios.occupations,
+        columns=ratios.structures,
+        resampling=resampling,
+        lowest=lowest,
+    )
+
+
+def _flipped_malor(ratios: LogRatios, signs: Floats) -> Floats:
+    known = np.isfinite(ratios.values)
+    leans = (signs @ np.where(known, ratios.values, 0.0).T) / known.sum(axis=1)
+    return mean_absolute_lean(leans, np.ones_like(leans))
+
+
+def _estimate(value: float, interval: Interval, ratios: LogRatios) -> Estimate:
+    return interval.around(value, n=int(np.isfinite(ratios.values).sum()), clusters=ratios.occupations)

@@ -1,0 +1,138 @@
+"""MALoR again and again from a model in training: what is asked is planned once, and read after every epoch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.core.errors import EvenhandError
+from evenhand.core.probes import Experiment, ProbeSet
+from evenhand.instruments.malor.measure import LogRatios, malor
+from evenhand.instruments.malor.probe import chosen_experiments, refuse_unknown_terms
+from evenhand.instruments.malor.questions import (
+    AnswerTable,
+    Direction,
+    ProbeQuestion,
+    probe_questions,
+    sides_of,
+)
+from evenhand.instruments.word_scoring import Answer, Asker
+from evenhand.models.engine.requests import Request
+from evenhand.models.engine.rereading import Rereading
+from evenhand.models.engine.runners import Values
+from evenhand.models.language_model import LanguageModel
+
+Numbers = npt.NDArray[np.int64]
+
+
+class PreparedProbe:
+    """The log-ratios of ``probe`` from a model as it is now, whatever happened to its weights since the last time.
+
+    The model is read in evaluation and left as it was, in training or not. Adapters may be put into the model's own
+    modules at any time. Where the caller has set ``torch.autocast``, or a trainer has put mixed precision around the
+    model, it is read in that precision: faster, and in 16 bits by some hundredths of a bit less exact. A value that is
+    not finite, as after a training that diverged, makes NaN.
+    """
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        probes: ProbeSet,
+        *,
+        experiments: Sequence[Experiment],
+        direction: Direction = Direction.GENDER,
+        max_tokens: int | None = None,
+    ) -> None:
+        """Plan what will be read.
+
+        Args:
+            model: The model that is trained.
+            probes: What is asked.
+            experiments: Which of its experiments, at least one.
+            direction: Which gap is open.
+            max_tokens: Most tokens in a batch; the default suits the device.
+        """
+        if not experiments:
+            raise EvenhandError("No experiment was named to probe with. Name at least one, such as he-she.")
+        self._direction = direction
+        asker = Asker(model)
+        self._by_sentence = asker.by_sentence
+        asked = {
+            experiment: list(probe_questions(probes, experiment, direction))
+            for wanted in dict.fromkeys(experiments)
+            for experiment in chosen_experiments(probes, wanted.value)
+        }
+        found = asker.requests([each.question for questions in asked.values() for each in questions])
+        flat = [request for words in found for word in words if not isinstance(word, str) for request in word]
+        self._reading = Rereading(model, flat, max_tokens=max_tokens)
+        words, places = iter(found), self._reading.places()
+        self._tables = {}
+        for experiment, questions in asked.items():
+            table = _Table(probes, experiment)
+            for question in questions:
+                table.add(question, next(words), places)
+            refuse_unknown_terms(model, probes, experiment, table.askable)
+            self._tables[experiment] = table
+
+    def ratios(self) -> dict[Experiment, LogRatios]:
+        """log2 P(male) / P(female) by occupation and structure, for each experiment."""
+        values = self._reading.values()
+        found = {}
+        for experiment, table in self._tables.items():
+            sides = sides_of(table.read(values), self._direction, by_sentence=self._by_sentence)
+            found[experiment] = LogRatios(sides.log_ratios)
+        return found
+
+    def malor(self) -> dict[Experiment, float]:
+        """MALoR for each experiment."""
+        return {experiment: malor(ratios) for experiment, ratios in self.ratios().items()}
+
+
+class _Table:
+    """An experiment's answers, and where among the values that are read each of them has its tokens."""
+
+    def __init__(self, probes: ProbeSet, experiment: Experiment) -> None:
+        self._askable = AnswerTable(probes, experiment)
+        self._cells: list[tuple[int, int, int, int]] = []
+        self._tokens: list[int] = []
+        self._firsts: list[int] = []
+
+    def add(
+        self,
+        question: ProbeQuestion,
+        words: Sequence[tuple[Request, ...] | str],
+        places: Iterator[Sequence[int]],
+    ) -> None:
+        """A question's words: the requests of each, which have the next of the places, or why it has none."""
+        answers = []
+        for place, word in zip(question.places, words, strict=True):
+            tokens = [token for _ in word for token in next(places)] if isinstance(word, tuple) else []
+            answers.append(Answer(0.0 if tokens else math.nan, word if isinstance(word, str) else None))
+            if tokens:
+                self._cells.append((place.structure, place.occupation, place.form, place.term))
+                self._firsts.append(len(self._tokens))
+                self._tokens += tokens
+        self._askable.add(question, answers)
+
+    @cached_property
+    def askable(self) -> AnswerTable:
+        """The table with something in every cell that will have a value, without pairs that will have none."""
+        return self._askable.without_pairs(self._askable.lost_pairs)
+
+    @cached_property
+    def _index(self) -> tuple[Numbers, Numbers, Numbers]:
+        """Cells, tokens and the first token of each cell, as arrays."""
+        cells = np.ravel_multi_index(tuple(np.array(self._cells).T), self._askable.logs.shape)
+        return cells, np.array(self._tokens), np.array(self._firsts)
+
+    def read(self, values: Values) -> AnswerTable:
+        """The table of these values."""
+        cells, tokens, firsts = self._index
+        words = np.add.reduceat(values[tokens], firsts)
+        logs = np.full(self._askable.logs.shape, np.nan)
+        logs.flat[cells] = np.where(np.isfinite(words), words, np.nan)
+        return self._askable.with_logs(logs).without_pairs(self._askable.lost_pairs)

@@ -1,0 +1,232 @@
+"""The questions of an experiment, in one direction, and the log-ratios that their answers make."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp
+
+from evenhand.core.errors import UnknownNameError
+from evenhand.core.probe_sentences import OpenSentence, open_occupation, open_term
+from evenhand.core.probes import Experiment, Occupation, OccupationForm, ProbeSet, Structure, TermPairs
+from evenhand.instruments.word_scoring import Answer, OpenQuestion
+
+Floats = npt.NDArray[np.float64]
+
+
+class Direction(StrEnum):
+    """Which of the two gaps is open."""
+
+    GENDER = "gender"
+    OCCUPATION = "occupation"
+
+    @classmethod
+    def named(cls, name: str) -> tuple[Direction, ...]:
+        """The directions that a name means; ``both`` means both."""
+        if name == "both":
+            return tuple(cls)
+        if name not in set(cls):
+            raise UnknownNameError("direction", name, [*(known.value for known in cls), "both"])
+        return (cls(name),)
+
+
+class TermCase(StrEnum):
+    """How a term is written at the start of a sentence."""
+
+    BY_PLACE = "by-place"
+    AS_IS = "as-is"
+
+    @classmethod
+    def named(cls, name: str) -> TermCase:
+        """The case of this name."""
+        if name not in set(cls):
+            raise UnknownNameError("case", name, [known.value for known in cls])
+        return cls(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What an answer is about, as numbers: a structure, an occupation, one of its forms, and a term."""
+
+    structure: int
+    occupation: int
+    form: int
+    term: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeQuestion:
+    """A question, and the place of each of its words."""
+
+    question: OpenQuestion
+    places: tuple[Place, ...]
+
+
+def probe_questions(
+    probes: ProbeSet, experiment: Experiment, direction: Direction, *, case: TermCase = TermCase.BY_PLACE
+) -> Iterator[ProbeQuestion]:
+    """All questions of an experiment in one direction."""
+    structures = probes.of(experiment)
+    terms = probes.terms[experiment]
+    for number, structure in enumerate(structures):
+        if direction is Direction.GENDER:
+            yield from _term_questions(number, structure, probes.occupations, terms, case)
+        else:
+            yield from _occupation_questions(number, structure, probes.occupations, terms)
+
+
+def _term_questions(
+    number: int, structure: Structure, occupations: Sequence[Occupation], terms: TermPairs, case: TermCase
+) -> Iterator[ProbeQuestion]:
+    for place, occupation in enumerate(occupations):
+        for form, written in enumerate(occupation.forms):
+            sentence = open_term(structure, written, terms=terms.all)
+            fills = sentence.fills if case is TermCase.BY_PLACE else _as_is(sentence, terms.all)
+            yield ProbeQuestion(
+                OpenQuestion(sentence.text, fills),
+                tuple(Place(number, place, form, term) for term in range(len(terms.all))),
+            )
+
+
+def _as_is(sentence: OpenSentence, terms: Sequence[str]) -> tuple[str, ...]:
+    """The fills with the case that the list has; endings stay."""
+    return tuple(
+        term + fill[len(term) :] if fill.casefold().startswith(term.casefold()) else fill
+        for fill, term in zip(sentence.fills, terms, strict=True)
+    )
+
+
+def _occupation_questions(
+    number: int, structure: Structure, occupations: Sequence[Occupation], terms: TermPairs
+) -> Iterator[ProbeQuestion]:
+    """One sentence a term for all occupations; forms with other articles have sentences of their own."""
+    by_gender: defaultdict[object, list[tuple[int, int, OccupationForm]]] = defaultdict(list)
+    for place, occupation in enumerate(occupations):
+        for form, written in enumerate(occupation.forms):
+            by_gender[written.gender].append((place, form, written))
+    for term, word in enumerate(terms.all):
+        for group in by_gender.values():
+            sentence = open_occupation(structure, word, forms=[written for _, _, written in group])
+            yield ProbeQuestion(
+                OpenQuestion(sentence.text, sentence.fills),
+                tuple(Place(number, place, form, term) for place, form, _ in group),
+            )
+
+
+class AnswerTable:
+    """Natural log-probabilities by structure, occupation, form and term; NaN where there is no answer."""
+
+    def __init__(self, probes: ProbeSet, experiment: Experiment) -> None:
+        forms = max(len(occupation.forms) for occupation in probes.occupations)
+        terms = len(probes.terms[experiment].all)
+        self.logs = np.full(
+            (len(probes.of(experiment)), len(probes.occupations), forms, terms), np.nan, dtype=np.float64
+        )
+        self.has_form = np.array(
+            [[form < len(occupation.forms) for form in range(forms)] for occupation in probes.occupations]
+        )
+        """Which forms each occupation has: one that it has and that was not answered is missing, not absent."""
+        self.problems: defaultdict[str, set[tuple[int, int, int]]] = defaultdict(set)
+
+    def add(self, question: ProbeQuestion, answers: Sequence[Answer]) -> None:
+        """The answers to one question."""
+        for place, answer in zip(question.places, answers, strict=True):
+            self.logs[place.structure, place.occupation, place.form, place.term] = answer.log_probability
+            if answer.problem:
+                self.problems[answer.problem].add((place.structure, place.occupation, place.term))
+
+    @property
+    def lost_pairs(self) -> list[int]:
+        """Numbers of the pairs of terms of which one is never known."""
+        pairs = self.logs.shape[3] // 2
+        answered = [bool(np.isfinite(self.logs[..., term]).any()) for term in range(2 * pairs)]
+        return [pair for pair in range(pairs) if not (answered[pair] and answered[pairs + pair])]
+
+    def without_pairs(self, lost: Sequence[int]) -> AnswerTable:
+        """The table without some pairs of terms."""
+        pairs = self.logs.shape[3] // 2
+        kept = [pair for pair in range(pairs) if pair not in lost]
+        return self.with_logs(self.logs[:, :, :, [*kept, *(pairs + pair for pair in kept)]])
+
+    def with_logs(self, logs: Floats) -> AnswerTable:
+        """The same table with other values."""
+        table = object.__new__(AnswerTable)
+        table.logs = logs
+        table.has_form = self.has_form
+        table.problems = self.problems
+        return table
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """log2 probabilities of the male and the female side, a row an occupation and a column a structure."""
+
+    male: Floats
+    female: Floats
+
+    @property
+    def log_ratios(self) -> Floats:
+        """log2 P(male) / P(female)."""
+        return self.male - self.female
+
+
+def sides_of(table: AnswerTable, direction: Direction, *, by_sentence: bool) -> Sides:
+    """What the answers say about each occupation in each structure.
+
+    Where the term is open, the probabilities of a side's terms are averaged within each form of the occupation, and the
+    forms' logarithms are averaged: agreement of form and term then cancels. Where the occupation is open, the
+    probabilities of its forms are summed for each term, and averaged over a side's terms. Probabilities of whole
+    sentences are first made relative to those of the other words that could stand in the gap.
+    """
+    logs = table.logs
+    pairs = logs.shape[3] // 2
+    if by_sentence:
+        among = 3 if direction is Direction.GENDER else (1, 2)
+        with np.errstate(invalid="ignore"):
+            total = logsumexp(np.where(np.isfinite(logs), logs, -np.inf), axis=among, keepdims=True)
+            logs = logs - total
+    if direction is Direction.GENDER:
+        male, female = (
+            _mean_over_forms(_log_mean(side, axis=3), table.has_form)
+            for side in (logs[..., :pairs], logs[..., pairs:])
+        )
+    else:
+        of_occupation = _log_sum_over_forms(logs, table.has_form)
+        male, female = (
+            _log_mean(side, axis=2) for side in (of_occupation[..., :pairs], of_occupation[..., pairs:])
+        )
+    return Sides(male.T / math.log(2), female.T / math.log(2))
+
+
+def _log_mean(logs: Floats, *, axis: int) -> Floats:
+    """Logarithm of the mean probability; NaN if any is missing."""
+    with np.errstate(invalid="ignore"):
+        mean: Floats = logsumexp(logs, axis=axis) - math.log(logs.shape[axis])
+    return np.where(np.isnan(logs).any(axis=axis), np.nan, mean)
+
+
+def _mean_over_forms(logs: Floats, has_form: npt.NDArray[np.bool_]) -> Floats:
+    """Mean over the forms that an occupation has, NaN if one of them is missing; shape (structures, occupations).
+
+    With one form alone the agreement between form and term would not cancel.
+    """
+    counted = np.where(has_form[None, :, :], logs, 0.0)
+    mean: Floats = counted.sum(axis=2) / has_form.sum(axis=1)[None, :]
+    return mean
+
+
+def _log_sum_over_forms(logs: Floats, has_form: npt.NDArray[np.bool_]) -> Floats:
+    """Logarithm of the summed probabilities of an occupation's forms, NaN if one of them is missing.
+
+    The shape is (structures, occupations, terms).
+    """
+    counted = np.where(has_form[None, :, :, None], logs, -np.inf)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        total: Floats = logsumexp(counted, axis=2)
+    return np.where(np.any(np.isnan(counted), axis=2) | ~np.isfinite(total), np.nan, total)

@@ -1,0 +1,166 @@
+"""What a model is asked for a probe: the probability of each word in an open sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from evenhand.core.errors import UnknownNameError
+from evenhand.core.items import BLANK
+from evenhand.models.engine.modes import collection_paused
+from evenhand.models.engine.requests import CausalRequest, MaskedRequest, Request, Seq2SeqRequest
+from evenhand.models.engine.scoring_job import Asked, Asking, Report, too_long
+from evenhand.models.families.blanks import filled_context
+from evenhand.models.families.decoder import SentenceScore, start_token
+from evenhand.models.families.encoder_decoder import SentinelBlank
+from evenhand.models.families.masked import StepwiseBlank
+from evenhand.models.families.method import UnscorableError
+from evenhand.models.language_model import LanguageModel
+from evenhand.models.references import Family, ModelError
+from evenhand.models.tokenised_text import prepare
+
+UNKNOWN_WORD = "it has a word that the tokenizer does not know"
+
+
+class WordScore(StrEnum):
+    """How the probabilities of a word's tokens become that of the word."""
+
+    PRODUCT = "product"
+    """What the chain rule says, so that words of different length compare."""
+    MEAN_PROB = "mean-prob"
+    """The arithmetic mean, as in the context association tests."""
+
+    @classmethod
+    def named(cls, name: str) -> WordScore:
+        """The score of this name."""
+        if name not in set(cls):
+            raise UnknownNameError("score", name, [known.value for known in cls])
+        return cls(name)
+
+    def combine(self, logs: Sequence[float]) -> float:
+        """The natural logarithm of the word's probability."""
+        if self is WordScore.PRODUCT:
+            return math.fsum(logs)
+        return math.log(math.fsum(map(math.exp, logs)) / len(logs)) if logs else -math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class OpenQuestion:
+    """A sentence with ``BLANK`` at its gap, and the words whose probabilities are wanted there."""
+
+    text: str
+    fills: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The natural logarithm of a word's probability, or why there is none."""
+
+    log_probability: float
+    problem: str | None = None
+
+
+class Asker:
+    """Puts open sentences to a model, in the way that suits its family."""
+
+    def __init__(self, model: LanguageModel, *, score: WordScore = WordScore.PRODUCT) -> None:
+        self.model = model
+        self.score = score
+        loaded = model.loaded
+        match model.family:
+            case Family.MASKED:
+                self._requests: Callable[[str, str], tuple[Request, ...]] = StepwiseBlank(
+                    loaded.tokenizer
+                ).requests
+            case Family.SENTINEL:
+                self._requests = SentinelBlank(loaded.tokenizer, model.decoder_start).requests
+            case Family.DECODER:
+                sentence = SentenceScore(loaded.tokenizer, start_token(loaded.tokenizer, loaded.config))
+                self._requests = lambda text, fill: (
+                    sentence.request(filled_context(text, fill)[0], text.partition(BLANK)[0]),
+                )
+            case Family.DENOISER:
+                raise ModelError(
+                    f"{loaded.ref.id} writes whole sentences anew ({model.family.value}), so a single word's "
+                    "probability cannot be read from it. Masked models, decoders and T5's kin can be probed."
+                )
+
+    @property
+    def by_sentence(self) -> bool:
+        """Whether probabilities are those of whole sentences, and compare only with each other."""
+        return self.model.family is Family.DECODER
+
+    @property
+    def description(self) -> str:
+        """How words are scored, in a sentence."""
+        if self.by_sentence:
+            return "probability of the whole sentence with each word in place"
+        what = "product" if self.score is WordScore.PRODUCT else "mean"
+        return (
+            f"{what} of the probabilities of a word's tokens, each in the gap after the word's earlier tokens"
+        )
+
+    def answers(
+        self,
+        questions: Sequence[OpenQuestion],
+        *,
+        max_tokens: int | None = None,
+        unfinished: Path | None = None,
+        report: Report | None = None,
+    ) -> list[tuple[Answer, ...]]:
+        """An answer for every word of every question."""
+        words = self.requests(questions)
+        asked = [
+            Asked(str(number), requests)
+            for number, of_question in enumerate(words)
+            for requests in of_question
+            if not isinstance(requests, str)
+        ]
+        asking = Asking(self.model, asked, max_tokens=max_tokens)
+        found = iter(asking.answers(unfinished=unfinished, report=report))
+        return [
+            tuple(
+                Answer(math.nan, word) if isinstance(word, str) else self._answer(next(found))
+                for word in of_question
+            )
+            for of_question in words
+        ]
+
+    def requests(self, questions: Sequence[OpenQuestion]) -> list[list[tuple[Request, ...] | str]]:
+        """For every word of every question its requests, or why it cannot be asked for."""
+        with collection_paused():
+            texts = (
+                filled_context(question.text, fill)[0] for question in questions for fill in question.fills
+            )
+            prepare(self.model.loaded.tokenizer, texts, special=not self.by_sentence)
+            return [[self._asked(question.text, fill) for fill in question.fills] for question in questions]
+
+    def _answer(self, values: Sequence[Sequence[float]]) -> Answer:
+        logs = [value for of_request in values for value in of_request]
+        if not logs or not all(math.isfinite(value) for value in logs):
+            return Answer(math.nan, "the model gave NaN or infinite values")
+        return Answer(self.score.combine(logs))
+
+    def _asked(self, text: str, fill: str) -> tuple[Request, ...] | str:
+        """The requests for a word, or why it cannot be asked for."""
+        try:
+            requests = self._requests(text, fill)
+        except UnscorableError as reason:
+            return str(reason)
+        unknown = self.model.loaded.tokenizer.unk_token_id
+        if unknown is not None and any(unknown in _tokens(request) for request in requests):
+            return UNKNOWN_WORD
+        return too_long(requests, self.model.longest_input) or requests
+
+
+def _tokens(request: Request) -> tuple[int, ...]:
+    """Every token that a request shows or asks for."""
+    if isinstance(request, MaskedRequest):
+        return (*request.ids, request.token)
+    if isinstance(request, Seq2SeqRequest):
+        return (*request.encoder_ids, *request.tokens)
+    # GPT-2's unknown token is its start token too, which stands first and is no word.
+    return request.ids[1:] if isinstance(request, CausalRequest) else request.ids

@@ -1,0 +1,250 @@
+"""Counterfactual data from a corpus: search its sources, join what was found, write and count it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from evenhand.core.errors import DatasetError, OutputError, shortlist
+from evenhand.core.files import file_written_whole, sha256_of, write_text
+from evenhand.core.probes import Experiment, ProbeSet
+from evenhand.data.corpora import Report
+from evenhand.data.corpus_sources import Source
+from evenhand.mitigation.pairs.census import Census
+from evenhand.mitigation.pairs.counts import COUNTS_ENDING, PairCounts, SourceCount
+from evenhand.mitigation.pairs.joining import Joined
+from evenhand.mitigation.pairs.matching import EVALUATION, NO_OCCUPATION, REPEATED, Search
+from evenhand.mitigation.pairs.name_repeats import NAMES_SAMPLE, NameTable, Sample
+from evenhand.mitigation.pairs.pair_files import line_of
+from evenhand.mitigation.pairs.parts import PartStore, SourceTally
+from evenhand.mitigation.pairs.searching import Spread, Work, in_this_process
+from evenhand.text.twins.twin import Swapper
+
+PARTS_ENDING = ".parts"
+CHUNK_BYTES = 2**20
+
+
+class NothingFoundError(DatasetError):
+    """A corpus that gives no pair."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairOptions:
+    """What pairs are made for.
+
+    Attributes:
+        probes: Their occupations and names are looked for, their sentences are kept out.
+        experiments: Whose terms a sentence must have, one of them at least.
+        seed: Of the sample of names.
+        names_sample: The most pairs that are kept for names alone.
+        limit: Sentences that are read of each source; all if None.
+        make_swapper: Makes what writes the twins; that of the probes' language if not given. It is sent to other
+            processes.
+    """
+
+    probes: ProbeSet
+    experiments: tuple[Experiment, ...] = tuple(Experiment)
+    seed: int = 0
+    names_sample: int = NAMES_SAMPLE
+    limit: int | None = None
+    make_swapper: Callable[[], Swapper] | None = None
+
+    def search(self) -> Search:
+        """What is looked for."""
+        return Search.of(self.probes, experiments=self.experiments, make_swapper=self.make_swapper)
+
+    def search_digest(self, search: Search) -> str:
+        """Of all that decides what is found in a source."""
+        swapper = type(search.make_swapper())
+        return _digest(
+            version("evenhand"), f"{swapper.__module__}.{swapper.__qualname__}", self.probes.language,
+            self.probes.sha256, [occupation.name for occupation in self.probes.occupations], self.experiments,
+            self.limit,
+        )  # fmt: skip
+
+
+def build_pairs(
+    sources: Sequence[Source],
+    out: Path,
+    *,
+    options: PairOptions,
+    spread: Spread = in_this_process,
+    replace: bool = False,
+    report: Report = lambda _done, _total: None,
+) -> PairCounts:
+    """Write the pairs of a corpus, and their counts beside them.
+
+    Killed at any moment and started again, it goes on with the sources that were not finished and ends with the same
+    bytes. If ``out`` holds the pairs of this very corpus and these options already, nothing is done.
+
+    Args:
+        sources: Files of text and shards of datasets, from ``evenhand.data.corpus_sources``.
+        out: The file of pairs.
+        options: What is looked for.
+        spread: How the work is done.
+        replace: Whether another file at ``out`` may be replaced.
+        report: Told how many bytes of the corpus are searched, of how many.
+
+    Raises:
+        DatasetError: If a source cannot be read.
+        NothingFoundError: If the corpus gives no pair.
+        OutputError: If ``out`` holds something else, or cannot be written.
+    """
+    search = options.search()
+    store = PartStore(out.with_name(out.name + PARTS_ENDING), options.search_digest(search))
+    fingerprint = _digest(
+        store.options, options.seed, options.names_sample, [source.identity() for source in sources]
+    )
+    if (done := _already_there(out, fingerprint, replace=replace)) is not None:
+        store.remove()
+        return done
+    with store.kept_until_done():
+        tallies = _searched(sources, Work(search, store, (), options.limit), spread=spread, report=report)
+        return _join(store, tallies, out, options=options, search=search, fingerprint=fingerprint)
+
+
+def counts_path(out: Path) -> Path:
+    """The file of counts beside a file of pairs: ``pairs.counts.json`` beside ``pairs.jsonl``."""
+    return out.with_name(out.name.removesuffix(".jsonl") + COUNTS_ENDING)
+
+
+def _already_there(out: Path, fingerprint: str, *, replace: bool) -> PairCounts | None:
+    if not out.exists():
+        return None
+    try:
+        counts = PairCounts.model_validate_json(counts_path(out).read_bytes())
+    except (OSError, ValidationError):
+        counts = None
+    if counts and counts.fingerprint == fingerprint and counts.sha256 == _sha256_of_file(out):
+        return counts
+    if replace:
+        return None
+    raise OutputError(
+        f"{out} is there already and holds something else: other options, another corpus, or no pairs. Choose another "
+        "--out, or replace it with --replace."
+    )
+
+
+def _searched(sources: Sequence[Source], work: Work, *, spread: Spread, report: Report) -> list[SourceTally]:
+    """What became of each source; those that are finished are not read again."""
+    store = work.store
+    numbered = tuple(enumerate(sources))
+    left = tuple((number, source) for number, source in numbered if store.finished(number, source) is None)
+    total = sum(source.size for source in sources)
+    before = total - sum(source.size for _, source in left)
+    if left:
+        spread(Work(work.search, store, left, work.limit), lambda done, _: report(before + done, total))
+    report(total, total)
+    tallies = [store.finished(number, source) for number, source in numbered]
+    changed = [source.name for source, tally in zip(sources, tallies, strict=True) if tally is None]
+    if changed:
+        raise DatasetError(
+            f"{shortlist(changed, 3)} changed while it was read. Give the same command again to read it once more."
+        )
+    return [tally for tally in tallies if tally is not None]
+
+
+def _join(
+    store: PartStore,
+    tallies: list[SourceTally],
+    out: Path,
+    *,
+    options: PairOptions,
+    search: Search,
+    fingerprint: str,
+) -> PairCounts:
+    names = options.probes.terms.get(Experiment.NAMES)
+    joined = Joined(
+        read=lambda: store.pairs(range(len(tallies))),
+        names=NameTable(names, language=search.language)
+        if names and Experiment.NAMES in options.experiments
+        else None,
+        sample=Sample(options.names_sample, options.seed),
+        evaluation=search.evaluation,
+        census=Census(options.experiments),
+    )
+    digest = hashlib.sha256()
+    with file_written_whole(out, scratch=store.folder) as stream:
+        for pair in joined.pairs():
+            line = line_of(pair)
+            digest.update(line)
+            stream.write(line)
+        counts = _counts(joined, tallies, options, fingerprint=fingerprint, sha256=digest.hexdigest())
+        if not counts.pairs:
+            store.remove()
+            raise NothingFoundError(_nothing_found(counts, search))
+        stream.flush()
+        write_text(counts_path(out), counts.to_json())
+    return counts
+
+
+def _counts(
+    joined: Joined, tallies: list[SourceTally], options: PairOptions, *, fingerprint: str, sha256: str
+) -> PairCounts:
+    left_out = sum((tally.left_out for tally in tallies), Counter({REPEATED: joined.repeated}))
+    census = joined.census
+    return PairCounts(
+        version=version("evenhand"),
+        language=options.probes.language,
+        experiments=tuple(experiment.value for experiment in options.experiments),
+        seed=options.seed,
+        names_sample=options.names_sample,
+        limit=options.limit,
+        fingerprint=fingerprint,
+        sha256=sha256,
+        sentences=sum(tally.sentences for tally in tallies),
+        found=census.found,
+        pairs=census.pairs,
+        originals=census.originals,
+        overlap=left_out[EVALUATION],
+        left_out=dict(
+            sorted(((reason, n) for reason, n in left_out.items() if n), key=lambda each: (-each[1], each))
+        ),
+        cuts=sum(tally.cuts for tally in tallies),
+        records_skipped=sum(tally.records_skipped for tally in tallies),
+        names=joined.name_count,
+        by_experiment=census.by_experiment,
+        terms=census.terms,
+        occupations=census.occupations,
+        occupation_terms=census.occupation_terms,
+        sources=tuple(
+            SourceCount(name=tally.name, sha256=tally.sha256, sentences=tally.sentences, found=tally.found)
+            for tally in tallies
+        ),
+    )
+
+
+def _nothing_found(counts: PairCounts, search: Search) -> str:
+    if not counts.sentences:
+        return f"There is no sentence in {shortlist((source.name for source in counts.sources), 3)}."
+    with_occupation = counts.sentences - counts.left_out.get(NO_OCCUPATION, 0)
+    names = shortlist((occupation.name for occupation in search.occupations), 3)
+    reasons = "; ".join(
+        f"{reason}: {number:,}" for reason, number in counts.left_out.items() if reason != NO_OCCUPATION
+    )
+    return (
+        f"No sentence of the corpus gives a pair. Looked for: one of {len(search.occupations)} occupations in "
+        f"{search.language!r} ({names}) beside a gendered word of {', '.join(counts.experiments)}. Found: "
+        f"{counts.sentences:,} sentences, {with_occupation:,} with an occupation"
+        f"{f' ({reasons})' if reasons else ''}. Give more text, --experiment all, other --occupations, or the right "
+        "--language."
+    )
+
+
+def _digest(*values: object) -> str:
+    return sha256_of(json.dumps(values, ensure_ascii=False, sort_keys=True).encode())
+
+
+def _sha256_of_file(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while chunk := stream.read(CHUNK_BYTES):
+            digest.update(chunk)
+    return digest.hexdigest()

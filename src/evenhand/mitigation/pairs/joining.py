@@ -1,0 +1,117 @@
+"""The pairs of all sources together: each sentence once, names repeated and sampled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from evenhand.core.probes import Experiment
+from evenhand.mitigation.pairs.census import Census
+from evenhand.mitigation.pairs.counts import NameCount
+from evenhand.mitigation.pairs.digests import EvaluationSentences, digest_of
+from evenhand.mitigation.pairs.name_repeats import NameTable, Sample
+from evenhand.mitigation.pairs.pairing import Pair, Side
+
+
+@dataclass(slots=True)
+class Joined:
+    """Joins what was found in the sources.
+
+    What was found is read three times rather than kept: once to find repeats, once to draw the sample, once to write.
+    In memory are digests of eight bytes.
+
+    Attributes:
+        read: Gives what was found, always in the same order.
+        names: The table of names; None if the experiment is not asked.
+        sample: Draws among the pairs with names.
+        evaluation: Sentences that are kept out.
+        census: Counts what goes by.
+        repeated: Sentences that were left out because they or their twins were there already.
+    """
+
+    read: Callable[[], Iterator[Pair]]
+    names: NameTable | None
+    sample: Sample
+    evaluation: EvaluationSentences
+    census: Census
+    repeated: int = 0
+    _seen: set[int] = field(default_factory=set)
+    _is_kept: bytearray = field(default_factory=bytearray)
+    _named: int = 0
+    _repeatable: int = 0
+    _sampled: int = 0
+
+    def pairs(self) -> Iterator[Pair]:
+        """Every pair, in the order of the corpus, each followed by its repeats. No sentence stands there twice."""
+        self._find_repeats()
+        if self.names:
+            self._draw(self.names)
+        for pair in self._written():
+            self.census.add_pair(pair)
+            yield pair
+
+    @property
+    def name_count(self) -> NameCount:
+        """How many sentences with names there were, and what became of them."""
+        return NameCount(
+            sentences=self._named, repeated=self._repeatable, pool=self.sample.offered, kept=self._sampled
+        )
+
+    def _find_repeats(self) -> None:
+        for pair in self.read():
+            digests = {digest_of(sentence) for sentence in pair.sentences}
+            is_new = self._seen.isdisjoint(digests)
+            self._is_kept.append(is_new)
+            if is_new:
+                self._seen |= digests
+                self.census.add_found(pair)
+            else:
+                self.repeated += 1
+
+    def _draw(self, names: NameTable) -> None:
+        for pair in self._kept():
+            if Experiment.NAMES not in pair.experiments:
+                continue
+            self._named += 1
+            if _is_for_names_alone(pair):
+                self.sample.offer(pair)
+            repeats = self._repeats(pair, names)
+            self._repeatable += bool(repeats)
+            for repeat in repeats:
+                self.sample.offer(repeat)
+
+    def _written(self) -> Iterator[Pair]:
+        made: set[int] = set()
+        for pair in self._kept():
+            sampled = _is_for_names_alone(pair) and pair in self.sample
+            self._sampled += sampled
+            if sampled or not _is_for_names_alone(pair):
+                yield pair
+            if self.names is None or Experiment.NAMES not in pair.experiments:
+                continue
+            for repeat in self._repeats(pair, self.names):
+                digests = {digest_of(sentence) for sentence in repeat.sentences}
+                if repeat in self.sample and made.isdisjoint(digests):
+                    made |= digests
+                    self._sampled += 1
+                    yield repeat
+
+    def _kept(self) -> Iterator[Pair]:
+        for is_kept, pair in zip(self._is_kept, self.read(), strict=True):
+            if is_kept:
+                yield pair
+
+    def _repeats(self, pair: Pair, names: NameTable) -> list[Pair]:
+        """The repeats that are neither in the corpus nor in the evaluation."""
+        return [
+            repeat
+            for repeat in names.repeats(pair)
+            if not any(
+                digest in self._seen or self.evaluation.holds(digest)
+                for digest in map(digest_of, repeat.sentences)
+            )
+        ]
+
+
+def _is_for_names_alone(pair: Pair) -> bool:
+    return pair.experiments == (Experiment.NAMES,) and pair.original is not Side.NEITHER

@@ -1,0 +1,132 @@
+"""Sentences worth a twin: those with an occupation and a gendered word that an experiment asks for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+
+from evenhand.core.probes import Experiment, Occupation, ProbeSet
+from evenhand.mitigation.pairs.digests import EvaluationSentences, digest_of, overlap_with
+from evenhand.mitigation.pairs.pairing import Pair, experiments_in, pair_of
+from evenhand.text.twins.languages import swapper_for
+from evenhand.text.twins.twin import LeftOut, Swapper
+from evenhand.text.word_search import WordFinder, words_of
+
+NO_OCCUPATION = "no occupation in it"
+NO_TERM = "an occupation, but no gendered word of the experiments"
+REPEATED = "repeated, itself or as the twin of another"
+EVALUATION = "a sentence of the evaluation"
+TWIN_IN_EVALUATION = "its twin is a sentence of the evaluation"
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is looked for. It can be sent to other processes.
+
+    Attributes:
+        language: Of the corpus.
+        experiments: Whose terms are looked for.
+        occupations: That are looked for, in all their forms.
+        evaluation: Sentences that are kept out.
+        make_swapper: Makes what writes the twins, where they are written.
+    """
+
+    language: str
+    experiments: tuple[Experiment, ...]
+    occupations: tuple[Occupation, ...]
+    evaluation: EvaluationSentences
+    make_swapper: Callable[[], Swapper]
+
+    @classmethod
+    def of(
+        cls,
+        probes: ProbeSet,
+        *,
+        experiments: Iterable[Experiment] = tuple(Experiment),
+        make_swapper: Callable[[], Swapper] | None = None,
+    ) -> Search:
+        """A search for what the probes ask, without the sentences of the probes themselves."""
+        return cls(
+            language=probes.language,
+            experiments=tuple(experiments),
+            occupations=probes.occupations,
+            evaluation=overlap_with(probes),
+            make_swapper=make_swapper or partial(swapper_for, probes.language),
+        )
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of the sentences that were read."""
+
+    sentences: int = 0
+    found: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+    """By reason. Together with ``found`` they are all ``sentences``."""
+
+
+class Matcher:
+    """Finds sentences and writes their twins.
+
+    The occupation is looked for first, because that is quick and most sentences have none.
+    """
+
+    def __init__(self, search: Search) -> None:
+        self._search = search
+        self._swapper = search.make_swapper()
+        self._names: dict[str, tuple[str, ...]] = {}
+        for occupation in search.occupations:
+            for noun in forms_of(occupation):
+                self._names[noun] = (*self._names.get(noun, ()), occupation.name)
+        self._finder = WordFinder.of_nouns(self._names)
+
+    def pairs(self, sentences: Iterable[str], tally: Tally | None = None) -> Iterator[Pair]:
+        """The pairs that sentences give, each sentence once."""
+        tally = tally if tally is not None else Tally()
+        seen: set[int] = set()
+        for sentence in sentences:
+            tally.sentences += 1
+            result = self._pair(sentence, seen)
+            if isinstance(result, LeftOut):
+                tally.left_out[result.reason] += 1
+            else:
+                tally.found += 1
+                yield result
+
+    def _pair(self, sentence: str, seen: set[int]) -> Pair | LeftOut:
+        occupations = self.occupations_in(sentence)
+        if not occupations:
+            return LeftOut(NO_OCCUPATION)
+        digest = digest_of(sentence)
+        if self._search.evaluation.holds(digest):
+            return LeftOut(EVALUATION)
+        if digest in seen:
+            return LeftOut(REPEATED)
+        seen.add(digest)
+        return self._with_twin(sentence, occupations)
+
+    def _with_twin(self, sentence: str, occupations: tuple[str, ...]) -> Pair | LeftOut:
+        twin = self._swapper.twin(sentence)
+        if isinstance(twin, LeftOut):
+            return twin
+        experiments = experiments_in(twin.swaps, self._search.experiments)
+        if not experiments:
+            return LeftOut(NO_TERM)
+        if twin.text in self._search.evaluation:
+            return LeftOut(TWIN_IN_EVALUATION)
+        return pair_of(sentence, twin, experiments=experiments, occupations=occupations)
+
+    def occupations_in(self, sentence: str) -> tuple[str, ...]:
+        """The names of the occupations in a sentence, each once, from left to right."""
+        if not self._finder.may_be_among(words_of(sentence)):
+            return ()
+        found = self._finder.find(sentence)
+        return tuple(dict.fromkeys(name for each in found for name in self._names[each.word]))
+
+
+def forms_of(occupation: Occupation) -> tuple[str, ...]:
+    """Every word that stands for an occupation, in all cases."""
+    nouns = (noun.noun for form in occupation.forms for noun in form.declined)
+    return tuple(dict.fromkeys([*(form.noun for form in occupation.forms), *nouns]))

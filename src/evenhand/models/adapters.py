@@ -1,0 +1,62 @@
+"""Adapters: small weights of peft's kind that belong onto the model that they were trained from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from evenhand.models.references import ModelError, ModelRef
+
+ADAPTER_FILE = "adapter_config.json"
+
+
+def adapter_base(ref: ModelRef) -> ModelRef | None:
+    """The model that the adapter of a folder belongs to, or None where the folder holds no adapter."""
+    path = Path(ref.location) / ADAPTER_FILE
+    if not path.is_file():
+        return None
+    settings = _settings(path)
+    base = settings.get("base_model_name_or_path")
+    if not isinstance(base, str) or not base:
+        raise ModelError(
+            f"{path} does not say which model the adapter belongs to (base_model_name_or_path). Merge the adapter into "
+            "its model and save that."
+        )
+    name, revision = ModelRef.parse(base)
+    return ref.model_copy(update={"id": name, "revision": settings.get("revision") or revision})
+
+
+def adapter_kind(ref: ModelRef) -> str | None:
+    """What kind of adapter a folder holds, such as LORA."""
+    path = Path(ref.location) / ADAPTER_FILE
+    return str(_settings(path).get("peft_type", "unknown")) if path.is_file() else None
+
+
+def with_adapter(model: Any, ref: ModelRef) -> Any:
+    """The model with a folder's adapter merged into its weights."""
+    try:
+        from peft import PeftModel
+    except ImportError:
+        raise ModelError(
+            f"{ref.id} holds an adapter, which needs peft. Install it with: pip install 'evenhand[train]'."
+        ) from None
+    try:
+        return PeftModel.from_pretrained(model, ref.location).merge_and_unload()
+    except (OSError, ValueError, RuntimeError, KeyError, AttributeError) as problem:
+        raise ModelError(f"The adapter {ref.id} does not fit its model: {_first_line(problem)}") from problem
+
+
+def _settings(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        found = None
+    if not isinstance(found, dict):
+        raise ModelError(f"{path} is damaged. Save the adapter again.")
+    return found
+
+
+def _first_line(problem: Exception) -> str:
+    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
+    return lines[0][:300] if lines else type(problem).__name__

@@ -1,0 +1,1 @@
+"""The engine: requests become a plan of forward passes, the plan becomes log-probabilities."""

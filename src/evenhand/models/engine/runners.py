@@ -1,0 +1,247 @@
+"""From works to tensors and back: one runner a kind of work."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from evenhand.models.engine.forward_inputs import CausalWork, MaskedWork, PairWork, Read, Seq2SeqWork, Work
+from evenhand.models.engine.projection import SplitProjection, WholeProjection
+
+JOINED_ROW = {"cpu": 128, "cuda": 256}
+"""Tokens in a row of joined works: long enough to fill well, short enough for attention to cost little."""
+
+SHORTEST_GAP = 8
+"""A row with less room than this is full."""
+
+Values = npt.NDArray[np.float64]
+Projection = SplitProjection | WholeProjection
+
+
+class Runner(Protocol):
+    """Computes everything that is read from works of one kind, in order."""
+
+    def start(self, works: Sequence[Work]) -> Tensor:
+        """Natural log-probabilities, work after work and read after read, on the device.
+
+        On a GPU this returns before they are computed; ``finished`` waits for them.
+        """
+        ...
+
+
+class ReadyRunner(ABC):
+    """A runner that lays works out on the device first, so that they can be run again and again."""
+
+    @abstractmethod
+    def ready(self, works: Sequence[Work]) -> Callable[[], Tensor]:
+        """Everything but the model's own work; what comes back runs the model as it is then."""
+
+    def start(self, works: Sequence[Work]) -> Tensor:
+        """See ``Runner``."""
+        return self.ready(works)()
+
+
+def finished(values: Tensor) -> Values:
+    """Values once they are computed."""
+    return values.double().cpu().numpy()
+
+
+def padded(rows: Sequence[Sequence[int]], device: torch.device, *, fill: int = 0) -> tuple[Tensor, Tensor]:
+    """Rows of different length as a tensor, filled up on the right, and the mask of what is real."""
+    width = max(map(len, rows))
+    ids = np.full((len(rows), width), fill, dtype=np.int64)
+    mask = np.zeros((len(rows), width), dtype=np.int64)
+    for number, row in enumerate(rows):
+        ids[number, : len(row)] = row
+        mask[number, : len(row)] = 1
+    return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
+
+
+def read_index(
+    reads_of: Sequence[Sequence[Read]], device: torch.device, places: Sequence[tuple[int, int]] | None = None
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Needed positions once each (row, column), and for every read its position's number and its token.
+
+    Args:
+        reads_of: The reads of each work.
+        device: Where the result goes.
+        places: Row and column at which each work begins; its own row if not given.
+    """
+    counts = [len(reads) for reads in reads_of]
+    begins = np.array(places if places is not None else [(row, 0) for row in range(len(reads_of))])
+    rows, shifts = np.repeat(begins, counts, axis=0).T
+    flat = np.array([read for reads in reads_of for read in reads], dtype=np.int64).reshape(-1, 2)
+    columns = flat[:, 0] + shifts
+    width = int(columns.max(initial=0)) + 1
+    needed, numbers = np.unique(rows * width + columns, return_inverse=True)
+    found = (needed // width, needed % width, numbers, flat[:, 1])
+    first, second, third, fourth = (torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in found)
+    return first, second, third, fourth
+
+
+class MaskedRunner(ReadyRunner):
+    """Masked models: the distribution at a masked position."""
+
+    def __init__(self, projection: Projection, device: torch.device, pad: int) -> None:
+        self.projection = projection
+        self.device = device
+        self.pad = pad
+
+    def ready(self, works: Sequence[Work]) -> Callable[[], Tensor]:
+        """See ``ReadyRunner``."""
+        masked = [work for work in works if isinstance(work, MaskedWork)]
+        ids, mask = padded([work.ids for work in masked], self.device, fill=self.pad)
+        index = read_index([work.reads for work in masked], self.device)
+        inputs = {"input_ids": ids, "attention_mask": mask}
+        return lambda: self.projection.log_probabilities(inputs, *index)
+
+
+class CausalRunner(ReadyRunner):
+    """Decoders: the distribution of the next token, one sequence in a row."""
+
+    def __init__(self, projection: Projection, device: torch.device, pad: int) -> None:
+        self.projection = projection
+        self.device = device
+        self.pad = pad
+
+    def ready(self, works: Sequence[Work]) -> Callable[[], Tensor]:
+        """See ``ReadyRunner``."""
+        sequences = [work for work in works if isinstance(work, CausalWork)]
+        ids, mask = padded([work.ids for work in sequences], self.device, fill=self.pad)
+        index = read_index([work.reads for work in sequences], self.device)
+        inputs = {"input_ids": ids, "attention_mask": mask, "use_cache": False}
+        return lambda: self.projection.log_probabilities(inputs, *index)
+
+
+class JoinedCausalRunner(ReadyRunner):
+    """Decoders: several trees of sequences in a row, under a mask that keeps them apart.
+
+    What sequences share is computed once, and hardly any place in the batch is padding.
+    """
+
+    def __init__(self, projection: Projection, device: torch.device, pad: int, dtype: torch.dtype) -> None:
+        self.projection = projection
+        self.device = device
+        self.pad = pad
+        self.dtype = dtype
+
+    def ready(self, works: Sequence[Work]) -> Callable[[], Tensor]:
+        """See ``ReadyRunner``."""
+        trees = [work for work in works if isinstance(work, CausalWork)]
+        places = joined([tree.length for tree in trees], JOINED_ROW[self.device.type])
+        ids, positions, ends = self._laid_out(trees, places)
+        width = ids.shape[1]
+        places_in_row = torch.arange(width, device=self.device)
+        # Place j is seen from place i if j <= i <= ends[j]; see ``CausalWork``.
+        seen = (places_in_row[:, None] >= places_in_row) & (places_in_row[:, None] <= ends[:, None, :])
+        lowest = torch.finfo(self.dtype).min
+        mask = torch.zeros(seen.shape, dtype=self.dtype, device=self.device).masked_fill_(~seen, lowest)
+        inputs = {
+            "input_ids": ids,
+            "position_ids": positions,
+            "attention_mask": mask[:, None],
+            "use_cache": False,
+        }
+        index = read_index([tree.reads for tree in trees], self.device, places)
+        return lambda: self.projection.log_probabilities(inputs, *index)
+
+    def _laid_out(
+        self, trees: Sequence[CausalWork], places: Sequence[tuple[int, int]]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Tokens, positions in their sequences and ends in their rows. Padding sees itself alone."""
+        rows = 1 + max(row for row, _ in places)
+        width = max(column + tree.length for (_, column), tree in zip(places, trees, strict=True))
+        ids = np.full((rows, width), self.pad, dtype=np.int64)
+        positions = np.zeros((rows, width), dtype=np.int64)
+        ends = np.tile(np.arange(width), (rows, 1))
+        for (row, column), tree in zip(places, trees, strict=True):
+            after = column + tree.length
+            ids[row, column:after] = tree.ids
+            positions[row, column:after] = tree.depths
+            ends[row, column:after] = np.add(tree.ends, column)
+        first, second, third = (torch.from_numpy(part).to(self.device) for part in (ids, positions, ends))
+        return first, second, third
+
+
+def joined(lengths: Sequence[int], row_length: int) -> list[tuple[int, int]]:
+    """Row and column for each length, given longest first: into the first row with room left."""
+    capacity = max(row_length, *lengths)
+    used: list[int] = []
+    open_row = 0
+    places = []
+    for length in lengths:
+        row = next((row for row in range(open_row, len(used)) if used[row] + length <= capacity), len(used))
+        if row == len(used):
+            used.append(0)
+        places.append((row, used[row]))
+        used[row] += length
+        while open_row < len(used) and used[open_row] + SHORTEST_GAP > capacity:
+            open_row += 1
+    return places
+
+
+class Seq2SeqRunner(ReadyRunner):
+    """Encoder-decoders: each encoder input once, then all decoder inputs under it."""
+
+    def __init__(self, model: nn.Module, projection: Projection, device: torch.device, pad: int) -> None:
+        self.model = model
+        self.projection = projection
+        self.device = device
+        self.pad = pad
+
+    def ready(self, works: Sequence[Work]) -> Callable[[], Tensor]:
+        """See ``ReadyRunner``."""
+        asked = [work for work in works if isinstance(work, Seq2SeqWork)]
+        rows = {work.encoder_ids: None for work in asked}
+        numbers = {encoder: number for number, encoder in enumerate(rows)}
+        ids, mask = padded(list(rows), self.device, fill=self.pad)
+        chosen = torch.tensor([numbers[work.encoder_ids] for work in asked], device=self.device)
+        decoder_ids, _ = padded([work.decoder_ids for work in asked], self.device, fill=self.pad)
+        index = read_index([work.reads for work in asked], self.device)
+        greedy = asked[0].greedy_first
+
+        def run() -> Tensor:
+            encoder: Any = self.model.get_encoder()  # type: ignore[operator]
+            states = encoder(input_ids=ids, attention_mask=mask)[0]
+            inputs: dict[str, Any] = {
+                "encoder_outputs": (states[chosen],),
+                "attention_mask": mask[chosen],
+                "use_cache": False,
+            }
+            written = self._continued(decoder_ids, inputs) if greedy else decoder_ids
+            return self.projection.log_probabilities({**inputs, "decoder_input_ids": written}, *index)
+
+        return run
+
+    def _continued(self, decoder_ids: Tensor, inputs: dict[str, Any]) -> Tensor:
+        """The decoder's input and the token that the model prefers after it."""
+        preferred = self.model(decoder_input_ids=decoder_ids, **inputs)[0][:, -1].argmax(-1)
+        return torch.cat([decoder_ids, preferred[:, None]], dim=1)
+
+
+class PairRunner(ReadyRunner):
+    """Next-sentence heads: the probability that the second sentence follows the first."""
+
+    def __init__(self, model: nn.Module, device: torch.device, pad: int, follows_class: int) -> None:
+        self.model = model
+        self.device = device
+        self.pad = pad
+        self.follows_class = follows_class
+
+    def ready(self, works: Sequence[Work]) -> Callable[[], Tensor]:
+        """See ``ReadyRunner``."""
+        pairs = [work for work in works if isinstance(work, PairWork)]
+        ids, mask = padded([work.ids for work in pairs], self.device, fill=self.pad)
+        types, _ = padded([work.types for work in pairs], self.device)
+
+        def run() -> Tensor:
+            logits: Tensor = self.model(input_ids=ids, attention_mask=mask, token_type_ids=types)[0]
+            return logits.float().log_softmax(-1)[:, self.follows_class]
+
+        return run

@@ -1,0 +1,107 @@
+"""Many questions in one go: planned together, kept as they are answered, and counted item by item."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evenhand.core.files import sha256_of
+from evenhand.core.reasons import too_long_reason
+from evenhand.models.engine.batch_store import BatchStore
+from evenhand.models.engine.execution import carry_out
+from evenhand.models.engine.forward_inputs import Gathered
+from evenhand.models.engine.requests import Request
+from evenhand.models.identity import record_of
+from evenhand.models.limits import length_of
+
+if TYPE_CHECKING:
+    from evenhand.models.language_model import LanguageModel
+
+Report = Callable[[int, int], None]
+"""Told how many items are done, of how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Requests that belong together, and the item that they are about; an item may have several of these."""
+
+    item: str
+    requests: tuple[Request, ...]
+
+
+class Asking:
+    """Questions that are planned together, to be answered as often as wanted."""
+
+    def __init__(
+        self, model: LanguageModel, asked: Sequence[Asked], *, max_tokens: int | None = None
+    ) -> None:
+        """Plan.
+
+        Args:
+            model: Who is asked.
+            asked: The questions.
+            max_tokens: Most tokens in a batch.
+        """
+        self.model = model
+        self.asked = asked
+        requests = [request for each in asked for request in each.requests]
+        self.plan, self.gathered = model.plan(requests, max_tokens=max_tokens)
+
+    def answers(
+        self, *, unfinished: Path | None = None, report: Report | None = None
+    ) -> list[list[list[float]]]:
+        """For each of the asked, the natural log-probabilities of each of its requests.
+
+        Args:
+            unfinished: A folder for what is done so far, from which an interrupted run goes on. What another model
+                left there is refused.
+            report: Told about progress.
+        """
+        store = self._store(unfinished) if unfinished else None
+        progress = _ItemProgress(self.asked, self.gathered, report) if report else None
+        runners = self.model.runners(self.plan)
+        answers = carry_out(self.plan, self.gathered, runners, store=store, progress=progress)
+        numbers = count()
+        return [[answers.of(next(numbers)) for _ in each.requests] for each in self.asked]
+
+    def _store(self, folder: Path) -> BatchStore:
+        identity = record_of(self.model)
+        fingerprint = f"{self.plan.fingerprint} {identity.weights} {identity.precision}"
+        store = BatchStore(folder, sha256_of(fingerprint.encode()))
+        store.open()
+        return store
+
+
+def too_long(requests: Iterable[Request], longest: int | None) -> str | None:
+    """Why requests do not fit into the model, if one of them does not."""
+    needed = max(map(length_of, requests), default=0)
+    if longest is None or needed <= longest:
+        return None
+    return too_long_reason(needed, longest)
+
+
+class _ItemProgress:
+    """Counts items whose works are all done."""
+
+    def __init__(self, asked: Sequence[Asked], gathered: Gathered, report: Report) -> None:
+        self.report = report
+        self.waiting: dict[int, list[str]] = {}
+        self.missing: dict[str, int] = {}
+        places = iter(gathered.places)
+        for each in asked:
+            for _, place in zip(each.requests, places, strict=False):
+                if place is not None:
+                    self.waiting.setdefault(place[0], []).append(each.item)
+                    self.missing[each.item] = self.missing.get(each.item, 0) + 1
+        self.total = len(self.missing)
+        self.done = 0
+
+    def __call__(self, works: Sequence[int]) -> None:
+        for work in works:
+            for item in self.waiting.get(work, ()):
+                self.missing[item] -= 1
+                self.done += self.missing[item] == 0
+        self.report(self.done, self.total)

@@ -1,0 +1,233 @@
+"""A model that can be asked: its capabilities, and the engine behind them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import torch
+
+from evenhand.core.errors import UnknownNameError
+from evenhand.core.items import BLANK
+from evenhand.core.precision import Precision
+from evenhand.core.spans import Span
+from evenhand.models.embedding import Vector, WordEmbedder
+from evenhand.models.engine.batch_store import BatchStore
+from evenhand.models.engine.execution import Answers, Progress, carry_out
+from evenhand.models.engine.forward_inputs import (
+    CausalWork,
+    Gathered,
+    MaskedWork,
+    PairWork,
+    Seq2SeqWork,
+    gather,
+)
+from evenhand.models.engine.modes import collection_paused
+from evenhand.models.engine.plan import Plan, make_plan
+from evenhand.models.engine.projection import SplitProjection
+from evenhand.models.engine.requests import Request, Tokens
+from evenhand.models.engine.runners import PairRunner, Projection, Runner
+from evenhand.models.engine.self_check import can_share_prefixes, choose_projection, runner_for
+from evenhand.models.families.decoder import SentenceScore, start_token
+from evenhand.models.families.encoder_decoder import SentinelBlank
+from evenhand.models.families.masked import PseudoLogLikelihood, StepwiseBlank
+from evenhand.models.families.next_sentence import NextSentence
+from evenhand.models.limits import attention_window, length_of, longest_input
+from evenhand.models.loading import Loaded, NextSentenceHead, load, load_next_sentence_head
+from evenhand.models.references import Family, ModelError, ModelRef, NotEmbedded, TextScore
+
+CPU_TOKENS = 1024
+GPU_TOKENS = 16_384
+
+
+class LanguageModel:
+    """A loaded model with what it can do.
+
+    ``score_fills``, ``score_texts``, ``score_followers`` and ``embed_words`` answer questions about one's own
+    sentences; the audit hands over requests for a whole benchmark.
+    """
+
+    def __init__(self, loaded: Loaded) -> None:
+        self.loaded = loaded
+
+    @property
+    def family(self) -> Family:
+        """How the model predicts tokens."""
+        return self.loaded.family
+
+    @cached_property
+    def projection(self) -> Projection:
+        """How hidden states become probabilities on this model."""
+        return choose_projection(self.loaded)
+
+    @property
+    def is_split(self) -> bool:
+        """Whether only the needed positions are projected to the vocabulary."""
+        return isinstance(self.projection, SplitProjection)
+
+    @cached_property
+    def shares_prefixes(self) -> bool:
+        """Whether what sequences share is computed once."""
+        return can_share_prefixes(self.loaded, self.projection)
+
+    @cached_property
+    def next_sentence_head(self) -> NextSentenceHead | None:
+        """The head that judges next sentences, if there is one."""
+        return load_next_sentence_head(self.loaded)
+
+    @property
+    def judges_next_sentence(self) -> bool:
+        """Whether the model has a next-sentence head."""
+        return self.next_sentence_head is not None
+
+    @cached_property
+    def longest_input(self) -> int | None:
+        """The most tokens that the model takes."""
+        return longest_input(self.loaded)
+
+    @property
+    def decoder_start(self) -> int:
+        """What an encoder-decoder's decoder starts with."""
+        start = getattr(self.loaded.config, "decoder_start_token_id", None)
+        return int(start) if start is not None else self.loaded.pad_id
+
+    @property
+    def default_budget(self) -> int:
+        """Tokens in a batch, unless somebody knows better."""
+        return GPU_TOKENS if self.loaded.device.type == "cuda" else CPU_TOKENS
+
+    def shifted(self, ids: Tokens) -> Tokens:
+        """A decoder's input for a text, as the model makes it in training."""
+        labels = torch.tensor([ids], device=self.loaded.device)
+        inputs = self.loaded.model.prepare_decoder_input_ids_from_labels(labels)  # type: ignore[operator]
+        return tuple(int(token) for token in inputs[0])
+
+    def plan(
+        self, requests: Sequence[Request], *, max_tokens: int | None = None, share_prefixes: bool = True
+    ) -> tuple[Plan, Gathered]:
+        """Everything that has to be run to answer the requests."""
+        share = share_prefixes and self.family is Family.DECODER and self.shares_prefixes
+        share = share and self._fits_window(requests)
+        with collection_paused():
+            gathered = gather(requests, share_prefixes=share)
+            plan = make_plan(gathered, max_tokens=max_tokens or self.default_budget, joined=share)
+        return plan, gathered
+
+    def _fits_window(self, requests: Sequence[Request]) -> bool:
+        """Whether no sequence is longer than the model's attention window, which joined rows have no notion of."""
+        window = attention_window(self.loaded.config)
+        return window is None or all(length_of(request) <= window for request in requests)
+
+    def answer(
+        self,
+        requests: Sequence[Request],
+        *,
+        max_tokens: int | None = None,
+        store: BatchStore | None = None,
+        progress: Progress | None = None,
+    ) -> Answers:
+        """Answer requests."""
+        plan, gathered = self.plan(requests, max_tokens=max_tokens)
+        return carry_out(plan, gathered, self.runners(plan), store=store, progress=progress)
+
+    def runners(self, plan: Plan) -> Mapping[type, Runner]:
+        """A runner for each kind of work in a plan."""
+        kinds = {type(work) for work in plan.works}
+        runners: dict[type, Runner] = {}
+        if kinds & {MaskedWork, CausalWork, Seq2SeqWork}:
+            runner = runner_for(self.loaded, self.projection, share_prefixes=plan.joined)
+            runners = {MaskedWork: runner, CausalWork: runner, Seq2SeqWork: runner}
+        head = self.next_sentence_head if PairWork in kinds else None
+        if head is not None:
+            runners[PairWork] = PairRunner(
+                head.model, self.loaded.device, self.loaded.pad_id, head.follows_class
+            )
+        return runners
+
+    def score_fills(self, context: str, fills: Sequence[str]) -> list[TextScore]:
+        """Token by token, each word in the ``BLANK`` of the context."""
+        if BLANK not in context:
+            raise ModelError(f"The context has no {BLANK}: {context!r}.")
+        tokenizer = self.loaded.tokenizer
+        match self.family:
+            case Family.MASKED:
+                asked = [StepwiseBlank(tokenizer).requests(context, fill) for fill in fills]
+                return self._text_scores(
+                    [list(requests) for requests in asked], [r.token for a in asked for r in a]
+                )
+            case Family.SENTINEL:
+                steps = [
+                    SentinelBlank(tokenizer, self.decoder_start).requests(context, fill) for fill in fills
+                ]
+                return self._text_scores(
+                    [list(requests) for requests in steps], [r.tokens[0] for a in steps for r in a]
+                )
+            case _:
+                raise ModelError(
+                    f"{self.loaded.ref.id} ({self.family.value}) scores whole texts: use score_texts."
+                )
+
+    def score_texts(self, texts: Sequence[str]) -> list[TextScore]:
+        """Token by token, each text: from left to right, or at a mask of its own for a masked model."""
+        tokenizer = self.loaded.tokenizer
+        if self.family is Family.DECODER:
+            method = SentenceScore(tokenizer, start_token(tokenizer, self.loaded.config))
+            causal = [method.request(text, str(number)) for number, text in enumerate(texts)]
+            return self._text_scores([[r] for r in causal], [t for r in causal for t in r.ids[r.first :]])
+        if self.family is Family.MASKED:
+            masked = [PseudoLogLikelihood(tokenizer).requests(text) for text in texts]
+            return self._text_scores(
+                [list(requests) for requests in masked], [r.token for a in masked for r in a]
+            )
+        raise ModelError(f"{self.loaded.ref.id} ({self.family.value}) fills blanks: use score_fills.")
+
+    def score_followers(self, first: str, seconds: Sequence[str]) -> list[float]:
+        """Probability that each second sentence follows the first, by the next-sentence head."""
+        if not self.judges_next_sentence:
+            raise ModelError(f"{self.loaded.ref.id} has no next-sentence head.")
+        method = NextSentence(self.loaded.tokenizer)
+        answers = self.answer([method.request(first, second) for second in seconds])
+        return [math.exp(answers.of(number)[0]) for number in range(len(seconds))]
+
+    @cached_property
+    def embedder(self) -> WordEmbedder:
+        """What reads contextual vectors off the model."""
+        # All layers of a batch are in memory at once, so there is room for fewer tokens.
+        return WordEmbedder(self.loaded, max_tokens=max(CPU_TOKENS, self.default_budget // 4))
+
+    def embed_words(
+        self, texts: Sequence[str], spans: Sequence[Span], *, layer: int = -1
+    ) -> list[Vector | NotEmbedded]:
+        """The contextual vector of a span of characters in each text, at a layer.
+
+        Layer 0 is the embeddings before any context, -1 the last. A decoder's vector of a word knows only what comes
+        before the word.
+        """
+        return self.embedder.embed(texts, spans, layer=layer)
+
+    def _text_scores(self, asked: Sequence[Sequence[Request]], tokens: Sequence[int]) -> list[TextScore]:
+        flat = [request for requests in asked for request in requests]
+        answers = self.answer(flat)
+        names = iter(self.loaded.tokenizer.convert_ids_to_tokens(list(tokens)))
+        scores = []
+        number = 0
+        for requests in asked:
+            values = [value for index in range(number, number + len(requests)) for value in answers.of(index)]
+            scores.append(
+                TextScore(tokens=tuple(next(names) for _ in values), log_probabilities=tuple(values))
+            )
+            number += len(requests)
+        return scores
+
+
+def load_model(
+    model: str | ModelRef, *, device: str = "auto", precision: str = "fp32", revision: str | None = None
+) -> LanguageModel:
+    """Load a model by name or folder, ready to be asked."""
+    if isinstance(model, str):
+        name, pinned = ModelRef.parse(model)
+        if precision not in set(Precision):
+            raise UnknownNameError("precision", precision, [known.value for known in Precision])
+        model = ModelRef(id=name, revision=revision or pinned, device=device, precision=precision)
+    return LanguageModel(load(model))

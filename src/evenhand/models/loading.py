@@ -1,0 +1,233 @@
+"""Load a model: safetensors only, no remote code, and nothing guessed."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+import transformers
+from torch import nn
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoModelForNextSentencePrediction,
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+)
+from transformers.utils.logging import disable_progress_bar, enable_progress_bar
+
+from evenhand.core.precision import Precision
+from evenhand.models.adapters import adapter_base, with_adapter
+from evenhand.models.missing_models import hub_failure
+from evenhand.models.recognise import has_next_sentence_class, recognise
+from evenhand.models.references import Family, ModelError, ModelRef, refuse_missing_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HEAD_FILE = "next_sentence.json"
+"""Beside a model with a next-sentence head of its own: which class means "follows"."""
+
+BERT_FOLLOWS_CLASS = 0
+
+_CHATTER = ("transformers", "huggingface_hub")
+"""Loggers that are kept to errors while something loads; the hub's tells of every retry."""
+
+_DTYPES = {Precision.FP32: torch.float32, Precision.BF16: torch.bfloat16, Precision.FP16: torch.float16}
+_CLASSES: Mapping[Family, Any] = {
+    Family.MASKED: AutoModelForMaskedLM,
+    Family.DECODER: AutoModelForCausalLM,
+    Family.SENTINEL: AutoModelForSeq2SeqLM,
+    Family.DENOISER: AutoModelForSeq2SeqLM,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A model in memory with its tokenizer."""
+
+    ref: ModelRef
+    family: Family
+    config: Any
+    tokenizer: Any
+    model: nn.Module
+    device: torch.device
+    dtype: torch.dtype
+
+    @property
+    def pad_id(self) -> int:
+        """What fills up rows; it is masked, so any id does for a model without a padding token."""
+        return self.tokenizer.pad_token_id if self.tokenizer.pad_token_id is not None else 0
+
+
+def choose_device(wanted: str) -> torch.device:
+    """The device to use; an absent one is an error, not a silent fallback."""
+    if wanted == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(wanted)
+    except RuntimeError:
+        raise ModelError(f"The device {wanted!r} is unknown. Use cpu, cuda or auto.") from None
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise ModelError("A CUDA device was asked for, but PyTorch sees none. Use --device cpu, or auto.")
+    return device
+
+
+def load_parts(ref: ModelRef) -> tuple[Any, Any, Family]:
+    """Configuration, tokenizer and family, without weights; for an adapter those of its model."""
+    base = adapter_base(ref)
+    if base is not None:
+        return load_parts(base)
+    with _explained(ref):
+        config = AutoConfig.from_pretrained(ref.location, **_options(ref))
+        tokenizer = AutoTokenizer.from_pretrained(ref.location, **_options(ref))
+    # Lengths are looked after where they matter; Transformers would warn of any long text that is merely split.
+    tokenizer.deprecation_warnings["sequence-length-is-longer-than-the-specified-maximum"] = True
+    return config, tokenizer, recognise(config, tokenizer, ref.id)
+
+
+def load(ref: ModelRef) -> Loaded:
+    """Load a model for token probabilities."""
+    device = choose_device(ref.device)
+    config, tokenizer, family = load_parts(ref)
+    dtype = _DTYPES[ref.precision]
+    model = _load_weights(ref, _CLASSES[family], dtype)
+    vocabulary = model.get_input_embeddings().num_embeddings
+    if len(tokenizer) > vocabulary:
+        raise ModelError(
+            f"The tokenizer of {ref.id} has {len(tokenizer):,} entries, the model's embedding only {vocabulary:,}: "
+            "they do not belong together."
+        )
+    return Loaded(ref, family, config, tokenizer, model.to(device).eval(), device, dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class NextSentenceHead:
+    """A head that says whether a sentence follows, and which of its classes says yes."""
+
+    model: nn.Module
+    follows_class: int
+
+
+def load_next_sentence_head(loaded: Loaded) -> NextSentenceHead | None:
+    """The model's next-sentence head, or None if its checkpoint has none."""
+    if not has_next_sentence_class(loaded.config):
+        return None
+    try:
+        model = _load_weights(loaded.ref, AutoModelForNextSentencePrediction, loaded.dtype)
+    except MissingWeightsError:
+        return None
+    return NextSentenceHead(model.to(loaded.device).eval(), _follows_class(loaded.ref))
+
+
+def load_as_declared(loaded: Loaded) -> nn.Module | None:
+    """The checkpoint in the class that its configuration names, with all its heads.
+
+    None where that is the class that is loaded, where there is no such class, or where its weights are not all there.
+    """
+    declared = (getattr(loaded.config, "architectures", None) or [""])[0]
+    made = getattr(transformers, declared, None)
+    if made is None or isinstance(loaded.model, made):
+        return None
+    try:
+        whole: nn.Module = _load_weights(loaded.ref, made, loaded.dtype)
+    except ModelError:
+        return None
+    return whole
+
+
+def _follows_class(ref: ModelRef) -> int:
+    """Which class means "follows": stored with a head of one's own, 0 for BERT's."""
+    path = Path(ref.location) / HEAD_FILE
+    if not path.is_file():
+        return BERT_FOLLOWS_CLASS
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))["follows_class"]
+    except (ValueError, KeyError, TypeError):
+        found = None
+    if type(found) is not int or found not in (0, 1):
+        raise ModelError(f'{path} must hold {{"follows_class": 0}} or {{"follows_class": 1}}.')
+    return found
+
+
+class MissingWeightsError(ModelError):
+    """A checkpoint without the weights of the head that is needed."""
+
+
+def _load_weights(ref: ModelRef, auto_class: Any, dtype: torch.dtype) -> Any:
+    base = adapter_base(ref)
+    if base is not None:
+        return with_adapter(_load_weights(base, auto_class, dtype), ref)
+    with _explained(ref):
+        model, report = auto_class.from_pretrained(
+            ref.location,
+            dtype=dtype,
+            use_safetensors=None if ref.allow_pickle_weights else True,
+            output_loading_info=True,
+            **_options(ref),
+        )
+    missing = sorted(report["missing_keys"])
+    if missing:
+        raise MissingWeightsError(
+            f"{ref.id} has no weights for {len(missing)} parts of {type(model).__name__}, such as {missing[0]}; they "
+            "would be random. Use a checkpoint that was trained to predict tokens."
+        )
+    return model
+
+
+def _options(ref: ModelRef) -> dict[str, Any]:
+    return {"revision": ref.revision or "main", "trust_remote_code": ref.trust_remote_code}
+
+
+@contextmanager
+def _explained(ref: ModelRef) -> Iterator[None]:
+    """Turn what the libraries raise into errors that say what to do; keep their chatter out of the way."""
+    folder = Path(ref.location)
+    if folder.is_dir() and not (folder / "config.json").is_file():
+        raise ModelError(f"{ref.id} is a folder without a config.json, so it is no model.")
+    refuse_missing_folder(ref.location)
+    levels = {name: logging.getLogger(name).level for name in _CHATTER}
+    for name in _CHATTER:
+        logging.getLogger(name).setLevel(logging.ERROR)
+    disable_progress_bar()
+    try:
+        yield
+    except ModelError:
+        raise
+    except (OSError, ValueError, RuntimeError, ImportError, KeyError) as problem:
+        raise ModelError(hub_failure(ref, problem) or _explanation(ref, str(problem))) from problem
+    finally:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
+        enable_progress_bar()
+
+
+def _explanation(ref: ModelRef, problem: str) -> str:
+    folder = Path(ref.location)
+    if "trust_remote_code" in problem or "custom code" in problem:
+        return f"{ref.id} needs code of its own. If you trust it, allow that with --trust-remote-code."
+    if folder.is_dir() and not list(folder.glob("*.safetensors")):
+        if list(folder.glob("*.bin")):
+            return (
+                f"{ref.id} has its weights only as .bin files, which can run code when loaded. Convert them to "
+                "safetensors, or allow them with --allow-pickle-weights if you trust the source."
+            )
+        return f"{ref.id} has a config.json but no weights (*.safetensors)."
+    if "safetensors" in problem:
+        return (
+            f"{ref.id} offers no safetensors weights. Allow others with --allow-pickle-weights if you trust the "
+            f"source. ({_first_line(problem)})"
+        )
+    return f"{ref.id} cannot be loaded: {_first_line(problem)}"
+
+
+def _first_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[0][:300] if lines else "no reason given"

@@ -1,0 +1,167 @@
+"""Sentences as tokens, with the characters that each token stands for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, partial
+from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
+
+from evenhand.core.spans import Span
+from evenhand.models.engine.requests import Tokens
+
+Characters: TypeAlias = tuple[int, int]
+"""Start and end (exclusive). A plain pair, because there is one for every token."""
+
+
+class TokenisedText:
+    """Token ids of a text, each with its characters; special tokens have none."""
+
+    def __init__(
+        self,
+        ids: Tokens,
+        spans: Callable[[], tuple[Characters | None, ...]],
+        words: Callable[[], tuple[int | None, ...]],
+        *,
+        token_at: Callable[[int], int | None] | None = None,
+    ) -> None:
+        self.ids = ids
+        self._spans = spans
+        self._words = words
+        self._token_at = token_at
+
+    @cached_property
+    def spans(self) -> tuple[Characters | None, ...]:
+        """The characters of each token."""
+        return self._spans()
+
+    @cached_property
+    def words(self) -> tuple[int | None, ...]:
+        """For each token the number of its word, where the tokenizer says."""
+        return self._words()
+
+    def overlapping(self, span: Span) -> tuple[int, ...]:
+        """Places of the tokens that stand for any of these characters."""
+        return tuple(
+            place
+            for place, own in enumerate(self.spans)
+            if own is not None and own[0] < span.end and own[1] > span.start
+        )
+
+    def first_from(self, character: int) -> int | None:
+        """The place of the first token that stands for this character or, where it has none, for the next."""
+        if self._token_at is not None:
+            found = self._token_at(character)
+            return found if found is not None else self._token_at(character + 1)
+        return next(
+            (place for place, own in enumerate(self.spans) if own is not None and own[1] > character), None
+        )
+
+
+_PREPARED: WeakKeyDictionary[Any, dict[tuple[str, bool], Any]] = WeakKeyDictionary()
+"""Texts that were tokenised ahead, until they are asked for."""
+
+
+def prepare(tokenizer: Any, texts: Iterable[str], *, special: bool) -> None:
+    """Tokenise texts ahead, all in one go, which is faster than one by one."""
+    wanted = list(dict.fromkeys(texts))
+    if tokenizer.is_fast and wanted:
+        prepared = _PREPARED.setdefault(tokenizer, {})
+        for text, encoding in zip(wanted, _encodings(tokenizer, wanted, special), strict=True):
+            prepared[text, special] = encoding
+
+
+def tokenise(tokenizer: Any, text: str, *, special: bool) -> TokenisedText:
+    """Token ids and characters of a text."""
+    if tokenizer.is_fast:
+        encoding = _PREPARED.get(tokenizer, {}).pop((text, special), None)
+        if encoding is None:
+            (encoding,) = _encodings(tokenizer, [text], special)
+        return TokenisedText(
+            tuple(encoding.ids),
+            partial(_spans_of, text, encoding),
+            lambda: tuple(encoding.word_ids),
+            token_at=encoding.char_to_token,
+        )
+    ids = tuple(tokenizer(text, add_special_tokens=special)["input_ids"])
+    plain = tuple(tokenizer(text, add_special_tokens=False)["input_ids"])
+    offset = _where(ids, plain)
+    found = _spans_by_spelling(tokenizer, text, plain) or _spans_by_growing(tokenizer, text, plain)
+    spans = (None,) * offset + found + (None,) * (len(ids) - offset - len(plain))
+    words = tuple(None if span is None else len(text[: span[0] + 1].split()) for span in spans)
+    return TokenisedText(ids, lambda: spans, lambda: words)
+
+
+def _encodings(tokenizer: Any, texts: Sequence[str], special: bool) -> Any:
+    return tokenizer(list(texts), add_special_tokens=special, return_attention_mask=False).encodings
+
+
+def _spans_of(text: str, encoding: Any) -> tuple[Characters | None, ...]:
+    return tuple(
+        None if is_special else _visible(text, start, end)
+        for (start, end), is_special in zip(encoding.offsets, encoding.special_tokens_mask, strict=True)
+    )
+
+
+def _visible(text: str, start: int, end: int) -> Characters:
+    """Characters of a token without the white space before it, which some tokenizers count in.
+
+    A token that is white space alone goes with the word that comes after it: the two are that word with its
+    leading space.
+    """
+    while start < len(text) and text[start].isspace():
+        start += 1
+    return (start, end) if end > start else (start, start + 1)
+
+
+def _where(ids: Sequence[int], part: Sequence[int]) -> int:
+    return next(
+        start
+        for start in range(len(ids) - len(part) + 1)
+        if tuple(ids[start : start + len(part)]) == tuple(part)
+    )
+
+
+_MARKS = re.compile(r"^(##|▁|Ġ)|(@@|</w>)$")
+"""How tokens tell that they start, continue or end a word."""
+
+
+def _spans_by_spelling(tokenizer: Any, text: str, ids: Tokens) -> tuple[Characters | None, ...] | None:
+    """Characters of tokens that spell out the text one after the other; None if they do not.
+
+    An unknown token is taken for one character; where it stands for more, what follows does not fit.
+    """
+    spans = []
+    position = 0
+    for token in tokenizer.convert_ids_to_tokens(ids):
+        while position < len(text) and text[position].isspace():
+            position += 1
+        unknown = token == tokenizer.unk_token
+        spelling = text[position : position + 1] if unknown else _MARKS.sub("", token)
+        end = position + len(spelling)
+        if not spelling or text[position:end].casefold() != spelling.casefold():
+            return None
+        spans.append((position, end))
+        position = end
+    return None if text[position:].strip() else tuple(spans)
+
+
+def _spans_by_growing(tokenizer: Any, text: str, ids: Tokens) -> tuple[Characters | None, ...]:
+    """Characters of tokens for a tokenizer that does not tell them.
+
+    Words are tokenised one after the other: the tokens of the text up to a word, less those of the text before
+    it, are the word's.
+    """
+    spans: list[Characters | None] = []
+    position = 0
+    for word in _words(text):
+        upto = len(tokenizer(text[: word[1]], add_special_tokens=False)["input_ids"])
+        spans += [word] * (min(upto, len(ids)) - len(spans))
+        position = word[1]
+    spans += [(position, len(text)) if position < len(text) else None] * (len(ids) - len(spans))
+    return tuple(spans[: len(ids)])
+
+
+def _words(text: str) -> list[Characters]:
+    return [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]

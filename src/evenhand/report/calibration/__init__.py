@@ -1,0 +1,1 @@
+"""How calibrations are shown."""

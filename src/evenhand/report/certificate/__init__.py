@@ -1,0 +1,1 @@
+"""How certificates and mitigations are shown."""

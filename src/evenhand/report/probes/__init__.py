@@ -1,0 +1,1 @@
+"""How probes are shown."""

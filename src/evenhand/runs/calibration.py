@@ -1,0 +1,114 @@
+"""Calibrations: what a measure reads where the truth is known."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from evenhand.core.estimates import Estimate, Number
+from evenhand.runs.records import EnvironmentRecord
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Response(StrEnum):
+    """How a measure should answer to more bias."""
+
+    RISES = "rises with the planted bias"
+    FALLS_AWAY = "is highest without bias and falls to both sides"
+    STAYS = "does not move with the planted bias"
+    GROWS_AWAY = "is 0 without bias and rises to both sides"
+
+
+class DosePoint(_Frozen):
+    """What a measure read on one model."""
+
+    strength: float
+    """Bits that were planted."""
+    seed: int
+    estimate: Estimate
+
+
+class Detectable(_Frozen):
+    """The smallest planted bias that so many items show in four of five cases."""
+
+    items: int
+    strength: Number
+    """Bits; NaN where even the strongest dose is found less often."""
+    reading: Number
+    """What the measure reads at that strength, on average."""
+
+
+class Check(_Frozen):
+    """Something that must hold, and whether it did."""
+
+    name: str
+    wanted: str
+    found: Number
+    passed: bool
+
+
+class MeasureCalibration(_Frozen):
+    """One measure on one task of one family."""
+
+    measure: str
+    family: str
+    task: str
+    """Of the association tests; for a probe its experiment."""
+    response: Response
+    points: tuple[DosePoint, ...]
+    spearman: Number
+    """Rank correlation of planted and read, the mean over seeds; where a measure falls away, with nearness to 0."""
+    slope: Number
+    """Units of the measure for each bit, over doses up to 2 bits."""
+    neutral_point: Number
+    """Planted bits at which the measure reads neutral; NaN where it has no neutral value."""
+    error: Number
+    """Mean absolute difference between planted and read bits, item by item, at doses up to 2 bits; NaN where the
+    measure is not in bits."""
+    false_positives: Number
+    """Share of neutral item sets whose 95% interval excludes neutral."""
+    neutral_sets: int
+    detectable: tuple[Detectable, ...]
+    checks: tuple[Check, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether the measure does what it should."""
+        return all(check.passed for check in self.checks)
+
+
+class Calibration(_Frozen):
+    """All measures on all families."""
+
+    schema_version: int = 1
+    created: datetime = Field(default_factory=lambda: datetime.now(UTC).replace(microsecond=0))
+    environment: EnvironmentRecord
+    language: str
+    strengths: tuple[float, ...]
+    seeds: int
+    items: dict[str, int]
+    """Items of each task that the models were measured on."""
+    measures: tuple[MeasureCalibration, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every measure does what it should."""
+        return all(entry.passed for entry in self.measures)
+
+    @property
+    def failures(self) -> tuple[tuple[MeasureCalibration, Check], ...]:
+        """Every check that did not pass."""
+        return tuple((entry, check) for entry in self.measures for check in entry.checks if not check.passed)
+
+    def of(self, measure: str, *, task: str, family: str | None = None) -> tuple[MeasureCalibration, ...]:
+        """The calibrations of a measure on a task; of all families unless one is named."""
+        return tuple(
+            entry
+            for entry in self.measures
+            if (entry.measure, entry.task) == (measure, task) and family in (None, entry.family)
+        )

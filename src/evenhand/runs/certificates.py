@@ -1,0 +1,227 @@
+"""Certificates: what a mitigation did to bias and to quality, and what is needed to repeat the proof."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from evenhand.core.errors import RunError
+from evenhand.core.estimates import Estimate, Number
+from evenhand.runs.records import EnvironmentRecord, ModelRecord, StatisticsRecord
+
+CERTIFICATE_SCHEMA_VERSION = 1
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class BiasVerdict(StrEnum):
+    """What became of the bias that was trained against."""
+
+    LOWERED = "lowered"
+    NOT_LOWERED = "not lowered"
+    NOTHING_CHANGED = "nothing changed"
+
+
+class QualityVerdict(StrEnum):
+    """What became of the rest."""
+
+    KEPT = "kept"
+    LOST = "lost"
+    UNDECIDED = "undecided"
+    NOT_MEASURED = "not measured"
+
+
+class Verdict(_Frozen):
+    """The two statements of a certificate."""
+
+    bias: BiasVerdict
+    quality: QualityVerdict
+
+
+class Ends(_Frozen):
+    """The two ends of an interval; undefined where there is none."""
+
+    low: Number
+    high: Number
+    reason: str | None = None
+    """Why there is none."""
+
+
+class BiasRow(_Frozen):
+    """One measure of bias, before and after."""
+
+    measure: str
+    title: str
+    """In words."""
+    before: Number
+    after: Number
+    difference: Estimate
+    """After minus before, paired."""
+    before_interval: Ends
+    after_interval: Ends
+    neutral: float
+    unit: str
+    experiment: str | None = None
+    """For MALoR."""
+
+
+class SeedRow(_Frozen):
+    """Accuracy of two classifiers that were fine-tuned alike from both models."""
+
+    seed: int
+    before: Number
+    after: Number
+
+
+class QualityRow(_Frozen):
+    """One measure of quality, before and after, against its margin."""
+
+    measure: str
+    title: str
+    before: Number
+    after: Number
+    difference: Estimate
+    """After minus before, paired; for perplexity and bits per character in percent of before."""
+    unit: str
+    """Of the difference and the margin."""
+    margin: float
+    """The worst difference that is tolerated: negative for what should not fall, positive for what should not rise."""
+    verdict: QualityVerdict
+    reason: str | None = None
+    """Why it was not measured."""
+    p_value: Number | None = None
+    """Of the paired t-test over seeds."""
+    seeds: tuple[SeedRow, ...] = ()
+
+
+class LeanChange(_Frozen):
+    """One occupation, before and after, in bits towards men."""
+
+    experiment: str
+    occupation: str
+    before: Estimate
+    after: Estimate
+
+
+class Flipped(_Frozen):
+    """An occupation that now leans to the other side, more surely than chance allows."""
+
+    experiment: str
+    occupation: str
+    before: Estimate
+    after: Estimate
+    p_value: Number
+    """Of no lean after; adjusted by Holm for all occupations of the experiment."""
+
+
+class TensorChange(_Frozen):
+    """How far one tensor moved."""
+
+    name: str
+    relative: Number
+    """Length of the change over the length of the tensor before."""
+
+
+class WeightsChange(_Frozen):
+    """Whether two models differ, tensor by tensor, as they are loaded."""
+
+    tensors: int
+    changed: int
+    parameters: int
+    relative: Number
+    """Length of the change of all weights together over their length before."""
+    largest: tuple[TensorChange, ...] = ()
+    only_before: tuple[str, ...] = ()
+    only_after: tuple[str, ...] = ()
+    """Tensors that the other model lacks, or has in another shape."""
+    adapter: str | None = None
+    """What kind of adapter was loaded onto the model, where its folder is one."""
+
+    @property
+    def any(self) -> bool:
+        """Whether anything differs."""
+        return bool(self.changed or self.only_before or self.only_after)
+
+
+class CurvePoint(_Frozen):
+    """A model in training after an epoch; epoch 0 is the original."""
+
+    epoch: int
+    malor: dict[str, Number]
+    perplexity: Number
+
+
+class FrontierPoint(_Frozen):
+    """One setting of the balance between bias and quality that was tried."""
+
+    weight: float
+    malor: dict[str, Number]
+    perplexity_change: Number
+    """In percent."""
+    chosen: bool = False
+
+
+class MitigationSummary(_Frozen):
+    """What the record beside a mitigated model says was done."""
+
+    method: str
+    experiments: tuple[str, ...]
+    language: str | None = None
+    """Of the probes that it was done for."""
+    settings: dict[str, str] = Field(default_factory=dict)
+    curve: tuple[CurvePoint, ...] = ()
+    kept_epoch: int | None = None
+    frontier: tuple[FrontierPoint, ...] = ()
+
+
+class Certificate(_Frozen):
+    """What was claimed, the numbers behind it, and what is needed to repeat it."""
+
+    schema_version: int = CERTIFICATE_SCHEMA_VERSION
+    kind: Literal["certificate"] = "certificate"
+    created: datetime = Field(default_factory=lambda: datetime.now(UTC).replace(microsecond=0))
+    verdict: Verdict
+    words: tuple[str, ...] = ()
+    """The verdict in sentences."""
+    weights_changed: bool
+    trained: tuple[BiasRow, ...]
+    untrained: tuple[BiasRow, ...]
+    quality: tuple[QualityRow, ...]
+    flipped: tuple[Flipped, ...]
+    caveats: tuple[str, ...] = ()
+    occupations: tuple[LeanChange, ...] = ()
+    trained_known: bool = True
+    """Whether it is known which experiments were trained on; if not, all are judged."""
+    before: ModelRecord
+    after: ModelRecord
+    language: str
+    same_tokenizer: bool
+    outputs_changed: bool
+    weights: WeightsChange
+    mitigation: MitigationSummary | None = None
+    data: dict[str, str] = Field(default_factory=dict)
+    """SHA-256 of what was measured on, by name."""
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """Margins, seeds and sizes."""
+    statistics: StatisticsRecord
+    environment: EnvironmentRecord
+
+
+def read_certificate(path: str | Path) -> Certificate:
+    """A certificate from its JSON file."""
+    try:
+        return Certificate.model_validate_json(Path(path).read_bytes())
+    except OSError as problem:
+        raise RunError(
+            f"{path} cannot be read: {problem.strerror or problem}. Make one with: evenhand certify BEFORE AFTER."
+        ) from None
+    except ValidationError as problem:
+        raise RunError(
+            f"{path} is no certificate of this version ({problem.error_count()} faults)."
+        ) from None

@@ -1,0 +1,1 @@
+"""Sentences: splitting, searching and rewriting them. No model is needed here."""

@@ -1,0 +1,1 @@
+"""Twins: the same sentence about somebody of the other gender."""

@@ -1,0 +1,274 @@
+"""Noun phrases of a German sentence: a noun with its determiner and adjectives, and what they may be together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from evenhand.text.twins.de.articles import (
+    ALL_SLOTS,
+    DETERMINERS,
+    Determiner,
+    Family,
+    Slots,
+    adjective_slots,
+    adjective_stem,
+)
+from evenhand.text.twins.de.nouns import TITLE, Lexicon, Reading
+from evenhand.text.twins.de.verbs import is_function_word, verb_number
+from evenhand.text.twins.de.words import Unsure, Word, word_classes
+from evenhand.text.twins.twin import Role
+
+_GENDER_BY_ENDING = (
+    (("ung", "heit", "keit", "schaft", "ion", "tät"), "fp"),
+    (("chen", "lein", "ment", "tum"), "np"),
+    (("ling", "ismus"), "mp"),
+)
+_ADJECTIVE_SUFFIXES = ("isch", "lich", "ig", "end", "sam", "bar", "los", "haft", "voll", "reich")
+_OF_NOBLES = frozenset({"von", "van", "de"})
+_ADDRESSED = ("Ihr", "Dein", "Euer", "Eure")
+_FORMAL = frozenset(
+    ["Sie", "Ihnen", "Du", "Dir", "Dich", "Euch", "Er", "Ihm", "Ihn", "Es", "Euer"]
+    + [stem + ending for stem in ("Ihr", "Dein", "Eur") for ending in ("", "e", "em", "en", "er", "es")]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A noun phrase.
+
+    Attributes:
+        start: Its first word, a determiner or adjective if it has one.
+        noun: Its last word.
+        determiner: With its place, if it has one.
+        readings: What it may be, if it is about a person whose word has a counterpart.
+        slots: Cases and kinds in which it may stand.
+        preposition: The one that governs it, if it is right before it or contracted with the article.
+    """
+
+    start: int
+    noun: int
+    determiner: Determiner | None
+    determiner_at: int
+    adjectives: tuple[int, ...]
+    readings: tuple[Reading, ...]
+    slots: Slots
+    preposition: str = ""
+    is_title: bool = field(default=False)
+
+    @property
+    def family(self) -> Family:
+        """How its adjectives are declined."""
+        return self.determiner.family if self.determiner else Family.NONE
+
+    def may_be(self, case: str) -> bool:
+        """Whether it can stand in a case."""
+        return any(slot[0] == case for slot in self.slots)
+
+    @property
+    def is_plural(self) -> bool:
+        """Whether it can only be a plural."""
+        return all(slot[1] == "p" for slot in self.slots)
+
+    def limited(self, slots: Slots) -> Phrase:
+        """The phrase with fewer slots, and without the readings that have none of them."""
+        readings = tuple(
+            Reading(reading.person, reading.male, reading.slots & slots)
+            for reading in self.readings
+            if reading.slots & slots
+        )
+        return replace(self, slots=self.slots & slots, readings=readings)
+
+
+def phrases_in(words: Sequence[Word], lexicon: Lexicon) -> tuple[Phrase, ...]:
+    """The noun phrases of a sentence, from left to right."""
+    return tuple(
+        _phrase(words, at, lexicon) for at, word in enumerate(words) if _is_noun(words, at, lexicon, word)
+    )
+
+
+def _is_noun(words: Sequence[Word], at: int, lexicon: Lexicon, word: Word) -> bool:
+    if not word.capital:
+        return False
+    if not word.starts:
+        return word.text not in _FORMAL
+    if word.text in lexicon.forms:
+        return not (word.text in {"Alte", "Junge"} and at + 1 < len(words) and words[at + 1].capital)
+    lower = word.lower
+    if is_function_word(lower) or verb_number(lower) or lower in {"er", "sie", "ihr", "sein"}:
+        return False
+    follows = words[at + 1] if at + 1 < len(words) else None
+    if follows and follows.capital and adjective_stem(lower):
+        return False
+    return len(lower) < 5 or not lower.endswith(
+        ("lich", "ig", "isch", "weise", "end", "sam", "bar", "los", "lings", "wärts", "haft")
+    )
+
+
+def _phrase(words: Sequence[Word], noun: int, lexicon: Lexicon) -> Phrase:
+    determiner, at, adjectives = _before(words, noun)
+    family = determiner.family if determiner else Family.NONE
+    slots = determiner.slots if determiner else ALL_SLOTS
+    for adjective in adjectives:
+        slots &= adjective_slots(words[adjective].lower, family)
+    title = _title(words, noun, lexicon)
+    readings = (title,) if title else lexicon.readings(words[noun].text, family)
+    if readings and noun > 0 and at < 0 and _is_surname(words[noun - 1].text, words[noun].text, lexicon):
+        readings = ()
+    if not readings:
+        slots &= _slots_of_thing(words[noun].text)
+    if determiner:
+        readings = tuple(_with_article(reading) for reading in readings)
+    start = min((place for place in (at, *adjectives) if place >= 0), default=noun)
+    preposition = determiner.preposition if determiner else ""
+    if not preposition and start > 0:
+        preposition = _preposition(words, start - 1)
+    phrase = Phrase(
+        start=start,
+        noun=noun,
+        determiner=determiner,
+        determiner_at=at,
+        adjectives=adjectives,
+        readings=readings,
+        slots=slots,
+        preposition=preposition,
+        is_title=title is not None,
+    )
+    if readings:
+        if determiner is None and start > 0:
+            is_occupation = readings[0].person.role is Role.OCCUPATION
+            doubtful = ("enen", "ernen", "eten", "te") if is_occupation else ("enen", "ernen", "eten")
+            _refuse_unknown_adjective(words, start, doubtful=doubtful)
+        if determiner is None and not adjectives and readings[0].person.role is not Role.NAME and not title:
+            slots -= {"Gm", "Gf", "Gn"}  # a genitive has an article
+        phrase = phrase.limited(slots & frozenset().union(*(reading.slots for reading in readings)))
+        if not phrase.slots:
+            raise Unsure("the article or the adjectives do not agree with their noun")
+    return phrase
+
+
+def _with_article(reading: Reading) -> Reading:
+    """A name behind an article has no ending in the genitive."""
+    if reading.person.role is not Role.NAME or not reading.slots & {"Nm", "Nf"}:
+        return reading
+    return Reading(reading.person, reading.male, reading.slots | {"Gm" if reading.male else "Gf"})
+
+
+def _is_surname(before: str, text: str, lexicon: Lexicon) -> bool:
+    """Whether a word for a person is a name here: Frau *Schneider* may be a teacher."""
+    classes = word_classes()
+    if before in {"Herr", "Herrn", "Frau", "Familie"}:
+        if text in lexicon.names and before != "Familie":
+            if lexicon.forms[text][0].male is (before != "Frau"):
+                raise Unsure("a first name or a surname")
+            return True
+        return text in classes["surnames"] or text in classes["kept titles"]
+    is_naming = before.startswith(("heiß", "hieß", "namens", "genannt"))
+    if before in lexicon.names or before in classes["kept titles"] or is_naming:
+        return text in classes["surnames"]
+    return False
+
+
+def _slots_of_thing(text: str) -> Slots:
+    for endings, kinds in _GENDER_BY_ENDING:
+        if text.endswith(endings):
+            return frozenset(slot for slot in ALL_SLOTS if slot[1] in kinds)
+    classes = word_classes()
+    for name, kind in (("neutral masculine", "m"), ("neutral feminine", "f"), ("neutral neuter", "n")):
+        if text in classes[name]:
+            return frozenset(slot for slot in ALL_SLOTS if slot[1] in kind + "p")
+    return ALL_SLOTS
+
+
+def _preposition(words: Sequence[Word], at: int) -> str:
+    lower = words[at].lower
+    return lower if lower in PREPOSITIONS else ""
+
+
+PREPOSITIONS = frozenset(
+    word for name, words_of in word_classes().items() if name.endswith("prepositions") for word in words_of
+)
+
+
+def _before(words: Sequence[Word], noun: int) -> tuple[Determiner | None, int, tuple[int, ...]]:
+    """The determiner of a noun, its place, and the places of the adjectives between."""
+    adjectives: list[int] = []
+    at = noun - 1
+    while at >= 0:
+        word = words[at]
+        found = _determiner(words, at)
+        if found:
+            return found, at, tuple(reversed(adjectives))
+        if _is_adjective(word):
+            adjectives.append(at)
+            at -= 1
+        elif adjectives and word.lower in word_classes()["intensifiers"]:
+            at -= 1
+        elif word.lower in word_classes()["numbers"] or word.text.isdigit():
+            at -= 1
+            if at < 0 or not _determiner(words, at):
+                return Determiner(word.lower, Family.COUNTING, _PLURALS), -1, tuple(reversed(adjectives))
+        elif adjectives and word.lower in {",", "und", "oder"} and at > 0 and _is_adjective(words[at - 1]):
+            at -= 1
+        else:
+            break
+    return None, -1, _without_determiner(words, noun, adjectives)
+
+
+_PLURALS: Slots = frozenset({"Np", "Ap", "Dp", "Gp"})
+
+
+def _determiner(words: Sequence[Word], at: int) -> Determiner | None:
+    word = words[at]
+    if word.capital and not word.starts and not word.text.startswith(_ADDRESSED):
+        return None
+    return DETERMINERS.get(word.lower)
+
+
+def _is_adjective(word: Word) -> bool:
+    lower = word.lower
+    if not word.is_word or (word.capital and not word.starts) or is_function_word(lower):
+        return False
+    return len(lower) >= 4 and adjective_stem(lower) is not None
+
+
+def _without_determiner(words: Sequence[Word], noun: int, adjectives: Sequence[int]) -> tuple[int, ...]:
+    """The adjectives of a noun without a determiner: only known ones, since a verb may look like one."""
+    kept: list[int] = []
+    for at in adjectives:
+        stem = adjective_stem(words[at].lower) or ""
+        is_known = stem in word_classes()["adjectives"] or stem.endswith(_ADJECTIVE_SUFFIXES)
+        if not is_known or at != noun - 1 - len(kept):
+            break
+        kept.append(at)
+    return tuple(reversed(kept))
+
+
+def _refuse_unknown_adjective(words: Sequence[Word], start: int, *, doubtful: tuple[str, ...]) -> None:
+    """Stop where the word before a bare noun may be an adjective that would have to agree."""
+    before = words[start - 1]
+    if words[start].lower.endswith("enden") and before.lower == "zu":
+        raise Unsure("what may be an adjective before a noun")
+    may_be_verb = verb_number(before.lower) and not before.lower.endswith(doubtful)
+    is_known_verb = before.lower in word_classes()["singular verbs"]
+    if _is_adjective(before) and not may_be_verb and not is_known_verb:
+        raise Unsure("what may be an adjective before a noun")
+
+
+def _title(words: Sequence[Word], at: int, lexicon: Lexicon) -> Reading | None:
+    """Herr and Frau before a name."""
+    text = words[at].text
+    place = at + 1
+    has_article = at > 0 and _determiner(words, at - 1) is not None
+    if place < len(words) and words[place].text in _OF_NOBLES and not has_article:
+        place += 1
+    if text not in {"Herr", "Herrn", "Frau"} or place >= len(words) or not words[place].capital:
+        return None
+    behind = words[place].text
+    if behind in _FORMAL:
+        return None
+    if text == "Frau" and has_article and not lexicon.knows(behind):
+        raise Unsure("a title or a noun before a name")
+    male = text != "Frau"
+    forms = TITLE.male if male else TITLE.female
+    return Reading(TITLE, male, frozenset(slot for slot, form in forms.items() if form == text))

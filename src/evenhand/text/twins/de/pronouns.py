@@ -1,0 +1,251 @@
+"""German pronouns of the third person: what each is in its sentence, and what stands for it in the twin."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from evenhand.text.twins.de.clauses import Clause, ClauseKind
+from evenhand.text.twins.de.phrases import Phrase
+from evenhand.text.twins.de.sentences import GermanSentence
+from evenhand.text.twins.de.subjects import YOUR_VERBS, certain_subjects, possible_subjects
+from evenhand.text.twins.de.verbs import PLURAL, SINGULAR, has_stem, verb_number
+from evenhand.text.twins.de.words import Unsure, word_classes
+
+POSSESSIVE_ENDINGS = ("", "e", "en", "em", "er", "es")
+HIS = frozenset("sein" + ending for ending in POSSESSIVE_ENDINGS)
+HER = frozenset("ihr" + ending for ending in POSSESSIVE_ENDINGS)
+_MALE_PERSONAL = {"er": "sie", "ihn": "sie", "ihm": "ihr"}
+_COORDINATORS = frozenset({"und", "oder", "aber", "denn", "doch", "sondern"})
+
+_DATIVES = frozenset({"mir", "dir", "ihm", "uns", "euch", "ihnen"})
+_OWNED = frozenset({"erst", "zweit", "dritt", "letzt", "neu", "eigen", "ganz", "best", "einzig", "nächst"})
+
+
+_PARTICIPLE = re.compile(r"(?:\w{2,})?ge(?!h|b|lt|ni|wi|sch|l[aiä]|ra|fa|st)\w{3,}en")
+
+
+class Use(StrEnum):
+    """What a pronoun is in its clause."""
+
+    SUBJECT = "subject"
+    OBJECT = "object"
+    POSSESSIVE = "possessive"
+
+
+@dataclass(frozen=True, slots=True)
+class Pronoun:
+    """A pronoun about one person.
+
+    Attributes:
+        at: Its place.
+        use: What it is.
+        male: Whether it is a man's.
+        new: What stands for it in the twin; of a possessive, the stem.
+        may_be_plural: Whether it has the form of one that is about several.
+    """
+
+    at: int
+    use: Use
+    male: bool
+    new: str
+    may_be_plural: bool = False
+
+
+def settle_she(sentence: GermanSentence) -> None:
+    """Find out of every *sie* whether it is a subject, and of one woman or of several persons."""
+    for at, word in enumerate(sentence.words):
+        if word.lower == "sie" and (not word.capital or word.starts):
+            _settle(sentence, at, sentence.clause_by_word[at])
+    if len(set(sentence.subjects.values())) > 1:
+        raise Unsure("sie is one woman here and several persons there")
+
+
+def _settle(sentence: GermanSentence, at: int, clause: Clause) -> None:
+    if _is_behind_preposition(sentence, at, clause):
+        sentence.objects.add(at)
+        return
+    number = _number_as_subject(sentence, at, clause)
+    certain = [place for place in certain_subjects(sentence, clause) if not _parted(sentence, place, at)]
+    if certain:
+        if number and sentence.lower(at - 1) in {"und", "oder"}:
+            raise Unsure("pronouns joined by a conjunction")
+        sentence.objects.add(at)
+        return
+    if not number:
+        raise Unsure("whether sie is one woman is not certain")
+    sentence.subjects[at] = number == SINGULAR
+
+
+def _is_behind_preposition(sentence: GermanSentence, at: int, clause: Clause) -> bool:
+    """Whether a preposition governs *sie*; some are conjunctions at the start of a clause."""
+    before = sentence.lower(at - 1)
+    classes = word_classes()
+    if before not in classes["accusative prepositions"] and before not in classes["two-way prepositions"]:
+        return False
+    return at - 1 != clause.words[0] or before != "bis"
+
+
+def _parted(sentence: GermanSentence, first: int, second: int) -> bool:
+    low, high = sorted((first, second))
+    return any(sentence.lower(at) in _COORDINATORS for at in range(low + 1, high))
+
+
+def _number_as_subject(sentence: GermanSentence, at: int, clause: Clause) -> str:
+    """The number of the verb of which *sie* would be the subject; empty if there is none."""
+    place = clause.words.index(at)
+    opening = [sentence.lower(i) for i in clause.words[:place]]
+    while opening and opening[0] in _COORDINATORS:
+        opening.pop(0)
+    if clause.kind is ClauseKind.SUBORDINATE and len(opening) == 1:
+        if opening[0] == "was":
+            return ""
+        return _final_number(sentence, clause)
+    if clause.kind is ClauseKind.RELATIVE and clause.relative_at == at - 1:
+        is_object = sentence.lower(at - 1) in {"den", "dem", "denen", "welchen", "welchem"}
+        return _final_number(sentence, clause) if is_object or sentence.lower(at - 2) != "," else ""
+    if not opening:
+        behind = sentence.lower(at + 1)
+        return verb_number(behind) if clause.kind is ClauseKind.MAIN else ""
+    return _number_when_inverted(sentence, at, clause)
+
+
+def _final_number(sentence: GermanSentence, clause: Clause) -> str:
+    last_place, number = clause.verbs[-1] if clause.verbs else (-1, "")
+    if last_place != clause.words[-1]:
+        return ""
+    # Where *hat* is left away, a participle ends the clause, and it looks like a plural.
+    is_participle = number == PLURAL and bool(_PARTICIPLE.fullmatch(sentence.lower(last_place)))
+    return "" if is_participle else number
+
+
+def _number_when_inverted(sentence: GermanSentence, at: int, clause: Clause) -> str:
+    verb = at - 1
+    if sentence.lower(verb) == "sich":
+        verb -= 1
+    number = dict(clause.verbs).get(verb, "")
+    last = clause.words[-1]
+    disagrees = last > at and verb_number(sentence.lower(last)) == PLURAL and last == at + 1
+    if not number or clause.kind is not ClauseKind.MAIN or (number == SINGULAR and disagrees):
+        return ""
+    if verb == clause.words[0] and clause.previous in {ClauseKind.MAIN, ClauseKind.FRAGMENT}:
+        return ""
+    if any(place < verb for place in possible_subjects(sentence, clause) if place != at):
+        return ""
+    if any(place < verb for place, _ in clause.verbs):
+        return ""
+    return number
+
+
+def pronouns_in(sentence: GermanSentence) -> Iterator[Pronoun]:
+    """The pronouns about single persons."""
+    for at, word in enumerate(sentence.words):
+        lower = word.lower
+        if lower in _MALE_PERSONAL or lower in HIS:
+            yield from _his(sentence, at)
+        elif word.capital and not word.starts:
+            continue
+        elif lower == "sie":
+            yield from _she(sentence, at)
+        elif lower == "ihr":
+            yield from _her(sentence, at, sentence.clause_by_word[at])
+        elif lower in HER:
+            if determined_by(sentence, at) is None:
+                raise Unsure("ihr may be of one woman or of several persons")
+            yield Pronoun(at, Use.POSSESSIVE, male=False, new="sein", may_be_plural=True)
+
+
+def determined_by(sentence: GermanSentence, at: int) -> Phrase | None:
+    """The noun phrase whose determiner stands here."""
+    for phrase in sentence.phrases.values():
+        if phrase.determiner_at == at:
+            return phrase
+    return None
+
+
+def _his(sentence: GermanSentence, at: int) -> Iterator[Pronoun]:
+    word = sentence.words[at]
+    if word.capital and not word.starts:
+        raise Unsure("a pronoun with a capital")
+    if word.lower in HIS:
+        if word.lower == "sein" and (sentence.lower(at - 1) == "zu" or determined_by(sentence, at) is None):
+            return
+        if word.lower == "sein" and sentence.lower(at - 1) in {"ich", "wir", "sie", "ihr"}:
+            raise Unsure("sein may be a verb")
+        yield Pronoun(at, Use.POSSESSIVE, male=True, new="ihr")
+        return
+    use = Use.SUBJECT if word.lower == "er" else Use.OBJECT
+    yield Pronoun(at, use, male=True, new=_MALE_PERSONAL[word.lower])
+
+
+def _she(sentence: GermanSentence, at: int) -> Iterator[Pronoun]:
+    if sentence.subjects.get(at):
+        yield Pronoun(at, Use.SUBJECT, male=False, new="er")
+    elif at in sentence.objects:
+        yield Pronoun(at, Use.OBJECT, male=False, new="ihn", may_be_plural=True)
+
+
+def _her(sentence: GermanSentence, at: int, clause: Clause) -> Iterator[Pronoun]:
+    """*ihr* alone: her book, (to) her, or you."""
+    phrase = determined_by(sentence, at)
+    before, behind = sentence.lower(at - 1), sentence.lower(at + 1)
+    classes = word_classes()
+    is_dative = before in classes["dative prepositions"] or (
+        before in classes["two-way prepositions"] and phrase is None
+    )
+    if is_dative:
+        yield Pronoun(at, Use.OBJECT, male=False, new="ihm")
+    elif phrase is not None:
+        if not _is_possessive(sentence, at, phrase=phrase, clause=clause):
+            raise Unsure("ihr may be a possessive or a pronoun")
+        yield Pronoun(at, Use.POSSESSIVE, male=False, new="sein", may_be_plural=True)
+    elif _is_you(before) or _is_you(behind) or sentence.lower(clause.words[-1]) in YOUR_VERBS:
+        return
+    elif _has_subject_beside(sentence, at, clause):
+        yield Pronoun(at, Use.OBJECT, male=False, new="ihm")
+    else:
+        raise Unsure("ihr may be you or her")
+
+
+def _is_you(verb: str) -> bool:
+    return verb in YOUR_VERBS or (verb.endswith(("tet", "det")) and len(verb) > 5)
+
+
+def _is_possessive(sentence: GermanSentence, at: int, *, phrase: Phrase, clause: Clause) -> bool:
+    classes = word_classes()
+    if not phrase.slots:
+        return False
+    if (
+        phrase.readings
+        or sentence.lower(at - 1) in classes["accusative prepositions"] | classes["two-way prepositions"]
+    ):
+        return True
+    opening = clause.words.index(at)
+    if opening == 0 or (opening == 1 and clause.kind is ClauseKind.SUBORDINATE):
+        return True
+    adjectives = [sentence.lower(adjective) for adjective in phrase.adjectives]
+    if any(adjective.endswith("er") or adjective.removesuffix("es") in _OWNED for adjective in adjectives):
+        return True
+    if any(sentence.lower(place) in _DATIVES for place in clause.words):
+        return True
+    return not any(
+        has_stem(sentence.lower(place), name)
+        for place in clause.words
+        for name in ("giving verbs", "dative verbs")
+        if place not in sentence.phrases and not sentence.words[place].capital
+    )
+
+
+def _has_subject_beside(sentence: GermanSentence, at: int, clause: Clause) -> bool:
+    if certain_subjects(sentence, clause):
+        return True
+    if at == clause.words[0] and sentence.lower(at + 1).endswith("t"):
+        return False
+    if not possible_subjects(sentence, clause):
+        return False
+    return any(
+        (number in {SINGULAR, PLURAL} and not sentence.lower(place).endswith("t")) or place < at - 1
+        for place, number in clause.verbs
+    )

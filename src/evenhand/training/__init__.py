@@ -1,0 +1,1 @@
+"""Training on Transformers' Trainer: objectives, epochs, checkpoints, seeds."""

@@ -1,0 +1,88 @@
+"""Batches: examples of like length together, in an order that depends on the seed and the epoch alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from torch.utils.data import Dataset, Sampler
+
+from evenhand.training.objective import Objective
+from evenhand.training.trainer import Batch
+
+SORTED_TOGETHER = 64
+"""Batches whose examples are sorted by length together, but at most a quarter of an epoch, so that it stays random."""
+
+_ORDER, _COLLATION = 0x0D3, 0xC01
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """An example's turn in an epoch."""
+
+    epoch: int
+    place: int
+
+
+class DrawnExamples(Dataset[Any]):
+    """Examples by their turn, which goes with them so that collation needs no memory of its own."""
+
+    def __init__(self, examples: Sequence[Any]) -> None:
+        self.examples = examples
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    def __getitem__(self, draw: Draw) -> tuple[Draw, Any]:
+        return draw, self.examples[draw.place]
+
+
+class EpochBatches(Sampler[list[Draw]]):
+    """The batches of an epoch. Examples that have a ``len`` are grouped by it."""
+
+    drop_last = False
+
+    def __init__(self, examples: Sequence[Any], *, batch_size: int, seed: int) -> None:
+        self.batch_size = batch_size
+        self.epoch = 0
+        self._seed = seed
+        self._lengths = np.array([len(known) if hasattr(known, "__len__") else 0 for known in examples])
+
+    def set_epoch(self, epoch: int) -> None:
+        """Which epoch is gone through next."""
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return math.ceil(len(self._lengths) / self.batch_size)
+
+    def __iter__(self) -> Iterator[list[Draw]]:
+        for batch in self._order():
+            yield [Draw(self.epoch, place) for place in batch]
+
+    def _order(self) -> list[list[int]]:
+        generator = np.random.default_rng([self._seed, self.epoch, _ORDER])
+        shuffled = generator.permutation(len(self._lengths))
+        together = self.batch_size * max(1, min(SORTED_TOGETHER, len(self) // 4))
+        batches: list[list[int]] = []
+        for start in range(0, len(shuffled), together):
+            group = shuffled[start : start + together]
+            by_length = group[np.argsort(self._lengths[group], kind="stable")]
+            batches += [
+                by_length[first : first + self.batch_size].tolist()
+                for first in range(0, len(by_length), self.batch_size)
+            ]
+        return [batches[place] for place in generator.permutation(len(batches))]
+
+
+def collation(objective: Objective, *, seed: int) -> Callable[[Sequence[tuple[Draw, Any]]], Batch]:
+    """How drawn examples become a batch, with chance that depends on the seed, the epoch and the first example."""
+
+    def collate(drawn: Sequence[tuple[Draw, Any]]) -> Batch:
+        first = drawn[0][0]
+        generator = np.random.default_rng([seed, first.epoch, first.place, _COLLATION])
+        return objective.collate([example for _, example in drawn], generator)
+
+    return collate

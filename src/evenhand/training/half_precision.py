@@ -1,0 +1,95 @@
+"""Compute in bf16 and keep the weights in 32 bits, in which small steps of training are not lost.
+
+A double of the model does the computing. All weights are copied to it at once before a step, and all its gradients to
+the model's own weights after it, where they lie one after the other and are clipped as one. Casting each weight and
+each activation where it is used, as autocast does, would be hundreds of tiny pieces of work in a step; for small
+batches of short sentences they are a third of it. The model itself is left as it is, so that it can be read in 32 bits
+at any time.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from evenhand.models.references import ModelError
+
+_ALIGNED = 64
+"""Gradients start at multiples of so many numbers, as fast kernels like it."""
+
+
+class HalfPrecision:
+    """A model in training, and its double."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self._double = _in_bf16(model).train()
+        pairs = zip(model.parameters(), self._double.parameters(), strict=True)
+        trained = [(weight, copied) for weight, copied in pairs if weight.requires_grad]
+        rooms = [math.ceil(weight.numel() / _ALIGNED) * _ALIGNED for weight, _ in trained]
+        self._gradients = torch.zeros(sum(rooms), device=next(model.parameters()).device)
+        self._pairs = [
+            _Pair(weight, copied, room[: weight.numel()].view_as(weight))
+            for (weight, copied), room in zip(trained, torch.split(self._gradients, rooms), strict=True)
+        ]
+
+    def backward(self, loss: Callable[[nn.Module], Tensor]) -> Tensor:
+        """The loss of the model as it is now; the gradients are with the model's own weights.
+
+        Raises:
+            ModelError: If the model's own code mixes number formats.
+        """
+        with torch.no_grad():
+            torch._foreach_copy_([pair.copied for pair in self._pairs], [pair.weight for pair in self._pairs])
+        try:
+            found = loss(self._double)
+        except RuntimeError as problem:
+            if "BFloat16" not in str(problem):
+                raise
+            raise ModelError(
+                f"{type(self._double).__name__} does not compute in bf16: {problem}. Use --precision fp32."
+            ) from problem
+        torch.autograd.backward(found)
+        self._hand_back()
+        return found.detach()
+
+    def clip(self, most: float) -> Tensor:
+        """Shorten the gradients, taken as one vector, to a length; how long they were."""
+        length: Tensor = torch.linalg.vector_norm(self._gradients)
+        self._gradients.mul_((most / (length + 1e-6)).clamp(max=1))
+        return length
+
+    def _hand_back(self) -> None:
+        """Gradients of copies become those of the weights; a weight that had no part in the loss has none."""
+        found = []
+        for pair in self._pairs:
+            if pair.copied.grad is None:
+                pair.gradient.zero_()
+            else:
+                found.append((pair, pair.copied.grad))
+        torch._foreach_copy_([pair.gradient for pair, _ in found], [gradient for _, gradient in found])
+        for pair, _ in found:
+            pair.weight.grad = pair.gradient
+            pair.copied.grad = None
+
+
+def _in_bf16(model: nn.Module) -> nn.Module:
+    """A copy as Transformers would load it in bf16: what is not saved, such as rotary frequencies, stays as it is."""
+    double = copy.deepcopy(model)
+    for saved in double.state_dict(keep_vars=True).values():
+        if saved.is_floating_point():
+            saved.data = saved.data.to(torch.bfloat16)
+    return double
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """A weight, its copy in the double, and the place where the copy's gradient comes to in 32 bits."""
+
+    weight: nn.Parameter
+    copied: nn.Parameter
+    gradient: Tensor

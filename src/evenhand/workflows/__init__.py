@@ -1,0 +1,1 @@
+"""Workflows: whole jobs, with store, progress and resume."""
