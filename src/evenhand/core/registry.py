@@ -1,0 +1,161 @@
+"""Registries: what the package offers by name, and what other packages add to it.
+
+Our own entries are named by where they live (``"package.module:ATTRIBUTE"``) and imported when they are first asked
+for, so that a registry costs nothing at start-up and lower rooms can find what lives above them. Another package adds
+an entry with an entry point of the registry's group:
+
+    [project.entry-points."evenhand.measures"]
+    gap = "my_package.gap:GAP"
+
+An entry that cannot be loaded, lacks something or takes a name that is in use is refused with the name of the package
+that it comes from. ``EVENHAND_PLUGINS=off`` leaves other packages out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Generic, TypeVar
+
+from evenhand.core.errors import EvenhandError, UnknownNameError
+
+PLUGINS_VARIABLE = "EVENHAND_PLUGINS"
+
+Entry = TypeVar("Entry")
+
+
+class PluginError(EvenhandError):
+    """Another package added something that cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where an entry comes from."""
+
+    package: str
+    load: Callable[[], object]
+
+
+class Registry(Generic[Entry]):
+    """Entries of one kind by name."""
+
+    def __init__(
+        self,
+        kind: str,
+        group: str,
+        own: Mapping[str, str],
+        *,
+        check: Callable[[object], str | None] = lambda entry: None,
+    ) -> None:
+        """Name the entries; nothing is imported yet.
+
+        Args:
+            kind: What an entry is called in messages, such as ``measure``.
+            group: The entry-point group through which other packages add entries.
+            own: Our own entries: names to ``"module:attribute"``.
+            check: Says what an entry lacks, or None if it can be used.
+        """
+        self.kind = kind
+        self.group = group
+        self._own = dict(own)
+        self._check = check
+        self._loaded: dict[str, Entry] = {}
+        self._registered: dict[str, Source] = {}
+
+    def register(self, name: str, entry: Entry) -> Entry:
+        """Add an entry for this process, as a test or a notebook does."""
+        if name in self._sources():
+            raise PluginError(f"There is a {self.kind} named {name!r} already. Choose another name.")
+        self._registered[name] = Source("this process", lambda: entry)
+        return entry
+
+    def unregister(self, name: str) -> None:
+        """Take back what ``register`` added."""
+        self._registered.pop(name, None)
+        self._loaded.pop(name, None)
+
+    def names(self) -> tuple[str, ...]:
+        """All names: our own in their order, then those of other packages."""
+        return tuple(self._sources())
+
+    def package_of(self, name: str) -> str:
+        """The package that an entry comes from."""
+        return self._source(name).package
+
+    def get(self, name: str) -> Entry:
+        """The entry of this name.
+
+        Raises:
+            UnknownNameError: If there is none.
+            PluginError: If it comes from another package and cannot be used.
+        """
+        source = self._source(name)
+        if name not in self._loaded:
+            self._loaded[name] = self._usable(name, source)
+        return self._loaded[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._sources()
+
+    def __iter__(self) -> Iterator[Entry]:
+        return (self.get(name) for name in self.names())
+
+    def _source(self, name: str) -> Source:
+        sources = self._sources()
+        if name not in sources:
+            raise UnknownNameError(self.kind, name, sources)
+        return sources[name]
+
+    def _sources(self) -> dict[str, Source]:
+        sources = {name: Source("evenhand", _importer(place)) for name, place in self._own.items()}
+        for point in _entry_points(self.group):
+            package = point.dist.name if point.dist else point.value
+            if point.name in sources:
+                raise PluginError(
+                    f"The package {package} adds a {self.kind} named {point.name!r}, a name that "
+                    f"{sources[point.name].package} has taken. {_REMEDY}"
+                )
+            sources[point.name] = Source(package, point.load)
+        return sources | self._registered
+
+    def _usable(self, name: str, source: Source) -> Entry:
+        try:
+            entry = source.load()
+        except Exception as problem:
+            if source.package == "evenhand":
+                raise
+            raise PluginError(
+                f"The {self.kind} {name!r} of the package {source.package} cannot be loaded: "
+                f"{type(problem).__name__}: {problem}. {_REMEDY}"
+            ) from problem
+        lacking = self._check(entry)
+        if lacking:
+            raise PluginError(
+                f"The {self.kind} {name!r} of the package {source.package} cannot be used: {lacking}. {_REMEDY}"
+            )
+        return entry  # type: ignore[return-value] # what ``check`` lets through is an entry
+
+
+_REMEDY = f"Mend or uninstall that package, or leave other packages out with {PLUGINS_VARIABLE}=off."
+
+
+def _importer(place: str) -> Callable[[], object]:
+    module, _, attribute = place.partition(":")
+    return lambda: getattr(import_module(module), attribute)
+
+
+def _entry_points(group: str) -> list[EntryPoint]:
+    if os.environ.get(PLUGINS_VARIABLE, "").casefold() == "off":
+        return []
+    return sorted(
+        entry_points(group=group), key=lambda point: (point.dist.name if point.dist else "", point.name)
+    )
+
+
+def lacks(entry: object, *attributes: str) -> str | None:
+    """Which of these attributes an entry lacks, in words; None if it has them all."""
+    missing = [name for name in attributes if not hasattr(entry, name)]
+    return f"it lacks {', '.join(missing)}" if missing else None
