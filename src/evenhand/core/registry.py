@@ -48,7 +48,7 @@ class Registry(Generic[Entry]):
         group: str,
         own: Mapping[str, str],
         *,
-        check: Callable[[object], str | None] = lambda entry: None,
+        check: Callable[[object], str | None] = lambda _: None,
     ) -> None:
         """Name the entries; nothing is imported yet.
 
