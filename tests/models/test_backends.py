@@ -48,7 +48,9 @@ class Shelf:
 @pytest.fixture
 def shelf() -> Iterator[Shelf]:
     """The backend, registered for a test."""
-    yield BACKENDS.register("shelf", Shelf())
+    shelf = Shelf()
+    BACKENDS.register("shelf", shelf)
+    yield shelf
     BACKENDS.unregister("shelf")
 
 
