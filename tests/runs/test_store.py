@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import OutputError, RunError
-
 from evenhand.runs.store import BusyError, Job, Parts, leftovers, open_job
 
 ONE, OTHER = "1" * 64, "2" * 64
@@ -35,6 +34,28 @@ def make(place: Path, fingerprint: str) -> None:
         finish(job)
 
 
+def interrupt(place: Path, piece: bytes) -> None:
+    """Keep a piece and stop before the result is there."""
+    with open_job(place, ONE, fingerprint_at=fingerprint_at) as job:
+        job.parts("scores").put("0", piece)
+        raise KeyboardInterrupt
+
+
+def start(place: Path, fingerprint: str) -> None:
+    """Start a job that must be refused."""
+    with open_job(place, fingerprint, fingerprint_at=fingerprint_at):
+        pass
+
+
+def half_replace(place: Path) -> None:
+    with (
+        open_job(place, OTHER, fingerprint_at=fingerprint_at, replace=True) as job,
+        job.result_folder() as scratch,
+    ):
+        (scratch / "fingerprint").write_text("half", encoding="utf-8")
+        raise KeyboardInterrupt
+
+
 def test_a_finished_result_is_found_and_its_parts_are_gone(tmp_path: Path) -> None:
     with open_job(tmp_path / "run", ONE, fingerprint_at=fingerprint_at) as job:
         assert not job.is_done
@@ -47,12 +68,8 @@ def test_a_finished_result_is_found_and_its_parts_are_gone(tmp_path: Path) -> No
 
 
 def test_parts_outlive_the_process_that_made_them(tmp_path: Path) -> None:
-    with (
-        pytest.raises(KeyboardInterrupt),
-        open_job(tmp_path / "run", ONE, fingerprint_at=fingerprint_at) as job,
-    ):
-        job.parts("scores").put("0", b"first")
-        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        interrupt(tmp_path / "run", b"first")
 
     with open_job(tmp_path / "run", ONE, fingerprint_at=fingerprint_at) as job:
         assert job.parts("scores").get("0") == b"first"
@@ -61,12 +78,8 @@ def test_parts_outlive_the_process_that_made_them(tmp_path: Path) -> None:
 
 
 def test_what_another_job_left_behind_never_stands_in_the_way(tmp_path: Path) -> None:
-    with (
-        pytest.raises(KeyboardInterrupt),
-        open_job(tmp_path / "run", ONE, fingerprint_at=fingerprint_at) as job,
-    ):
-        job.parts("scores").put("0", b"of one")
-        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        interrupt(tmp_path / "run", b"of one")
 
     with open_job(tmp_path / "run", OTHER, fingerprint_at=fingerprint_at) as job:
         assert job.parts("scores").get("0") is None
@@ -77,11 +90,8 @@ def test_what_another_job_left_behind_never_stands_in_the_way(tmp_path: Path) ->
 def test_another_result_is_refused_and_replaced_on_demand(tmp_path: Path) -> None:
     make(tmp_path / "run", ONE)
 
-    with (
-        pytest.raises(RunError, match="--fresh"),
-        open_job(tmp_path / "run", OTHER, fingerprint_at=fingerprint_at),
-    ):
-        pytest.fail("the job must not start")
+    with pytest.raises(RunError, match="--fresh"):
+        start(tmp_path / "run", OTHER)
     with open_job(tmp_path / "run", OTHER, fingerprint_at=fingerprint_at, replace=True) as job:
         assert not job.is_done
         finish(job)
@@ -89,9 +99,8 @@ def test_another_result_is_refused_and_replaced_on_demand(tmp_path: Path) -> Non
 
 
 def test_starting_afresh_forgets_what_was_kept(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), open_job(tmp_path / "r", ONE, fingerprint_at=fingerprint_at) as job:
-        job.parts("scores").put("0", b"old")
-        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        interrupt(tmp_path / "r", b"old")
     assert leftovers(tmp_path / "r")
 
     with open_job(tmp_path / "r", ONE, fingerprint_at=fingerprint_at, replace=True) as job:
@@ -101,13 +110,8 @@ def test_starting_afresh_forgets_what_was_kept(tmp_path: Path) -> None:
 def test_an_old_result_stays_until_its_successor_is_whole(tmp_path: Path) -> None:
     make(tmp_path / "run", ONE)
 
-    with (
-        pytest.raises(KeyboardInterrupt),
-        open_job(tmp_path / "run", OTHER, fingerprint_at=fingerprint_at, replace=True) as job,
-        job.result_folder() as scratch,
-    ):
-        (scratch / "fingerprint").write_text("half", encoding="utf-8")
-        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        half_replace(tmp_path / "run")
 
     assert fingerprint_at(tmp_path / "run") == ONE
 
@@ -163,11 +167,8 @@ def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 def test_of_two_processes_on_one_place_the_second_is_told(
     tmp_path: Path, holder: subprocess.Popen[str]
 ) -> None:
-    with (
-        pytest.raises(BusyError, match=str(holder.pid)),
-        open_job(tmp_path / "run", OTHER, fingerprint_at=fingerprint_at),
-    ):
-        pytest.fail("two at once")
+    with pytest.raises(BusyError, match=str(holder.pid)):
+        start(tmp_path / "run", OTHER)
 
 
 def test_a_killed_process_leaves_its_parts_and_no_claim(
@@ -214,11 +215,8 @@ def test_a_claim_without_hard_links_holds_too(tmp_path: Path, monkeypatch: pytes
 def test_the_claim_of_another_machine_is_believed(tmp_path: Path) -> None:
     (tmp_path / ".run.claim").write_text("elsewhere 1", encoding="utf-8")
 
-    with (
-        pytest.raises(BusyError, match="1 on elsewhere"),
-        open_job(tmp_path / "run", ONE, fingerprint_at=fingerprint_at),
-    ):
-        pytest.fail("claimed twice")
+    with pytest.raises(BusyError, match="1 on elsewhere"):
+        start(tmp_path / "run", ONE)
 
 
 @pytest.mark.parametrize(
@@ -232,11 +230,8 @@ def test_a_place_that_cannot_be_written_is_said_with_advice_that_fits(
 
     monkeypatch.setattr(Path, "write_text", refuse)
 
-    with (
-        pytest.raises(OutputError, match=f"{os.strerror(number)}.*{advice}"),
-        open_job(tmp_path / "run", ONE, fingerprint_at=fingerprint_at),
-    ):
-        pytest.fail("nothing can be kept here")
+    with pytest.raises(OutputError, match=f"{os.strerror(number)}.*{advice}"):
+        start(tmp_path / "run", ONE)
 
 
 def test_a_result_can_be_a_file(tmp_path: Path) -> None:
