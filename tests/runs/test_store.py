@@ -220,7 +220,8 @@ def test_the_claim_of_another_machine_is_believed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "advice"), [(errno.ENOSPC, "Free space"), (errno.EROFS, "Choose another"), (errno.EACCES, "Choose")]
+    ("number", "advice"),
+    [(errno.ENOSPC, "Free space"), (errno.EROFS, "Choose another"), (errno.EACCES, "Choose")],
 )
 def test_a_place_that_cannot_be_written_is_said_with_advice_that_fits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, advice: str

@@ -11,10 +11,10 @@ result and by a *fingerprint* of all that determines it.
         with job.result_folder() as scratch:
             ...                            # renamed into place when the block succeeds
 
-- A result that is there with the same fingerprint is done; one with another fingerprint is refused, or replaced on demand.
+- A result that is there with the same fingerprint is done; another one is refused, or replaced on demand.
 - Two processes never work on one place: the second is told who is at it.
-- Parts are kept as they come, each written whole and checked when it is read. They lie beside the place, in a folder that
-  carries the fingerprint, so what another job left behind never stands in the way.
+- Parts are kept as they come, each written whole and checked when it is read. They lie beside the place, in a
+  folder that carries the fingerprint, so what another job left behind never stands in the way.
 - When the result is in place, the parts are removed.
 """
 
@@ -158,8 +158,8 @@ def open_job(
     Args:
         place: Where the result is to lie.
         fingerprint: Digest of all that determines the result.
-        fingerprint_at: Reads the fingerprint of the result at a place; None if nothing is there. Raises if what is there
-            is something else.
+        fingerprint_at: Reads the fingerprint of the result at a place; None if nothing is there. Raises if what is
+            there is something else.
         replace: Start afresh: forget what was kept, and let an existing result give way.
 
     Raises:
@@ -218,8 +218,8 @@ def _claimed(place: Path) -> Iterator[None]:
 def _take(claim: Path, owner: str, place: Path) -> None:
     """Write the claim, unless a living process holds one.
 
-    A file that must not exist yet is the one claim that network disks honour too. It is linked into place with its content,
-    so that nobody ever reads half of one.
+    A file that must not exist yet is the one claim that network disks honour too. It is linked into place with its
+    content, so that nobody ever reads half of one.
     """
     draft = claim.with_name(f"{claim.name}-{owner.replace(' ', '-')}")
     draft.write_text(owner, encoding="utf-8")
@@ -232,8 +232,8 @@ def _take(claim: Path, owner: str, place: Path) -> None:
                 if holder is not None and not _is_void(holder):
                     host, _, process = holder.partition(" ")
                     raise BusyError(
-                        f"{place} is being made by another process ({process} on {host}). Wait for it, or choose another "
-                        f"place with --out. If that process is gone, remove {claim}."
+                        f"{place} is being made by another process ({process} on {host}). Wait for it, or choose "
+                        f"another place with --out. If that process is gone, remove {claim}."
                     ) from None
                 _remove_void(claim, holder, draft)
             else:
