@@ -135,7 +135,7 @@ def audit_command(
     from evenhand.core.protocols import get_protocol
     from evenhand.data import load_dataset
     from evenhand.instruments.association.audit import AuditOptions
-    from evenhand.models.embedded import embedded_names
+    from evenhand.models.backends.lab import embedded_names
     from evenhand.runs.conditions import Condition
 
     refuse_two_formats(json=json, form=format_)
@@ -204,10 +204,10 @@ def audit_one(
 
     from evenhand.instruments.association.audit import audit, load_benchmark, planned_fingerprint
     from evenhand.models.engine.batch_store import BatchStore
-    from evenhand.models.language_model import load_model
+    from evenhand.models.language_model import load_language_model
 
     say(f"Loading {reference.id}")
-    model = load_model(reference)
+    model = load_language_model(reference)
     chosen = benchmarks or [load_benchmark(model, None, language=language) for language in languages]
     for benchmark in chosen:
         name = f"{reference.short_name}_{benchmark.language}"

@@ -137,13 +137,13 @@ def certify_command(
 def _certified(references: Sequence[ModelRef], wishes: CertifyWishes, *, work: Path) -> Certificate:
     """Load both models, and certify the second."""
     from evenhand.certificate import certify
-    from evenhand.models.language_model import load_model
+    from evenhand.models.language_model import load_language_model
     from evenhand.workflows.certificate_plans import certificate_plan
 
     models = []
     for reference in references:
         say(f"Loading {reference.id}{f'@{reference.revision}' if reference.revision else ''}")
-        models.append(load_model(reference))
+        models.append(load_language_model(reference))
     plan = certificate_plan(models[0], wishes)
     if plan.held_out is None:
         say("No --held-out text was given, so perplexity is not measured.")

@@ -142,7 +142,7 @@ def check_command(
     import tempfile
 
     from evenhand.lab.embedding import rebuild
-    from evenhand.models.embedded import embedded_folder, embedded_names
+    from evenhand.models.backends.lab import embedded_folder, embedded_names
 
     chosen = names or list(embedded_names())
     for name in chosen:

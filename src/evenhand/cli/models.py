@@ -37,10 +37,10 @@ def inspect_command(
     `evenhand models inspect ./my-model --json`
     """
     require_extra("hf", purpose="evenhand models inspect")
-    from evenhand.models.language_model import load_model
+    from evenhand.models.language_model import load_language_model
 
     say(f"Loading {model}")
-    facts = describe_model(load_model(model, device=device))
+    facts = describe_model(load_language_model(model, device=device))
     if json:
         print_json(facts)
         return

@@ -126,7 +126,7 @@ def study_command(
     """
     require_extra("train", purpose="evenhand study")
     from evenhand.certificate import Finetuning, Margins
-    from evenhand.models.language_model import load_model
+    from evenhand.models.language_model import load_language_model
     from evenhand.workflows.certificate_plans import CertifyWishes
     from evenhand.workflows.study import study
 
@@ -145,7 +145,7 @@ def study_command(
         finetuning=Finetuning(seeds=finetune_seeds, steps=finetune_steps), language=language,
         resampling=resampling(resamples, DEFAULT_SEED, confidence),
     )  # fmt: skip
-    original = load_model(asked.reference)
+    original = load_language_model(asked.reference)
     try:
         done = study(original, asked.carry_out, _plan(original, asked, wishes), out=out, stage=progress_bar)
     except KeyboardInterrupt:
