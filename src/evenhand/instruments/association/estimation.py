@@ -122,7 +122,7 @@ def estimate_group(items: pl.DataFrame, *, protocol: Protocol, resampling: Resam
     totals = scored.totals()
     own = {
         measure.name: _estimate(measure, totals, n=len(scored), resampling=resampling)
-        for measure in ASSOCIATION_MEASURES
+        for measure in MEASURES
     }
     return GroupResult(
         n=len(scored),
