@@ -10,6 +10,7 @@ import torch
 from fitting_runs import RECIPE, same, small_fit, stop_after, weights_of
 from zoo_fixtures import Zoo
 
+from evenhand.core.errors import MissingExtraError
 from evenhand.core.recipes import LoraRecipe
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelError
@@ -48,7 +49,7 @@ def test_without_peft_the_package_to_install_is_named(
     bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "peft", None)
-    with pytest.raises(ModelError, match=r"pip install 'evenhand\[train\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[train\]'"):
         small_fit(bert, tmp_path, recipe=RECIPE.model_copy(update={"lora": LoraRecipe()}))
 
 

@@ -41,6 +41,7 @@ from evenhand.cli.options import (
 from evenhand.cli.output import print_json, say, warn
 from evenhand.cli.progress import progress_bar
 from evenhand.core.errors import UnknownNameError
+from evenhand.core.extras import require_extra
 
 if TYPE_CHECKING:
     from evenhand.core.items import Benchmark, Task
@@ -130,6 +131,7 @@ def audit_command(
 
     `evenhand audit gpt2@main --data stereoset --protocol multilingual-2023 --inter c --fail-if "SS.low>55"`
     """
+    require_extra("hf", purpose="evenhand audit")
     from evenhand.core.protocols import get_protocol
     from evenhand.data import load_dataset
     from evenhand.instruments.association.audit import AuditOptions

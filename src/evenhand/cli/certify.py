@@ -29,6 +29,7 @@ from evenhand.cli.options import (
 from evenhand.cli.output import plain_table, print_json, print_lines, print_table, say, warn
 from evenhand.cli.progress import progress_bar
 from evenhand.core.errors import EvenhandError
+from evenhand.core.extras import require_extra
 
 if TYPE_CHECKING:
     from evenhand.models.references import ModelRef
@@ -99,6 +100,7 @@ def certify_command(
 
     `evenhand certify lab:masked lab:masked-neutral`
     """
+    require_extra("hf", purpose="evenhand certify")
     from evenhand.certificate import Finetuning
     from evenhand.cli.audit import model_reference
     from evenhand.workflows.certificate_plans import CertifyWishes, margins_for

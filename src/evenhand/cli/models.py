@@ -9,6 +9,7 @@ import typer
 
 from evenhand.cli.options import Json
 from evenhand.cli.output import plain_table, print_json, print_table, say
+from evenhand.core.extras import require_extra
 
 if TYPE_CHECKING:
     from evenhand.models.language_model import LanguageModel
@@ -35,6 +36,7 @@ def inspect_command(
 
     `evenhand models inspect ./my-model --json`
     """
+    require_extra("hf", purpose="evenhand models inspect")
     from evenhand.models.language_model import load_language_model
 
     say(f"Loading {model}")

@@ -54,6 +54,7 @@ from evenhand.cli.options import (
 from evenhand.cli.output import print_json, say
 from evenhand.cli.progress import progress_bar
 from evenhand.core.errors import EvenhandError, UnknownNameError
+from evenhand.core.extras import require_extra
 
 if TYPE_CHECKING:
     from evenhand.certificate import CertificatePlan
@@ -123,6 +124,7 @@ def study_command(
 
     `evenhand study bert-base-uncased --corpus novels/ --crows-pairs crows-pairs --labelled sst2/ --out studies/bert`
     """
+    require_extra("train", purpose="evenhand study")
     from evenhand.certificate import Finetuning, Margins
     from evenhand.models.language_model import load_language_model
     from evenhand.workflows.certificate_plans import CertifyWishes
