@@ -38,6 +38,7 @@ from evenhand.cli.mitigation_tables import show_mitigation
 from evenhand.cli.mitigations import AskedMitigation, Counterfactual, Equalising, tell_of_margin
 from evenhand.cli.options import Json
 from evenhand.cli.output import print_json, say
+from evenhand.core.extras import require_extra
 
 if TYPE_CHECKING:
     from evenhand.mitigation.mitigate import Mitigated
@@ -90,6 +91,7 @@ def equalise_command(
 
     `evenhand mitigate equalise gpt2 --corpus hub:wikitext:wikitext-103-raw-v1 --lora --seeds 3 --out models/gpt2-even`
     """
+    require_extra("train", purpose="evenhand mitigate equalise")
     recipe = RecipeWishes(
         epochs, batch_size, learning_rate, quality_margin, max_tokens, precision, report_to, lora, lora_rank,
         lora_target,
@@ -98,7 +100,7 @@ def equalise_command(
         model, corpus, experiment, language, held_out, seeds, seed, device, allow_pickle_weights, trust_remote_code,
         recipe, Equalising(balance or ()),
     )  # fmt: skip
-    _tell(mitigation.carry_out(out), mitigation, out, as_json=json)
+    _tell(mitigation.execute(out), mitigation, out, as_json=json)
 
 
 @mitigate_app.command("counterfactual")
@@ -140,6 +142,7 @@ def counterfactual_command(
 
     `evenhand mitigate counterfactual bert-base-uncased --corpus pairs.jsonl --held-out news.txt --out models/bert-cda`
     """
+    require_extra("train", purpose="evenhand mitigate counterfactual")
     recipe = RecipeWishes(
         epochs, batch_size, learning_rate, quality_margin, max_tokens, precision, report_to, lora, lora_rank,
         lora_target,
@@ -148,7 +151,7 @@ def counterfactual_command(
         model, corpus, experiment, language, held_out, seeds, seed, device, allow_pickle_weights, trust_remote_code,
         recipe, Counterfactual(whole_words=whole_words),
     )  # fmt: skip
-    _tell(mitigation.carry_out(out), mitigation, out, as_json=json)
+    _tell(mitigation.execute(out), mitigation, out, as_json=json)
 
 
 def _tell(mitigated: Mitigated, asked: AskedMitigation, out: Path, *, as_json: bool) -> None:

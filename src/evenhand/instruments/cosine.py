@@ -14,20 +14,22 @@ refused.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 
+from evenhand.core.progress import Progress
 from evenhand.data.winogender import WINOGENDER, PronounPair, PronounPairs, load_pronoun_pairs
 from evenhand.instruments.association.evaluation import statistics_record
 from evenhand.instruments.probe_results import CosineResult, OccupationCosine
 from evenhand.instruments.skipped import skipped_rows
 from evenhand.instruments.vectors import ZERO, cosine, mean_estimate, vector_options, vector_warnings
+from evenhand.models.capabilities import NotEmbedded
 from evenhand.models.embedding import Vector
 from evenhand.models.identity import record_of
-from evenhand.models.language_model import LanguageModel, load_model
-from evenhand.models.references import Family, ModelError, ModelRef, NotEmbedded
+from evenhand.models.language_model import LanguageModel, load_language_model
+from evenhand.models.references import Family, ModelError, ModelRef
 from evenhand.runs.probe_runs import ProbeRecord, ProbeRun
 from evenhand.runs.records import EnvironmentRecord
 from evenhand.stats.resampling import Resampling
@@ -55,9 +57,6 @@ SCORES_SCHEMA: Mapping[str, pl.DataType] = {
 """Columns of the scores, a row a pair. ``answer`` is 0 where the pronoun means the occupation, 1 where it means the
 other participant."""
 
-Report = Callable[[int, int], None]
-"""Told how many pairs are done, of how many."""
-
 
 def probe_cosine(
     model: str | ModelRef | LanguageModel,
@@ -66,7 +65,7 @@ def probe_cosine(
     layer: int = -1,
     name: str | None = None,
     resampling: Resampling | None = None,
-    report: Report | None = None,
+    report: Progress | None = None,
 ) -> ProbeRun:
     """Compare each occupation's contextual vector beside a male and a female pronoun.
 
@@ -82,7 +81,7 @@ def probe_cosine(
         ModelError: If the model gives no hidden states, has no such layer, or reads from left to right while in every
             pair the pronoun comes after the occupation.
     """
-    asked = model if isinstance(model, LanguageModel) else load_model(model)
+    asked = model if isinstance(model, LanguageModel) else load_language_model(model)
     pairs = data if isinstance(data, PronounPairs) else load_pronoun_pairs(data)
     number = asked.embedder.layer_number(layer)
     _refuse_unread(asked, pairs)

@@ -31,7 +31,8 @@ from evenhand.core.errors import DatasetError, shortlist
 from evenhand.core.estimates import Estimate
 from evenhand.core.files import sha256_of
 from evenhand.core.probes import Occupation
-from evenhand.data.corpora import CorpusCounts, Report, sentences
+from evenhand.core.progress import Progress
+from evenhand.data.corpora import CorpusCounts, sentences
 from evenhand.data.probe_files import OccupationsFile, read_occupations
 from evenhand.data.probes import bundled_probe_path, gendered_vocabulary
 from evenhand.instruments.association.evaluation import statistics_record
@@ -48,7 +49,7 @@ from evenhand.instruments.probe_results import DirectBiasResult, ProfessionCosin
 from evenhand.instruments.skipped import skipped_rows
 from evenhand.instruments.vectors import cosine, mean_estimate, vector_options, vector_warnings
 from evenhand.models.identity import record_of
-from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.runs.probe_runs import ProbeRecord, ProbeRun
 from evenhand.runs.records import EnvironmentRecord
@@ -83,7 +84,7 @@ def probe_direct_bias(
     professions: str | Path | None = None,
     name: str | None = None,
     resampling: Resampling | None = None,
-    report: Report | None = None,
+    report: Progress | None = None,
 ) -> ProbeRun:
     """Measure how far professions lean towards the gender direction over a corpus.
 
@@ -106,7 +107,7 @@ def probe_direct_bias(
     gendered = gendered_vocabulary(language)
     listed = _professions(professions, language)
     text = sentences(corpus, report=report)
-    asked = model if isinstance(model, LanguageModel) else load_model(model)
+    asked = model if isinstance(model, LanguageModel) else load_language_model(model)
     pronouns = PRONOUNS[language]
     vectors = CorpusVectors(
         asked,
