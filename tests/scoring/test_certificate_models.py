@@ -58,6 +58,7 @@ def test_what_was_trained_on_is_told_apart_from_the_rest(made: tuple[Certificate
 
 def test_figures_are_those_of_the_runs_that_are_kept(made: tuple[Certificate, Path]) -> None:
     from evenhand.runs.probe_runs import open_probe_run
+
     from evenhand.runs.run import open_run
 
     certificate, work = made

@@ -10,11 +10,12 @@ import numpy as np
 import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
+from evenhand.core.progress import Progress
 from evenhand.data.labelled import Example, LabelledText
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelError
 from evenhand.training.hiding import longest_sentence
-from evenhand.training.trainer import Batch, Report, TrainingPlan, padded, train
+from evenhand.training.trainer import Batch, TrainingPlan, padded, train
 
 _LEAST_SHARE = 0.9
 """Of a classifier's body, what must come from the model; a pooling layer of its own may be new."""
@@ -33,7 +34,7 @@ class Finetuning:
 
 
 def finetuned_accuracy(
-    model: LanguageModel, data: LabelledText, plan: Finetuning, *, seed: int, report: Report | None = None
+    model: LanguageModel, data: LabelledText, plan: Finetuning, *, seed: int, report: Progress | None = None
 ) -> float:
     """How often a classifier that starts from a model is right, in percent.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 import polars as pl
@@ -25,7 +24,9 @@ from evenhand.stats.resampling import Resampling
 class InstrumentOptions:
     """What every instrument can be told. Fields that an instrument adds may carry ``help`` in their metadata."""
 
-    data: Any = field(default=None, metadata={"help": "A dataset's name or a file; the instrument's own if not given."})
+    data: Any = field(
+        default=None, metadata={"help": "A dataset's name or a file; the instrument's own if not given."}
+    )
     language: str | None = field(default=None, metadata={"help": "Which language of the data."})
     limit: int | None = field(default=None, metadata={"help": "Only the first items."})
     max_tokens: int | None = field(default=None, metadata={"help": "Most tokens in a batch."})
@@ -83,7 +84,7 @@ class Instrument(ABC, Generic[Options]):
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """The numbers of a run, those of the whole first."""
 
-    def units(self, run: Run) -> pl.DataFrame:
+    def units(self, run: Run) -> pl.DataFrame:  # noqa: ARG002 # for those that override it
         """What figures are means of, for paired comparisons: ``key`` of the figure, ``unit`` and ``value``."""
         return pl.DataFrame(schema={"key": pl.String(), "unit": pl.String(), "value": pl.Float64()})
 
@@ -112,7 +113,7 @@ class Instrument(ABC, Generic[Options]):
         """Scores as this version has them."""
         return scores
 
-    def extra_files(self, run: Run) -> Mapping[str, str]:
+    def extra_files(self, run: Run) -> Mapping[str, str]:  # noqa: ARG002 # for those that override it
         """Further files for the run folder, by name."""
         return {}
 
@@ -143,5 +144,3 @@ def statistics_record(resampling: Resampling) -> StatisticsRecord:
 def default_name(short_name: str, language: str, instrument: str) -> str:
     """The name of a run that was given none."""
     return f"{short_name}_{language}_{instrument}"
-
-

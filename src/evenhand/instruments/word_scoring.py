@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.items import BLANK
-from evenhand.models.engine.modes import collection_paused
+from evenhand.core.progress import Progress
+from evenhand.models.engine.modes import gc_disabled
 from evenhand.models.engine.requests import CausalRequest, MaskedRequest, Request, Seq2SeqRequest
-from evenhand.models.engine.scoring_job import Asked, Asking, Report, too_long
+from evenhand.models.engine.scoring_job import RequestGroup, ScoringJob, too_long
 from evenhand.models.families.blanks import filled_context
 from evenhand.models.families.decoder import SentenceScore, start_token
 from evenhand.models.families.encoder_decoder import SentinelBlank
@@ -21,6 +21,7 @@ from evenhand.models.families.method import UnscorableError
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import Family, ModelError
 from evenhand.models.tokenised_text import prepare
+from evenhand.runs.store import Parts
 
 UNKNOWN_WORD = "it has a word that the tokenizer does not know"
 
@@ -63,7 +64,7 @@ class Answer:
     problem: str | None = None
 
 
-class Asker:
+class WordScorer:
     """Puts open sentences to a model, in the way that suits its family."""
 
     def __init__(self, model: LanguageModel, *, score: WordScore = WordScore.PRODUCT) -> None:
@@ -108,19 +109,19 @@ class Asker:
         questions: Sequence[OpenQuestion],
         *,
         max_tokens: int | None = None,
-        unfinished: Path | None = None,
-        report: Report | None = None,
+        parts: Parts | None = None,
+        progress: Progress | None = None,
     ) -> list[tuple[Answer, ...]]:
         """An answer for every word of every question."""
         words = self.requests(questions)
         asked = [
-            Asked(str(number), requests)
+            RequestGroup(str(number), requests)
             for number, of_question in enumerate(words)
             for requests in of_question
             if not isinstance(requests, str)
         ]
-        asking = Asking(self.model, asked, max_tokens=max_tokens)
-        found = iter(asking.answers(unfinished=unfinished, report=report))
+        asking = ScoringJob(self.model, asked, max_tokens=max_tokens)
+        found = iter(asking.answers(parts=parts, progress=progress))
         return [
             tuple(
                 Answer(math.nan, word) if isinstance(word, str) else self._answer(next(found))
@@ -131,7 +132,7 @@ class Asker:
 
     def requests(self, questions: Sequence[OpenQuestion]) -> list[list[tuple[Request, ...] | str]]:
         """For every word of every question its requests, or why it cannot be asked for."""
-        with collection_paused():
+        with gc_disabled():
             texts = (
                 filled_context(question.text, fill)[0] for question in questions for fill in question.fills
             )

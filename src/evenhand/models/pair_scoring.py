@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from evenhand.core.items import SentencePair
-from evenhand.models.engine.modes import collection_paused
-from evenhand.models.engine.scoring_job import Asked, Asking, Report, too_long
+from evenhand.core.progress import Progress
+from evenhand.models.engine.modes import gc_disabled
+from evenhand.models.engine.scoring_job import RequestGroup, ScoringJob, too_long
 from evenhand.models.families.decoder import SentenceScore, start_token
 from evenhand.models.families.method import UnscorableError
 from evenhand.models.families.sentence_pairs import (
@@ -25,6 +25,7 @@ from evenhand.models.families.sentence_pairs import (
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import Family
 from evenhand.models.tokenised_text import prepare
+from evenhand.runs.store import Parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +70,8 @@ def score_pairs(
     method: PairMethod,
     *,
     max_tokens: int | None = None,
-    unfinished: Path | None = None,
-    report: Report | None = None,
+    parts: Parts | None = None,
+    progress: Progress | None = None,
 ) -> list[PairScore]:
     """The score of every pair, or the reason why it has none.
 
@@ -79,17 +80,17 @@ def score_pairs(
         pairs: The pairs.
         method: How it is asked.
         max_tokens: Most tokens in a batch.
-        unfinished: A folder for what is done so far, from which an interrupted run goes on.
-        report: Told how many pairs are done, of how many.
+        parts: Where finished batches are kept, so that an interrupted job goes on.
+        progress: Told how many pairs are done, of how many.
     """
     questions = _questions(model.loaded.tokenizer, pairs, method, longest=model.longest_input)
     asked = [
-        Asked(pair.id, requests)
+        RequestGroup(pair.id, requests)
         for pair, question in zip(pairs, questions, strict=True)
         if isinstance(question, PairRequests)
         for requests in (question.more, question.less)
     ]
-    found = iter(Asking(model, asked, max_tokens=max_tokens).answers(unfinished=unfinished, report=report))
+    found = iter(ScoringJob(model, asked, max_tokens=max_tokens).answers(parts=parts, progress=progress))
     return [
         PairScore.missing(question) if isinstance(question, str) else _score(next(found), next(found))
         for question in questions
@@ -100,7 +101,7 @@ def _questions(
     tokenizer: Any, pairs: Sequence[SentencePair], method: PairMethod, *, longest: int | None
 ) -> list[PairRequests | str]:
     """For each pair its requests, or the reason why it cannot be asked about."""
-    with collection_paused():
+    with gc_disabled():
         texts = (text for pair in pairs if pair.complete for text in (pair.more, pair.less))
         prepare(tokenizer, texts, special=method.special)
         return [_question(pair, method, longest) for pair in pairs]

@@ -76,7 +76,7 @@ class ComparisonOptions:
     """What of two runs is compared, and how."""
 
     measures: tuple[str, ...] | None = None
-    """Names of measures; the headline ones if None. Holm's adjustment covers every row, so ask for what you want to know."""
+    """Names; the headline ones if None. Holm's adjustment covers every row, so ask for what you want to know."""
     by_group: bool = False
     """Add a row for each part: bias types, fields of work."""
     resampling: Resampling = field(default_factory=Resampling)
@@ -193,7 +193,9 @@ def _is_compared(figure: Figure, options: ComparisonOptions) -> bool:
     return figure.is_headline or options.by_group or options.measures is not None
 
 
-def difference_row(figure: Figure, before: np.ndarray, after: np.ndarray, *, resampling: Resampling) -> Difference:
+def difference_row(
+    figure: Figure, before: np.ndarray, after: np.ndarray, *, resampling: Resampling
+) -> Difference:
     """The difference of two means over the same units."""
     value, interval = difference_of_means(before, after, weights=np.ones(len(before)), resampling=resampling)
     return Difference(

@@ -27,6 +27,11 @@ def _upgraded_probe(document: dict[str, Any]) -> dict[str, Any]:
         **kept,
         "schema_version": FIRST_SCHEMA + 1,
         "instrument": document["test"],
-        "dataset": {"name": name, "language": document["language"], "source": "not recorded", "sha256": sha256},
+        "dataset": {
+            "name": name,
+            "language": document["language"],
+            "source": "not recorded",
+            "sha256": sha256,
+        },
         "data": dict(others),
     }

@@ -6,22 +6,27 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import combinations
 
 import numpy as np
 import polars as pl
 
 from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
-from evenhand.core.protocols import HEADLINE, get_protocol
+from evenhand.core.protocols import HEADLINE, Protocol, get_protocol
 from evenhand.instruments.association.estimation import ScoredItems, tasks_of
-from evenhand.instruments.association.measures import MEASURES, ClusterTotals, Measure, get_measure
-from evenhand.instruments.association.results import Comparison, Difference, McNemar
+from evenhand.instruments.association.measures import MEASURES, ClusterTotals, Measure
+from evenhand.instruments.association.scores import items_from_scores
+from evenhand.runs.comparison import (
+    ALL_ITEMS,
+    Comparison,
+    ComparisonOptions,
+    Difference,
+    McNemar,
+    comparison_of,
+)
 from evenhand.runs.run import Run
-from evenhand.stats.paired import difference_interval, holm, mcnemar_test, swap_test
+from evenhand.stats.paired import difference_interval, mcnemar_test, swap_test
 from evenhand.stats.resampling import Resampling
-
-ALL_ITEMS = "all"
 
 
 def compare_associations(first: Run, second: Run, options: ComparisonOptions) -> Comparison:
@@ -58,7 +63,9 @@ def compare_associations(first: Run, second: Run, options: ComparisonOptions) ->
 
 def shared_items(first: Run, second: Run) -> tuple[pl.DataFrame, pl.DataFrame, int]:
     """The items that both runs scored, in the same order, and how many only one of them scored."""
-    sides = [items_from_scores(run.scores).filter(pl.col("skipped_reason").is_null()) for run in (first, second)]
+    sides = [
+        items_from_scores(run.scores).filter(pl.col("skipped_reason").is_null()) for run in (first, second)
+    ]
     common = sorted(set(sides[0]["item"].to_list()) & set(sides[1]["item"].to_list()))
     if not common:
         raise ComparisonError(

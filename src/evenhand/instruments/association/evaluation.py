@@ -19,6 +19,8 @@ from evenhand.data.predictions import Predictions, Score, as_score, read_predict
 from evenhand.data.sources import load_dataset
 from evenhand.instruments.association.estimation import estimate_task, tasks_of
 from evenhand.instruments.association.results import RunResult, SkippedReason
+from evenhand.instruments.association.scores import SCORES_SCHEMA, items_from_scores
+from evenhand.instruments.instrument import statistics_record
 from evenhand.runs.records import (
     DatasetRecord,
     DefectRecord,
@@ -27,8 +29,6 @@ from evenhand.runs.records import (
     ProtocolRecord,
     RunRecord,
 )
-from evenhand.instruments.association.scores import SCORES_SCHEMA, items_from_scores
-from evenhand.instruments.instrument import statistics_record
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 

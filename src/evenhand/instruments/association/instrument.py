@@ -21,7 +21,7 @@ from evenhand.instruments.association.measures import MEASURES
 from evenhand.instruments.association.results import GroupResult, RunResult
 from evenhand.instruments.association.scores import items_from_scores, predictions_json, with_later_columns
 from evenhand.instruments.instrument import Instrument, InstrumentOptions, Preparation
-from evenhand.models.engine.scoring_job import Asked, Asking, too_long
+from evenhand.models.engine.scoring_job import RequestGroup, ScoringJob, too_long
 from evenhand.models.families.method import Method, Question, questions_of, sum_of_logs
 from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel
@@ -48,7 +48,8 @@ class AuditOptions(InstrumentOptions):
     )
     tasks: tuple[Task, ...] | None = None
     inter: str | None = field(
-        default=None, metadata={"help": "How the inter-sentence task is scored: next-sentence, orig, b, c, d, e or f."}
+        default=None,
+        metadata={"help": "How the inter-sentence task is scored: next-sentence, orig, b, c, d, e or f."},
     )
     score: str | None = field(
         default=None,
@@ -227,9 +228,9 @@ def score_items(
                 scores |= {candidate.id: Score(math.nan, reason) for candidate in item.candidates}
             else:
                 questions += [(item, question) for question in asked]
-    asked_for = [Asked(item.id, question.requests) for item, question in questions]
-    asking = Asking(model, asked_for, max_tokens=max_tokens)
-    answers = asking.answers(parts=parts, report=progress)
+    asked_for = [RequestGroup(item.id, question.requests) for item, question in questions]
+    job = ScoringJob(model, asked_for, max_tokens=max_tokens)
+    answers = job.answers(parts=parts, progress=progress)
     return scores | {
         question.candidate: _score(question, values)
         for (_, question), values in zip(questions, answers, strict=True)
@@ -259,9 +260,7 @@ def limited(benchmark: Benchmark, limit: int | None) -> Benchmark:
     """The first items of each task."""
     if limit is None:
         return benchmark
-    return replace(
-        benchmark, items=tuple(item for task in Task for item in benchmark.of_task(task)[:limit])
-    )
+    return replace(benchmark, items=tuple(item for task in Task for item in benchmark.of_task(task)[:limit]))
 
 
 def _predictions(name: str, scores: dict[str, Score]) -> Predictions:

@@ -17,9 +17,9 @@ from evenhand.core.probes import GrammaticalGender
 from evenhand.data.probes import load_probes
 from evenhand.text.twins.de.swapper import GermanSwapper
 from evenhand.text.twins.de.words import german_resource
-from evenhand.text.twins.twin import LeftOut, Role, Twin
+from evenhand.text.twins.twin import Rejected, Role, Twin
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parent / "sentences"
 LEAVE_OUT = "-"
 SWAPPER = GermanSwapper()
 
@@ -137,7 +137,7 @@ def test_twins_of_probe_sentences_are_the_probe_sentences_of_the_other_gender() 
 )
 def test_what_is_not_certain_is_left_out_with_a_reason(sentence: str) -> None:
     left_out = SWAPPER.twin(sentence)
-    assert isinstance(left_out, LeftOut)
+    assert isinstance(left_out, Rejected)
     assert left_out.reason
 
 
@@ -236,7 +236,7 @@ _SOME_WORDS = st.sampled_from(
 @given(st.one_of(st.text(max_size=60), st.lists(_SOME_WORDS, max_size=14).map(" ".join)))
 def test_swaps_name_the_text_they_stand_for_and_lead_to_the_twin(sentence: str) -> None:
     twin = SWAPPER.twin(sentence)
-    if isinstance(twin, LeftOut):
+    if isinstance(twin, Rejected):
         return
     rebuilt, end = "", 0
     for swap in twin.swaps:

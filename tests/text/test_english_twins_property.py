@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from evenhand.core.errors import MissingExtraError
 from evenhand.core.probes import Experiment
 from evenhand.data.probes import load_probes
-from evenhand.text.twins.en import lexicon as english_lexicon
-from evenhand.text.twins.en.name_list import name_twins, names_without_twin
+from evenhand.text.twins.en import word_classes
+from evenhand.text.twins.en.gendered_words import WITHOUT_CLEAR_TWIN, noun_pairs
+from evenhand.text.twins.en.names import name_twins, names_without_twin
 from evenhand.text.twins.en.swapper import EnglishSwapper
-from evenhand.text.twins.en.words import WITHOUT_CLEAR_TWIN, noun_pairs
-from evenhand.text.twins.twin import LeftOut, Twin
+from evenhand.text.twins.twin import Rejected, Twin
 
 SWAPPER = EnglishSwapper()
 PROBES = load_probes("en")
@@ -110,7 +110,7 @@ WORDS = st.sampled_from(
 def test_any_heap_of_words_has_a_twin_or_a_reason(words: list[str], between: str) -> None:
     sentence = between.join(words)
     result = SWAPPER.twin(sentence)
-    if isinstance(result, LeftOut):
+    if isinstance(result, Rejected):
         assert result.reason
     else:
         assert result.swaps
@@ -119,7 +119,7 @@ def test_any_heap_of_words_has_a_twin_or_a_reason(words: list[str], between: str
 
 @given(st.text(max_size=60))
 def test_any_text_has_a_twin_or_a_reason(text: str) -> None:
-    assert isinstance(SWAPPER.twin(text), Twin | LeftOut)
+    assert isinstance(SWAPPER.twin(text), Twin | Rejected)
 
 
 def test_names_stand_in_one_pair_each_and_those_of_the_probes_come_first() -> None:
@@ -143,13 +143,13 @@ def test_nothing_pickled_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("a pickle was loaded")
 
     monkeypatch.setattr(pickle, "load", refuse)
-    english_lexicon.classes_of.cache_clear()
-    assert english_lexicon.classes_of("glorfindelish") == english_lexicon.Class.UNKNOWN
+    word_classes.classes_of.cache_clear()
+    assert word_classes.classes_of("glorfindelish") == word_classes.WordClass.UNKNOWN
     assert isinstance(SWAPPER.twin("She polished her glorfindel."), Twin)
 
 
 def test_without_lemminflect_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "lemminflect", None)
-    lookup = english_lexicon._lemmas_of.__wrapped__
+    lookup = word_classes._lemmas_of.__wrapped__
     with pytest.raises(MissingExtraError, match=r"pip install '\.\[train\]'"):
         lookup()

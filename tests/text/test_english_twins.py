@@ -6,7 +6,7 @@ import pytest
 from twin_sentences import TwinSentence, outcome, read_twin_sentences
 
 from evenhand.text.twins.en.swapper import EnglishSwapper
-from evenhand.text.twins.twin import LeftOut, Role, Swapper, Twin
+from evenhand.text.twins.twin import Rejected, Role, Swapper, Twin
 
 SWAPPER: Swapper = EnglishSwapper()
 FILES = ("english_twins.txt", "english_twins_held_out.txt", "english_twins_unseen.txt")
@@ -24,7 +24,7 @@ def twin_of(sentence: str) -> Twin:
 
 def reason_for(sentence: str) -> str:
     result = SWAPPER.twin(sentence)
-    assert isinstance(result, LeftOut), result
+    assert isinstance(result, Rejected), result
     return result.reason
 
 
@@ -58,7 +58,7 @@ def test_the_twin_of_a_twin_is_the_sentence_again() -> None:
 def test_swaps_say_what_stands_where_and_what_takes_its_place() -> None:
     for wanted in WITH_TWIN:
         result = SWAPPER.twin(wanted.sentence)
-        if isinstance(result, LeftOut):
+        if isinstance(result, Rejected):
             continue
         rebuilt, end = "", 0
         for swap in result.swaps:

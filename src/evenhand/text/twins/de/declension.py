@@ -18,7 +18,7 @@ KINDS = "mfnp"
 ALL_SLOTS: Slots = frozenset(case + kind for case in CASES for kind in KINDS)
 
 
-class Family(StrEnum):
+class Declension(StrEnum):
     """Which way a determiner is declined, and the adjectives behind it."""
 
     DEFINITE = "der"
@@ -47,14 +47,14 @@ _WEAK_ADJECTIVE = _table({"m": "e en en en", "f": "e e en en", "n": "e e en en",
 _MIXED_ADJECTIVE = _table({"m": "er en en en", "f": "e e en en", "n": "es es en en", "p": "en en en en"})
 _STRONG_ADJECTIVE = _table({"m": "er en em en", "f": "e e er er", "n": "es es em en", "p": "e e en er"})
 
-_ADJECTIVES: Mapping[Family, Mapping[str, str]] = MappingProxyType(
+_ADJECTIVES: Mapping[Declension, Mapping[str, str]] = MappingProxyType(
     {
-        Family.DEFINITE: _WEAK_ADJECTIVE,
-        Family.STRONG: _WEAK_ADJECTIVE,
-        Family.TOTAL: _WEAK_ADJECTIVE,
-        Family.POSSESSIVE: _MIXED_ADJECTIVE,
-        Family.COUNTING: _STRONG_ADJECTIVE,
-        Family.NONE: _STRONG_ADJECTIVE,
+        Declension.DEFINITE: _WEAK_ADJECTIVE,
+        Declension.STRONG: _WEAK_ADJECTIVE,
+        Declension.TOTAL: _WEAK_ADJECTIVE,
+        Declension.POSSESSIVE: _MIXED_ADJECTIVE,
+        Declension.COUNTING: _STRONG_ADJECTIVE,
+        Declension.NONE: _STRONG_ADJECTIVE,
     }
 )
 
@@ -66,7 +66,7 @@ class Determiner:
     """A determiner as it stands, and the slots in which it has this form."""
 
     stem: str
-    family: Family
+    declension: Declension
     slots: Slots
     bare: str = ""
     """The form without an ending, where it is not the stem."""
@@ -75,21 +75,21 @@ class Determiner:
 
     def form(self, slot: str) -> str:
         """The form in another slot, without the preposition."""
-        match self.family:
-            case Family.DEFINITE:
+        match self.declension:
+            case Declension.DEFINITE:
                 return _DEFINITE[slot]
-            case Family.STRONG:
+            case Declension.STRONG:
                 return self.stem + _STRONG[slot]
-            case Family.POSSESSIVE:
+            case Declension.POSSESSIVE:
                 ending = _POSSESSIVE[slot]
                 return self.stem + ending if ending else self.bare or self.stem
             case _:
                 return self.stem
 
 
-def adjective_ending(family: Family, slot: str) -> str:
-    """The ending of an adjective behind a determiner of this family."""
-    return _ADJECTIVES[family][slot]
+def adjective_ending(declension: Declension, slot: str) -> str:
+    """The ending of an adjective behind a determiner of this declension."""
+    return _ADJECTIVES[declension][slot]
 
 
 def adjective_stem(adjective: str) -> str | None:
@@ -102,7 +102,7 @@ def adjective_stem(adjective: str) -> str | None:
     return None
 
 
-def adjective_slots(adjective: str, family: Family) -> Slots:
+def adjective_slots(adjective: str, declension: Declension) -> Slots:
     """The slots in which an adjective may have the ending that it has."""
     stem = adjective_stem(adjective)
     if stem is None:
@@ -110,7 +110,7 @@ def adjective_slots(adjective: str, family: Family) -> Slots:
     ending = (
         adjective[len(stem) :].replace("n", "en") if adjective.endswith("ern") else adjective[len(stem) :]
     )
-    return frozenset(slot for slot in ALL_SLOTS if adjective_ending(family, slot) == ending)
+    return frozenset(slot for slot in ALL_SLOTS if adjective_ending(declension, slot) == ending)
 
 
 _CONTRACTIONS = {
@@ -153,15 +153,15 @@ def _by_form(forms: Iterable[tuple[str, str]]) -> Mapping[str, Slots]:
     slots: dict[str, set[str]] = {}
     for slot, form in forms:
         slots.setdefault(form, set()).add(slot)
-    return {form: frozenset(found) for form, found in slots.items()}
+    return {form: frozenset(slots_of_form) for form, slots_of_form in slots.items()}
 
 
 def _determiners() -> Iterator[tuple[str, Determiner]]:
     for form, slots in _by_form(_DEFINITE.items()).items():
-        yield form, Determiner("", Family.DEFINITE, slots)
+        yield form, Determiner("", Declension.DEFINITE, slots)
     for stem in ("dies", "jen", "jed", "welch", "manch", "solch"):
         for ending, slots in _by_form(_STRONG.items()).items():
-            yield stem + ending, Determiner(stem, Family.STRONG, slots)
+            yield stem + ending, Determiner(stem, Declension.STRONG, slots)
     for stem, bare in (
         *((stem, "") for stem in ("ein", "kein", "mein", "dein", "sein", "ihr", "unser")),
         ("unsr", "unser"),
@@ -174,24 +174,26 @@ def _determiners() -> Iterator[tuple[str, Determiner]]:
                 slots = frozenset(slot for slot in slots if slot[1] != "p")  # noqa: PLW2901 - one article has no plural
             yield (
                 (stem + ending) if ending else bare or stem,
-                Determiner(stem, Family.POSSESSIVE, slots, bare),
+                Determiner(stem, Declension.POSSESSIVE, slots, bare),
             )
     for form, listed in (("unsern", "Am Dp"), ("unserm", "Dm Dn"), ("euern", "Am Dp"), ("euerm", "Dm Dn")):
         stem = "unser" if form.startswith("unser") else "eur"
         yield (
             form,
-            Determiner(stem, Family.POSSESSIVE, frozenset(listed.split()), "" if stem == "unser" else "euer"),
+            Determiner(
+                stem, Declension.POSSESSIVE, frozenset(listed.split()), "" if stem == "unser" else "euer"
+            ),
         )
     for word in ("viele", "einige", "mehrere", "wenige", "etliche", "andere", "verschiedene"):
-        yield word, Determiner(word, Family.COUNTING, frozenset({"Np", "Ap"}))
-        yield word + "n", Determiner(word + "n", Family.COUNTING, frozenset({"Dp"}))
-        yield word + "r", Determiner(word + "r", Family.COUNTING, frozenset({"Gp"}))
+        yield word, Determiner(word, Declension.COUNTING, frozenset({"Np", "Ap"}))
+        yield word + "n", Determiner(word + "n", Declension.COUNTING, frozenset({"Dp"}))
+        yield word + "r", Determiner(word + "r", Declension.COUNTING, frozenset({"Gp"}))
     for word in ("alle", "beide", "sämtliche"):
-        yield word, Determiner(word, Family.TOTAL, frozenset({"Np", "Ap"}))
-        yield word + "n", Determiner(word + "n", Family.TOTAL, frozenset({"Dp"}))
-        yield word + "r", Determiner(word + "r", Family.TOTAL, frozenset({"Gp"}))
+        yield word, Determiner(word, Declension.TOTAL, frozenset({"Np", "Ap"}))
+        yield word + "n", Determiner(word + "n", Declension.TOTAL, frozenset({"Dp"}))
+        yield word + "r", Determiner(word + "r", Declension.TOTAL, frozenset({"Gp"}))
     for form, (preposition, slots_of) in _CONTRACTIONS.items():
-        yield form, Determiner("", Family.DEFINITE, frozenset(slots_of.split()), preposition=preposition)
+        yield form, Determiner("", Declension.DEFINITE, frozenset(slots_of.split()), preposition=preposition)
 
 
 DETERMINERS: Mapping[str, Determiner] = MappingProxyType(dict(_determiners()))

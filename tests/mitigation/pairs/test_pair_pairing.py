@@ -12,14 +12,14 @@ from evenhand.core.probes import Experiment
 from evenhand.core.spans import Span
 from evenhand.mitigation.pairs.name_repeats import NameTable, Sample
 from evenhand.mitigation.pairs.pairing import Pair, Side, experiments_in, pair_of
-from evenhand.text.twins.twin import LeftOut, Role, Swap, Twin
+from evenhand.text.twins.twin import Rejected, Role, Swap, Twin
 
 TABLE = NameTable(NAMES, language="en")
 
 
 def pair(sentence: str, *experiments: Experiment) -> Pair:
     twin = PlainSwapper().twin(sentence)
-    assert not isinstance(twin, LeftOut)
+    assert not isinstance(twin, Rejected)
     kept = experiments_in(twin.swaps, experiments or tuple(Experiment))
     return pair_of(sentence, twin, experiments=kept, occupations=("nurse",))
 

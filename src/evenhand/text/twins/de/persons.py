@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from evenhand.data.probes import load_probes
-from evenhand.text.twins.de.articles import (
+from evenhand.text.twins.de.declension import (
     ALL_SLOTS,
-    Family,
+    Declension,
     Slots,
     adjective_ending,
     adjective_slots,
@@ -23,7 +23,7 @@ _NEUTER = frozenset({"Mädchen", "Schulmädchen"})
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class PersonTerm:
     """A word for a man and the word for a woman that is its counterpart.
 
     Attributes:
@@ -40,14 +40,14 @@ class Person:
     adjectival: str = ""
     """The sides that are declined like adjectives, m and f: *der Kranke, ein Kranker*."""
 
-    def form(self, slot: str, family: Family, *, male: bool) -> str:
+    def form(self, slot: str, declension: Declension, *, male: bool) -> str:
         """The word of one side in this slot."""
         forms = self.male if male else self.female
         noun = forms[slot]
-        if self.role is Role.NAME and family is not Family.NONE:
+        if self.role is Role.NAME and declension is not Declension.NONE:
             return forms["N" + slot[1]]
         if ("m" if male else "f") in self.adjectival:
-            return noun + adjective_ending(family, slot)
+            return noun + adjective_ending(declension, slot)
         return noun
 
     @property
@@ -57,10 +57,10 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PersonReading:
     """What a form may be: a person's word, of which side, in which slots."""
 
-    person: Person
+    person: PersonTerm
     male: bool
     slots: Slots
 
@@ -74,14 +74,14 @@ def _plural(form: str) -> dict[str, str]:
     return {"Np": form, "Ap": form, "Dp": dative, "Gp": form}
 
 
-def declined(row: Mapping[str, str]) -> Person:
+def declined(row: Mapping[str, str]) -> PersonTerm:
     """A person from a row of the word list."""
     noun, genitive = row["masculine"], row["genitive"]
     oblique = genitive if genitive.endswith("n") else noun
     feminine = row["feminine"]
     kind = "n" if feminine in _NEUTER else "f"
     female_genitive = feminine + "s" if kind == "n" else feminine
-    return Person(
+    return PersonTerm(
         male=_with_cases("m", noun, oblique, genitive) | _plural(row["plural"]),
         female=_with_cases(kind, feminine, feminine, female_genitive) | _plural(row["feminine_plural"]),
         kind=kind,
@@ -89,13 +89,13 @@ def declined(row: Mapping[str, str]) -> Person:
     )
 
 
-def _readings(person: Person) -> Iterator[tuple[str, Reading]]:
+def _readings(person: PersonTerm) -> Iterator[tuple[str, PersonReading]]:
     for male, forms in ((True, person.male), (False, person.female)):
         slots: dict[str, set[str]] = {}
         for slot, form in forms.items():
             slots.setdefault(form, set()).add(slot)
-        for form, found in (*slots.items(), *_old_forms(forms, male=male)):
-            yield form, Reading(person, male, frozenset(found))
+        for form, slots_of_form in (*slots.items(), *_old_forms(forms, male=male)):
+            yield form, PersonReading(person, male, frozenset(slots_of_form))
 
 
 def _old_forms(forms: Mapping[str, str], *, male: bool) -> Iterator[tuple[str, set[str]]]:
@@ -125,8 +125,8 @@ def _genitive_of_name(name: str) -> str:
     return name + "'" if name.endswith(("s", "x", "z", "ß")) else name + "s"
 
 
-def _name(male: str, female: str) -> Person:
-    return Person(
+def _name(male: str, female: str) -> PersonTerm:
+    return PersonTerm(
         male=_with_cases("m", male, male, _genitive_of_name(male)),
         female=_with_cases("f", female, female, _genitive_of_name(female)),
         kind="f",
@@ -134,12 +134,12 @@ def _name(male: str, female: str) -> Person:
     )
 
 
-def _adjectival(stem: str) -> Person:
+def _adjectival(stem: str) -> PersonTerm:
     same = dict.fromkeys(ALL_SLOTS, stem)
-    return Person(male=same, female=same, kind="f", role=Role.NOUN, adjectival="mf")
+    return PersonTerm(male=same, female=same, kind="f", role=Role.NOUN, adjectival="mf")
 
 
-TITLE = Person(
+TITLE = PersonTerm(
     male=_with_cases("m", "Herr", "Herrn", "Herrn"),
     female=_with_cases("f", "Frau", "Frau", "Frau"),
     kind="f",
@@ -149,7 +149,7 @@ TITLE = Person(
 
 
 @dataclass(frozen=True, slots=True)
-class Lexicon:
+class PersonLexicon:
     """All known words for persons.
 
     Attributes:
@@ -158,19 +158,19 @@ class Lexicon:
         names: Forms that are names.
     """
 
-    forms: Mapping[str, tuple[Reading, ...]]
-    adjectival: Mapping[str, Person]
+    forms: Mapping[str, tuple[PersonReading, ...]]
+    adjectival: Mapping[str, PersonTerm]
     names: frozenset[str]
 
-    def readings(self, text: str, family: Family) -> tuple[Reading, ...]:
+    def readings(self, text: str, declension: Declension) -> tuple[PersonReading, ...]:
         """What a word may be behind a determiner; a compound is what its last part is."""
-        found = self.forms.get(text)
-        if found is not None:
-            return found
+        readings = self.forms.get(text)
+        if readings is not None:
+            return readings
         stem = adjective_stem(text)
         person = self.adjectival.get(stem) if stem else None
         if person is not None:
-            return tuple(_adjectival_readings(text, person, family))
+            return tuple(_adjectival_readings(text, person, declension))
         return _compound(text, self)
 
     def knows(self, text: str) -> bool:
@@ -178,14 +178,14 @@ class Lexicon:
         return text in self.forms or adjective_stem(text) in self.adjectival or bool(_compound(text, self))
 
 
-def _adjectival_readings(text: str, person: Person, family: Family) -> Iterator[Reading]:
-    slots = adjective_slots(text, family)
+def _adjectival_readings(text: str, person: PersonTerm, declension: Declension) -> Iterator[PersonReading]:
+    slots = adjective_slots(text, declension)
     several = frozenset(slot for slot in slots if slot[1] == "p")
     for male, kind in ((True, "m"), (False, "f")):
         if kind in person.adjectival:
-            found = frozenset(slot for slot in slots if slot[1] == kind)
-            if found or (several and male):
-                yield Reading(person, male, found | several if male else found)
+            singular = frozenset(slot for slot in slots if slot[1] == kind)
+            if singular or (several and male):
+                yield PersonReading(person, male, singular | several if male else singular)
 
 
 @lru_cache(maxsize=2**14)
@@ -205,33 +205,33 @@ def _umlaut(head: str) -> str:
     return {"arz": "ärz", "anwal": "anwäl"}.get(head, head)
 
 
-def _compound(text: str, lexicon: Lexicon) -> tuple[Reading, ...]:
+def _compound(text: str, lexicon: PersonLexicon) -> tuple[PersonReading, ...]:
     split = _head_of(text)
     if split is None:
         return ()
     front, head = split
     hyphenated = front.endswith("-")
-    found = lexicon.forms.get(head, ())
-    if not found and hyphenated:
-        found = _compound(head, lexicon)
+    readings = lexicon.forms.get(head, ())
+    if not readings and hyphenated:
+        readings = _compound(head, lexicon)
     return tuple(
-        Reading(_prefixed(reading.person, front, hyphenated=hyphenated), reading.male, reading.slots)
-        for reading in found
+        PersonReading(_prefixed(reading.person, front, hyphenated=hyphenated), reading.male, reading.slots)
+        for reading in readings
         if reading.person.role is Role.OCCUPATION or (reading.person.role is Role.NOUN and not hyphenated)
     )
 
 
-def _prefixed(person: Person, front: str, *, hyphenated: bool) -> Person:
+def _prefixed(person: PersonTerm, front: str, *, hyphenated: bool) -> PersonTerm:
     def joined(forms: Mapping[str, str]) -> dict[str, str]:
         return {slot: front + (form if hyphenated else form.lower()) for slot, form in forms.items()}
 
-    return Person(joined(person.male), joined(person.female), person.kind, person.role)
+    return PersonTerm(joined(person.male), joined(person.female), person.kind, person.role)
 
 
 @lru_cache(maxsize=1)
-def german_lexicon() -> Lexicon:
+def german_lexicon() -> PersonLexicon:
     """The bundled lexicon."""
-    forms: dict[str, tuple[Reading, ...]] = {}
+    forms: dict[str, tuple[PersonReading, ...]] = {}
     with german_resource("persons").open(encoding="utf-8", newline="") as lines:
         persons = [declined(row) for row in csv.DictReader(lines)]
     adjectival = {stem: _adjectival(stem) for stem in word_classes()["adjectival nouns"]}
@@ -239,7 +239,7 @@ def german_lexicon() -> Lexicon:
     adjectival["Beamt"] = official
     for form in ("Beamtin", "Beamtinnen"):
         slots = frozenset(slot for slot, noun in official.female.items() if noun == form)
-        forms[form] = (Reading(official, male=False, slots=slots),)
+        forms[form] = (PersonReading(official, male=False, slots=slots),)
     for person in persons:
         for form, reading in _readings(person):
             forms[form] = (*forms.get(form, ()), reading)
@@ -251,16 +251,16 @@ def german_lexicon() -> Lexicon:
                 continue
             if form not in forms and not (form.endswith("e") and reading.slots == {"Dm"}):
                 forms[form] = (reading,)
-    return Lexicon(
+    return PersonLexicon(
         forms=forms,
         adjectival=adjectival,
-        names=frozenset(form for form, found in forms.items() if found[0].person.role is Role.NAME),
+        names=frozenset(form for form, readings in forms.items() if readings[0].person.role is Role.NAME),
     )
 
 
-def _official() -> Person:
+def _official() -> PersonTerm:
     """*Beamter*, who is declined like an adjective, beside *Beamtin*, who is not."""
-    return Person(
+    return PersonTerm(
         male=dict.fromkeys(ALL_SLOTS, "Beamt"),
         female=_with_cases("f", "Beamtin", "Beamtin", "Beamtin") | _plural("Beamtinnen"),
         kind="f",

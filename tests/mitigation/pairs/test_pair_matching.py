@@ -152,5 +152,5 @@ def test_digests_ignore_case_and_white_space_and_nothing_else() -> None:
 
 
 def test_an_unknown_language_is_refused() -> None:
-    with pytest.raises(UnknownNameError, match=r"language for counterfactual data 'fr'.*Known: de, en"):
+    with pytest.raises(UnknownNameError, match=r"language of twins 'fr'.*Known: de, en"):
         swapper_for("fr")

@@ -1,4 +1,4 @@
-"""Sentences as words and punctuation, with their places."""
+"""English sentences as words and punctuation, and the swap of a single word."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from evenhand.core.spans import Span
+from evenhand.text.twins.twin import Rejected, Role, Swap
 
 _TOKEN = re.compile(
     r"ma['’]am\b"
@@ -117,3 +118,31 @@ class Tokens:
 
     def _joined(self, place: int) -> bool:
         return self[place].text == "@-@" or not (self[place].spaced or self[place + 1].spaced)
+
+
+WordOutcome = Swap | Rejected | None
+"""What becomes of a word: exchanged, the reason to leave its sentence out, or kept."""
+
+
+def in_case_of(old: str, new: str) -> str:
+    """The new word with the capitals of the old one."""
+    if len(old) > 1 and old.isupper():
+        return new.upper()
+    return new[0].upper() + new[1:] if old[0].isupper() else new
+
+
+def swap(tokens: Tokens, at: int, *, new: str, role: Role, male: bool) -> Swap:
+    """The exchange of the word at a place."""
+    token = tokens[at]
+    old = token.span.of(tokens.sentence)
+    return Swap(span=token.span, old=old, new=in_case_of(old, new), role=role, male=male)
+
+
+def is_name_like(tokens: Tokens, at: int) -> bool:
+    """Whether a token is written like a name: with a capital, and not *I*."""
+    return tokens[at].is_word and tokens[at].is_capitalised and tokens[at].text != "I"
+
+
+def stands_in_compound(tokens: Tokens, at: int) -> bool:
+    """Whether a hyphen joins a token to a word on either side."""
+    return tokens.hyphen_after(at) or tokens.hyphen_before(at)

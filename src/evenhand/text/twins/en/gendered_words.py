@@ -7,7 +7,7 @@ from functools import cache
 from types import MappingProxyType
 
 from evenhand.data.probes import definitional_pairs
-from evenhand.text.twins.word_lists import word_pairs, word_set
+from evenhand.text.twins.en.grammar import word_pairs, word_set
 
 _PAIRS = """
 boyfriends girlfriends  bridegrooms brides  widowers widows  grandpas grandmas  stepfathers stepmothers

@@ -8,15 +8,21 @@ import pytest
 
 from evenhand.core.probes import Case, GrammaticalGender
 from evenhand.data.probes import load_probes
-from evenhand.text.twins.de.articles import (
+from evenhand.text.twins.de.declension import (
     DETERMINERS,
-    Family,
+    Declension,
     adjective_slots,
     adjective_stem,
 )
-from evenhand.text.twins.de.nouns import german_lexicon
-from evenhand.text.twins.de.verbs import PLURAL, SINGULAR, verb_number
-from evenhand.text.twins.de.words import german_resource, word_classes, words_in
+from evenhand.text.twins.de.persons import german_lexicon
+from evenhand.text.twins.de.words import (
+    PLURAL,
+    SINGULAR,
+    german_resource,
+    verb_number,
+    word_classes,
+    words_in,
+)
 
 PARADIGMS = """
 Nm der alte | ein alter | dieser alte | mein alter | alter
@@ -54,11 +60,11 @@ def test_articles_and_adjectives_are_declined_as_the_grammar_says(
     slot: str, article: str, adjective: str
 ) -> None:
     determiner = DETERMINERS[article] if article else None
-    family = determiner.family if determiner else Family.NONE
+    declension = determiner.declension if determiner else Declension.NONE
     if determiner:
         assert slot in determiner.slots
         assert determiner.form(slot) == article
-    assert slot in adjective_slots(adjective, family)
+    assert slot in adjective_slots(adjective, declension)
     assert adjective_stem(adjective) == "alt"
 
 
@@ -96,7 +102,7 @@ def test_the_lexicon_has_the_forms_of_every_probe_occupation() -> None:
             for case, letter in zip(Case, "NADG", strict=True):
                 noun = form.in_case(case).noun
                 slot = letter + ("m" if male else "f")
-                readings = lexicon.readings(noun, Family.DEFINITE)
+                readings = lexicon.readings(noun, Declension.DEFINITE)
                 assert any(reading.male is male and slot in reading.slots for reading in readings), (
                     noun,
                     slot,
@@ -124,11 +130,11 @@ def test_words_without_a_counterpart_are_not_in_the_lexicon() -> None:
 
 
 def test_compounds_are_what_their_last_part_is() -> None:
-    (reading,) = german_lexicon().readings("Kinderärztinnen", Family.DEFINITE)
+    (reading,) = german_lexicon().readings("Kinderärztinnen", Declension.DEFINITE)
     assert reading.person.male["Np"] == "Kinderärzte"
-    (reading,) = german_lexicon().readings("Kfz-Mechanikers", Family.DEFINITE)
+    (reading,) = german_lexicon().readings("Kfz-Mechanikers", Declension.DEFINITE)
     assert reading.person.female["Gf"] == "Kfz-Mechanikerin"
-    assert german_lexicon().readings("Tisch", Family.DEFINITE) == ()
+    assert german_lexicon().readings("Tisch", Declension.DEFINITE) == ()
 
 
 def test_a_capital_says_nothing_at_the_start_of_a_sentence_or_quotation() -> None:

@@ -18,9 +18,9 @@ from evenhand.data.corpus_sources import corpus_sources
 from evenhand.mitigation.pairs.building import build_pairs, counts_path
 from evenhand.mitigation.pairs.pair_files import read_pairs
 from evenhand.mitigation.pairs.searching import in_processes
-from evenhand.text.twins.twin import LeftOut, Twin
+from evenhand.text.twins.twin import Rejected, Twin
 
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[2]
 
 # The swapper waits at a sentence of the last file until it is killed; the pid of each worker that gets there is noted.
 KILLED = """
@@ -106,7 +106,7 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(tmp_path: Path, worke
 class DyingSwapper(PlainSwapper):
     """Dies as a process does that takes too much memory."""
 
-    def twin(self, sentence: str) -> Twin | LeftOut:
+    def twin(self, sentence: str) -> Twin | Rejected:
         os.kill(os.getpid(), signal.SIGKILL)
         return super().twin(sentence)
 
@@ -114,7 +114,7 @@ class DyingSwapper(PlainSwapper):
 class SlowSwapper(PlainSwapper):
     """Needs an hour for a thousand sentences."""
 
-    def twin(self, sentence: str) -> Twin | LeftOut:
+    def twin(self, sentence: str) -> Twin | Rejected:
         time.sleep(3.6)
         return super().twin(sentence)
 

@@ -1,4 +1,4 @@
-"""What *her* can be, and what stands before it."""
+"""How an English pronoun can be read, and the words around it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from evenhand.text.twins.en import grammar
-from evenhand.text.twins.en.lexicon import Class, classes_of, verb_lemma
-from evenhand.text.twins.tokens import Token, Tokens
+from evenhand.text.twins.en.tokens import Token, Tokens
+from evenhand.text.twins.en.word_classes import WordClass, classes_of, verb_lemma
 
 
-class Reading(Enum):
-    """What *her* is: *his*, *him*, or not known."""
+class PronounReading(Enum):
+    """How a pronoun is read."""
 
     POSSESSIVE = auto()
     OBJECT = auto()
@@ -19,7 +19,7 @@ class Reading(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PronounContext:
     """A pronoun in its sentence."""
 
     tokens: Tokens
@@ -44,7 +44,7 @@ class Place:
             return "do" if before.lower.startswith("d") else "have"
         if before.lower in grammar.BEHIND_AN_OBJECT or before.lower in grammar.ADVERBS:
             return None
-        if classes_of(before.lower) & Class.ANY_VERB:
+        if classes_of(before.lower) & WordClass.ANY_VERB:
             return verb_lemma(before.lower)
         return None
 
@@ -59,11 +59,11 @@ class Place:
         )
 
 
-def possessive_if(certain: bool) -> Reading:
-    """Possessive, or else not known."""
-    return Reading.POSSESSIVE if certain else Reading.UNCLEAR
+def possessive_if(certain: bool) -> PronounReading:
+    """Possessive, or unclear."""
+    return PronounReading.POSSESSIVE if certain else PronounReading.UNCLEAR
 
 
-def object_if(certain: bool) -> Reading:
-    """Object, or else not known."""
-    return Reading.OBJECT if certain else Reading.UNCLEAR
+def object_if(certain: bool) -> PronounReading:
+    """An object, or unclear."""
+    return PronounReading.OBJECT if certain else PronounReading.UNCLEAR
