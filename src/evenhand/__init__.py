@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from evenhand.core.recipes import Recipe
     from evenhand.core.spans import filled_spans
     from evenhand.data import check, describe, load_dataset
-    from evenhand.data.examples import example_scores
+    from evenhand.data.bundled_files import example_scores
     from evenhand.data.probes import load_probes
     from evenhand.instruments.association.audit import AuditOptions, audit
     from evenhand.instruments.association.comparison import compare
     from evenhand.instruments.association.evaluation import evaluate
     from evenhand.instruments.association.measures import MEASURES
-    from evenhand.instruments.association.results import Comparison, RunResult
+    from evenhand.instruments.association.results import RunResult
     from evenhand.instruments.malor.probe import ProbeOptions, probe
     from evenhand.mitigation.counterfactual import CounterfactualMethod
     from evenhand.mitigation.equalising.method import EqualiseMethod
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from evenhand.models.references import ModelRef
     from evenhand.report import format_table, write_certificate_page, write_page
     from evenhand.runs.certificates import Certificate, read_certificate
-    from evenhand.runs.probe_runs import ProbeRun, open_probe_run
+    from evenhand.runs.comparison import Comparison
     from evenhand.runs.run import Run, open_run
     from evenhand.stats.resampling import Resampling
     from evenhand.workflows.mitigation_data import material_for
@@ -61,7 +61,7 @@ _HOME = {
     "Mitigated": "evenhand.mitigation.mitigate",
     "ModelRef": "evenhand.models.references",
     "ProbeOptions": "evenhand.instruments.malor.probe",
-    "ProbeRun": "evenhand.runs.probe_runs",
+    "Run": "evenhand.runs.probe_runs",
     "Protocol": "evenhand.core.protocols",
     "Recipe": "evenhand.core.recipes",
     "Resampling": "evenhand.stats.resampling",
@@ -74,7 +74,7 @@ _HOME = {
     "compare": "evenhand.instruments.association.comparison",
     "describe": "evenhand.data",
     "evaluate": "evenhand.instruments.association.evaluation",
-    "example_scores": "evenhand.data.examples",
+    "example_scores": "evenhand.data.bundled_files",
     "filled_spans": "evenhand.core.spans",
     "format_table": "evenhand.report",
     "load": "evenhand.models.language_model:load_model",
@@ -82,7 +82,7 @@ _HOME = {
     "load_probes": "evenhand.data.probes",
     "material_for": "evenhand.workflows.mitigation_data",
     "mitigate": "evenhand.mitigation.mitigate",
-    "open_probe_run": "evenhand.runs.probe_runs",
+    "open_run": "evenhand.runs.probe_runs",
     "open_run": "evenhand.runs.run",
     "probe": "evenhand.instruments.malor.probe",
     "read_certificate": "evenhand.runs.certificates",
@@ -110,7 +110,6 @@ __all__ = [
     "Mitigated",
     "ModelRef",
     "ProbeOptions",
-    "ProbeRun",
     "Protocol",
     "Recipe",
     "Resampling",
@@ -131,7 +130,6 @@ __all__ = [
     "load_probes",
     "material_for",
     "mitigate",
-    "open_probe_run",
     "open_run",
     "probe",
     "read_certificate",

@@ -57,13 +57,11 @@ def test_what_was_trained_on_is_told_apart_from_the_rest(made: tuple[Certificate
 
 
 def test_figures_are_those_of_the_runs_that_are_kept(made: tuple[Certificate, Path]) -> None:
-    from evenhand.runs.probe_runs import open_probe_run
-
     from evenhand.runs.run import open_run
 
     certificate, work = made
     for side in ("before", "after"):
-        occupations = open_probe_run(work / side / "occupations")
+        occupations = open_run(work / side / "occupations")
         leans = [abs(lean.log2_ratio.value) for lean in malor_results(occupations)[0].occupations]
         assert getattr(certificate.trained[0], side) == pytest.approx(np.mean(leans))
         run = open_run(work / side / "associations")

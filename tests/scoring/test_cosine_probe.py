@@ -15,7 +15,7 @@ from evenhand.data.winogender import PronounPair, PronounPairs, load_pronoun_pai
 from evenhand.instruments.cosine import SCORES_SCHEMA, UNREAD_PRONOUN, cosine_result, probe_cosine
 from evenhand.instruments.probe_results import CosineResult
 from evenhand.models.references import Family, ModelError
-from evenhand.runs.probe_runs import ProbeRun, open_probe_run
+from evenhand.runs.run import Run, open_run
 from evenhand.stats.resampling import Resampling
 
 MODELS = ["bert", "distilbert", "roberta", "albert", "gpt2", "t5"]
@@ -52,7 +52,7 @@ def pairs(tmp_path: Path) -> PronounPairs:
     return load_pronoun_pairs(written(tmp_path))
 
 
-def result_of(run: ProbeRun) -> CosineResult:
+def result_of(run: Run) -> CosineResult:
     (result,) = run.results
     assert isinstance(result, CosineResult)
     return result
@@ -175,7 +175,7 @@ def test_the_record_says_what_determines_the_result(
     again = probe_cosine(str(menagerie.folder("bert")), tmp_path / "pairs.tsv", layer=2, resampling=quick)
     other = probe_cosine(model, pairs, layer=1, name="mine", resampling=quick)
 
-    assert (run.record.test, run.record.language, run.record.name) == ("cosine", "en", "bert_cosine_en")
+    assert (run.record.instrument, run.record.language, run.record.name) == ("cosine", "en", "bert_cosine_en")
     assert run.record.data == {"pairs.tsv": pairs.sha256}
     assert run.record.options["layer"] == 2
     assert run.record.fingerprint == again.record.fingerprint != other.record.fingerprint
@@ -189,7 +189,7 @@ def test_a_run_can_be_saved_and_opened(
 ) -> None:
     run = probe_cosine(menagerie.model("gpt2"), pairs, resampling=quick)
 
-    opened = open_probe_run(run.save(tmp_path / "run"))
+    opened = open_run(run.save(tmp_path / "run"))
 
     assert opened.results == run.results
     assert opened.scores.equals(run.scores)

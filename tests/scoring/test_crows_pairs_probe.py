@@ -22,7 +22,7 @@ from evenhand.instruments.probe_results import CrowsPairsResult, PairsGroup
 from evenhand.models.families.sentence_pairs import SharedAtMask
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.pair_scoring import PairScore
-from evenhand.runs.probe_runs import ProbeRun, open_probe_run
+from evenhand.runs.run import Run, open_run
 from evenhand.stats.resampling import Resampling
 
 LONG = "word " * 400
@@ -42,7 +42,7 @@ MANY = pair_set(
 )
 
 
-def result_of(run: ProbeRun) -> CrowsPairsResult:
+def result_of(run: Run) -> CrowsPairsResult:
     (result,) = run.results
     assert isinstance(result, CrowsPairsResult)
     return result
@@ -119,7 +119,7 @@ def test_a_run_is_saved_and_opened_again(menagerie: Zoo, tmp_path: Path) -> None
     pairs = pair_set(*MANY.pairs[:2], pair("alone", less=""))
     run = probe_pairs(menagerie.model("bert"), pairs, name="mine")
 
-    opened = open_probe_run(run.save(tmp_path / "mine"))
+    opened = open_run(run.save(tmp_path / "mine"))
 
     assert opened.results == run.results
     assert opened.scores.equals(run.scores)

@@ -8,15 +8,15 @@ from statistics import fmean
 from typing import Any
 
 import pytest
+from evenhand.instruments.malor.probe import ProbeOptions, planned_record, probe
 from zoo_fixtures import Zoo
 
 from evenhand.core.probe_sentences import fill, open_occupation, open_term
 from evenhand.core.probes import Experiment, ProbeSet
 from evenhand.data.probes import load_probes
-from evenhand.instruments.malor.probe import ProbeOptions, planned_record, probe
 from evenhand.instruments.probe_results import MalorResult
 from evenhand.models.references import ModelError
-from evenhand.runs.probe_runs import ProbeRun
+from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 
 MODELS = ("bert", "distilbert", "roberta", "albert", "gpt2", "t5")
@@ -92,7 +92,7 @@ class SlowProbe:
         return {name: value / total for name, value in found.items()}
 
 
-def ratios(run: ProbeRun, experiment: str, direction: str) -> dict[tuple[int, str], float]:
+def ratios(run: Run, experiment: str, direction: str) -> dict[tuple[int, str], float]:
     rows = run.scores.filter(
         (run.scores["experiment"] == experiment) & (run.scores["direction"] == direction)
     )

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from evenhand.core.probes import ProbeSet, TermPairs
 from evenhand.instruments.malor.probe import ProbeOptions, probe
+
+from evenhand.core.probes import ProbeSet, TermPairs
 from evenhand.lab.probe_calibration import calibrate_probes
 from evenhand.lab.probe_set import lab_probes
 from evenhand.runs.calibration import MeasureCalibration
-from evenhand.runs.probe_runs import ProbeRun
+from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 
 MODELS = ("lab:masked-neutral", "lab:masked")
 
 
-def probed(probes: ProbeSet) -> list[ProbeRun]:
+def probed(probes: ProbeSet) -> list[Run]:
     options = ProbeOptions(resampling=Resampling(resamples=200))
     return [probe(model, probes, options=options) for model in MODELS]
 

@@ -18,9 +18,10 @@ from evenhand.instruments.association.comparison import compare
 from evenhand.instruments.association.evaluation import evaluate
 from evenhand.instruments.association.measures import MEASURES
 from evenhand.instruments.association.results import GroupResult
+from evenhand.instruments.association.scores import SCORES_SCHEMA
 from evenhand.report import format_table, model_card_snippet, render_page
 from evenhand.runs.conditions import Condition
-from evenhand.runs.run import SCORES_SCHEMA, Run, open_run
+from evenhand.runs.run import Run, open_run
 from evenhand.stats.intervals import JACKKNIFE
 from evenhand.stats.resampling import Resampling
 

@@ -13,7 +13,8 @@ import pytest
 from evenhand.core.errors import RunError
 from evenhand.data.predictions import read_predictions
 from evenhand.instruments.association.evaluation import evaluate
-from evenhand.runs.run import SCORES_SCHEMA, Run, open_run, read_record
+from evenhand.instruments.association.scores import SCORES_SCHEMA
+from evenhand.runs.run import Run, open_run, read_record
 from evenhand.stats.resampling import Resampling
 
 

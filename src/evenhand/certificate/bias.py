@@ -13,9 +13,9 @@ from evenhand.core.estimates import Estimate
 from evenhand.instruments.malor.estimates import malor_estimate
 from evenhand.instruments.malor.measure import Floats, LogRatios, malor, mean_absolute_lean
 from evenhand.runs.certificates import BiasRow, Ends
-from evenhand.runs.probe_runs import ProbeRun
+from evenhand.runs.run import Run
+from evenhand.stats.differences import NO_ITEM_DIFFERS, difference_of_means
 from evenhand.stats.intervals import Interval
-from evenhand.stats.paired_means import NO_ITEM_DIFFERS, difference_of_means
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.two_way import TWO_WAY, two_way_interval
 
@@ -24,7 +24,7 @@ EXPERIMENT_WORDS = {"he-she": "he and she", "his-her": "his and her", "names": "
 NO_CELL = "no occupation could be asked of both models"
 
 
-def malor_row(before: ProbeRun, after: ProbeRun, experiment: str, *, resampling: Resampling) -> BiasRow:
+def malor_row(before: Run, after: Run, experiment: str, *, resampling: Resampling) -> BiasRow:
     """MALoR of an experiment in both models, over the occupations and structures that both answered."""
     first, second = shared_ratios(before, after, experiment)
     own = [malor_estimate(ratios, resampling=resampling) for ratios in (first, second)]
@@ -68,7 +68,7 @@ def malor_difference(before: LogRatios, after: LogRatios, *, resampling: Resampl
     )
 
 
-def shared_ratios(before: ProbeRun, after: ProbeRun, experiment: str) -> tuple[LogRatios, LogRatios]:
+def shared_ratios(before: Run, after: Run, experiment: str) -> tuple[LogRatios, LogRatios]:
     """Log-ratios of both models, a row an occupation and a column a structure; NaN where either has none."""
     sides = [_cells(run, experiment) for run in (before, after)]
     cells = sides[0].join(sides[1], on=["occupation", "structure"], how="inner", suffix="_after")
@@ -88,12 +88,12 @@ def shared_ratios(before: ProbeRun, after: ProbeRun, experiment: str) -> tuple[L
     return LogRatios(tables[0]), LogRatios(tables[1])
 
 
-def _cells(run: ProbeRun, experiment: str) -> pl.DataFrame:
+def _cells(run: Run, experiment: str) -> pl.DataFrame:
     chosen = (pl.col("experiment") == experiment) & (pl.col("direction") == "gender")
     return run.scores.filter(chosen).select("occupation", "structure", "log2_ratio")
 
 
-def pairs_row(before: ProbeRun, after: ProbeRun, *, resampling: Resampling) -> BiasRow:
+def pairs_row(before: Run, after: Run, *, resampling: Resampling) -> BiasRow:
     """CrowS-Pairs in both models, over the pairs that both scored."""
     shared = (
         before.scores.select("pair", "preference")
@@ -118,7 +118,7 @@ def pairs_row(before: ProbeRun, after: ProbeRun, *, resampling: Resampling) -> B
     )
 
 
-def _pairs_score(run: ProbeRun) -> Estimate:
+def _pairs_score(run: Run) -> Estimate:
     (result,) = [result for result in run.results if result.kind == "crows-pairs"]
     return result.all.score
 

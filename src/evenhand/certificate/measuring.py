@@ -25,7 +25,6 @@ from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.method_choice import possible_tasks
 from evenhand.models.references import ModelError
-from evenhand.runs.probe_runs import ProbeRun, open_probe_run, read_probe_record
 from evenhand.runs.records import ModelRecord
 from evenhand.runs.run import Run, open_run, read_record
 from evenhand.training.perplexity import HeldOutLoss
@@ -48,11 +47,11 @@ class Measurements:
     """One model: what it answered."""
 
     model: ModelRecord
-    occupations: ProbeRun
+    occupations: Run
     associations: Run | None
     no_associations: str | None
     """Why the association tests could not be done."""
-    pairs: ProbeRun | None
+    pairs: Run | None
 
 
 class Measurer:
@@ -115,7 +114,7 @@ class Measurer:
             found.append(kept["accuracy"][0])
         return found
 
-    def _occupations(self) -> ProbeRun:
+    def _occupations(self) -> Run:
         options = ProbeOptions(resampling=self.plan.resampling, name=f"{self.folder.name}_{PROBE_FOLDER}")
         place = self.folder / PROBE_FOLDER
         wanted = planned_record(self.model, self.plan.probes, options).fingerprint
@@ -145,7 +144,7 @@ class Measurer:
             run.save(place, replace=True)
         return run, None
 
-    def _pairs(self) -> ProbeRun | None:
+    def _pairs(self) -> Run | None:
         pairs = self.plan.pairs
         if pairs is None:
             return None
@@ -192,8 +191,8 @@ class Measurer:
         return figures
 
 
-def _kept_probe(folder: Path, fingerprint: str) -> ProbeRun | None:
+def _kept_probe(folder: Path, fingerprint: str) -> Run | None:
     """The very probe that is wanted, if an earlier run of the certificate left it."""
-    if folder.exists() and read_probe_record(folder).fingerprint == fingerprint:
-        return open_probe_run(folder)
+    if folder.exists() and read_record(folder).fingerprint == fingerprint:
+        return open_run(folder)
     return None

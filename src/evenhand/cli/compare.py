@@ -25,7 +25,7 @@ from evenhand.cli.output import console, plain_table, print_json, print_table, p
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenhand.instruments.association.results import Comparison
+    from evenhand.runs.comparison import Comparison
 
 
 def compare_command(

@@ -40,7 +40,7 @@ from evenhand.cli.probe_tests import ProbeWishes, named_test, probed
 from evenhand.core.extras import require_extra
 
 if TYPE_CHECKING:
-    from evenhand.runs.probe_runs import ProbeRun
+    from evenhand.runs.run import Run
 
 
 Models = Annotated[
@@ -135,7 +135,7 @@ def probe_command(
         max_tokens=max_tokens,
         resampling=resampling(resamples, seed, confidence),
     )
-    runs: list[ProbeRun] = []
+    runs: list[Run] = []
     for text in models:
         reference = model_reference(
             text,
@@ -157,7 +157,7 @@ def probe_command(
         show_probes(runs, format_)
 
 
-def keep_probe(run: ProbeRun, out: Path, *, page: str, fresh: bool) -> str:
+def keep_probe(run: Run, out: Path, *, page: str, fresh: bool) -> str:
     """Write the run folder with its page, unless the very same run is there already."""
     from evenhand.cli.evaluate import left_alone
     from evenhand.cli.probe_tests import probe_that_is_there
@@ -170,7 +170,7 @@ def keep_probe(run: ProbeRun, out: Path, *, page: str, fresh: bool) -> str:
     return f"Wrote {folder / PAGE_FILE}"
 
 
-def show_probes(runs: Sequence[ProbeRun], form: TableChoice) -> None:
+def show_probes(runs: Sequence[Run], form: TableChoice) -> None:
     """Print the results of probes."""
     from evenhand.report.probes.tables import PROBE_COLUMNS, format_probe_table, probe_rows
     from evenhand.report.probes.words import probe_sentences

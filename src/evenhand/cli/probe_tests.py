@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from evenhand.core.probes import ProbeSet
     from evenhand.models.language_model import LanguageModel
     from evenhand.models.references import ModelRef
-    from evenhand.runs.probe_runs import ProbeRun
+    from evenhand.runs.run import Run
     from evenhand.stats.resampling import Resampling
 
 
@@ -61,7 +61,7 @@ class ProbeWishes:
     resampling: Resampling
 
 
-def probed(reference: ModelRef, wishes: ProbeWishes, *, out: Path, fresh: bool) -> ProbeRun:
+def probed(reference: ModelRef, wishes: ProbeWishes, *, out: Path, fresh: bool) -> Run:
     """One model through one test; what a stopped run had done is not done again."""
     from evenhand.models.engine.batch_store import BatchStore
     from evenhand.models.language_model import load_language_model
@@ -83,18 +83,18 @@ def probed(reference: ModelRef, wishes: ProbeWishes, *, out: Path, fresh: bool) 
     return run
 
 
-def probe_that_is_there(folder: Path, fingerprint: str) -> ProbeRun | None:
+def probe_that_is_there(folder: Path, fingerprint: str) -> Run | None:
     """The same probe if the folder holds it, None if there is no folder; another run is refused."""
-    from evenhand.runs.probe_runs import open_probe_run, read_probe_record
+    from evenhand.runs.run import open_run, read_record
 
     if not folder.exists():
         return None
-    if read_probe_record(folder).fingerprint != fingerprint:
+    if read_record(folder).fingerprint != fingerprint:
         raise EvenhandError(
             f"{folder} holds another run: other weights, data, options or version. Choose another --out, or replace "
             "it with --fresh."
         )
-    return open_probe_run(folder)
+    return open_run(folder)
 
 
 def _refuse_missing_data(wishes: ProbeWishes) -> None:
@@ -115,7 +115,7 @@ def _language(model: LanguageModel, wishes: ProbeWishes) -> str:
 
 def _beside_malor(
     model: LanguageModel, language: str, wishes: ProbeWishes, *, name: str, unfinished: Path, report: Progress
-) -> ProbeRun:
+) -> Run:
     if wishes.test is ProbeTest.CROWS_PAIRS:
         return _crows_pairs(model, wishes, name=name, unfinished=unfinished, report=report)
     if wishes.test is ProbeTest.COSINE:
@@ -125,7 +125,7 @@ def _beside_malor(
 
 def _malor(
     model: LanguageModel, language: str, wishes: ProbeWishes, *, folder: Path, unfinished: Path, fresh: bool
-) -> ProbeRun:
+) -> Run:
     from evenhand.instruments.malor.probe import ProbeOptions, planned_record, probe
 
     probes = _probes(model, language, wishes)
@@ -175,7 +175,7 @@ def _shares(wishes: ProbeWishes) -> Mapping[str, Mapping[str, float]]:
 
 def _crows_pairs(
     model: LanguageModel, wishes: ProbeWishes, *, name: str, unfinished: Path, report: Progress
-) -> ProbeRun:
+) -> Run:
     from evenhand.instruments.crows_pairs import probe_pairs
 
     return probe_pairs(
@@ -190,7 +190,7 @@ def _crows_pairs(
     )
 
 
-def _cosine(model: LanguageModel, wishes: ProbeWishes, *, name: str, report: Progress) -> ProbeRun:
+def _cosine(model: LanguageModel, wishes: ProbeWishes, *, name: str, report: Progress) -> Run:
     from evenhand.instruments.cosine import probe_cosine
 
     return probe_cosine(
@@ -205,7 +205,7 @@ def _cosine(model: LanguageModel, wishes: ProbeWishes, *, name: str, report: Pro
 
 def _direct_bias(
     model: LanguageModel, language: str, wishes: ProbeWishes, *, name: str, report: Progress
-) -> ProbeRun:
+) -> Run:
     from evenhand.instruments.direct_bias.probe import probe_direct_bias
 
     return probe_direct_bias(

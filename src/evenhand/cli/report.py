@@ -14,7 +14,7 @@ from evenhand.core.errors import ComparisonError, EvenhandError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenhand.instruments.association.results import Comparison
+    from evenhand.runs.comparison import Comparison
     from evenhand.runs.run import Run
 
 
@@ -54,8 +54,7 @@ def report_command(
     """
     from evenhand.core.files import write_text
     from evenhand.report import format_table, model_card_snippet, write_page
-    from evenhand.runs.probe_runs import is_probe_run
-    from evenhand.runs.run import open_run
+    from evenhand.runs.run import is_probe_run, open_run
 
     probes = [folder for folder in runs if is_probe_run(folder)]
     if probes:
@@ -89,9 +88,9 @@ def _report_probes(folders: Sequence[Path], out: Path | None, format_: ReportFor
     from evenhand.report.probes.page import write_probe_page
     from evenhand.report.probes.questions import different_questions
     from evenhand.report.probes.tables import format_probe_table
-    from evenhand.runs.probe_runs import open_probe_run
+    from evenhand.runs.run import open_run
 
-    opened = [open_probe_run(folder) for folder in folders]
+    opened = [open_run(folder) for folder in folders]
     for notice in different_questions(opened):
         warn(notice)
     if format_ is ReportFormat.MODEL_CARD:

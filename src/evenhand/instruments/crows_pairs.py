@@ -36,7 +36,7 @@ from evenhand.runs.figures import Figure
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
-from evenhand.stats.shares import wilson_interval
+from evenhand.stats.intervals import wilson_interval
 
 MEASURE = "score"
 

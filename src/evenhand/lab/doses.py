@@ -19,7 +19,6 @@ from evenhand.lab.building import LabFamily, LabSpec, build_model
 from evenhand.lab.items import lab_benchmark
 from evenhand.lab.probe_set import lab_probes
 from evenhand.models.language_model import load_language_model
-from evenhand.runs.probe_runs import ProbeRun, open_probe_run
 from evenhand.runs.records import RECORD_FILE
 from evenhand.runs.run import Run, open_run
 from evenhand.stats.resampling import Resampling
@@ -75,7 +74,7 @@ class Measured:
     """What was measured on the models of a plan."""
 
     runs: tuple[Run, ...]
-    probes: tuple[ProbeRun, ...]
+    probes: tuple[Run, ...]
 
 
 def measure_doses(
@@ -92,7 +91,7 @@ def measure_doses(
         report(done, len(specs))
     return Measured(
         runs=tuple(open_run(out / RUNS / run_name(spec)) for spec in specs),
-        probes=tuple(open_probe_run(out / PROBES / run_name(spec)) for spec in specs),
+        probes=tuple(open_run(out / PROBES / run_name(spec)) for spec in specs),
     )
 
 

@@ -15,10 +15,9 @@ from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate, Number
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import INSTRUMENTS, Run
-from evenhand.stats.neutrality import clustered_sign_flip
-from evenhand.stats.paired import holm
-from evenhand.stats.paired_means import difference_of_means
-from evenhand.stats.resampling import Resampling
+from evenhand.stats.differences import difference_of_means
+from evenhand.stats.resampling import Floats, Resampling
+from evenhand.stats.significance import clustered_sign_flip, holm
 
 ALL_ITEMS = "all"
 
@@ -193,9 +192,7 @@ def _is_compared(figure: Figure, options: ComparisonOptions) -> bool:
     return figure.is_headline or options.by_group or options.measures is not None
 
 
-def difference_row(
-    figure: Figure, before: np.ndarray, after: np.ndarray, *, resampling: Resampling
-) -> Difference:
+def difference_row(figure: Figure, before: Floats, after: Floats, *, resampling: Resampling) -> Difference:
     """The difference of two means over the same units."""
     value, interval = difference_of_means(before, after, weights=np.ones(len(before)), resampling=resampling)
     return Difference(

@@ -22,7 +22,7 @@ PAGE_FILE = "report.html"
 
 SCHEMA_VERSION = 2
 
-_LIBRARIES = ("numpy", "scipy", "statsmodels", "polars", "pydantic")
+_LIBRARIES = ("numpy", "scipy", "polars", "pydantic")
 
 
 class _Frozen(BaseModel):

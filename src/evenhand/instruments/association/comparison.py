@@ -25,8 +25,9 @@ from evenhand.runs.comparison import (
     comparison_of,
 )
 from evenhand.runs.run import Run
-from evenhand.stats.paired import difference_interval, mcnemar_test, swap_test
+from evenhand.stats.differences import difference_interval
 from evenhand.stats.resampling import Resampling
+from evenhand.stats.significance import mcnemar_test, swap_test
 
 
 def compare_associations(first: Run, second: Run, options: ComparisonOptions) -> Comparison:

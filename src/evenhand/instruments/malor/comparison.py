@@ -12,10 +12,10 @@ from evenhand.core.estimates import Estimate
 from evenhand.instruments.malor.measure import Floats, LogRatios, malor, mean_absolute_lean
 from evenhand.runs.comparison import ALL_ITEMS, Comparison, ComparisonOptions, Difference, comparison_of
 from evenhand.runs.run import Run
+from evenhand.stats.differences import NO_ITEM_DIFFERS
 from evenhand.stats.intervals import Interval
-from evenhand.stats.neutrality import clustered_sign_flip
-from evenhand.stats.paired_means import NO_ITEM_DIFFERS
 from evenhand.stats.resampling import Resampling
+from evenhand.stats.significance import clustered_sign_flip
 from evenhand.stats.two_way import TWO_WAY, two_way_interval
 
 NO_CELL = "no occupation could be asked of both models"

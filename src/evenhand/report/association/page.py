@@ -10,12 +10,13 @@ from evenhand.core.errors import RunError
 from evenhand.core.files import write_text
 from evenhand.core.protocols import HEADLINE
 from evenhand.instruments.association.measures import MEASURES
-from evenhand.instruments.association.results import MEASURE_NAMES, Comparison
+from evenhand.instruments.association.results import MEASURE_NAMES
 from evenhand.report.association.page_data import page_data
 from evenhand.report.association.reading import TASK_TITLES, lean_of, main_task, read
 from evenhand.report.association.run_badges import run_badges, shipped_calibration
 from evenhand.report.rendering import page_parts, template_environment
 from evenhand.runs.calibration import Calibration
+from evenhand.runs.comparison import Comparison
 from evenhand.runs.run import Run, run_label
 
 

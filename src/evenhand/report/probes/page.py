@@ -15,19 +15,19 @@ from evenhand.report.probes.tables import PROBE_COLUMNS, probe_rows
 from evenhand.report.probes.views import cosine_view, direct_bias_views, pairs_view
 from evenhand.report.probes.words import EXPERIMENT_TITLES, TEST_TITLES, read_result, result_title
 from evenhand.report.rendering import page_parts, template_environment
-from evenhand.runs.probe_runs import ProbeRun
+from evenhand.runs.run import Run
 
 Kind = TypeVar("Kind", MalorResult, CrowsPairsResult, CosineResult, DirectBiasResult)
 
 
-def write_probe_page(runs: Sequence[ProbeRun] | ProbeRun, path: str | Path) -> Path:
+def write_probe_page(runs: Sequence[Run] | Run, path: str | Path) -> Path:
     """Write the page of one or several probes to a file."""
     target = Path(path)
-    write_text(target, render_probe_page([runs] if isinstance(runs, ProbeRun) else list(runs)))
+    write_text(target, render_probe_page([runs] if isinstance(runs, Run) else list(runs)))
     return target
 
 
-def render_probe_page(runs: Sequence[ProbeRun]) -> str:
+def render_probe_page(runs: Sequence[Run]) -> str:
     """The page of one or several probes as HTML."""
     if not runs:
         raise RunError("A page needs at least one run.")
@@ -63,25 +63,27 @@ def render_probe_page(runs: Sequence[ProbeRun]) -> str:
     )
 
 
-def _results(runs: Mapping[str, ProbeRun], kind: type[Kind]) -> list[tuple[str, Kind]]:
+def _results(runs: Mapping[str, Run], kind: type[Kind]) -> list[tuple[str, Kind]]:
     return [
         (label, result) for label, run in runs.items() for result in run.results if isinstance(result, kind)
     ]
 
 
-def _facts(runs: Sequence[ProbeRun]) -> dict[str, list[str]]:
+def _facts(runs: Sequence[Run]) -> dict[str, list[str]]:
     asked = dict.fromkeys(
         result.experiment for run in runs for result in run.results if isinstance(result, MalorResult)
     )
     return {
         "models": list(dict.fromkeys(run.record.model.id for run in runs)),
         "languages": list(dict.fromkeys(run.record.language for run in runs)),
-        "tests": list(dict.fromkeys(TEST_TITLES.get(run.record.test, run.record.test) for run in runs)),
+        "tests": list(
+            dict.fromkeys(TEST_TITLES.get(run.record.instrument, run.record.instrument) for run in runs)
+        ),
         "experiments": [EXPERIMENT_TITLES.get(name, name) for name in asked],
     }
 
 
-def _run_view(label: str, run: ProbeRun) -> dict[str, Any]:
+def _run_view(label: str, run: Run) -> dict[str, Any]:
     return {
         "label": label,
         "record": run.record,
@@ -92,7 +94,7 @@ def _run_view(label: str, run: ProbeRun) -> dict[str, Any]:
     }
 
 
-def _planted_leans(runs: Mapping[str, ProbeRun]) -> dict[str, Mapping[str, float]]:
+def _planted_leans(runs: Mapping[str, Run]) -> dict[str, Mapping[str, float]]:
     return {
         label: planted.occupations
         for label, run in runs.items()
@@ -100,7 +102,7 @@ def _planted_leans(runs: Mapping[str, ProbeRun]) -> dict[str, Mapping[str, float
     }
 
 
-def _expected(run: ProbeRun) -> str:
+def _expected(run: Run) -> str:
     """What was planted says what MALoR should be."""
     planted = run.record.model.planted
     asked = {

@@ -20,7 +20,7 @@ _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CsvRow:
     """The cells of a row by column, empty where there is none, and where the row stands."""
 
     place: str
@@ -31,15 +31,15 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class CsvTable:
     """The rows of a file, and what it contained."""
 
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[CsvRow, ...]
     sha256: str
 
 
-def read_table(path: Path, *, needed: Sequence[str], list_of: str | None = None) -> Table:
+def read_table(path: Path, *, needed: Sequence[str], list_of: str | None = None) -> CsvTable:
     """Read a CSV file with a header, in UTF-8; a file whose name ends in ``.tsv`` has tabs instead of commas.
 
     In a file with tabs a quotation mark may stand anywhere, as in the files of GLUE; a cell that is quoted as in CSV
@@ -65,7 +65,7 @@ def read_table(path: Path, *, needed: Sequence[str], list_of: str | None = None)
     rows = tuple(_row(cells, columns, place=f"{path}, row {number}") for number, cells in lines)
     if not rows:
         raise DatasetError(f"{path} has a header and no rows below it.")
-    return Table(columns=columns, rows=rows, sha256=sha256_of(content))
+    return CsvTable(columns=columns, rows=rows, sha256=sha256_of(content))
 
 
 def _parsed(text: str, path: Path) -> list[tuple[int, list[str]]]:
@@ -135,10 +135,10 @@ def _separator_hint(columns: tuple[str, ...], path: Path) -> str:
     return f" Separate the columns by {'tabs' if wanted == TAB else 'commas'}, not by {found!r}{name}."
 
 
-def _row(cells: list[str], columns: tuple[str, ...], *, place: str) -> Row:
+def _row(cells: list[str], columns: tuple[str, ...], *, place: str) -> CsvRow:
     if len(cells) > len(columns):
         raise DatasetError(
             f"{place}: {len(cells)} cells, but the header has {len(columns)}. "
             "Put a text that has a separator into double quotes."
         )
-    return Row(place=place, cells=dict(zip(columns, cells, strict=False)))
+    return CsvRow(place=place, cells=dict(zip(columns, cells, strict=False)))

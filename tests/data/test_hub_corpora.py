@@ -14,8 +14,7 @@ import pytest
 from small_corpus import options
 
 from evenhand.core.errors import DatasetError, MissingExtraError
-from evenhand.data.corpus_sources import corpus_sources
-from evenhand.data.hub_corpora import HubCorpus, hub_corpus, pinned_shards
+from evenhand.data.corpus_sources import HubCorpus, corpus_sources, hub_corpus, pinned_shards
 from evenhand.mitigation.pairs.building import build_pairs
 from evenhand.mitigation.pairs.pair_files import read_pairs
 

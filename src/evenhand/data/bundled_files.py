@@ -1,4 +1,8 @@
-"""What the lab found out about the measures, as it ships with the package."""
+"""Files that ship with the package: example scores of the starter set, and the lab's calibration.
+
+The example scores let people try everything without a model. They come from a simulated scorer with a known lean, not
+from a language model; see ``examples/simulate_scores.py``.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,18 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.runs.calibration import Calibration
+
+EXAMPLES = ("leaning", "neutral")
+
+
+def example_scores(name: str) -> Path:
+    """The file of simulated scores of this name: ``leaning`` or ``neutral``."""
+    if name not in EXAMPLES:
+        raise UnknownNameError("example", name, EXAMPLES)
+    folder = resources.files("evenhand.data") / "resources" / "starter" / "example_scores"
+    return Path(str(folder / f"simulated-{name}.json"))
 
 
 def bundled_calibration_path() -> Path:

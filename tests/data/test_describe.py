@@ -5,7 +5,7 @@ from __future__ import annotations
 import builders
 import pytest
 
-from evenhand.data.describe import Description, describe
+from evenhand.data.inspection import Description, describe
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import builders
 import pytest
 
 from evenhand.core.items import Association, Task
-from evenhand.data.check import check
 from evenhand.data.defects import DEFECT_CLASSES
+from evenhand.data.inspection import check
 
 intra, inter = builders.intra, builders.inter
 

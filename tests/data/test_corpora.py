@@ -16,9 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.core.errors import DatasetError
-from evenhand.data import text_streams
-from evenhand.data.corpora import sentences
-from evenhand.data.text_streams import decoded
+from evenhand.data import corpora
+from evenhand.data.corpora import decoded, sentences
 
 TEXT = "Er hieß Jörg. Sie kam spät.\nEs war schön.\n"
 EXPECTED = ["Er hieß Jörg.", "Sie kam spät.", "Es war schön."]
@@ -92,7 +91,7 @@ def test_the_digest_is_that_of_the_content_whether_compressed_or_not(tmp_path: P
 def test_progress_is_told_in_bytes_and_ends_at_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(text_streams, "CHUNK_BYTES", 1_000)
+    monkeypatch.setattr(corpora, "CHUNK_BYTES", 1_000)
     (tmp_path / "a.txt").write_text("He came. " * 1_000)
     (tmp_path / "b.txt").write_text("She came. " * 1_000)
     told: list[tuple[int, int]] = []
@@ -144,7 +143,7 @@ def test_progress_of_compressed_files_is_that_on_the_disk(tmp_path: Path) -> Non
 def test_what_cannot_be_read_is_refused_with_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes, message: str
 ) -> None:
-    monkeypatch.setattr(text_streams, "CHUNK_BYTES", 1_000)
+    monkeypatch.setattr(corpora, "CHUNK_BYTES", 1_000)
     (tmp_path / name).write_bytes(content)
 
     with pytest.raises(DatasetError, match=message):
@@ -175,8 +174,8 @@ def test_a_file_that_vanishes_is_refused(tmp_path: Path) -> None:
 def test_a_record_that_is_too_long_is_skipped_and_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(text_streams, "LONGEST_RECORD", 100)
-    monkeypatch.setattr(text_streams, "CHUNK_BYTES", 64)
+    monkeypatch.setattr(corpora, "LONGEST_RECORD", 100)
+    monkeypatch.setattr(corpora, "CHUNK_BYTES", 64)
     path = tmp_path / "a.jsonl"
     path.write_bytes(lines_of("First.", "x" * 500, "Second.", "y" * 200))
 
@@ -216,7 +215,7 @@ def test_any_bytes_are_read_or_refused(
 ) -> None:
     path = tmp_path_factory.getbasetemp() / name
     path.write_bytes(content)
-    with mock.patch.object(text_streams, "CHUNK_BYTES", chunk):
+    with mock.patch.object(corpora, "CHUNK_BYTES", chunk):
         read, refusal = read_or_refused(path)
 
     assert all(read) if refusal is None else str(path) in refusal
