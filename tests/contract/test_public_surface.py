@@ -31,7 +31,7 @@ PUBLIC = [
     "Margins",
     "Mitigated",
     "ModelRef",
-    "ProbeOptions",
+    "MalorOptions",
     "Run",
     "Protocol",
     "Recipe",

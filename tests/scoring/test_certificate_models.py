@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from certificate_runs import LABELLED, PAIRS, SENTENCES, nudged, small_plan
+from measuring import probe_pairs
 from peft import LoraConfig, get_peft_model
 
 from evenhand.certificate import Finetuning, Margins, certify, measuring
@@ -18,7 +19,6 @@ from evenhand.certificate.flipped import malor_results
 from evenhand.certificate.recipe import read_mitigation
 from evenhand.certificate.weights import weights_change
 from evenhand.core.errors import RunError, UnknownNameError
-from evenhand.instruments.crows_pairs import probe_pairs
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.runs.certificates import BiasVerdict, Certificate, QualityVerdict

@@ -20,7 +20,6 @@ from evenhand.certificate.plan import HeldOutText
 from evenhand.certificate.quality import accuracy_from_seeds
 from evenhand.certificate.verdicts import bias_verdict, quality_verdict
 from evenhand.core.errors import ComparisonError, DatasetError, EvenhandError, UnknownNameError
-from evenhand.instruments.association.evaluation import evaluate
 from evenhand.instruments.malor.measure import LogRatios
 from evenhand.models.references import ModelRef
 from evenhand.runs.certificates import BiasVerdict, QualityVerdict
@@ -28,6 +27,7 @@ from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 from evenhand.training.perplexity import HeldOutLoss
 from evenhand.workflows.certificate_plans import margins_for
+from evenhand.workflows.measure import evaluate
 
 FEW = Resampling(resamples=200)
 KEPT, LOST, UNDECIDED = QualityVerdict.KEPT, QualityVerdict.LOST, QualityVerdict.UNDECIDED

@@ -8,11 +8,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 import zoo
+from measuring import probe_cosine
 from slow_vectors import slow_cosine, slow_vector
 from zoo_fixtures import Zoo
 
 from evenhand.data.winogender import PronounPair, PronounPairs, load_pronoun_pairs
-from evenhand.instruments.cosine import SCORES_SCHEMA, UNREAD_PRONOUN, cosine_result, probe_cosine
+from evenhand.instruments.cosine import SCORES_SCHEMA, UNREAD_PRONOUN, cosine_result
 from evenhand.instruments.probe_results import CosineResult
 from evenhand.models.references import Family, ModelError
 from evenhand.runs.run import Run, open_run
@@ -199,7 +200,7 @@ def test_progress_ends_at_the_number_of_pairs(menagerie: Zoo, pairs: PronounPair
     told: list[tuple[int, int]] = []
 
     probe_cosine(
-        menagerie.model("bert"), pairs, resampling=quick, report=lambda *progress: told.append(progress)
+        menagerie.model("bert"), pairs, resampling=quick, progress=lambda *progress: told.append(progress)
     )
 
     assert told == [(12, 12)]

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 import pytest
 import zoo
-from evenhand.instruments.direct_bias.probe import SCORES_SCHEMA, probe_direct_bias
 from marked_corpora import ENGLISH, GERMAN, result_of, unmarked, written
+from measuring import probe_direct_bias
 from slow_vectors import Vector, slow_cosine, slow_vector
 from zoo_fixtures import Zoo
 
@@ -22,6 +22,7 @@ from evenhand.instruments.direct_bias.gender_direction import (
     ONE_FORM,
     ONLY_BESIDE_GENDERED,
 )
+from evenhand.instruments.direct_bias.instrument import SCORES_SCHEMA
 from evenhand.runs.run import open_run
 from evenhand.stats.resampling import Resampling
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from evenhand.instruments.malor.probe import ProbeOptions, probe
+from measuring import probe
 
 from evenhand.core.probes import ProbeSet, TermPairs
+from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.lab.probe_calibration import calibrate_probes
 from evenhand.lab.probe_set import lab_probes
 from evenhand.runs.calibration import MeasureCalibration
@@ -17,7 +18,7 @@ MODELS = ("lab:masked-neutral", "lab:masked")
 
 
 def probed(probes: ProbeSet) -> list[Run]:
-    options = ProbeOptions(resampling=Resampling(resamples=200))
+    options = MalorOptions(resampling=Resampling(resamples=200))
     return [probe(model, probes, options=options) for model in MODELS]
 
 

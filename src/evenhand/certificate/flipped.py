@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from evenhand.certificate.bias import shared_ratios
 from evenhand.core.estimates import Estimate
+from evenhand.instruments.malor.comparison import shared_ratios
 from evenhand.instruments.malor.measure import Floats, LogRatios
 from evenhand.instruments.probe_results import MalorResult
 from evenhand.runs.certificates import Flipped, LeanChange

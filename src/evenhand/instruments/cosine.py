@@ -32,10 +32,11 @@ from evenhand.instruments.instrument import (
 from evenhand.instruments.probe_results import CosineResult, OccupationCosine
 from evenhand.instruments.skipped import skipped_rows
 from evenhand.instruments.vectors import ZERO, cosine, mean_estimate, vector_options, vector_warnings
+from evenhand.models.capabilities import Embeds, NotEmbedded
 from evenhand.models.embedding import Vector
 from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.references import Embeds, Family, ModelError, NotEmbedded
+from evenhand.models.references import Family, ModelError
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
@@ -129,6 +130,8 @@ COSINE = CosineInstrument()
 
 class _CosinePreparation(Preparation):
     """A model and pairs of sentences that differ in the pronoun."""
+
+    unit = "pairs"
 
     def __init__(
         self, model: LanguageModel, pairs: PronounPairs, options: CosineOptions, *, name: str | None

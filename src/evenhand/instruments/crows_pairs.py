@@ -26,11 +26,11 @@ from evenhand.instruments.instrument import (
 )
 from evenhand.instruments.probe_results import CrowsPairsResult, PairsGroup
 from evenhand.instruments.skipped import skipped_rows
+from evenhand.models.capabilities import FillsBlanks, ScoresText
 from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.languages import warnings_of_texts
 from evenhand.models.pair_scoring import PairScore, choose_pair_method, score_pairs
-from evenhand.models.references import FillsBlanks, ScoresText
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
@@ -81,7 +81,7 @@ class CrowsPairsInstrument(Instrument[InstrumentOptions]):
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """The share over all pairs, by bias type and by direction."""
         result: CrowsPairsResult = run.result
-        groups = {(ALL_ITEMS,): result.all}
+        groups: dict[tuple[str, ...], PairsGroup] = {(ALL_ITEMS,): result.all}
         groups |= {(ALL_ITEMS, name): group for name, group in result.by_bias_type.items()}
         groups |= {(ALL_ITEMS, name): group for name, group in result.by_direction.items()}
         return tuple(
@@ -119,6 +119,8 @@ CROWS_PAIRS = CrowsPairsInstrument()
 
 class _PairsPreparation(Preparation):
     """A model and pairs of sentences, with the method chosen."""
+
+    unit = "pairs"
 
     def __init__(
         self, model: LanguageModel, pairs: PairSet, options: InstrumentOptions, *, name: str | None

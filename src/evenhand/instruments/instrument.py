@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 import polars as pl
@@ -15,8 +16,8 @@ from evenhand.models.references import ModelError
 from evenhand.runs.comparison import Comparison, ComparisonOptions, compare_units
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import RunRecord, StatisticsRecord
-from evenhand.runs.run import Run
-from evenhand.runs.store import Parts
+from evenhand.runs.run import Run, fingerprint_of_run, open_run
+from evenhand.runs.store import Parts, open_job
 from evenhand.stats.resampling import Resampling
 
 
@@ -41,6 +42,13 @@ class Preparation(ABC):
 
     record: RunRecord
     """As it will be; ``fingerprint`` is final, counts and warnings come with the results."""
+    unit: str = "items"
+    """What progress is counted in."""
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What should be known before the work starts."""
+        return ()
 
     @abstractmethod
     def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:
@@ -50,6 +58,32 @@ class Preparation(ABC):
             parts: Where answers are kept as they come; those that are there are not asked for again.
             progress: Told how much is done.
         """
+
+
+def keep_run(
+    preparation: Preparation,
+    place: Path,
+    *,
+    replace: bool = False,
+    progress: Progress | None = None,
+    pages: Callable[[Run], Mapping[str, str]] = lambda _: {},
+) -> Run:
+    """The run at a place: opened if it is this very one, else measured, from where an interrupted process left off.
+
+    Args:
+        preparation: What is measured.
+        place: The run folder.
+        replace: Start afresh, and let another run give way.
+        progress: Told how much is done.
+        pages: Further text files for the run folder, by name.
+    """
+    fingerprint = preparation.record.fingerprint
+    with open_job(place, fingerprint, fingerprint_at=fingerprint_of_run, replace=replace) as job:
+        if job.is_done:
+            return open_run(place)
+        run = preparation.measure(parts=job.parts("answers"), progress=progress)
+        run.save(job, pages=pages(run))
+        return run
 
 
 class Instrument(ABC, Generic[Options]):

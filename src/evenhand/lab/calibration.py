@@ -96,7 +96,7 @@ def _task_in_bits(family: str, task: str) -> bool:
 def _calibrated(
     expectation: Expectation, family: str, task: str, runs: Sequence[tuple[Planted, Run]]
 ) -> MeasureCalibration:
-    measure = MEASURES[expectation.measure]
+    measure = MEASURES.get(expectation.measure)
     points = tuple(
         DosePoint(
             strength=planted.strength,

@@ -37,7 +37,7 @@ def calibrate_probes(runs: Sequence[Run]) -> tuple[MeasureCalibration, ...]:
     """MALoR on every family and experiment."""
     groups: defaultdict[tuple[str, str], list[Probed]] = defaultdict(list)
     for run in runs:
-        planted = run.record.model.planted
+        planted = run.record.model.planted if run.record.model else None
         if planted is None:
             raise EvenhandError(f"{run.name} is not a probe of a model with planted bias.")
         for result in run.results:

@@ -81,20 +81,45 @@ class ComparisonOptions:
     resampling: Resampling = field(default_factory=Resampling)
 
 
-def compare(first: Run, second: Run, *, options: ComparisonOptions | None = None) -> Comparison:
-    """Differences between two runs of one instrument, second minus first, with paired intervals and tests."""
-    return compare_pairs([(first, second)], options=options)[0]
+def compare(
+    first: Run,
+    second: Run,
+    *,
+    measures: Sequence[str] | None = None,
+    by_group: bool = False,
+    resampling: Resampling | None = None,
+) -> Comparison:
+    """Differences between two runs of one instrument, second minus first, with paired intervals and tests.
+
+    Args:
+        first: The baseline.
+        second: The run that is compared with it.
+        measures: What to compare; the headline measures if not given. Holm's adjustment covers every row, so ask for
+            what you want to know.
+        by_group: Add a row for each part: bias types, fields of work.
+        resampling: Number of resamples, seed and confidence level.
+    """
+    pairs = [(first, second)]
+    return compare_pairs(pairs, measures=measures, by_group=by_group, resampling=resampling)[0]
 
 
 def compare_pairs(
-    pairs: Sequence[tuple[Run, Run]], *, options: ComparisonOptions | None = None
+    pairs: Sequence[tuple[Run, Run]],
+    *,
+    measures: Sequence[str] | None = None,
+    by_group: bool = False,
+    resampling: Resampling | None = None,
 ) -> list[Comparison]:
     """Compare several pairs of runs; Holm's adjustment covers the rows of all of them.
 
     Raises:
         ComparisonError: If two runs are of different instruments or were not asked the same.
     """
-    chosen = options or ComparisonOptions()
+    chosen = ComparisonOptions(
+        measures=None if measures is None else tuple(measures),
+        by_group=by_group,
+        resampling=resampling or Resampling(),
+    )
     comparisons = [_compare(first, second, chosen) for first, second in pairs]
     adjusted = iter(holm([row.p_value for comparison in comparisons for row in comparison.differences]))
     return [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
@@ -12,6 +11,7 @@ import polars as pl
 from evenhand.core.errors import PredictionsError, shortlist
 from evenhand.core.files import sha256_of
 from evenhand.core.items import Association, Benchmark, Task
+from evenhand.core.progress import Progress
 from evenhand.core.protocols import DEFAULT_PROTOCOL, Protocol, get_protocol
 from evenhand.core.reasons import common_reason
 from evenhand.data.inspection import CheckReport, check
@@ -20,7 +20,7 @@ from evenhand.data.sources import load_dataset
 from evenhand.instruments.association.estimation import estimate_task, tasks_of
 from evenhand.instruments.association.results import RunResult, SkippedReason
 from evenhand.instruments.association.scores import SCORES_SCHEMA, items_from_scores
-from evenhand.instruments.instrument import statistics_record
+from evenhand.instruments.instrument import Preparation, statistics_record
 from evenhand.runs.records import (
     DatasetRecord,
     DefectRecord,
@@ -30,22 +30,13 @@ from evenhand.runs.records import (
     RunRecord,
 )
 from evenhand.runs.run import Run
+from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Resampling
 
 OTHER_CANDIDATE = "another candidate of the item has no usable score"
 
 
-@dataclass(frozen=True, kw_only=True)
-class EvaluationOptions:
-    """How scores become figures."""
-
-    language: str | None = None
-    """Which language of the benchmark, where it has several."""
-    protocol: str | Protocol = DEFAULT_PROTOCOL
-    resampling: Resampling = field(default_factory=Resampling)
-
-
-class Evaluation:
+class Evaluation(Preparation):
     """Scores per candidate and their benchmark, ready to be evaluated."""
 
     def __init__(
@@ -53,39 +44,41 @@ class Evaluation:
         predictions: str | Path | Mapping[str, float] | Predictions,
         data: str | Path | Benchmark = "starter",
         *,
-        options: EvaluationOptions | None = None,
+        language: str | None = None,
+        protocol: str | Protocol = DEFAULT_PROTOCOL,
+        resampling: Resampling | None = None,
         name: str | None = None,
     ) -> None:
         """Read the scores and the benchmark.
 
         Args:
             predictions: A file of scores, or scores by candidate id.
-            data: A dataset's name, a file or folder in StereoSet's layout, or a benchmark already loaded.
-            options: How scores become figures.
+            data: A dataset's name, a file or folder in a known layout, or a benchmark already loaded.
+            language: Which language of ``data``, where it has several.
+            protocol: How scores become numbers; see ``evenhand.core.protocols``.
+            resampling: Number of resamples, seed and confidence level.
             name: Name of the run; the name of the predictions if not given.
         """
-        self.options = options or EvaluationOptions()
-        self.benchmark = (
-            data if isinstance(data, Benchmark) else load_dataset(data, language=self.options.language)
-        )
+        self.benchmark = data if isinstance(data, Benchmark) else load_dataset(data, language=language)
         self.predictions = _as_predictions(predictions)
-        self.protocol = get_protocol(self.options.protocol)
+        self.protocol = get_protocol(protocol)
+        self.resampling = resampling or Resampling()
         self.record = evaluation_record(
             name or self.predictions.name,
             self.benchmark,
             protocol=self.protocol,
-            resampling=self.options.resampling,
+            resampling=self.resampling,
             predictions=self.predictions,
         )
 
-    def run(self) -> Run:
-        """Turn the scores into a run with estimates, intervals and tests."""
+    def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:  # noqa: ARG002
+        """Turn the scores into a run with estimates, intervals and tests; it takes moments."""
         return assemble(
             self.record,
             self.predictions,
             self.benchmark,
             protocol=self.protocol,
-            resampling=self.options.resampling,
+            resampling=self.resampling,
         )
 
 

@@ -21,13 +21,13 @@ from evenhand.instruments.association.measures import MEASURES
 from evenhand.instruments.association.results import GroupResult, RunResult
 from evenhand.instruments.association.scores import items_from_scores, predictions_json, with_later_columns
 from evenhand.instruments.instrument import Instrument, InstrumentOptions, Preparation
+from evenhand.models.capabilities import FillsBlanks, ScoresText
 from evenhand.models.engine.scoring_job import RequestGroup, ScoringJob, too_long
 from evenhand.models.families.method import Method, Question, questions_of, sum_of_logs
 from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.languages import language_warnings
 from evenhand.models.method_choice import choose_method, possible_tasks
-from evenhand.models.references import FillsBlanks, ScoresText
 from evenhand.runs.comparison import Comparison, ComparisonOptions
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import PREDICTIONS_FILE, RunRecord, ScoringRecord
@@ -150,9 +150,15 @@ class _Audit(Preparation):
         self.record = self._record(name or f"{model.loaded.ref.short_name}_{benchmark.language}")
 
     @property
-    def left_out(self) -> tuple[Task, ...]:
-        """Tasks of the benchmark that the model cannot do and that nobody asked for by name."""
-        return tuple(task for task in self.benchmark.tasks if task not in self.methods)
+    def notices(self) -> tuple[str, ...]:
+        """Tasks that the model cannot do, unless tasks were asked for by name."""
+        left_out = [task.value for task in self.benchmark.tasks if task not in self.methods]
+        if self.options.tasks is not None or not left_out:
+            return ()
+        return (
+            f"{', '.join(left_out)} is left out: {self.model.loaded.ref.id} cannot do it "
+            "(see evenhand models inspect).",
+        )
 
     def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:
         """Score every candidate, and evaluate the scores."""

@@ -55,9 +55,9 @@ from evenhand.instruments.instrument import (
 from evenhand.instruments.probe_results import DirectBiasResult, ProfessionCosine
 from evenhand.instruments.skipped import skipped_rows
 from evenhand.instruments.vectors import cosine, mean_estimate, vector_options, vector_warnings
+from evenhand.models.capabilities import Embeds
 from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.references import Embeds
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
@@ -158,6 +158,8 @@ DIRECT_BIAS = DirectBiasInstrument()
 
 class _DirectBiasPreparation(Preparation):
     """A model, a corpus and lists of words."""
+
+    unit = "bytes"
 
     def __init__(self, model: LanguageModel, options: DirectBiasOptions, *, name: str | None) -> None:
         self.model = model

@@ -43,9 +43,10 @@ from evenhand.instruments.malor.questions import (
 )
 from evenhand.instruments.probe_results import Correlation, MalorResult, Skipped
 from evenhand.instruments.word_scoring import WordScore, WordScorer
+from evenhand.models.capabilities import FillsBlanks, ScoresText
 from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.references import FillsBlanks, ModelError, ScoresText
+from evenhand.models.references import ModelError
 from evenhand.runs.comparison import Comparison, ComparisonOptions
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
@@ -134,6 +135,8 @@ def _figures(result: MalorResult) -> Iterator[Figure]:
 
 class _MalorPreparation(Preparation):
     """A model and probes, with the questions chosen."""
+
+    unit = "sentences"
 
     def __init__(
         self, model: LanguageModel, probes: ProbeSet, options: MalorOptions, *, name: str | None

@@ -27,7 +27,7 @@ def different_questions(runs: Sequence[Run]) -> list[str]:
     by_test: dict[tuple[str, str], dict[str, list[str]]] = {}
     for label, run in zip(run_labels(runs), runs, strict=True):
         record = run.record
-        asked_the_same = by_test.setdefault((record.test, record.language), {})
+        asked_the_same = by_test.setdefault((record.instrument, record.language), {})
         asked_the_same.setdefault(json.dumps(record.data, sort_keys=True), []).append(label)
     return [
         f"{TEST_TITLES.get(test, test)}, {language_name(language)}: these were asked different questions, so their "
