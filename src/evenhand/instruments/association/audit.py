@@ -12,8 +12,9 @@ from evenhand.core.files import sha256_of
 from evenhand.core.items import Association, Benchmark, Task
 from evenhand.core.progress import Progress
 from evenhand.core.protocols import DEFAULT_PROTOCOL, Protocol, get_protocol
+from evenhand.data.layouts import load_dataset
 from evenhand.data.predictions import Predictions, Score
-from evenhand.data.sources import LAB, STARTER, load_dataset
+from evenhand.data.stereoset import LAB, STARTER
 from evenhand.instruments.association.evaluation import assemble, statistics_record
 from evenhand.models.engine.scoring_job import RequestGroup, ScoringJob, too_long
 from evenhand.models.families.method import Method, Question, questions_of, sum_of_logs
