@@ -28,7 +28,7 @@ from evenhand.core.recipes import Recipe
 from evenhand.data.corpora import sentences
 from evenhand.data.probes import load_probes
 from evenhand.instruments.malor.prepared import PreparedProbe
-from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.text.word_search import words_of
 from evenhand.training.epoch_trainer import EpochTrainer
@@ -156,14 +156,14 @@ def main() -> None:
     chosen = parser.parse_args()
     texts = chosen_sentences(chosen.corpus, chosen.sentences)
     with tempfile.TemporaryDirectory() as scratch:
-        model = load_model(bert(chosen.tokenizer, chosen.size, Path(scratch) / "bert"))
+        model = load_language_model(bert(chosen.tokenizer, chosen.size, Path(scratch) / "bert"))
         print(f"{len(texts):,} sentences, BERT {chosen.size}, {model.loaded.device}", flush=True)
         ours = our_epoch(model, texts, Path(scratch) / "logs")
         one = reading(model, (Experiment.HE_SHE,))
         print(f"ours: {60 / ours:.2f} epochs a minute ({ours:.2f} s an epoch)")
         print(f"reading MALoR, he-she: {one:.3f} s, {one / ours:.1%} of an epoch", flush=True)
         plain = plain_epoch(
-            load_model(ModelRef(id=str(Path(scratch) / "bert"))), texts, steps=chosen.plain_steps
+            load_language_model(ModelRef(id=str(Path(scratch) / "bert"))), texts, steps=chosen.plain_steps
         )
         print(f"plain: {60 / plain:.2f} epochs a minute ({plain:.2f} s an epoch)")
         print(f"ratio: {plain / ours:.2f}")

@@ -26,7 +26,7 @@ from evenhand.core.probe_sentences import open_occupation, open_term
 from evenhand.core.probes import Experiment, ProbeSet
 from evenhand.data.probes import load_probes
 from evenhand.instruments.malor.probe import ProbeOptions, probe
-from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.stats.resampling import Resampling
 
 
@@ -95,7 +95,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         tokenizer = models_of_size.masking_tokenizer(arguments.gpt2)
         models_of_size.save(models_of_size.bert_base(tokenizer), tokenizer, Path(folder))
-        model = load_model(folder, device="cpu")
+        model = load_language_model(folder, device="cpu")
         print(
             "| masked | sentences | Evenhand | plain, from every fifth structure | ratio | largest difference |"
         )

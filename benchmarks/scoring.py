@@ -30,7 +30,7 @@ from evenhand.core.items import Association, Benchmark, Task
 from evenhand.core.precision import Precision
 from evenhand.data.stereoset import read_stereoset
 from evenhand.models.families.method import questions_of
-from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.loading import Loaded
 from evenhand.models.method_choice import choose_method
 from evenhand.models.references import Family, ModelRef
@@ -210,18 +210,18 @@ def rows_of(benchmark: Benchmark, options: argparse.Namespace, folder: Path) -> 
     gpt2_tokens = models_of_size.gpt2_tokenizer(options.gpt2)
     tokenizer = models_of_size.masking_tokenizer(options.gpt2)
     bert = models_of_size.save(models_of_size.bert_base(tokenizer), tokenizer, folder / "bert")
-    asked = load_model(str(bert), device=device)
+    asked = load_language_model(str(bert), device=device)
     yield compare("BERT-base, intra", asked, intra, Task.INTRASENTENCE, plain_scoring.masked)
     gpt2 = models_of_size.save(models_of_size.gpt2_small(gpt2_tokens), gpt2_tokens, folder / "gpt2")
     for precision in ("fp32", "bf16") if device == "cuda" else ("fp32",):
-        asked = load_model(str(gpt2), device=device, precision=precision)
+        asked = load_language_model(str(gpt2), device=device, precision=precision)
         what = f"GPT-2, inter d, {precision}"
         row = compare(what, asked, inter, Task.INTERSENTENCE, plain_scoring.continuation)
         yield row
         if device == "cuda":
             note = arithmetic(asked, inter, Task.INTERSENTENCE, row.seconds)
             yield Row("its arithmetic", len(inter), row.seconds, note, None)
-    asked = load_model(str(gpt2), device=device)
+    asked = load_language_model(str(gpt2), device=device)
     peer = minicons_continuation(gpt2, inter, device)
     if peer:
         mine = timed(ours(asked, inter, Task.INTERSENTENCE))
@@ -230,7 +230,7 @@ def rows_of(benchmark: Benchmark, options: argparse.Namespace, folder: Path) -> 
     yield from growth(asked, inter[: max(40, options.items // 8)], Task.INTERSENTENCE)
     tokenizer = models_of_size.sentinel_tokenizer(options.gpt2)
     t5 = models_of_size.save(models_of_size.t5_base(tokenizer), tokenizer, folder / "t5")
-    asked = load_model(str(t5), device=device)
+    asked = load_language_model(str(t5), device=device)
     yield compare("T5-base, intra", asked, intra, Task.INTRASENTENCE, plain_scoring.sentinel)
     if device == "cpu":
         yield large_vocabulary_apart(options)

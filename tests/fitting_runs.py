@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from evenhand.core.recipes import Recipe
-from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.runs.learning_curves import LearningCurve
 from evenhand.training import checkpoints
 from evenhand.training.fitting import FitReport, Fitted, fit
@@ -75,7 +75,7 @@ def small_fit(
     report: FitReport | None = None,
 ) -> tuple[LanguageModel, Fitted]:  # fmt: skip
     """Train a model of the zoo for a few epochs."""
-    model = load_model(str(source), device="cpu")
+    model = load_language_model(str(source), device="cpu")
     objective = pretraining_objective(SENTENCES, model)
     watch = ScriptedWatch(model, meanwhile=meanwhile)
     return model, fit(model, objective, recipe, watch=watch, folder=folder, report=report)

@@ -45,9 +45,9 @@ class Zoo:
         return zoo.build(name, self.base / name)
 
     def _model(self, name: str) -> LanguageModel:
-        from evenhand.models.language_model import load_model
+        from evenhand.models.language_model import load_language_model
 
-        return load_model(str(self.folder(name)), device="cpu")
+        return load_language_model(str(self.folder(name)), device="cpu")
 
     def _reference(self, name: str) -> SlowReference:
         import zoo

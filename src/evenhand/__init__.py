@@ -144,7 +144,12 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
     module, _, attribute = _HOME[name].partition(":")
-    return getattr(import_module(module), attribute or name)
+    try:
+        return getattr(import_module(module), attribute or name)
+    except ModuleNotFoundError as problem:
+        from evenhand.core.extras import missing_extra
+
+        raise missing_extra(problem, purpose=f"evenhand.{name}") or problem from None
 
 
 def __dir__() -> list[str]:

@@ -15,16 +15,18 @@ from asking import Scores, engine_scores
 from zoo_items import starter_items
 
 from evenhand.core.items import Association
-from evenhand.models.language_model import load_model
+from evenhand.models.language_model import load_language_model
 from evenhand.models.method_choice import possible_tasks
 
 
 def changed_decisions(folder: Path) -> tuple[int, int]:
     """Pairs of an item's candidates that swap places in half precision, and all pairs."""
-    exact = load_model(str(folder), device="cpu")
+    exact = load_language_model(str(folder), device="cpu")
     items = [item for task in possible_tasks(exact) for item in starter_items(task)[::3]]
     before = decisions(items, engine_scores(exact, items))
-    after = decisions(items, engine_scores(load_model(str(folder), device="cpu", precision="bf16"), items))
+    after = decisions(
+        items, engine_scores(load_language_model(str(folder), device="cpu", precision="bf16"), items)
+    )
     return sum(one != other for one, other in zip(before, after, strict=True)), len(before)
 
 

@@ -19,10 +19,10 @@ from evenhand.instruments.association.audit import AuditOptions, audit
 from evenhand.lab import power
 from evenhand.lab.calibration import calibrate
 from evenhand.lab.items import lab_benchmark
-from evenhand.models.embedded import embedded_folder
+from evenhand.models.backends.lab import embedded_folder
 from evenhand.models.engine import projection
 from evenhand.models.families.method import Question
-from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.runs.calibration import Calibration
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
@@ -134,7 +134,7 @@ def test_reversed_polarity_of_the_next_sentence_head_is_noticed(tmp_path: Path) 
 def test_a_softmax_over_the_wrong_axis_is_noticed(
     models: Sequence[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loaded = [load_model(model) for model in models]
+    loaded = [load_language_model(model) for model in models]
     # The engine's own check of a model would refuse it with this fault, so it comes in after that.
     assert all(model.is_split or model.projection for model in loaded)
     assert [model.shares_prefixes for model in loaded]

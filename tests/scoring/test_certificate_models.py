@@ -19,7 +19,7 @@ from evenhand.certificate.recipe import read_mitigation
 from evenhand.certificate.weights import weights_change
 from evenhand.core.errors import RunError, UnknownNameError
 from evenhand.instruments.crows_pairs import probe_pairs
-from evenhand.models.language_model import load_model
+from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.runs.certificates import BiasVerdict, Certificate, QualityVerdict
 from evenhand.runs.mitigation_records import MITIGATION_FILE
@@ -120,7 +120,10 @@ def test_the_same_weights_twice_are_nothing_changed(bert: Path, tmp_path: Path) 
 
 
 def test_weights_are_compared_tensor_by_tensor(bert: Path, changed: Path) -> None:
-    first, second = load_model(str(bert), device="cpu"), load_model(str(changed), device="cpu")
+    first, second = (
+        load_language_model(str(bert), device="cpu"),
+        load_language_model(str(changed), device="cpu"),
+    )
     found = weights_change(first, second)
     slow = [
         float((b - a).detach().norm() ** 2)
@@ -133,7 +136,7 @@ def test_weights_are_compared_tensor_by_tensor(bert: Path, changed: Path) -> Non
 
 
 def adapter(bert: Path, folder: Path, *, zero: bool) -> Path:
-    model = load_model(str(bert), device="cpu").loaded.model
+    model = load_language_model(str(bert), device="cpu").loaded.model
     trained = get_peft_model(model, LoraConfig(r=2, target_modules=["query"], init_lora_weights=zero))
     trained.peft_config["default"].base_model_name_or_path = str(bert)
     trained.save_pretrained(str(folder))
@@ -141,8 +144,8 @@ def adapter(bert: Path, folder: Path, *, zero: bool) -> Path:
 
 
 def test_an_adapter_is_loaded_onto_its_model(bert: Path, tmp_path: Path) -> None:
-    base = load_model(str(bert), device="cpu")
-    trained = load_model(str(adapter(bert, tmp_path / "adapter", zero=False)), device="cpu")
+    base = load_language_model(str(bert), device="cpu")
+    trained = load_language_model(str(adapter(bert, tmp_path / "adapter", zero=False)), device="cpu")
     found = weights_change(base, trained)
     assert found.adapter == "LORA"
     # One matrix of queries in each of two layers.
@@ -162,10 +165,10 @@ def test_damaged_adapters_are_refused(bert: Path, tmp_path: Path) -> None:
     settings = json.loads((folder / "adapter_config.json").read_text())
     (folder / "adapter_config.json").write_text(json.dumps({**settings, "base_model_name_or_path": None}))
     with pytest.raises(ModelError, match="does not say which model"):
-        load_model(str(folder))
+        load_language_model(str(folder))
     (folder / "adapter_config.json").write_text("{")
     with pytest.raises(ModelError, match="is damaged"):
-        load_model(str(folder))
+        load_language_model(str(folder))
 
 
 def test_decoders_with_other_tokenizers_compare_by_bits_per_character(menagerie: Any, tmp_path: Path) -> None:
@@ -293,7 +296,7 @@ def test_a_certificate_is_in_the_language_of_the_mitigation_unless_told_otherwis
         finetuning=Finetuning(), language=asked, resampling=Resampling(resamples=100),
         mitigated=ModelRef(id=str(mitigated_in("de", bert, tmp_path / "evened"))),
     )  # fmt: skip
-    plan = certificate_plan(load_model(str(bert), device="cpu"), wishes)
+    plan = certificate_plan(load_language_model(str(bert), device="cpu"), wishes)
     assert (plan.probes.language, plan.benchmark.language) == (found, found)
 
 

@@ -61,10 +61,10 @@ def test_progress_is_told_in_bytes(menagerie: Zoo, tmp_path: Path, quick: Resamp
 MEASURE = """
 import resource, sys, torch
 from evenhand.instruments.direct_bias.probe import probe_direct_bias
-from evenhand.models.language_model import load_model
+from evenhand.models.language_model import load_language_model
 from evenhand.stats.resampling import Resampling
 torch.set_num_threads(1)
-model = load_model(sys.argv[1], device="cpu")
+model = load_language_model(sys.argv[1], device="cpu")
 quick = Resampling(resamples=100)
 probe_direct_bias(model, sys.argv[2], resampling=quick)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -15,10 +15,11 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.spans import Span
 from evenhand.models import embedding
+from evenhand.models.capabilities import Embeds, NotEmbedded
 from evenhand.models.embedding import WordEmbedder
 from evenhand.models.engine.runners import padded
-from evenhand.models.language_model import LanguageModel, load_model
-from evenhand.models.references import Embeds, Family, ModelError, NotEmbedded
+from evenhand.models.language_model import LanguageModel, load_language_model
+from evenhand.models.references import Family, ModelError
 
 WORDS = [
     ("The librarian was very quiet.", "librarian"),
@@ -174,7 +175,7 @@ def test_nothing_asked_is_nothing_answered(menagerie: Zoo) -> None:
 
 
 def test_values_that_are_no_numbers_have_a_reason(menagerie: Zoo, tmp_path: Path) -> None:
-    model = load_model(str(zoo.build("bert", tmp_path / "broken")), device="cpu")
+    model = load_language_model(str(zoo.build("bert", tmp_path / "broken")), device="cpu")
     with torch.no_grad():
         model.loaded.model.bert.encoder.layer[1].output.dense.bias.fill_(torch.nan)  # type: ignore[union-attr, index]
 
@@ -187,7 +188,7 @@ def test_values_that_are_no_numbers_have_a_reason(menagerie: Zoo, tmp_path: Path
     "output", [lambda: SimpleNamespace(hidden_states=None), lambda: (torch.zeros(1, 2, 3),)]
 )
 def test_a_model_without_hidden_states_is_refused(tmp_path: Path, output: Any) -> None:
-    model = load_model(str(zoo.build("bert", tmp_path / "plain")), device="cpu")
+    model = load_language_model(str(zoo.build("bert", tmp_path / "plain")), device="cpu")
     model.loaded.model.bert.forward = lambda **_: output()  # type: ignore[union-attr]
 
     with pytest.raises(
@@ -197,7 +198,7 @@ def test_a_model_without_hidden_states_is_refused(tmp_path: Path, output: Any) -
 
 
 def test_a_model_that_cannot_be_asked_for_hidden_states_is_refused(tmp_path: Path) -> None:
-    model = load_model(str(zoo.build("bert", tmp_path / "plain")), device="cpu")
+    model = load_language_model(str(zoo.build("bert", tmp_path / "plain")), device="cpu")
     model.loaded.model.bert.forward = lambda input_ids: input_ids  # type: ignore[union-attr]
 
     with pytest.raises(ModelError, match=r"gives no hidden states: .*unexpected keyword argument"):
@@ -210,7 +211,7 @@ def test_every_family_embeds(menagerie: Zoo, family: Family) -> None:
 
 
 def test_half_precision_gives_single_precision_vectors(menagerie: Zoo) -> None:
-    model = load_model(str(menagerie.folder("bert")), device="cpu", precision="bf16")
+    model = load_language_model(str(menagerie.folder("bert")), device="cpu", precision="bf16")
     (found,) = vectors(model, WORDS[:1])
     (exact,) = vectors(menagerie.model("bert"), WORDS[:1])
 

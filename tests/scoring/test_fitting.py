@@ -36,7 +36,7 @@ from zoo_fixtures import Zoo
 from evenhand.core.errors import EvenhandError, OutputError, RunError
 from evenhand.core.precision import Precision
 from evenhand.core.recipes import Plateau, Recipe
-from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.runs.learning_curves import LearningCurve
 from evenhand.training import checkpoints
@@ -72,7 +72,7 @@ def killed(bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def scripted(
     bert: Path, folder: Path, malor: list[float], perplexity: list[float], **changes: Any
 ) -> tuple[LanguageModel, Fitted, ScriptedWatch]:
-    model = load_model(str(bert), device="cpu")
+    model = load_language_model(str(bert), device="cpu")
     watch = ScriptedWatch(model, malor, perplexity)
     recipe = RECIPE.model_copy(update=changes)
     fitted = fit(model, pretraining_objective(SENTENCES, model), recipe, watch=watch, folder=folder)
@@ -112,7 +112,7 @@ def test_resuming_never_loads_a_pickle(
 
 def test_the_weights_are_those_of_a_plain_loop(bert: Path, tmp_path: Path) -> None:
     """AdamW with a linear decay and clipped gradients, written out, on the same batches."""
-    model, plain = (without_dropout(load_model(str(bert), device="cpu")) for _ in range(2))
+    model, plain = (without_dropout(load_language_model(str(bert), device="cpu")) for _ in range(2))
     objective = pretraining_objective(SENTENCES, model)
     falling = ScriptedWatch(model, [5.0, 4.0, 3.0, 2.0, 1.0], [10.0] * 5)
     fit(model, objective, RECIPE, watch=falling, folder=tmp_path / "fit")
@@ -189,7 +189,7 @@ def test_a_flat_learning_curve_ends_the_training(bert: Path, tmp_path: Path) -> 
 
 def test_only_the_best_and_the_newest_weights_stay_on_the_disk(bert: Path, tmp_path: Path) -> None:
     there: list[set[str]] = []
-    model = load_model(str(bert), device="cpu")
+    model = load_language_model(str(bert), device="cpu")
     fit(
         model,
         pretraining_objective(SENTENCES, model),
@@ -315,7 +315,7 @@ def test_a_damaged_checkpoint_is_named_and_the_advice_leads_on(
 
 def test_the_best_epoch_without_its_optimizer_is_not_called_damaged(bert: Path, tmp_path: Path) -> None:
     folder = tmp_path / "fit"
-    model = load_model(str(bert), device="cpu")
+    model = load_language_model(str(bert), device="cpu")
     watch = ScriptedWatch(model, [2.0, 1.0, 1.5], [10.0] * 3)
     with pytest.raises(IndexError):  # the script ends after the second epoch, which is worse than the first
         fit(model, pretraining_objective(SENTENCES, model), RECIPE, watch=watch, folder=folder)
@@ -330,7 +330,7 @@ def test_the_best_epoch_without_its_optimizer_is_not_called_damaged(bert: Path, 
 
 
 def test_a_model_in_half_precision_is_refused(bert: Path, tmp_path: Path) -> None:
-    model = load_model(ModelRef(id=str(bert), device="cpu", precision=Precision.BF16))
+    model = load_language_model(ModelRef(id=str(bert), device="cpu", precision=Precision.BF16))
     objective = pretraining_objective(SENTENCES, model)
     with pytest.raises(ModelError, match="loaded in bf16"):
         fit(model, objective, RECIPE, watch=ScriptedWatch(model), folder=tmp_path)
@@ -343,7 +343,7 @@ def test_several_processes_are_refused(bert: Path, tmp_path: Path, monkeypatch: 
 
 
 def test_an_objective_without_examples_is_refused(bert: Path, tmp_path: Path) -> None:
-    model = load_model(str(bert), device="cpu")
+    model = load_language_model(str(bert), device="cpu")
     with pytest.raises(EvenhandError, match="nothing to train on"):
         fit(model, pretraining_objective([], model), RECIPE, watch=ScriptedWatch(model), folder=tmp_path)
 
@@ -363,7 +363,7 @@ def test_figures_go_to_tensorboard_if_asked(bert: Path, tmp_path: Path) -> None:
 
 def test_half_precision_is_for_training_and_not_for_judging(menagerie: Zoo, tmp_path: Path) -> None:
     """What is read after an epoch is what the saved weights will give, not a rounded version of it."""
-    model, plain = (load_model(str(menagerie.folder("gpt2")), device="cpu") for _ in range(2))
+    model, plain = (load_language_model(str(menagerie.folder("gpt2")), device="cpu") for _ in range(2))
     network, other = model.loaded.model, plain.loaded.model
     ids = torch.tensor([[5, 6, 7, 8]])
     differences: list[float] = []
@@ -378,7 +378,7 @@ def test_half_precision_is_for_training_and_not_for_judging(menagerie: Zoo, tmp_
     fit(model, pretraining_objective(SENTENCES, model), recipe, watch=watch, folder=tmp_path)
     compare()
     assert differences == [0.0] * 4
-    fresh = load_model(str(menagerie.folder("gpt2")), device="cpu")
+    fresh = load_language_model(str(menagerie.folder("gpt2")), device="cpu")
     exact = ScriptedWatch(fresh)
     fit(
         fresh,

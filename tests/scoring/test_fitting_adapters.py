@@ -10,8 +10,9 @@ import torch
 from fitting_runs import RECIPE, same, small_fit, stop_after, weights_of
 from zoo_fixtures import Zoo
 
+from evenhand.core.errors import MissingExtraError
 from evenhand.core.recipes import LoraRecipe
-from evenhand.models.language_model import load_model
+from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelError
 
 
@@ -23,7 +24,7 @@ def bert(menagerie: Zoo) -> Path:
 def test_adapters_train_beside_the_weights_and_are_folded_in(bert: Path, tmp_path: Path) -> None:
     recipe = RECIPE.model_copy(update={"lora": LoraRecipe(rank=2), "epochs": 2})
     model, fitted = small_fit(bert, tmp_path, recipe=recipe)
-    original, trained = weights_of(load_model(str(bert), device="cpu")), weights_of(model)
+    original, trained = weights_of(load_language_model(str(bert), device="cpu")), weights_of(model)
     assert set(trained) == set(original)
     changed = {name for name, weight in trained.items() if not torch.equal(weight, original[name])}
     assert changed
@@ -48,7 +49,7 @@ def test_without_peft_the_package_to_install_is_named(
     bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "peft", None)
-    with pytest.raises(ModelError, match=r"pip install 'evenhand\[train\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[train\]'"):
         small_fit(bert, tmp_path, recipe=RECIPE.model_copy(update={"lora": LoraRecipe()}))
 
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from zoo_fixtures import Zoo
 
 from evenhand.core.recipes import LoraRecipe
-from evenhand.models.language_model import load_model
+from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelError
 from evenhand.training.adapters import Adapters
 from evenhand.training.half_precision import HalfPrecision
@@ -37,7 +37,7 @@ def flat(gradients: dict[str, Tensor]) -> Tensor:
 
 def loaded_in_bf16(folder: Path, weights: nn.Module) -> nn.Module:
     """A model of the zoo as Transformers loads it in bf16, with weights of now."""
-    loaded: nn.Module = load_model(str(folder), device="cpu", precision="bf16").loaded.model
+    loaded: nn.Module = load_language_model(str(folder), device="cpu", precision="bf16").loaded.model
     with torch.no_grad():
         for own, current in zip(loaded.parameters(), weights.parameters(), strict=True):
             own.copy_(current)
@@ -46,7 +46,7 @@ def loaded_in_bf16(folder: Path, weights: nn.Module) -> nn.Module:
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_gradients_are_those_of_the_model_in_bf16_again_and_again(menagerie: Zoo, name: str) -> None:
-    model = load_model(str(menagerie.folder(name)), device="cpu")
+    model = load_language_model(str(menagerie.folder(name)), device="cpu")
     objective = pretraining_objective(SENTENCES, model)
     network = model.loaded.model.train()
     half = HalfPrecision(network)
@@ -69,7 +69,7 @@ def test_gradients_are_those_of_the_model_in_bf16_again_and_again(menagerie: Zoo
 
 @pytest.mark.parametrize("name", ["lab:masked", "lab:decoder", "lab:encoder-decoder"])
 def test_a_trained_model_is_pulled_in_the_direction_of_full_precision(name: str) -> None:
-    model = load_model(name, device="cpu")
+    model = load_language_model(name, device="cpu")
     network = model.loaded.model
     objective = pretraining_objective(SENTENCES, model)
     batch = objective.collate(objective.examples, np.random.default_rng(0))
@@ -84,7 +84,7 @@ def test_a_trained_model_is_pulled_in_the_direction_of_full_precision(name: str)
 
 
 def test_steps_that_bf16_would_round_away_add_up(menagerie: Zoo) -> None:
-    model = load_model(str(menagerie.folder("bert")), device="cpu")
+    model = load_language_model(str(menagerie.folder("bert")), device="cpu")
     network = model.loaded.model
     weight = next(network.parameters())
     before = weight.detach().clone()
@@ -101,7 +101,7 @@ def test_steps_that_bf16_would_round_away_add_up(menagerie: Zoo) -> None:
 
 @pytest.mark.parametrize("most", [1e-3, 1.0, 1e6])
 def test_gradients_are_clipped_as_torch_clips_them(menagerie: Zoo, most: float) -> None:
-    model = load_model(str(menagerie.folder("gpt2")), device="cpu")
+    model = load_language_model(str(menagerie.folder("gpt2")), device="cpu")
     objective = pretraining_objective(SENTENCES, model)
     network = model.loaded.model
     half = HalfPrecision(network)
@@ -116,7 +116,7 @@ def test_gradients_are_clipped_as_torch_clips_them(menagerie: Zoo, most: float) 
 
 
 def test_a_weight_that_sits_out_a_step_does_not_count_in_it(menagerie: Zoo) -> None:
-    network = load_model(str(menagerie.folder("bert")), device="cpu").loaded.model
+    network = load_language_model(str(menagerie.folder("bert")), device="cpu").loaded.model
     half = HalfPrecision(network)
     half.backward(lambda double: sum(weight.float().sum() for weight in double.parameters()))  # type: ignore[arg-type,return-value]
     assert all(weight.grad is not None for weight in network.parameters())
@@ -128,7 +128,7 @@ def test_a_weight_that_sits_out_a_step_does_not_count_in_it(menagerie: Zoo) -> N
 
 
 def test_the_model_itself_stays_in_full_precision(menagerie: Zoo) -> None:
-    model = load_model(str(menagerie.folder("bert")), device="cpu")
+    model = load_language_model(str(menagerie.folder("bert")), device="cpu")
     network = model.loaded.model
     rows = torch.tensor([[2, 5, 6, 3]])
     before, names = network(rows).logits, list(network.state_dict())
@@ -140,7 +140,7 @@ def test_the_model_itself_stays_in_full_precision(menagerie: Zoo) -> None:
 
 
 def test_of_adapters_only_their_own_weights_get_gradients(menagerie: Zoo) -> None:
-    model = load_model(str(menagerie.folder("bert")), device="cpu")
+    model = load_language_model(str(menagerie.folder("bert")), device="cpu")
     network = model.loaded.model
     Adapters(network, LoraRecipe())
     objective = pretraining_objective(SENTENCES, model)
@@ -152,7 +152,7 @@ def test_of_adapters_only_their_own_weights_get_gradients(menagerie: Zoo) -> Non
 
 
 def test_a_model_that_mixes_number_formats_is_refused(menagerie: Zoo) -> None:
-    half = HalfPrecision(load_model(str(menagerie.folder("bert")), device="cpu").loaded.model)
+    half = HalfPrecision(load_language_model(str(menagerie.folder("bert")), device="cpu").loaded.model)
 
     def mixing(double: nn.Module) -> Tensor:
         return (torch.ones(1, 1) @ next(double.parameters())[:1, :1]).sum()

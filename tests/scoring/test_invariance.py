@@ -22,7 +22,7 @@ from evenhand.models.engine.execution import carry_out
 from evenhand.models.engine.forward_inputs import CausalWork, MaskedWork, Seq2SeqWork
 from evenhand.models.engine.projection import WholeProjection
 from evenhand.models.engine.self_check import runner_for
-from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.method_choice import possible_tasks
 from evenhand.models.references import Family
 
@@ -83,7 +83,7 @@ def test_the_number_of_threads_does_not_matter(
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_the_side_on_which_a_tokenizer_pads_does_not_matter(menagerie: Zoo, name: str, side: str) -> None:
-    model = load_model(str(menagerie.folder(name)), device="cpu")
+    model = load_language_model(str(menagerie.folder(name)), device="cpu")
     model.loaded.tokenizer.padding_side = side
     assert_same(usual_scores(model), usual_scores(menagerie.model(name)))
 

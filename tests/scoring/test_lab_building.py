@@ -20,7 +20,7 @@ from evenhand.core.errors import EvenhandError, OutputError, UnknownNameError
 from evenhand.core.planted_bias import Planted, read_planted
 from evenhand.lab import building, embedding
 from evenhand.lab.building import LabFamily, LabSpec, build_model
-from evenhand.models.embedded import embedded_folder
+from evenhand.models.backends.lab import embedded_folder
 from evenhand.training.trainer import TrainingPlan, single_thread, train
 
 WEIGHTS = "model.safetensors"

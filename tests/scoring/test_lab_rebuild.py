@@ -11,7 +11,7 @@ import pytest
 import evenhand as eh
 from evenhand.core.items import Label, Task
 from evenhand.lab.embedding import EMBEDDED, SAME_PLATFORM, Rebuilt, build_command, rebuild, scores_of
-from evenhand.models.embedded import embedded_names, embedded_root, read_manifest
+from evenhand.models.backends.lab import embedded_names, embedded_root, read_manifest
 from evenhand.models.references import Family, ModelRef
 from evenhand.stats.resampling import Resampling
 

@@ -16,7 +16,7 @@ from lab_language import LANGUAGES, probabilities
 from evenhand.core.items import BLANK, Label, Task
 from evenhand.lab.items import lab_benchmark
 from evenhand.lab.tokenizers import bert_tokenizer, gpt2_tokenizer, t5_tokenizer
-from evenhand.models.embedded import embedded_folder
+from evenhand.models.backends.lab import embedded_folder
 
 MAKERS: dict[str, Callable[[str], Any]] = {
     "WordPiece": bert_tokenizer,

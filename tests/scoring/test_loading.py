@@ -17,7 +17,7 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.items import Task
-from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.method_choice import choose_method, possible_tasks
 from evenhand.models.references import Family, ModelError, ModelRef
 
@@ -45,7 +45,7 @@ def bert_variant(folder: Path, model_class: str, *, missing_entries: int = 0) ->
 
 def load(folder: Path, *, device: str = "cpu", allow_pickle_weights: bool = False) -> LanguageModel:
     ref = ModelRef(id=str(folder), device=device, allow_pickle_weights=allow_pickle_weights)
-    return load_model(ref)
+    return load_language_model(ref)
 
 
 def test_a_folder_without_a_configuration_is_no_model(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_model_that_fails_on_its_first_input_is_an_error_with_a_way_out(
     def fail(*_arguments: object, **_options: object) -> None:
         raise RuntimeError("expected scalar type Float but found BFloat16")
 
-    model = load_model(str(menagerie.folder("bert")))
+    model = load_language_model(str(menagerie.folder("bert")))
     monkeypatch.setattr(model.loaded.model, "forward", fail)
     with pytest.raises(ModelError, match="--precision fp32"):
         _ = model.projection

@@ -18,7 +18,7 @@ from huggingface_hub.errors import (
 )
 from transformers import AutoConfig
 
-from evenhand.models.language_model import load_model
+from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelError
 
 RESPONSE: Any = SimpleNamespace(headers={}, request=None, status_code=404)
@@ -55,7 +55,7 @@ def test_a_name_that_may_be_either_is_said_to_be_neither(
 ) -> None:
     monkeypatch.setattr(AutoConfig, "from_pretrained", failing(cause))
     with pytest.raises(ModelError, match=f"^There is no folder models/nothere here, and the hub {said}"):
-        load_model("models/nothere@v2")
+        load_language_model("models/nothere@v2")
     assert not caplog.records
     assert logging.getLogger("huggingface_hub").level != logging.ERROR
 
@@ -64,7 +64,7 @@ def test_a_name_that_the_hub_does_not_take() -> None:
     with pytest.raises(
         ModelError, match=r"^There is no folder my model here, and the hub takes no such name"
     ):
-        load_model("my model")
+        load_language_model("my model")
 
 
 def test_what_is_wrong_with_a_model_of_the_hub_is_not_blamed_on_a_missing_folder(
@@ -72,7 +72,7 @@ def test_what_is_wrong_with_a_model_of_the_hub_is_not_blamed_on_a_missing_folder
 ) -> None:
     monkeypatch.setattr(AutoConfig, "from_pretrained", failing(KeyError("odd")))
     with pytest.raises(ModelError, match="models/nothere cannot be loaded: a long story"):
-        load_model("models/nothere")
+        load_language_model("models/nothere")
 
 
 def test_a_path_that_leads_nowhere_is_not_looked_for_on_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,4 +80,4 @@ def test_a_path_that_leads_nowhere_is_not_looked_for_on_the_hub(monkeypatch: pyt
         AutoConfig, "from_pretrained", lambda *_arguments, **_options: pytest.fail("the hub was asked")
     )
     with pytest.raises(ModelError, match=r"^There is no folder \./nope\."):
-        load_model("./nope")
+        load_language_model("./nope")

@@ -26,7 +26,7 @@ from evenhand.mitigation.counterfactual import CounterfactualMethod
 from evenhand.mitigation.mitigate import Material, Mitigated, MitigationReport, mitigate
 from evenhand.mitigation.model_folder import mitigated_before
 from evenhand.mitigation.texts import PairFile, SentenceList
-from evenhand.models.language_model import load_model
+from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.runs.learning_curves import LearningCurve
 from evenhand.stats.resampling import Resampling
@@ -69,7 +69,7 @@ def made(
 
 
 def weights_in(folder: Path | str) -> dict[str, torch.Tensor]:
-    return weights_of(load_model(str(folder), device="cpu"))
+    return weights_of(load_language_model(str(folder), device="cpu"))
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])

@@ -19,7 +19,7 @@ from zoo_fixtures import Zoo
 from evenhand.core.errors import OutputError
 from evenhand.core.recipes import LoraRecipe
 from evenhand.mitigation.model_folder import mitigated_before, save_mitigated
-from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.runs.mitigation_records import read_mitigation_record
 
 CLASSES = {
@@ -33,7 +33,7 @@ CLASSES = {
 
 def changed(folder: Path) -> LanguageModel:
     """A model whose weights are not those of its folder any more."""
-    model = load_model(str(folder), device="cpu")
+    model = load_language_model(str(folder), device="cpu")
     with torch.no_grad():
         for weight in model.loaded.model.parameters():
             weight.mul_(1.01).add_(0.001)
@@ -51,7 +51,7 @@ def test_the_new_weights_load_with_plain_transformers_and_with_evenhand(
     assert not report["missing_keys"]
     loaded = dict(plain.named_parameters())
     assert all(torch.equal(weight, loaded[name]) for name, weight in weights_of(model).items())
-    assert same(weights_of(load_model(str(out), device="cpu")), weights_of(model))
+    assert same(weights_of(load_language_model(str(out), device="cpu")), weights_of(model))
     text = "The doctor likes tea."
     tokenizers = [
         transformers.AutoTokenizer.from_pretrained(place) for place in (out, menagerie.folder(name))
@@ -78,7 +78,7 @@ def test_a_head_that_was_not_trained_is_kept(menagerie: Zoo, tmp_path: Path) -> 
     }
     for name, weight in after.items():
         assert torch.equal(weight, trained[name] if name in trained else before[name])
-    assert load_model(str(out), device="cpu").judges_next_sentence
+    assert load_language_model(str(out), device="cpu").judges_next_sentence
 
 
 def test_which_class_means_follows_is_kept_and_what_was_planted_is_not(
@@ -122,7 +122,7 @@ def test_a_model_trained_with_adapters_loads_without_peft(menagerie: Zoo, tmp_pa
     out = save_mitigated(model, a_record(), tmp_path / "out", beside={"adapter": fitted.adapter})
     plain = transformers.AutoModelForCausalLM.from_pretrained(out)
     assert same({name: weight.detach() for name, weight in plain.named_parameters()}, weights_of(model))
-    assert not same(weights_of(model), weights_of(load_model(str(source), device="cpu")))
+    assert not same(weights_of(model), weights_of(load_language_model(str(source), device="cpu")))
     with_adapter = peft_model(source, out / "adapter")
     ids = torch.tensor([[5, 6, 7, 8]])
     with torch.no_grad():

@@ -22,7 +22,7 @@ from evenhand.instruments.malor.prepared import PreparedProbe
 from evenhand.instruments.malor.probe import ProbeOptions, probe
 from evenhand.instruments.malor.questions import Direction
 from evenhand.instruments.probe_results import MalorResult
-from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelError
 from evenhand.stats.resampling import Resampling
 
@@ -66,7 +66,7 @@ def assert_same(found: dict[Experiment, LogRatios], expected: dict[Experiment, n
 
 def fresh(menagerie: Zoo, name: str) -> LanguageModel:
     """A model of one's own, whose weights may be changed."""
-    return load_model(str(menagerie.folder(name)), device="cpu")
+    return load_language_model(str(menagerie.folder(name)), device="cpu")
 
 
 def change_weights(module: nn.Module) -> None:
@@ -95,7 +95,7 @@ def test_weights_that_changed_are_seen(menagerie: Zoo, name: str, tmp_path: Path
     module.save_pretrained(tmp_path)
     model.loaded.tokenizer.save_pretrained(tmp_path)
     after = prepared.ratios()
-    assert_same(after, probed(load_model(str(tmp_path), device="cpu"), probes))
+    assert_same(after, probed(load_language_model(str(tmp_path), device="cpu"), probes))
     for experiment in probes.experiments:
         assert np.abs(after[experiment].values - before[experiment].values).max() > 0.01
 
@@ -154,7 +154,7 @@ def test_adapters_that_were_put_in_meanwhile_are_seen(
     merged = adapted.merge_and_unload()
     merged.save_pretrained(tmp_path)
     model.loaded.tokenizer.save_pretrained(tmp_path)
-    assert_same(found, probed(load_model(str(tmp_path), device="cpu"), probes))
+    assert_same(found, probed(load_language_model(str(tmp_path), device="cpu"), probes))
     assert np.abs(found[Experiment.HE_SHE].values - untouched[Experiment.HE_SHE]).max() > 0.01
 
 

@@ -9,7 +9,7 @@ from fitting_runs import RECIPE, SENTENCES, ScriptedWatch, same, weights_of
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import EvenhandError
-from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.training.fitting import FitReport, fit
 from evenhand.training.pretraining.choice import pretraining_objective
 from evenhand.training.seeds import FittedSeeds, fit_seeds
@@ -20,7 +20,7 @@ ONE_EPOCH = RECIPE.model_copy(update={"epochs": 1})
 def trained(
     menagerie: Zoo, folder: Path, malor: list[float], perplexity: list[float], seeds: list[int]
 ) -> tuple[LanguageModel, FittedSeeds, ScriptedWatch, list[int]]:
-    model = load_model(str(menagerie.folder("gpt2")), device="cpu")
+    model = load_language_model(str(menagerie.folder("gpt2")), device="cpu")
     watch = ScriptedWatch(model, malor, perplexity)
     steps: list[int] = []
     fitted = fit_seeds(
@@ -62,7 +62,7 @@ def test_without_a_seed_within_the_margin_the_least_loss_is_kept(menagerie: Zoo,
 
 
 def test_finished_seeds_are_not_trained_again(menagerie: Zoo, tmp_path: Path) -> None:
-    model = load_model(str(menagerie.folder("gpt2")), device="cpu")
+    model = load_language_model(str(menagerie.folder("gpt2")), device="cpu")
     objective = pretraining_objective(SENTENCES, model)
     alone = ScriptedWatch(model, [2.0, 0.5], [10.0] * 2)
     fit(

@@ -11,7 +11,7 @@ import pytest
 from evenhand.core.spans import Span
 from evenhand.instruments.direct_bias import corpus_vectors
 from evenhand.instruments.direct_bias.corpus_vectors import BESIDE_GENDERED, NOTHING_SOUGHT, CorpusVectors
-from evenhand.models.references import NotEmbedded
+from evenhand.models.capabilities import NotEmbedded
 from evenhand.text.word_search import WordFinder
 
 SENTENCES = [

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import builtins
 import pickle
+import sys
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import MissingExtraError
 from evenhand.core.probes import Experiment
 from evenhand.data.probes import load_probes
 from evenhand.text.twins.en import lexicon as english_lexicon
@@ -149,14 +149,7 @@ def test_nothing_pickled_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_lemminflect_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *rest: Any, **named: Any) -> Any:
-        if name == "lemminflect":
-            raise ImportError(name)
-        return real(name, *rest, **named)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "lemminflect", None)
     lookup = english_lexicon._lemmas_of.__wrapped__
-    with pytest.raises(EvenhandError, match=r"evenhand\[train\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[train\]'"):
         lookup()

@@ -62,7 +62,7 @@ def test_a_failed_write_keeps_the_old_file_and_leaves_nothing_else(
 def test_a_place_that_cannot_be_written_is_an_error_with_a_next_step(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"x")
 
-    with pytest.raises(OutputError, match=r"cannot be written.*choose another place with --out"):
+    with pytest.raises(OutputError, match=r"cannot be written.*another place with --out"):
         write_bytes(tmp_path / "file" / "below", b"y")
 
 

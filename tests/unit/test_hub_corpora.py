@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from small_corpus import options
 
-from evenhand.core.errors import DatasetError, DatasetUnavailableError
+from evenhand.core.errors import DatasetError, MissingExtraError
 from evenhand.data.corpus_sources import corpus_sources
 from evenhand.data.hub_corpora import HubCorpus, hub_corpus, pinned_shards
 from evenhand.mitigation.pairs.building import build_pairs
@@ -178,5 +178,5 @@ def test_without_the_library_the_message_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
 
-    with pytest.raises(DatasetUnavailableError, match=r"pip install 'evenhand\[hf\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[hf\]'"):
         corpus_sources([f"hub:{folder}"])

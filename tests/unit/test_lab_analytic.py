@@ -13,7 +13,8 @@ import evenhand as eh
 from evenhand.core.items import BLANK, Label, Task
 from evenhand.lab.items import lab_items
 from evenhand.lab.world import World
-from evenhand.models.references import FillsBlanks, JudgesNextSentence, ModelError, ScoresText
+from evenhand.models.capabilities import FillsBlanks, JudgesNextSentence, ScoresText
+from evenhand.models.references import ModelError
 from evenhand.stats.resampling import Resampling
 from evenhand.testing import AnalyticModel, lab_benchmark
 

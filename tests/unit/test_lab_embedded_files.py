@@ -11,7 +11,7 @@ import pytest
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.core.planted_bias import read_planted
-from evenhand.models.embedded import embedded_folder, embedded_names, embedded_root, is_embedded
+from evenhand.models.backends.lab import embedded_folder, embedded_names, embedded_root
 from evenhand.models.references import ModelRef
 
 NAMES = ("lab:masked", "lab:masked-neutral", "lab:decoder", "lab:encoder-decoder")
@@ -26,8 +26,6 @@ def copy(tmp_path: Path) -> Path:
 
 def test_four_models_are_embedded() -> None:
     assert embedded_names() == NAMES
-    assert all(is_embedded(name) for name in NAMES)
-    assert not is_embedded("bert-base-cased")
 
 
 def test_together_they_have_at_most_eight_megabytes() -> None:

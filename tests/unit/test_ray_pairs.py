@@ -65,8 +65,8 @@ def test_a_file_that_cannot_be_read_on_ray_is_the_same_error(tmp_path: Path) -> 
 def test_without_ray_the_message_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "ray.data", None)
+    monkeypatch.setitem(sys.modules, "ray", None)
     sources = corpus_sources(write_corpus(tmp_path / "corpus")).sources
 
-    with pytest.raises(EvenhandError, match=r"pip install 'evenhand\[ray\]'"):
+    with pytest.raises(EvenhandError, match=r"pip install '\.\[ray\]'"):
         build_pairs(sources, tmp_path / "pairs.jsonl", options=options(), spread=on_ray)

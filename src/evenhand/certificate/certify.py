@@ -21,7 +21,7 @@ from evenhand.certificate.verdicts import bias_verdict, quality_verdict
 from evenhand.certificate.weights import weights_change
 from evenhand.instruments.association.evaluation import statistics_record
 from evenhand.models.identity import record_of
-from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.report.certificate.words import certificate_sentences
 from evenhand.runs.certificates import (
@@ -54,7 +54,7 @@ def certify(
         stage: Announces each piece of work.
     """
     first, second = (
-        model if isinstance(model, LanguageModel) else load_model(model) for model in (before, after)
+        model if isinstance(model, LanguageModel) else load_language_model(model) for model in (before, after)
     )
     sample = plan.held_out.sentences if plan.held_out else tuple(own.text for own in plan.probes.structures)
     same = same_tokenizer(first, second, sample)

@@ -8,6 +8,7 @@ from evenhand.cli.app import app
 from evenhand.cli.exit_codes import USER_ERROR
 from evenhand.cli.output import say
 from evenhand.core.errors import EvenhandError
+from evenhand.core.extras import missing_extra
 
 
 def main() -> None:
@@ -16,6 +17,11 @@ def main() -> None:
         app()
     except EvenhandError as error:
         message = f"Error: {error}"
+    except ModuleNotFoundError as problem:
+        missing = missing_extra(problem, purpose="This command")
+        if missing is None:
+            raise
+        message = f"Error: {missing}"
     else:
         return
     # Out here, because a bar that was left behind is only gone when the error's frames are.

@@ -41,6 +41,7 @@ from evenhand.cli.options import (
 from evenhand.cli.output import print_json, say, warn
 from evenhand.cli.progress import progress_bar
 from evenhand.core.errors import UnknownNameError
+from evenhand.core.extras import require_extra
 
 if TYPE_CHECKING:
     from evenhand.core.items import Benchmark, Task
@@ -130,10 +131,11 @@ def audit_command(
 
     `evenhand audit gpt2@main --data stereoset --protocol multilingual-2023 --inter c --fail-if "SS.low>55"`
     """
+    require_extra("hf", purpose="evenhand audit")
     from evenhand.core.protocols import get_protocol
     from evenhand.data import load_dataset
     from evenhand.instruments.association.audit import AuditOptions
-    from evenhand.models.embedded import embedded_names
+    from evenhand.models.backends.lab import embedded_names
     from evenhand.runs.conditions import Condition
 
     refuse_two_formats(json=json, form=format_)
@@ -202,10 +204,10 @@ def audit_one(
 
     from evenhand.instruments.association.audit import audit, load_benchmark, planned_fingerprint
     from evenhand.models.engine.batch_store import BatchStore
-    from evenhand.models.language_model import load_model
+    from evenhand.models.language_model import load_language_model
 
     say(f"Loading {reference.id}")
-    model = load_model(reference)
+    model = load_language_model(reference)
     chosen = benchmarks or [load_benchmark(model, None, language=language) for language in languages]
     for benchmark in chosen:
         name = f"{reference.short_name}_{benchmark.language}"

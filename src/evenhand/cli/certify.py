@@ -29,6 +29,7 @@ from evenhand.cli.options import (
 from evenhand.cli.output import plain_table, print_json, print_lines, print_table, say, warn
 from evenhand.cli.progress import progress_bar
 from evenhand.core.errors import EvenhandError
+from evenhand.core.extras import require_extra
 
 if TYPE_CHECKING:
     from evenhand.models.references import ModelRef
@@ -99,6 +100,7 @@ def certify_command(
 
     `evenhand certify lab:masked lab:masked-neutral`
     """
+    require_extra("hf", purpose="evenhand certify")
     from evenhand.certificate import Finetuning
     from evenhand.cli.audit import model_reference
     from evenhand.workflows.certificate_plans import CertifyWishes, margins_for
@@ -135,13 +137,13 @@ def certify_command(
 def _certified(references: Sequence[ModelRef], wishes: CertifyWishes, *, work: Path) -> Certificate:
     """Load both models, and certify the second."""
     from evenhand.certificate import certify
-    from evenhand.models.language_model import load_model
+    from evenhand.models.language_model import load_language_model
     from evenhand.workflows.certificate_plans import certificate_plan
 
     models = []
     for reference in references:
         say(f"Loading {reference.id}{f'@{reference.revision}' if reference.revision else ''}")
-        models.append(load_model(reference))
+        models.append(load_language_model(reference))
     plan = certificate_plan(models[0], wishes)
     if plan.held_out is None:
         say("No --held-out text was given, so perplexity is not measured.")

@@ -13,6 +13,7 @@ from evenhand.cli.options import Json
 from evenhand.cli.output import print_json, say, warn
 from evenhand.cli.progress import progress_bar
 from evenhand.core.errors import EvenhandError, UnknownNameError
+from evenhand.core.extras import require_extra
 
 if TYPE_CHECKING:
     from evenhand.core.probes import Experiment
@@ -67,6 +68,10 @@ def counterfactual_command(
 
     `evenhand data counterfactual --corpus hub:Salesforce/wikitext:wikitext-103-raw-v1 --split train --column text`
     """
+    if language == "en":
+        require_extra("train", "lemminflect", purpose="Swapping genders in English")
+    if ray:
+        require_extra("ray", purpose="--ray")
     from evenhand.data.corpus_sources import corpus_sources
     from evenhand.data.probes import load_probes
     from evenhand.mitigation.pairs.building import PairOptions, build_pairs, counts_path

@@ -12,6 +12,7 @@ from evenhand.cli.options import Json
 from evenhand.cli.output import console, plain_table, print_json, print_table, say
 from evenhand.cli.progress import progress_bar
 from evenhand.core.errors import UnknownNameError
+from evenhand.core.extras import require_extra
 
 if TYPE_CHECKING:
     from evenhand.lab.building import LabFamily
@@ -46,6 +47,7 @@ def build_command(
 
     `evenhand lab build --family decoder --strength -1 --language de --seed 7 --out models/reversed`
     """
+    require_extra("hf", purpose="evenhand lab build")
     from evenhand.lab.building import LabSpec, build_model, refuse_occupied
 
     spec = LabSpec(_family(family), strength, language, seed)
@@ -88,6 +90,7 @@ def calibrate_command(
 
     `evenhand lab calibrate --family masked --measure SS --doses 5 --seeds 2 --out runs/quick`
     """
+    require_extra("hf", purpose="evenhand lab calibrate")
     from evenhand.core.files import write_text
     from evenhand.lab.building import LabFamily
     from evenhand.lab.calibration import calibrate
@@ -135,10 +138,11 @@ def check_command(
 
     `evenhand lab check lab:decoder`
     """
+    require_extra("hf", purpose="evenhand lab check")
     import tempfile
 
     from evenhand.lab.embedding import rebuild
-    from evenhand.models.embedded import embedded_folder, embedded_names
+    from evenhand.models.backends.lab import embedded_folder, embedded_names
 
     chosen = names or list(embedded_names())
     for name in chosen:

@@ -38,6 +38,7 @@ from evenhand.cli.mitigation_tables import show_mitigation
 from evenhand.cli.mitigations import AskedMitigation, Counterfactual, Equalising, tell_of_margin
 from evenhand.cli.options import Json
 from evenhand.cli.output import print_json, say
+from evenhand.core.extras import require_extra
 
 if TYPE_CHECKING:
     from evenhand.mitigation.mitigate import Mitigated
@@ -90,6 +91,7 @@ def equalise_command(
 
     `evenhand mitigate equalise gpt2 --corpus hub:wikitext:wikitext-103-raw-v1 --lora --seeds 3 --out models/gpt2-even`
     """
+    require_extra("train", purpose="evenhand mitigate equalise")
     recipe = RecipeWishes(
         epochs, batch_size, learning_rate, quality_margin, max_tokens, precision, report_to, lora, lora_rank,
         lora_target,
@@ -140,6 +142,7 @@ def counterfactual_command(
 
     `evenhand mitigate counterfactual bert-base-uncased --corpus pairs.jsonl --held-out news.txt --out models/bert-cda`
     """
+    require_extra("train", purpose="evenhand mitigate counterfactual")
     recipe = RecipeWishes(
         epochs, batch_size, learning_rate, quality_margin, max_tokens, precision, report_to, lora, lora_rank,
         lora_target,

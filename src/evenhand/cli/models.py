@@ -9,6 +9,7 @@ import typer
 
 from evenhand.cli.options import Json
 from evenhand.cli.output import plain_table, print_json, print_table, say
+from evenhand.core.extras import require_extra
 
 if TYPE_CHECKING:
     from evenhand.models.language_model import LanguageModel
@@ -35,10 +36,11 @@ def inspect_command(
 
     `evenhand models inspect ./my-model --json`
     """
-    from evenhand.models.language_model import load_model
+    require_extra("hf", purpose="evenhand models inspect")
+    from evenhand.models.language_model import load_language_model
 
     say(f"Loading {model}")
-    facts = describe_model(load_model(model, device=device))
+    facts = describe_model(load_language_model(model, device=device))
     if json:
         print_json(facts)
         return

@@ -37,6 +37,7 @@ from evenhand.cli.options import (
 )
 from evenhand.cli.output import console, plain_table, print_json, print_table, print_text, say
 from evenhand.cli.probe_tests import ProbeWishes, named_test, probed
+from evenhand.core.extras import require_extra
 
 if TYPE_CHECKING:
     from evenhand.runs.probe_runs import ProbeRun
@@ -111,6 +112,7 @@ def probe_command(
 
     `evenhand probe bert-base-uncased --test direct-bias --corpus novels/`
     """
+    require_extra("hf", purpose="evenhand probe")
     from evenhand.cli.audit import model_reference
     from evenhand.report.probes.page import render_probe_page
     from evenhand.report.probes.tables import probe_json

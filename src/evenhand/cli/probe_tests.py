@@ -64,11 +64,11 @@ class ProbeWishes:
 def probed(reference: ModelRef, wishes: ProbeWishes, *, out: Path, fresh: bool) -> ProbeRun:
     """One model through one test; what a stopped run had done is not done again."""
     from evenhand.models.engine.batch_store import BatchStore
-    from evenhand.models.language_model import load_model
+    from evenhand.models.language_model import load_language_model
 
     _refuse_missing_data(wishes)
     say(f"Loading {reference.id}")
-    model = load_model(reference)
+    model = load_language_model(reference)
     language = _language(model, wishes)
     name = f"{reference.short_name}_{language}_{wishes.test.value}"
     unfinished = out / f".{name}.scoring"

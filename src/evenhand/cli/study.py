@@ -54,6 +54,7 @@ from evenhand.cli.options import (
 from evenhand.cli.output import print_json, say
 from evenhand.cli.progress import progress_bar
 from evenhand.core.errors import EvenhandError, UnknownNameError
+from evenhand.core.extras import require_extra
 
 if TYPE_CHECKING:
     from evenhand.certificate import CertificatePlan
@@ -123,8 +124,9 @@ def study_command(
 
     `evenhand study bert-base-uncased --corpus novels/ --crows-pairs crows-pairs --labelled sst2/ --out studies/bert`
     """
+    require_extra("train", purpose="evenhand study")
     from evenhand.certificate import Finetuning, Margins
-    from evenhand.models.language_model import load_model
+    from evenhand.models.language_model import load_language_model
     from evenhand.workflows.certificate_plans import CertifyWishes
     from evenhand.workflows.study import study
 
@@ -143,7 +145,7 @@ def study_command(
         finetuning=Finetuning(seeds=finetune_seeds, steps=finetune_steps), language=language,
         resampling=resampling(resamples, DEFAULT_SEED, confidence),
     )  # fmt: skip
-    original = load_model(asked.reference)
+    original = load_language_model(asked.reference)
     try:
         done = study(original, asked.carry_out, _plan(original, asked, wishes), out=out, stage=progress_bar)
     except KeyboardInterrupt:

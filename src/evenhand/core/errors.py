@@ -8,7 +8,8 @@
     ├── ConditionError        a ``--fail-if`` condition that cannot be parsed or evaluated
     ├── RunError              a run folder that is missing, unfinished or would be mixed with another
     ├── ComparisonError       runs that cannot be compared with each other
-    └── OutputError           a result that could not be written
+    ├── OutputError           a result that could not be written
+    └── MissingExtraError     a job that needs packages which are not installed
 
 Each message says what was found, what is needed, and what to do next. The command line prints it
 without a traceback and exits with code 2.
@@ -17,7 +18,7 @@ without a traceback and exits with code 2.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from pydantic import ValidationError
 
@@ -66,6 +67,19 @@ class ComparisonError(EvenhandError):
 
 class OutputError(EvenhandError):
     """A result that could not be written."""
+
+
+class MissingExtraError(EvenhandError):
+    """A job that needs packages which are not installed, with the command that installs them from a clone."""
+
+    def __init__(self, extra: str, missing: Sequence[str], *, purpose: str) -> None:
+        names = " and ".join((", ".join(missing[:-1]), missing[-1])) if len(missing) > 1 else missing[0]
+        state = "which is not installed" if len(missing) == 1 else "which are not installed"
+        super().__init__(
+            f"{purpose} needs {names}, {state}. In your clone of Evenhand, run: pip install '.[{extra}]'"
+        )
+        self.extra = extra
+        self.missing = tuple(missing)
 
 
 def shortlist(names: Iterable[str], limit: int = 5) -> str:

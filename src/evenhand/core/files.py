@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import hashlib
 import io
@@ -124,7 +125,7 @@ def file_written_whole(path: Path, *, scratch: Path | None = None) -> Iterator[B
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=f".{path.name[:80]}.")
     except OSError as problem:
-        raise _cannot_write(path, problem) from None
+        raise cannot_write(path, problem) from None
     try:
         with os.fdopen(descriptor, "wb") as stream:
             yield stream
@@ -133,7 +134,7 @@ def file_written_whole(path: Path, *, scratch: Path | None = None) -> Iterator[B
         Path(temporary).chmod(0o666 & ~_umask())
         Path(temporary).replace(path)
     except OSError as problem:
-        raise _cannot_write(path, problem) from None
+        raise cannot_write(path, problem) from None
     finally:
         Path(temporary).unlink(missing_ok=True)
 
@@ -150,18 +151,18 @@ def folder_written_whole(folder: Path) -> Iterator[Path]:
     prefix = f".{folder.name}.unfinished-{host}-"
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        for stale in folder.parent.glob(f"{_escape_glob(prefix)}*"):
+        for stale in folder.parent.glob(f"{escape_glob(prefix)}*"):
             if not _is_another_alive(stale.name.removeprefix(prefix)):
                 shutil.rmtree(stale, ignore_errors=True)
         scratch = folder.parent / f"{prefix}{os.getpid()}"
         scratch.mkdir()
     except OSError as problem:
-        raise _cannot_write(folder, problem) from None
+        raise cannot_write(folder, problem) from None
     try:
         yield scratch
         _take_place(scratch, folder)
     except OSError as problem:
-        raise _cannot_write(folder, problem) from None
+        raise cannot_write(folder, problem) from None
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -180,10 +181,15 @@ def _take_place(scratch: Path, folder: Path) -> None:
     shutil.rmtree(former, ignore_errors=True)
 
 
-def _cannot_write(path: Path, problem: OSError) -> OutputError:
+_FULL = {errno.ENOSPC, errno.EDQUOT}
+
+
+def cannot_write(path: Path, problem: OSError) -> OutputError:
+    """The error for a file or folder that the system would not write, with advice that fits the reason."""
+    advice = "Free space, or choose" if problem.errno in _FULL else "Choose"
     return OutputError(
         f"{path} cannot be written: {problem.strerror or problem}. Nothing was kept of it. "
-        "Free space or choose another place with --out."
+        f"{advice} another place with --out."
     )
 
 
@@ -193,7 +199,8 @@ def _umask() -> int:
     return mask
 
 
-def _escape_glob(text: str) -> str:
+def escape_glob(text: str) -> str:
+    """A pattern that matches this text alone."""
     return "".join(f"[{character}]" if character in "*?[" else character for character in text)
 
 
@@ -202,10 +209,13 @@ def _is_another_alive(process: str) -> bool:
     process = process.removesuffix("-former")
     if not process.isdigit():
         return True
-    if int(process) == os.getpid():
-        return False
+    return int(process) != os.getpid() and is_alive(int(process))
+
+
+def is_alive(process: int) -> bool:
+    """Whether a process of this number runs on this machine."""
     try:
-        os.kill(int(process), 0)
+        os.kill(process, 0)
     except ProcessLookupError:
         return False
     except PermissionError:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import DatasetError, DatasetUnavailableError
+from evenhand.core.extras import require_extra
 from evenhand.data.corpora import CorpusCounts, EmptyCorpusError, Report
 from evenhand.text.sentence_splitting import sentences_of
 
@@ -204,13 +205,9 @@ def _refuse_column(stream: Any, corpus: HubCorpus) -> None:
 
 
 def _library() -> Any:
-    try:
-        import datasets
-    except ImportError:
-        raise DatasetUnavailableError(
-            "Datasets of the hub are read with the library datasets, which is not installed. "
-            "Install it with: pip install 'evenhand[hf]'"
-        ) from None
+    require_extra("hf", "datasets", purpose="A dataset of the hub")
+    import datasets
+
     return datasets
 
 

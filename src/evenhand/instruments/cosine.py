@@ -24,10 +24,11 @@ from evenhand.instruments.association.evaluation import statistics_record
 from evenhand.instruments.probe_results import CosineResult, OccupationCosine
 from evenhand.instruments.skipped import skipped_rows
 from evenhand.instruments.vectors import ZERO, cosine, mean_estimate, vector_options, vector_warnings
+from evenhand.models.capabilities import NotEmbedded
 from evenhand.models.embedding import Vector
 from evenhand.models.identity import record_of
-from evenhand.models.language_model import LanguageModel, load_model
-from evenhand.models.references import Family, ModelError, ModelRef, NotEmbedded
+from evenhand.models.language_model import LanguageModel, load_language_model
+from evenhand.models.references import Family, ModelError, ModelRef
 from evenhand.runs.probe_runs import ProbeRecord, ProbeRun
 from evenhand.runs.records import EnvironmentRecord
 from evenhand.stats.resampling import Resampling
@@ -82,7 +83,7 @@ def probe_cosine(
         ModelError: If the model gives no hidden states, has no such layer, or reads from left to right while in every
             pair the pronoun comes after the occupation.
     """
-    asked = model if isinstance(model, LanguageModel) else load_model(model)
+    asked = model if isinstance(model, LanguageModel) else load_language_model(model)
     pairs = data if isinstance(data, PronounPairs) else load_pronoun_pairs(data)
     number = asked.embedder.layer_number(layer)
     _refuse_unread(asked, pairs)

@@ -22,7 +22,7 @@ from evenhand.instruments.skipped import skipped_rows
 from evenhand.models.engine.scoring_job import Report
 from evenhand.models.families.sentence_pairs import PairMethod
 from evenhand.models.identity import record_of
-from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.languages import warnings_of_texts
 from evenhand.models.pair_scoring import PairScore, choose_pair_method, score_pairs
 from evenhand.models.references import ModelRef
@@ -74,7 +74,7 @@ def probe_pairs(
         unfinished: A folder for what is done so far, from which an interrupted run goes on.
         report: Told how many pairs are done, of how many.
     """
-    asked = model if isinstance(model, LanguageModel) else load_model(model)
+    asked = model if isinstance(model, LanguageModel) else load_language_model(model)
     pairs = data if isinstance(data, PairSet) else load_pairs(data, language=language)
     method = choose_pair_method(asked)
     chosen = resampling or Resampling()

@@ -11,7 +11,8 @@ from evenhand.core.items import BLANK, Benchmark, Task
 from evenhand.core.spans import filled_spans
 from evenhand.lab.corpus import language
 from evenhand.lab.world import World
-from evenhand.models.references import ModelError, TextScore
+from evenhand.models.capabilities import TextScore
+from evenhand.models.references import ModelError
 
 Answers = Mapping[str, Mapping[str, float]]
 """For each question the probability of each answer."""

@@ -18,7 +18,7 @@ from evenhand.instruments.malor.probe import ProbeOptions, probe
 from evenhand.lab.building import LabFamily, LabSpec, build_model
 from evenhand.lab.items import lab_benchmark
 from evenhand.lab.probe_set import lab_probes
-from evenhand.models.language_model import load_model
+from evenhand.models.language_model import load_language_model
 from evenhand.runs.probe_runs import ProbeRun, open_probe_run
 from evenhand.runs.records import RECORD_FILE
 from evenhand.runs.run import Run, open_run
@@ -130,7 +130,7 @@ def measure_model(spec: LabSpec, folder: Path, out: Path) -> None:
     """Audit and probe a model that is built."""
     name = run_name(spec)
     few = Resampling(resamples=1000)
-    model = load_model(str(folder), device="cpu")
+    model = load_language_model(str(folder), device="cpu")
     audited = audit(model, lab_benchmark(spec.language), options=AuditOptions(resampling=few, name=name))
     audited.save(out / RUNS / name, replace=(out / RUNS / name).exists())
     probed = probe(model, lab_probes(spec.language), options=ProbeOptions(resampling=few, name=name))

@@ -14,7 +14,7 @@ from evenhand.core.files import sha256_of, write_text
 from evenhand.instruments.association.audit import AuditOptions, audit
 from evenhand.lab.building import LabFamily, LabSpec, build_model, built_with, this_platform
 from evenhand.lab.items import lab_benchmark
-from evenhand.models.embedded import (
+from evenhand.models.backends.lab import (
     MANIFEST_FILE,
     PREFIX,
     EmbeddedModel,

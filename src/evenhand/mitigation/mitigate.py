@@ -20,7 +20,7 @@ from evenhand.mitigation.model_folder import mitigated_before, save_mitigated
 from evenhand.mitigation.texts import HeldOutSentences, TrainingText, given_held_out, kept_back
 from evenhand.mitigation.unfinished import claimed, leave_if_untrained, unfinished_folder
 from evenhand.models.identity import record_of
-from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.runs.mitigation_records import DataRecord, MitigationRecord, SeedRecord, lab_origin
 from evenhand.runs.records import EnvironmentRecord
@@ -111,7 +111,7 @@ def mitigate(
     all_seeds = (recipe.seed,) if seeds is None else tuple(seeds)
     recipes_by_seed(recipe, all_seeds)
     refuse_missing_reporters(recipe)
-    model = load_model(ref)
+    model = load_language_model(ref)
     refuse_untrainable(model)
     fingerprint = fingerprint_of(model, method, material, recipe, all_seeds)
     done = mitigated_before(out, fingerprint)

@@ -20,7 +20,7 @@ from evenhand.mitigation.mitigate import (
     mitigated_reference,
 )
 from evenhand.mitigation.model_folder import mitigated_before
-from evenhand.models.language_model import load_model
+from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.runs.certificates import FrontierPoint
 from evenhand.runs.mitigation_records import MITIGATION_FILE, MitigationRecord, read_mitigation_record
@@ -100,7 +100,7 @@ def _swept_before(
     found = read_mitigation_record(out)
     chosen = next((point.weight for point in found.frontier if point.chosen), None)
     balance = next((own for own in balances if own.weight == chosen), balances[0])
-    asked = fingerprint_of(load_model(ref), EqualiseMethod(balance), material, recipe, seeds)
+    asked = fingerprint_of(load_language_model(ref), EqualiseMethod(balance), material, recipe, seeds)
     same = {point.weight for point in found.frontier} == {own.weight for own in balances}
     mitigated_before(out, asked if same else "")
     return Mitigated(mitigated_reference(ref, out), found)

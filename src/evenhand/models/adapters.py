@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from evenhand.core.extras import require_extra
 from evenhand.models.references import ModelError, ModelRef
 
 ADAPTER_FILE = "adapter_config.json"
@@ -35,12 +36,9 @@ def adapter_kind(ref: ModelRef) -> str | None:
 
 def with_adapter(model: Any, ref: ModelRef) -> Any:
     """The model with a folder's adapter merged into its weights."""
-    try:
-        from peft import PeftModel
-    except ImportError:
-        raise ModelError(
-            f"{ref.id} holds an adapter, which needs peft. Install it with: pip install 'evenhand[train]'."
-        ) from None
+    require_extra("train", "peft", purpose=f"The adapter {ref.id}")
+    from peft import PeftModel
+
     try:
         return PeftModel.from_pretrained(model, ref.location).merge_and_unload()
     except (OSError, ValueError, RuntimeError, KeyError, AttributeError) as problem:

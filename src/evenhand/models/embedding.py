@@ -17,12 +17,13 @@ import torch
 from torch import Tensor, nn
 
 from evenhand.core.spans import Span
+from evenhand.models.capabilities import NotEmbedded
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.engine.runners import padded
 from evenhand.models.families.decoder import start_token
 from evenhand.models.limits import longest_input
 from evenhand.models.loading import Loaded
-from evenhand.models.references import Family, ModelError, NotEmbedded
+from evenhand.models.references import Family, ModelError
 from evenhand.models.tokenised_text import prepare, tokenise
 
 Vector: TypeAlias = npt.NDArray[np.float32]

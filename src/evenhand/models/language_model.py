@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import torch
 
@@ -12,6 +13,16 @@ from evenhand.core.errors import UnknownNameError
 from evenhand.core.items import BLANK
 from evenhand.core.precision import Precision
 from evenhand.core.spans import Span
+from evenhand.models.backends import backend_of
+from evenhand.models.capabilities import (
+    Embeds,
+    FillsBlanks,
+    JudgesNextSentence,
+    Model,
+    NotEmbedded,
+    ScoresText,
+    TextScore,
+)
 from evenhand.models.embedding import Vector, WordEmbedder
 from evenhand.models.engine.batch_store import BatchStore
 from evenhand.models.engine.execution import Answers, Progress, carry_out
@@ -33,9 +44,11 @@ from evenhand.models.families.decoder import SentenceScore, start_token
 from evenhand.models.families.encoder_decoder import SentinelBlank
 from evenhand.models.families.masked import PseudoLogLikelihood, StepwiseBlank
 from evenhand.models.families.next_sentence import NextSentence
+from evenhand.models.identity import record_of
 from evenhand.models.limits import attention_window, length_of, longest_input
-from evenhand.models.loading import Loaded, NextSentenceHead, load, load_next_sentence_head
-from evenhand.models.references import Family, ModelError, ModelRef, NotEmbedded, TextScore
+from evenhand.models.loading import Loaded, NextSentenceHead, load_next_sentence_head
+from evenhand.models.references import Family, ModelError, ModelRef
+from evenhand.runs.records import ModelRecord
 
 CPU_TOKENS = 1024
 GPU_TOKENS = 16_384
@@ -50,6 +63,24 @@ class LanguageModel:
 
     def __init__(self, loaded: Loaded) -> None:
         self.loaded = loaded
+
+    @property
+    def ref(self) -> ModelRef:
+        """What it was loaded from."""
+        return self.loaded.ref
+
+    @property
+    def record(self) -> ModelRecord:
+        """What identifies it in records and fingerprints."""
+        return record_of(self)
+
+    @property
+    def capabilities(self) -> frozenset[type]:
+        """What it can be asked."""
+        fills = {FillsBlanks} if self.family in (Family.MASKED, Family.SENTINEL) else set()
+        scores = {ScoresText} if self.family in (Family.MASKED, Family.DECODER) else set()
+        judges = {JudgesNextSentence} if self.judges_next_sentence else set()
+        return frozenset({Embeds} | fills | scores | judges)
 
     @property
     def family(self) -> Family:
@@ -223,11 +254,32 @@ class LanguageModel:
 
 def load_model(
     model: str | ModelRef, *, device: str = "auto", precision: str = "fp32", revision: str | None = None
-) -> LanguageModel:
-    """Load a model by name or folder, ready to be asked."""
+) -> Any:
+    """Load a model by id or folder, ready to be asked; its id says which backend does it.
+
+    Returns:
+        A ``Model``. What more it has depends on the model, so the type says nothing; ``capabilities`` does.
+    """
     if isinstance(model, str):
         name, pinned = ModelRef.parse(model)
         if precision not in set(Precision):
             raise UnknownNameError("precision", precision, [known.value for known in Precision])
         model = ModelRef(id=name, revision=revision or pinned, device=device, precision=precision)
-    return LanguageModel(load(model))
+    return backend_of(model.id).load(model)
+
+
+def load_language_model(
+    model: str | ModelRef, *, device: str = "auto", precision: str = "fp32", revision: str | None = None
+) -> LanguageModel:
+    """Load a model into this process.
+
+    Raises:
+        ModelError: If the model lives elsewhere, so that its weights are out of reach.
+    """
+    loaded: Model = load_model(model, device=device, precision=precision, revision=revision)
+    if not isinstance(loaded, LanguageModel):
+        raise ModelError(
+            f"{loaded.ref.id} runs outside this process, and its weights are needed here. Give a folder or a model of "
+            "the hub."
+        )
+    return loaded

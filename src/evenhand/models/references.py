@@ -1,23 +1,15 @@
-"""Model references, families and capabilities: what a model is, without loading one."""
+"""Model references and families: what a model is, without loading one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.precision import Precision
-from evenhand.core.spans import Span
-from evenhand.models.embedded import embedded_folder, is_embedded
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+from evenhand.models.backends import backend_of
 
 
 class ModelError(EvenhandError):
@@ -60,7 +52,7 @@ class ModelRef(BaseModel):
     @property
     def location(self) -> str:
         """Where it is loaded from: the name or folder itself, or the folder of an embedded model."""
-        return str(embedded_folder(self.id)) if is_embedded(self.id) else self.id
+        return backend_of(self.id).location(self)
 
     @property
     def short_name(self) -> str:
@@ -84,62 +76,3 @@ def refuse_missing_folder(name: str) -> None:
         )
     fault = f"{name} is a file." if path.is_file() else f"There is no folder {name}."
     raise ModelError(f"{fault} {advice}")
-
-
-class TextScore(BaseModel):
-    """Natural log-probabilities of the tokens that were scored."""
-
-    model_config = ConfigDict(frozen=True)
-
-    tokens: tuple[str, ...]
-    log_probabilities: tuple[float, ...]
-
-    @property
-    def total(self) -> float:
-        """Log-probability of all tokens together."""
-        return sum(self.log_probabilities)
-
-
-@runtime_checkable
-class FillsBlanks(Protocol):
-    """Gives the probability of words in a blank."""
-
-    def score_fills(self, context: str, fills: Sequence[str]) -> list[TextScore]:
-        """Token by token, each word in the ``BLANK`` of the context."""
-        ...
-
-
-@runtime_checkable
-class ScoresText(Protocol):
-    """Gives the probability of a text."""
-
-    def score_texts(self, texts: Sequence[str]) -> list[TextScore]:
-        """Token by token, each text from its start."""
-        ...
-
-
-@runtime_checkable
-class JudgesNextSentence(Protocol):
-    """Says how likely one sentence follows another."""
-
-    def score_followers(self, first: str, seconds: Sequence[str]) -> list[float]:
-        """Probability that each second sentence follows the first."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class NotEmbedded:
-    """Why a word has no vector."""
-
-    reason: str
-
-
-@runtime_checkable
-class Embeds(Protocol):
-    """Gives the contextual vectors of words."""
-
-    def embed_words(
-        self, texts: Sequence[str], spans: Sequence[Span], *, layer: int = -1
-    ) -> list[npt.NDArray[np.float32] | NotEmbedded]:
-        """The vector of a span of characters in each text, at a layer: 0 is the embeddings, -1 the last."""
-        ...

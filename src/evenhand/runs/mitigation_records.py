@@ -10,13 +10,12 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from evenhand.runs.certificates import FrontierPoint
-from evenhand.core.errors import RunError
+from evenhand.core.errors import RunError, fault
 from evenhand.core.estimates import Estimate
-from evenhand.core.errors import fault
-from evenhand.runs.learning_curves import Judgement, LearningCurve
 from evenhand.core.planted_bias import Planted, read_planted
 from evenhand.core.recipes import Recipe
+from evenhand.runs.certificates import FrontierPoint
+from evenhand.runs.learning_curves import Judgement, LearningCurve
 from evenhand.runs.records import EnvironmentRecord, ModelRecord
 
 MITIGATION_FILE = "mitigation.json"

@@ -15,8 +15,7 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from evenhand.core.errors import RunError
-from evenhand.core.errors import fault
+from evenhand.core.errors import RunError, fault
 from evenhand.core.files import sha256_of
 from evenhand.instruments.probe_results import ProbeResult
 from evenhand.runs.records import (

@@ -11,10 +11,10 @@ from pathlib import Path
 import polars as pl
 from pydantic import BaseModel, ValidationError
 
-from evenhand.core.errors import RunError
-from evenhand.core.errors import fault
+from evenhand.core.errors import RunError, fault
 from evenhand.core.files import folder_written_whole, sha256_of
 from evenhand.core.items import Label, Task
+from evenhand.instruments.association.results import RunResult
 from evenhand.runs.records import (
     ESTIMATES_FILE,
     PREDICTIONS_FILE,
@@ -24,7 +24,6 @@ from evenhand.runs.records import (
     SCORES_FILE,
     RunRecord,
 )
-from evenhand.instruments.association.results import RunResult
 
 SCORES_SCHEMA: Mapping[str, pl.DataType] = {
     "item": pl.String(),

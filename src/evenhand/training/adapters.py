@@ -8,6 +8,7 @@ from typing import Any
 from torch import nn
 from transformers.pytorch_utils import Conv1D
 
+from evenhand.core.extras import require_extra
 from evenhand.core.recipes import LoraRecipe
 from evenhand.models.references import ModelError
 
@@ -47,10 +48,7 @@ class Adapters:
 
 
 def _peft() -> Any:
-    try:
-        import peft
-    except ImportError:
-        raise ModelError(
-            "LoRA needs the package peft. Install it with: pip install 'evenhand[train]'."
-        ) from None
+    require_extra("train", "peft", purpose="LoRA")
+    import peft
+
     return peft

@@ -17,7 +17,7 @@ from evenhand.instruments.association.evaluation import assemble, statistics_rec
 from evenhand.models.engine.scoring_job import Asked, Asking, Report, too_long
 from evenhand.models.families.method import Method, Question, questions_of, sum_of_logs
 from evenhand.models.identity import record_of
-from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.languages import language_warnings
 from evenhand.models.method_choice import choose_method, possible_tasks
 from evenhand.models.references import ModelRef
@@ -70,7 +70,7 @@ def audit(
         report: Told about progress.
     """
     chosen = options or AuditOptions()
-    asked = model if isinstance(model, LanguageModel) else load_model(model)
+    asked = model if isinstance(model, LanguageModel) else load_language_model(model)
     benchmark = data if isinstance(data, Benchmark) else load_benchmark(asked, data, language=language)
     limited = _limited(benchmark, chosen.limit)
     protocol = get_protocol(chosen.protocol)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.models.references import Embeds, NotEmbedded
+from evenhand.models.capabilities import Embeds, NotEmbedded
 from evenhand.stats.resampling import Floats
 from evenhand.text.word_search import FoundWord, WordFinder, gendered_words_in, words_of
 

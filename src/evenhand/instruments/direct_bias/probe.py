@@ -48,7 +48,7 @@ from evenhand.instruments.probe_results import DirectBiasResult, ProfessionCosin
 from evenhand.instruments.skipped import skipped_rows
 from evenhand.instruments.vectors import cosine, mean_estimate, vector_options, vector_warnings
 from evenhand.models.identity import record_of
-from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.runs.probe_runs import ProbeRecord, ProbeRun
 from evenhand.runs.records import EnvironmentRecord
@@ -106,7 +106,7 @@ def probe_direct_bias(
     gendered = gendered_vocabulary(language)
     listed = _professions(professions, language)
     text = sentences(corpus, report=report)
-    asked = model if isinstance(model, LanguageModel) else load_model(model)
+    asked = model if isinstance(model, LanguageModel) else load_language_model(model)
     pronouns = PRONOUNS[language]
     vectors = CorpusVectors(
         asked,

@@ -37,7 +37,7 @@ from evenhand.instruments.probe_results import Correlation, MalorResult, Skipped
 from evenhand.instruments.word_scoring import Asker, WordScore
 from evenhand.models.engine.scoring_job import Report
 from evenhand.models.identity import record_of
-from evenhand.models.language_model import LanguageModel, load_model
+from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.runs.probe_runs import ProbeRecord, ProbeRun
 from evenhand.runs.records import EnvironmentRecord
@@ -94,7 +94,7 @@ def probe(
         report: Told about progress.
     """
     chosen = options or ProbeOptions()
-    asked = model if isinstance(model, LanguageModel) else load_model(model)
+    asked = model if isinstance(model, LanguageModel) else load_language_model(model)
     given = load_probes(probes) if isinstance(probes, str) else probes
     asker = Asker(asked, score=WordScore.named(chosen.score))
     plan = [

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from evenhand.core.errors import DatasetError, EvenhandError
+from evenhand.core.extras import require_extra
 from evenhand.data.corpora import Report
 from evenhand.data.corpus_sources import Source
 from evenhand.mitigation.pairs.matching import Matcher
@@ -83,10 +84,7 @@ def _without_bars(data: Any) -> Iterator[None]:
 
 
 def _ray_data() -> Any:
-    try:
-        import ray.data
-    except ImportError:
-        raise EvenhandError(
-            "--ray needs Ray Data, which is not installed. Install it with: pip install 'evenhand[ray]'"
-        ) from None
+    require_extra("ray", purpose="--ray")
+    import ray.data
+
     return ray.data

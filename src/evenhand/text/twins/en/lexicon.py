@@ -6,7 +6,7 @@ from collections.abc import Callable
 from enum import Flag, auto
 from functools import cache, lru_cache
 
-from evenhand.core.errors import EvenhandError
+from evenhand.core.extras import require_extra
 from evenhand.text.twins.word_lists import word_set
 
 
@@ -76,13 +76,9 @@ def _verb_form(word: str, lemmas: tuple[str, ...]) -> Class:
 
 @cache
 def _lemmas_of() -> Callable[[str], dict[str, tuple[str, ...]]]:
-    try:
-        # Of lemminflect only the table of known words is used: unknown words would load a pickled model.
-        from lemminflect import getAllLemmas
-    except ImportError:
-        raise EvenhandError(
-            "English twins need the library lemminflect, which knows what words can be, and it is not installed. "
-            'Install it with: pip install "evenhand[train]"'
-        ) from None
+    require_extra("train", "lemminflect", purpose="Swapping genders in English")
+    # Of lemminflect only the table of known words is used: unknown words would load a pickled model.
+    from lemminflect import getAllLemmas
+
     found: Callable[[str], dict[str, tuple[str, ...]]] = getAllLemmas
     return found

@@ -10,11 +10,17 @@ import json
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.core.files import sha256_of
+from evenhand.models.backends.local import LOCAL
+
+if TYPE_CHECKING:
+    from evenhand.models.language_model import LanguageModel
+    from evenhand.models.references import ModelRef
 
 PREFIX = "lab:"
 MANIFEST_FILE = "manifest.json"
@@ -58,11 +64,6 @@ def read_manifest(root: Path) -> Manifest:
         ) from None
 
 
-def is_embedded(model: str) -> bool:
-    """Whether a name means a model of the package."""
-    return model.startswith(PREFIX)
-
-
 def embedded_names() -> tuple[str, ...]:
     """The names of all embedded models, in the order of the manifest."""
     return tuple(f"{PREFIX}{name}" for name in read_manifest(embedded_root()).models)
@@ -92,3 +93,21 @@ def embedded_folder(model: str, root: Path | None = None) -> Path:
                 f"{'is missing' if found == 'missing' else 'has ' + found[:12]}. Install Evenhand again."
             )
     return folder
+
+
+class LabBackend:
+    """Finds the embedded models, which are loaded like any other folder."""
+
+    name = "lab"
+    summary = "a small model with a known bias that ships with Evenhand"
+
+    def location(self, ref: ModelRef) -> str:
+        """The folder of the embedded model."""
+        return str(embedded_folder(ref.id))
+
+    def load(self, ref: ModelRef) -> LanguageModel:
+        """The model in memory."""
+        return LOCAL.load(ref)
+
+
+LAB = LabBackend()

@@ -1,0 +1,30 @@
+"""Models of Transformers: a folder, or a model of the hub, loaded into this process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evenhand.models.language_model import LanguageModel
+    from evenhand.models.references import ModelRef
+
+
+class LocalBackend:
+    """Loads weights with Transformers."""
+
+    name = "local"
+    summary = "a folder with a config.json, or a model of the hub"
+
+    def location(self, ref: ModelRef) -> str:
+        """The folder or hub id itself."""
+        return ref.id.removeprefix(f"{self.name}:")
+
+    def load(self, ref: ModelRef) -> LanguageModel:
+        """The model in memory."""
+        from evenhand.models.language_model import LanguageModel
+        from evenhand.models.loading import load
+
+        return LanguageModel(load(ref))
+
+
+LOCAL = LocalBackend()

@@ -1,0 +1,1 @@
+"""Runs: what was measured, on disk and in memory."""

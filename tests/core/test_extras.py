@@ -1,0 +1,95 @@
+"""What users read when a package of an extra is not installed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from running import Command
+
+import evenhand as eh
+from evenhand.core.errors import MissingExtraError
+from evenhand.core.extras import EXTRAS, missing_extra, require_extra
+
+NEEDS = {
+    "audit": "hf",
+    "audit lab:masked --data starter": "hf",
+    "probe lab:masked": "hf",
+    "certify lab:masked lab:masked-neutral": "hf",
+    "models inspect lab:masked": "hf",
+    "lab build --out built": "hf",
+    "lab calibrate --out calibrated": "hf",
+    "lab check": "hf",
+    "mitigate equalise lab:masked --out even": "train",
+    "mitigate counterfactual lab:masked --out swapped": "train",
+    "study lab:masked --out study": "train",
+    "data counterfactual --corpus text.txt": "train",
+    "data counterfactual --corpus text.txt --language de --ray": "ray",
+}
+"""Commands, and the extra that each needs beyond a plain installation."""
+
+
+@pytest.fixture
+def plain_installation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Python sees after ``pip install .``: no module that only an extra brings."""
+    for module in {module for modules in EXTRAS.values() for module in modules}:
+        monkeypatch.setitem(sys.modules, module, None)
+
+
+@pytest.mark.usefixtures("plain_installation")
+@pytest.mark.parametrize(("command", "extra"), NEEDS.items(), ids=list(NEEDS))
+def test_a_command_names_the_extra_that_it_lacks_and_does_nothing_else(
+    run_evenhand_here: Command, tmp_path: Path, command: str, extra: str
+) -> None:
+    done = run_evenhand_here(*shlex.split(command), cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    assert f"pip install '.[{extra}]'" in done.stderr.replace("\n", " ")
+    assert "Loading" not in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("plain_installation")
+def test_a_name_of_the_package_that_needs_an_extra_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "evenhand.models.language_model", raising=False)
+    with pytest.raises(MissingExtraError, match=r"evenhand\.load needs \w+, .* pip install '\.\[hf\]'"):
+        _ = eh.load
+
+
+def test_only_the_modules_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "no_such_module", None)
+    monkeypatch.setitem(sys.modules, "nor_this", None)
+    require_extra("hf", "json", purpose="This")
+    with pytest.raises(MissingExtraError, match=r"^This needs nor_this, which is not installed\."):
+        require_extra("hf", "json", "nor_this", purpose="This")
+    with pytest.raises(MissingExtraError, match="needs no_such_module and nor_this, which are not installed"):
+        require_extra("hf", "no_such_module", "nor_this", purpose="This")
+
+
+def test_a_module_that_no_extra_brings_is_another_kind_of_error() -> None:
+    assert missing_extra(ModuleNotFoundError(name="no_such_module"), purpose="This") is None
+    assert missing_extra(ModuleNotFoundError(name="torch.nn"), purpose="This") is not None
+
+
+def test_each_extra_brings_what_the_project_file_lists() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
+    listed = project["project"]["optional-dependencies"]
+
+    def brought(extra: str) -> set[str]:
+        names: set[str] = set()
+        for line in listed[extra]:
+            inner = re.fullmatch(r"evenhand\[(.+)\]", line)
+            if inner:
+                names.update(*(brought(name) for name in inner[1].split(",")))
+            else:
+                names.add(re.match(r"[\w-]+", line)[0])  # type: ignore[index]
+        return names
+
+    for extra, modules in EXTRAS.items():
+        assert set(modules) - {"pyarrow"} <= brought(extra), extra  # pyarrow comes with ray[data]
