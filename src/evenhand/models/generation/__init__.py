@@ -5,6 +5,6 @@ models generate through ``LocalGenerator``, which needs torch and is imported fr
 """
 
 from evenhand.models.generation.options import GenerationOptions
-from evenhand.models.generation.texts import Finish, GeneratedText, Generates, PartStore
+from evenhand.models.generation.texts import Finish, GeneratedText, Generates
 
-__all__ = ["Finish", "GeneratedText", "Generates", "GenerationOptions", "PartStore"]
+__all__ = ["Finish", "GeneratedText", "Generates", "GenerationOptions"]

@@ -18,15 +18,15 @@ from evenhand.models.generation.stepping import StepperMaker, choose_stepper
 from evenhand.models.generation.texts import (
     Finish,
     GeneratedText,
-    PartStore,
     TextProgress,
     keep_texts,
-    kept_texts,
     part_key,
+    read_texts,
 )
 from evenhand.models.limits import longest_input
 from evenhand.models.loading import Loaded
 from evenhand.models.references import ModelError
+from evenhand.runs.store import Parts
 
 CPU_TOKENS = 2048
 GPU_TOKENS = 16_384
@@ -63,7 +63,7 @@ class LocalGenerator:
         prompts: Iterable[str],
         options: GenerationOptions,
         *,
-        store: PartStore | None = None,
+        parts: Parts | None = None,
         progress: TextProgress | None = None,
         max_tokens: int | None = None,
     ) -> Iterator[GeneratedText]:
@@ -72,7 +72,7 @@ class LocalGenerator:
         Args:
             prompts: Texts to go on from, read as they are needed.
             options: How texts are decoded.
-            store: Keeps every finished batch.
+            parts: Keep every finished batch.
             progress: Called after every batch.
             max_tokens: Most tokens in a batch: padded prompts and new tokens of all rows. Texts do not depend on it,
                 except where two tokens are so close that rounding decides.
@@ -81,7 +81,7 @@ class LocalGenerator:
         for window in windows(prompts, options):
             texts: list[GeneratedText] = []
             for batch in pack(self._rows(window, options), options, limits):
-                texts += self._batch(batch, options, store)
+                texts += self._batch(batch, options, parts)
                 if progress:
                     progress(len(batch))
             yield from sorted(texts, key=lambda text: (text.prompt, text.sample))
@@ -104,13 +104,13 @@ class LocalGenerator:
             )
 
     def _batch(
-        self, rows: Sequence[Row], options: GenerationOptions, store: PartStore | None
+        self, rows: Sequence[Row], options: GenerationOptions, parts: Parts | None
     ) -> Sequence[GeneratedText]:
         key = part_key(options, [(row.number, row.prompt, row.sample) for row in rows])
-        texts: Sequence[GeneratedText] | None = kept_texts(store, key, count=len(rows))
+        texts: Sequence[GeneratedText] | None = read_texts(parts, key)
         if texts is None:
             texts = self._generate_or_halve(rows, options)
-            keep_texts(store, key, texts)
+            keep_texts(parts, key, texts)
         return texts
 
     def _generate_or_halve(self, rows: Sequence[Row], options: GenerationOptions) -> list[GeneratedText]:

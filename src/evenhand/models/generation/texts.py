@@ -1,4 +1,4 @@
-"""Generated texts, the capability that gives them, and where they are kept as they come."""
+"""Generated texts, the capability that gives them, and how they are kept as they come."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from evenhand.models.generation.options import GenerationOptions
+from evenhand.runs.store import Parts
 
 
 class Finish(StrEnum):
@@ -44,18 +45,6 @@ TextProgress: TypeAlias = Callable[[int], None]
 """Called with the number of texts that were finished since the last call."""
 
 
-class PartStore(Protocol):
-    """Keeps parts of a long job by key; a part is there whole or not at all."""
-
-    def get(self, key: str) -> bytes | None:
-        """What was put under the key, or None."""
-        ...
-
-    def put(self, key: str, content: bytes) -> None:
-        """Keep a part."""
-        ...
-
-
 @runtime_checkable
 class Generates(Protocol):
     """Writes texts after prompts."""
@@ -65,7 +54,7 @@ class Generates(Protocol):
         prompts: Iterable[str],
         options: GenerationOptions,
         *,
-        store: PartStore | None = None,
+        parts: Parts | None = None,
         progress: TextProgress | None = None,
     ) -> Iterator[GeneratedText]:
         """The texts of each prompt, in the order of the prompts; nothing runs before the first is asked for.
@@ -73,7 +62,7 @@ class Generates(Protocol):
         Args:
             prompts: Read as they are needed, so there may be any number.
             options: How texts are decoded.
-            store: Keeps texts as they come, for one model; what it has already is not generated again.
+            parts: Keep texts as they come, for one model; what they hold already is not generated again.
             progress: Called after every batch.
         """
         ...
@@ -88,19 +77,13 @@ def part_key(options: GenerationOptions, prompts: Sequence[tuple[int, str, int]]
     return f"texts-{hashlib.sha256(content.encode()).hexdigest()[:32]}"
 
 
-def kept_texts(store: PartStore | None, key: str, *, count: int) -> tuple[GeneratedText, ...] | None:
-    """The texts under a key; None if there are none, or a part that cannot be read."""
-    content = store.get(key) if store is not None else None
-    if content is None:
-        return None
-    try:
-        texts = _TEXTS.validate_json(content)
-    except ValidationError:
-        return None
-    return texts if len(texts) == count else None
+def read_texts(parts: Parts | None, key: str) -> tuple[GeneratedText, ...] | None:
+    """The texts under a key; None if there are none yet."""
+    content = parts.get(key) if parts is not None else None
+    return None if content is None else _TEXTS.validate_json(content)
 
 
-def keep_texts(store: PartStore | None, key: str, texts: Sequence[GeneratedText]) -> None:
+def keep_texts(parts: Parts | None, key: str, texts: Sequence[GeneratedText]) -> None:
     """Keep texts under a key."""
-    if store is not None:
-        store.put(key, _TEXTS.dump_json(tuple(texts)))
+    if parts is not None:
+        parts.put(key, _TEXTS.dump_json(tuple(texts)))
