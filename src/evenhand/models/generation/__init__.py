@@ -1,10 +1,10 @@
-"""Writing: texts that a model generates from prompts.
+"""Generation: texts that a model writes after prompts.
 
-``GenerationOptions`` says how texts are decoded, ``Generates`` is the capability, ``GeneratedText`` one result. Local
-models generate through ``LocalGenerator``, which needs torch and is imported from ``generation.local``.
+``GenerationOptions`` says how texts are decoded, ``GeneratedText`` is one result. The capability is ``Generates``.
+Local models have it through ``LocalGenerator``, which needs torch and is imported from ``generation.local``.
 """
 
-from evenhand.models.generation.options import GenerationOptions
-from evenhand.models.generation.texts import Finish, GeneratedText, Generates
+from evenhand.models.generation.options import GenerationOptions, GenerationOptionsError
+from evenhand.models.generation.texts import Finish, GeneratedText, TextProgress
 
-__all__ = ["Finish", "GeneratedText", "Generates", "GenerationOptions"]
+__all__ = ["Finish", "GeneratedText", "GenerationOptions", "GenerationOptionsError", "TextProgress"]

@@ -44,13 +44,13 @@ class LocalGenerator:
                 f"{loaded.ref.id} fills blanks and writes no texts. Use a decoder or an encoder-decoder."
             )
         self._loaded = loaded
-        self._codec = TextCodec(loaded)
+        self.codec = TextCodec(loaded)
         self._longest = longest_input(loaded)
 
     @cached_property
     def stepper(self) -> StepperMaker:
         """How the model is run step by step."""
-        return choose_stepper(self._loaded, self._codec.decoder_start)
+        return choose_stepper(self._loaded, self.codec.decoder_start)
 
     def limits(self, max_tokens: int | None = None) -> BatchLimits:
         """What fits into a batch on this model and device."""
@@ -87,7 +87,7 @@ class LocalGenerator:
             yield from sorted(texts, key=lambda text: (text.prompt, text.sample))
 
     def _rows(self, window: Sequence[tuple[int, str]], options: GenerationOptions) -> list[Row]:
-        tokens = self._codec.encode([options.prefix + prompt for _, prompt in window])
+        tokens = self.codec.encode([options.prefix + prompt for _, prompt in window])
         rows = []
         for (number, prompt), ids in zip(window, tokens, strict=True):
             self._refuse_long(number, len(ids), options)
@@ -96,7 +96,7 @@ class LocalGenerator:
 
     def _refuse_long(self, number: int, length: int, options: GenerationOptions) -> None:
         new = options.max_new_tokens
-        needed = max(length, new) if self._codec.encodes else length + new
+        needed = max(length, new) if self.codec.encodes else length + new
         if self._longest is not None and needed > self._longest:
             raise ModelError(
                 f"Prompt {number} has {length:,} tokens with its prefix; with {new:,} new tokens that is more than the "
@@ -129,18 +129,18 @@ class LocalGenerator:
         ]
 
     def _generate(self, rows: Sequence[Row], options: GenerationOptions) -> list[GeneratedText]:
-        drafts = [_Draft(row, self._codec, options) for row in rows]
+        drafts = [_Draft(row, self.codec, options) for row in rows]
         random_numbers = torch.from_numpy(
             np.stack(
                 [options.random_numbers(row.number, row.prompt, sample=row.sample) for row in rows], axis=1
             )
         ).to(self._loaded.device)
-        stepper = self.stepper(self._loaded, [row.ids for row in rows], self._codec.decoder_start)
+        stepper = self.stepper(self._loaded, [row.ids for row in rows], self.codec.decoder_start)
         logits = stepper.start()
         going = list(range(len(rows)))
         for step in range(options.max_new_tokens):
             self._refuse_undefined(logits)
-            tokens = next_tokens(logits[:, : self._codec.vocabulary], random_numbers[step, going], options)
+            tokens = next_tokens(logits[:, : self.codec.vocabulary], random_numbers[step, going], options)
             for number, token in zip(going, tokens.tolist(), strict=True):
                 drafts[number].add(token)
             left = [place for place, number in enumerate(going) if not drafts[number].is_finished]

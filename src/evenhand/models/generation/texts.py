@@ -1,12 +1,12 @@
-"""Generated texts, the capability that gives them, and how they are kept as they come."""
+"""Generated texts, and how they are kept as they come."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import TypeAlias
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
@@ -43,29 +43,6 @@ class GeneratedText(BaseModel):
 
 TextProgress: TypeAlias = Callable[[int], None]
 """Called with the number of texts that were finished since the last call."""
-
-
-@runtime_checkable
-class Generates(Protocol):
-    """Writes texts after prompts."""
-
-    def generate(
-        self,
-        prompts: Iterable[str],
-        options: GenerationOptions,
-        *,
-        parts: Parts | None = None,
-        progress: TextProgress | None = None,
-    ) -> Iterator[GeneratedText]:
-        """The texts of each prompt, in the order of the prompts; nothing runs before the first is asked for.
-
-        Args:
-            prompts: Read as they are needed, so there may be any number.
-            options: How texts are decoded.
-            parts: Keep texts as they come, for one model; what they hold already is not generated again.
-            progress: Called after every batch.
-        """
-        ...
 
 
 _TEXTS = TypeAdapter(tuple[GeneratedText, ...])
