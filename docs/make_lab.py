@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from evenhand.data.lab_resources import bundled_calibration_path
+from evenhand.data.bundled_files import bundled_calibration_path
 from evenhand.data.sources import LAB, bundled_path
 from evenhand.lab.items import lab_benchmark, stereoset_layout
 from evenhand.runs.calibration import Calibration

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from evenhand.core.spans import Span
-from evenhand.text.twins.twin import LeftOut, Role, Swap, Twin
+from evenhand.text.twins.twin import Rejected, Role, Swap, Twin
 
 WORDS = {
     Role.SUBJECT: [("he", "she")],
@@ -24,9 +24,9 @@ DOUBTFUL = "whose it is cannot be told"
 class PlainSwapper:
     language: str = "en"
 
-    def twin(self, sentence: str) -> Twin | LeftOut:
+    def twin(self, sentence: str) -> Twin | Rejected:
         if "theirs" in sentence:
-            return LeftOut(DOUBTFUL)
+            return Rejected(DOUBTFUL)
         swaps = []
         for match in re.finditer(r"\w+", sentence):
             word = match[0]

@@ -1,4 +1,4 @@
-"""Sentences with their twins, as the files of ``tests/data`` have them."""
+"""Sentences with their twins, as the files of ``tests/text/sentences`` have them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from evenhand.text.twins.twin import LeftOut, Twin
+from evenhand.text.twins.twin import Rejected, Twin
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parent / "text" / "sentences"
 _EXCHANGE = re.compile(r"\{([^|{}]*)\|([^|{}]*)\}")
 
 
@@ -54,7 +54,7 @@ class Outcome:
         return 1 - len(self.wrong) / self.given
 
 
-def outcome(sentences: list[TwinSentence], twin: Callable[[str], Twin | LeftOut]) -> Outcome:
+def outcome(sentences: list[TwinSentence], twin: Callable[[str], Twin | Rejected]) -> Outcome:
     """Compare the twins given with the right ones."""
     given = {wanted: result for wanted in sentences if isinstance(result := twin(wanted.sentence), Twin)}
     return Outcome(

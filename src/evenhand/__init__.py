@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from evenhand.core.recipes import Recipe
     from evenhand.core.spans import filled_spans
     from evenhand.data import check, describe, load_dataset
-    from evenhand.data.examples import example_scores
+    from evenhand.data.bundled_files import example_scores
     from evenhand.data.probes import load_probes
     from evenhand.instruments.association.audit import AuditOptions, audit
     from evenhand.instruments.association.comparison import compare
@@ -74,7 +74,7 @@ _HOME = {
     "compare": "evenhand.instruments.association.comparison",
     "describe": "evenhand.data",
     "evaluate": "evenhand.instruments.association.evaluation",
-    "example_scores": "evenhand.data.examples",
+    "example_scores": "evenhand.data.bundled_files",
     "filled_spans": "evenhand.core.spans",
     "format_table": "evenhand.report",
     "load": "evenhand.models.language_model:load_model",

@@ -12,8 +12,8 @@ from lab_language import LANGUAGES, TWINS, Texts, bits, probabilities, target_of
 
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.items import BLANK, Association, Benchmark, Candidate, Label, Task
-from evenhand.data.check import check
 from evenhand.data.defects import fill_of
+from evenhand.data.inspection import check
 from evenhand.data.sources import LAB, bundled_path, load_dataset
 from evenhand.lab.items import lab_benchmark, lab_items, stereoset_layout
 from evenhand.lab.world import World

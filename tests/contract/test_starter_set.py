@@ -7,8 +7,8 @@ from functools import cache
 import pytest
 
 from evenhand.core.items import Benchmark, Task
-from evenhand.data.check import check
 from evenhand.data.defects import fill_of
+from evenhand.data.inspection import check
 from evenhand.data.sources import STARTER, load_dataset
 from evenhand.testing import check_dataset
 

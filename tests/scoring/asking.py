@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from evenhand.core.items import Association, Task
-from evenhand.models.engine.execution import Answers, carry_out
+from evenhand.models.engine.execution import Answers, execute
 from evenhand.models.families.method import Method, Question
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.method_choice import choose_method
@@ -64,8 +64,8 @@ def scores_without_sharing(model: LanguageModel, items: Iterable[Association], *
     """The same with every sequence in a row of its own."""
     asked = questions(model, items, **wishes)
     requests = [request for each in asked for request in each.requests]
-    plan, gathered = model.plan(requests, share_prefixes=False)
-    return combined(asked, carry_out(plan, gathered, model.runners(plan)))
+    plan, forward = model.plan(requests, share_prefixes=False)
+    return combined(asked, execute(plan, forward, model.runners(plan)))
 
 
 def assert_same(found: Mapping[str, float], expected: Mapping[str, float]) -> None:

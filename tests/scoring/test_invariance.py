@@ -18,8 +18,8 @@ from zoo_fixtures import Zoo
 from zoo_items import MALFORMED_BLANKS, MALFORMED_CONTEXTS, starter_items
 
 from evenhand.core.items import Association, Task
-from evenhand.models.engine.execution import carry_out
-from evenhand.models.engine.forward_inputs import CausalWork, MaskedWork, Seq2SeqWork
+from evenhand.models.engine.execution import execute
+from evenhand.models.engine.forward_inputs import CausalInput, MaskedInput, Seq2SeqInput
 from evenhand.models.engine.projection import WholeProjection
 from evenhand.models.engine.self_check import runner_for
 from evenhand.models.language_model import LanguageModel, load_language_model
@@ -102,10 +102,10 @@ def test_sharing_what_sequences_start_with_does_not_matter(menagerie: Zoo, name:
 def test_projecting_only_what_is_needed_does_not_matter(menagerie: Zoo, name: str) -> None:
     model = menagerie.model(name)
     asked = questions(model, some_items(model))
-    plan, gathered = model.plan([request for each in asked for request in each.requests])
+    plan, forward = model.plan([request for each in asked for request in each.requests])
     plain = runner_for(model.loaded, WholeProjection(model.loaded.model), share_prefixes=plan.joined)
-    runners = {**model.runners(plan), MaskedWork: plain, CausalWork: plain, Seq2SeqWork: plain}
-    assert_same(usual_scores(model), combined(asked, carry_out(plan, gathered, runners)))
+    runners = {**model.runners(plan), MaskedInput: plain, CausalInput: plain, Seq2SeqInput: plain}
+    assert_same(usual_scores(model), combined(asked, execute(plan, forward, runners)))
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -113,9 +113,9 @@ def test_every_architecture_is_split_between_body_and_head(menagerie: Zoo, name:
     assert menagerie.model(name).is_split == (name not in NEVER_SPLIT)
 
 
-def branches(work: CausalWork) -> bool:
+def branches(entry: CausalInput) -> bool:
     """Whether there is more in the row than one sequence."""
-    return work.depths != tuple(range(len(work.depths)))
+    return entry.depths != tuple(range(len(entry.depths)))
 
 
 @pytest.mark.parametrize("name", DECODERS)
@@ -124,7 +124,7 @@ def test_every_decoder_but_bloom_shares_beginnings(menagerie: Zoo, name: str) ->
     assert model.shares_prefixes == (name not in NEVER_SHARING)
     asked = questions(model, starter_items(Task.INTERSENTENCE))
     plan, _ = model.plan([request for each in asked for request in each.requests])
-    shared = [work for work in plan.works if isinstance(work, CausalWork) and branches(work)]
+    shared = [entry for entry in plan.inputs if isinstance(entry, CausalInput) and branches(entry)]
     expected = 0 if name in NEVER_SHARING | HIDES_SHARING else len(starter_items(Task.INTERSENTENCE))
     assert len(shared) == expected
 

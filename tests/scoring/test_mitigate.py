@@ -17,7 +17,7 @@ from zoo_fixtures import Zoo
 from evenhand.core.errors import DatasetError, OutputError, RunError
 from evenhand.core.probes import Experiment
 from evenhand.core.recipes import Recipe
-from evenhand.data.corpus_sources import Source
+from evenhand.data.corpus_sources import CorpusSource
 from evenhand.instruments.malor.probe import ProbeOptions, probe
 from evenhand.lab.probe_set import lab_probes
 from evenhand.mitigation import counterfactual
@@ -50,7 +50,7 @@ RECIPE = Recipe(epochs=2, batch_size=8, learning_rate=1e-3, plateau=None)
 METHOD = CounterfactualMethod(make_swapper=PlainSwapper)
 
 
-def material(*sources: Source, held_out: tuple[Source, ...] = (HELD_OUT,)) -> Material:
+def material(*sources: CorpusSource, held_out: tuple[CorpusSource, ...] = (HELD_OUT,)) -> Material:
     return Material(sources or (TEXT,), PROBES, (Experiment.HE_SHE,), held_out=held_out)
 
 

@@ -7,8 +7,14 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.models.engine.forward_inputs import CausalWork, Gathered, Read, Seq2SeqWork, gather
-from evenhand.models.engine.plan import Plan, make_plan
+from evenhand.models.engine.forward_inputs import (
+    CausalInput,
+    ForwardInputs,
+    Read,
+    Seq2SeqInput,
+    merge_requests,
+)
+from evenhand.models.engine.plan import ForwardPlan, make_plan
 from evenhand.models.engine.requests import (
     CausalRequest,
     MaskedRequest,
@@ -47,59 +53,62 @@ any_requests = st.lists(
 )
 
 
-def plan_of(requests: Sequence[Request], max_tokens: int = 32) -> Plan:
-    return make_plan(gather(requests), max_tokens=max_tokens)
+def plan_of(requests: Sequence[Request], max_tokens: int = 32) -> ForwardPlan:
+    return make_plan(merge_requests(requests), max_tokens=max_tokens)
 
 
-def path_to(work: CausalWork, position: int) -> Tokens:
+def path_to(entry: CausalInput, position: int) -> Tokens:
     """The tokens that a place of a tree's row sees, which must be those from the root to it."""
-    seen = [place for place in range(position + 1) if work.ends[place] >= position]
-    assert [work.depths[place] for place in seen] == list(range(len(seen)))
-    return tuple(work.ids[place] for place in seen)
+    seen = [place for place in range(position + 1) if entry.ends[place] >= position]
+    assert [entry.depths[place] for place in seen] == list(range(len(seen)))
+    return tuple(entry.ids[place] for place in seen)
 
 
-def reads_of(gathered: Gathered, request: int) -> list[tuple[CausalWork, Read]]:
-    place = gathered.places[request]
+def reads_of(forward: ForwardInputs, request: int) -> list[tuple[CausalInput, Read]]:
+    place = forward.places[request]
     if place is None:
         return []
     number, reads = place
-    work = gathered.works[number]
-    assert isinstance(work, CausalWork)
-    return [(work, work.reads[read]) for read in reads]
+    entry = forward.inputs[number]
+    assert isinstance(entry, CausalInput)
+    return [(entry, entry.reads[read]) for read in reads]
 
 
 @given(st.lists(causal_requests(), min_size=1, max_size=12), st.booleans())
 def test_every_token_is_read_after_exactly_what_precedes_it(
     requests: list[CausalRequest], share: bool
 ) -> None:
-    gathered = gather(requests, share_prefixes=share)
+    forward = merge_requests(requests, share_prefixes=share)
     for number, request in enumerate(requests):
-        found = [(path_to(work, position), token) for work, (position, token) in reads_of(gathered, number)]
+        found = [(path_to(entry, position), token) for entry, (position, token) in reads_of(forward, number)]
         asked = range(request.first, len(request.ids))
         assert found == [(request.ids[:place], request.ids[place]) for place in asked]
 
 
 @given(any_requests)
 def test_requests_other_than_sequences_are_read_where_they_say(requests: list[Request]) -> None:
-    gathered = gather(requests)
-    for request, place in zip(requests, gathered.places, strict=True):
+    forward = merge_requests(requests)
+    for request, place in zip(requests, forward.places, strict=True):
         if place is None or isinstance(request, CausalRequest):
             continue
-        works = [gathered.works[place[0]]]
-        reads = [works[0].reads[read] for read in place[1]]
+        inputs = [forward.inputs[place[0]]]
+        reads = [inputs[0].reads[read] for read in place[1]]
         match request:
             case MaskedRequest():
-                assert [(work.ids, read) for work, read in zip(works, reads, strict=True)] == [  # type: ignore[union-attr]
+                assert [(entry.ids, read) for entry, read in zip(inputs, reads, strict=True)] == [  # type: ignore[union-attr]
                     (request.ids, (request.position, request.token))
                 ]
             case Seq2SeqRequest():
                 assert reads == list(zip(request.positions, request.tokens, strict=True))
-                for work in works:
-                    assert isinstance(work, Seq2SeqWork)
-                    assert (work.encoder_ids, work.decoder_ids) == (request.encoder_ids, request.decoder_ids)
-                    assert work.greedy_first == request.greedy_first
+                for entry in inputs:
+                    assert isinstance(entry, Seq2SeqInput)
+                    assert (entry.encoder_ids, entry.decoder_ids) == (
+                        request.encoder_ids,
+                        request.decoder_ids,
+                    )
+                    assert entry.greedy_first == request.greedy_first
             case PairRequest():
-                assert [(work.ids, work.types) for work in works] == [(request.ids, request.types)]  # type: ignore[union-attr]
+                assert [(entry.ids, entry.types) for entry in inputs] == [(request.ids, request.types)]  # type: ignore[union-attr]
 
 
 def test_equal_inputs_are_computed_once() -> None:
@@ -112,37 +121,42 @@ def test_equal_inputs_are_computed_once() -> None:
         Seq2SeqRequest((1, 2), (0,), (0,), (5,)),
         Seq2SeqRequest((1, 2), (0,), (0,), (6,)),
     ]
-    works = gather(requests).works
-    assert [len(work.reads) for work in works] == [2, 1, 2]
+    inputs = merge_requests(requests).inputs
+    assert [len(entry.reads) for entry in inputs] == [2, 1, 2]
 
 
 def test_sequences_that_start_alike_share_their_beginning() -> None:
-    gathered = gather([CausalRequest((1, 2, 3, end, 9), 1, "item") for end in (4, 5, 6)])
-    (work,) = gathered.works
-    assert isinstance(work, CausalWork)
-    assert work.ids == (1, 2, 3, 4, 5, 6)
-    assert work.depths == (0, 1, 2, 3, 3, 3)
-    assert work.ends == (5, 5, 5, 3, 4, 5)
-    assert len(work.reads) == 2 + 3 * 2
+    forward = merge_requests([CausalRequest((1, 2, 3, end, 9), 1, "item") for end in (4, 5, 6)])
+    (entry,) = forward.inputs
+    assert isinstance(entry, CausalInput)
+    assert entry.ids == (1, 2, 3, 4, 5, 6)
+    assert entry.depths == (0, 1, 2, 3, 3, 3)
+    assert entry.ends == (5, 5, 5, 3, 4, 5)
+    assert len(entry.reads) == 2 + 3 * 2
 
 
 def test_sequences_share_as_much_as_any_two_of_them_have_in_common() -> None:
     """Two of three go on together for longer than all three do."""
-    gathered = gather([CausalRequest(ids, 1, "item") for ids in ((1, 2, 3, 4), (1, 2, 3, 5, 6), (1, 7, 8))])
-    (work,) = gathered.works
-    assert sorted(work.ids) == [1, 2, 3, 5, 7]  # type: ignore[union-attr]
+    forward = merge_requests(
+        [CausalRequest(ids, 1, "item") for ids in ((1, 2, 3, 4), (1, 2, 3, 5, 6), (1, 7, 8))]
+    )
+    (entry,) = forward.inputs
+    assert sorted(entry.ids) == [1, 2, 3, 5, 7]  # type: ignore[union-attr]
 
 
 def test_sequences_of_different_groups_stand_apart() -> None:
-    assert len(gather([CausalRequest((1, 2, 3, 4), 1, group) for group in "ab"]).works) == 1
-    assert len(gather([CausalRequest((1, 2, number, 9), 1, str(number)) for number in (4, 5)]).works) == 2
+    assert len(merge_requests([CausalRequest((1, 2, 3, 4), 1, group) for group in "ab"]).inputs) == 1
+    assert (
+        len(merge_requests([CausalRequest((1, 2, number, 9), 1, str(number)) for number in (4, 5)]).inputs)
+        == 2
+    )
 
 
 def test_a_request_for_no_token_makes_no_work_and_hinders_no_sharing() -> None:
     requests = [CausalRequest((1, 2, 3, end), 3, "item") for end in (4, 5)]
-    gathered = gather([CausalRequest((), 0, "item"), *requests])
-    assert len(gathered.works) == 1
-    assert gathered.places[0] is None
+    forward = merge_requests([CausalRequest((), 0, "item"), *requests])
+    assert len(forward.inputs) == 1
+    assert forward.places[0] is None
 
 
 @given(any_requests, st.data())
@@ -170,13 +184,15 @@ def test_another_budget_is_another_plan() -> None:
 @given(any_requests, st.integers(1, 60))
 def test_batches_hold_every_work_once_within_the_budget(requests: list[Request], max_tokens: int) -> None:
     plan = plan_of(requests, max_tokens)
-    assert sorted(number for batch in plan.batches for number in batch.works) == list(range(len(plan.works)))
+    assert sorted(number for batch in plan.batches for number in batch.inputs) == list(
+        range(len(plan.inputs))
+    )
     for batch in plan.batches:
-        works = [plan.works[number] for number in batch.works]
-        assert len({type(work) for work in works}) == 1
-        assert len({work.greedy_first for work in works if isinstance(work, Seq2SeqWork)}) <= 1
-        assert len(works) == 1 or max(work.length for work in works) * len(works) <= max_tokens
-        assert batch.reads == sum(len(work.reads) for work in works)
+        inputs = [plan.inputs[number] for number in batch.inputs]
+        assert len({type(entry) for entry in inputs}) == 1
+        assert len({entry.greedy_first for entry in inputs if isinstance(entry, Seq2SeqInput)}) <= 1
+        assert len(inputs) == 1 or max(entry.length for entry in inputs) * len(inputs) <= max_tokens
+        assert batch.reads == sum(len(entry.reads) for entry in inputs)
 
 
 @given(any_requests)
@@ -184,10 +200,10 @@ def test_the_longest_works_run_first(requests: list[Request]) -> None:
     plan = plan_of(requests)
     lengths: dict[str, list[int]] = {}
     for batch in plan.batches:
-        for number in batch.works:
-            work = plan.works[number]
-            kind, length = type(work).__name__, work.length
-            if isinstance(work, Seq2SeqWork):
-                kind, length = f"{kind} {work.greedy_first}", len(work.encoder_ids)
+        for number in batch.inputs:
+            entry = plan.inputs[number]
+            kind, length = type(entry).__name__, entry.length
+            if isinstance(entry, Seq2SeqInput):
+                kind, length = f"{kind} {entry.greedy_first}", len(entry.encoder_ids)
             lengths.setdefault(kind, []).append(length)
     assert all(values == sorted(values, reverse=True) for values in lengths.values())

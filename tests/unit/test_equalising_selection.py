@@ -17,7 +17,7 @@ from evenhand.mitigation.equalising.selection import (
     without_names,
 )
 from evenhand.text.twins.languages import swapper_for
-from evenhand.text.twins.twin import LeftOut, Role, Swap, Twin
+from evenhand.text.twins.twin import Rejected, Role, Swap, Twin
 
 PRONOUNS = TermPairs(("he",), ("she",))
 POSSESSIVES = TermPairs(("his",), ("her",))
@@ -189,7 +189,7 @@ def test_a_swapper_tells_what_is_gendered(sentence: str, wanted: tuple[str, str]
 
 def test_a_sentence_that_the_swapper_leaves_out_does_not_serve() -> None:
     sentence = "He said that it was theirs."
-    assert PlainSwapper().twin(sentence) == LeftOut(DOUBTFUL)
+    assert PlainSwapper().twin(sentence) == Rejected(DOUBTFUL)
     assert plain_finder()(sentence) is None
 
 
@@ -201,7 +201,7 @@ class OneSwap:
     def __init__(self, role: Role) -> None:
         self.role = role
 
-    def twin(self, sentence: str) -> Twin | LeftOut:
+    def twin(self, sentence: str) -> Twin | Rejected:
         first, word, *_ = sentence.split()
         span = Span(len(first) + 1, len(first) + 1 + len(word))
         return Twin(sentence, (Swap(span, word, "other", self.role, male=False),))

@@ -10,11 +10,12 @@ import numpy as np
 import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
-from evenhand.data.labelled import Example, LabelledText
+from evenhand.core.progress import Progress
+from evenhand.data.labelled import LabelledExample, LabelledText
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelError
 from evenhand.training.hiding import longest_sentence
-from evenhand.training.trainer import Batch, Report, TrainingPlan, padded, train
+from evenhand.training.trainer import Batch, TrainingPlan, padded, train
 
 _LEAST_SHARE = 0.9
 """Of a classifier's body, what must come from the model; a pooling layer of its own may be new."""
@@ -33,7 +34,7 @@ class Finetuning:
 
 
 def finetuned_accuracy(
-    model: LanguageModel, data: LabelledText, plan: Finetuning, *, seed: int, report: Report | None = None
+    model: LanguageModel, data: LabelledText, plan: Finetuning, *, seed: int, report: Progress | None = None
 ) -> float:
     """How often a classifier that starts from a model is right, in percent.
 
@@ -95,12 +96,14 @@ def new_classifier(model: LanguageModel, classes: int, *, seed: int) -> Any:
     return classifier
 
 
-def _encoder(model: LanguageModel, classes: Sequence[str]) -> Callable[[Example], tuple[list[int], int]]:
+def _encoder(
+    model: LanguageModel, classes: Sequence[str]
+) -> Callable[[LabelledExample], tuple[list[int], int]]:
     tokenizer, config = model.loaded.tokenizer, model.loaded.config
     numbers = {label: number for number, label in enumerate(classes)}
     longest = longest_sentence(tokenizer, config)
 
-    def encode(example: Example) -> tuple[list[int], int]:
+    def encode(example: LabelledExample) -> tuple[list[int], int]:
         ids = tokenizer(example.text, truncation=True, max_length=longest)["input_ids"]
         return ids or [model.loaded.pad_id], numbers[example.label]
 

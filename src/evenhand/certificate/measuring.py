@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from evenhand.certificate.finetuning import finetuned_accuracy
 from evenhand.certificate.held_out import prepared
-from evenhand.certificate.plan import CertificatePlan, HeldOutText, Report, Stage
+from evenhand.certificate.plan import CertificatePlan, HeldOutText, Stage
 from evenhand.core.files import sha256_of, write_text
+from evenhand.core.progress import Progress
 from evenhand.instruments.association.audit import AuditOptions, audit, planned_fingerprint
 from evenhand.instruments.crows_pairs import pairs_record, probe_pairs
 from evenhand.instruments.malor.probe import ProbeOptions, planned_record, probe
@@ -162,7 +163,7 @@ class Measurer:
             run.save(place, replace=True)
         return run
 
-    def _told(self, what: str, unit: str) -> AbstractContextManager[Report]:
+    def _told(self, what: str, unit: str) -> AbstractContextManager[Progress]:
         return self.stage(f"{self.folder.name}: {what}", unit)
 
     @contextmanager

@@ -14,21 +14,20 @@ from evenhand.core.errors import DatasetError, UnknownNameError
 from evenhand.core.files import sha256_of
 from evenhand.core.items import Benchmark, PairSet
 from evenhand.core.probes import ProbeSet
+from evenhand.core.progress import Progress
 from evenhand.data.labelled import LabelledText
 from evenhand.stats.resampling import Resampling
 
 FEWEST_SENTENCES = 20
 MOST_SENTENCES = 2_000
 
-Report = Callable[[int, int], None]
-"""Told how much is done, of how much."""
 
-Stage = Callable[[str, str], AbstractContextManager[Report]]
+Stage = Callable[[str, str], AbstractContextManager[Progress]]
 """Announces a piece of work and its unit, and gives what is told about its progress."""
 
 
 @contextmanager
-def quietly(_description: str, _unit: str) -> Iterator[Report]:
+def quietly(_description: str, _unit: str) -> Iterator[Progress]:
     """Work that nobody watches."""
     yield lambda _done, _total: None
 

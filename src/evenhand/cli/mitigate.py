@@ -100,7 +100,7 @@ def equalise_command(
         model, corpus, experiment, language, held_out, seeds, seed, device, allow_pickle_weights, trust_remote_code,
         recipe, Equalising(balance or ()),
     )  # fmt: skip
-    _tell(mitigation.carry_out(out), mitigation, out, as_json=json)
+    _tell(mitigation.execute(out), mitigation, out, as_json=json)
 
 
 @mitigate_app.command("counterfactual")
@@ -151,7 +151,7 @@ def counterfactual_command(
         model, corpus, experiment, language, held_out, seeds, seed, device, allow_pickle_weights, trust_remote_code,
         recipe, Counterfactual(whole_words=whole_words),
     )  # fmt: skip
-    _tell(mitigation.carry_out(out), mitigation, out, as_json=json)
+    _tell(mitigation.execute(out), mitigation, out, as_json=json)
 
 
 def _tell(mitigated: Mitigated, asked: AskedMitigation, out: Path, *, as_json: bool) -> None:

@@ -38,7 +38,7 @@ class Equalising:
 
         return EqualiseMethod.recipe
 
-    def carry_out(self, ref: ModelRef, **options: Any) -> Mitigated:
+    def execute(self, ref: ModelRef, **options: Any) -> Mitigated:
         """Mitigate, or sweep the balances."""
         from evenhand.mitigation.equalising.method import EqualiseMethod
         from evenhand.mitigation.equalising.objective import Balance
@@ -64,7 +64,7 @@ class Counterfactual:
 
         return CounterfactualMethod.recipe
 
-    def carry_out(self, ref: ModelRef, **options: Any) -> Mitigated:
+    def execute(self, ref: ModelRef, **options: Any) -> Mitigated:
         """Mitigate."""
         from evenhand.mitigation.counterfactual import CounterfactualMethod
         from evenhand.mitigation.mitigate import mitigate
@@ -126,13 +126,13 @@ class AskedMitigation:
         """By how much the perplexity may rise, as a share."""
         return self._full_recipe.quality_margin
 
-    def carry_out(self, out: Path) -> Mitigated:
+    def execute(self, out: Path) -> Mitigated:
         """Mitigate into a folder."""
         reference, material, recipe = self.reference, self.material, self._full_recipe
         say(f"Loading {reference.id}")
         try:
             with _reporting(several=self.seeds > 1) as report:
-                return self.method.carry_out(
+                return self.method.execute(
                     reference,
                     material=material,
                     recipe=recipe,

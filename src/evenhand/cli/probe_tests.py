@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from evenhand.cli.output import say, warn
 from evenhand.cli.progress import progress_bar
 from evenhand.core.errors import EvenhandError, UnknownNameError
+from evenhand.core.progress import Progress
 
 if TYPE_CHECKING:
     from evenhand.core.probes import ProbeSet
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from evenhand.runs.probe_runs import ProbeRun
     from evenhand.stats.resampling import Resampling
 
-Report = Callable[[int, int], None]
 
 DEFAULT_LANGUAGE = "en"
 
@@ -114,7 +114,7 @@ def _language(model: LanguageModel, wishes: ProbeWishes) -> str:
 
 
 def _beside_malor(
-    model: LanguageModel, language: str, wishes: ProbeWishes, *, name: str, unfinished: Path, report: Report
+    model: LanguageModel, language: str, wishes: ProbeWishes, *, name: str, unfinished: Path, report: Progress
 ) -> ProbeRun:
     if wishes.test is ProbeTest.CROWS_PAIRS:
         return _crows_pairs(model, wishes, name=name, unfinished=unfinished, report=report)
@@ -174,7 +174,7 @@ def _shares(wishes: ProbeWishes) -> Mapping[str, Mapping[str, float]]:
 
 
 def _crows_pairs(
-    model: LanguageModel, wishes: ProbeWishes, *, name: str, unfinished: Path, report: Report
+    model: LanguageModel, wishes: ProbeWishes, *, name: str, unfinished: Path, report: Progress
 ) -> ProbeRun:
     from evenhand.instruments.crows_pairs import probe_pairs
 
@@ -190,7 +190,7 @@ def _crows_pairs(
     )
 
 
-def _cosine(model: LanguageModel, wishes: ProbeWishes, *, name: str, report: Report) -> ProbeRun:
+def _cosine(model: LanguageModel, wishes: ProbeWishes, *, name: str, report: Progress) -> ProbeRun:
     from evenhand.instruments.cosine import probe_cosine
 
     return probe_cosine(
@@ -204,7 +204,7 @@ def _cosine(model: LanguageModel, wishes: ProbeWishes, *, name: str, report: Rep
 
 
 def _direct_bias(
-    model: LanguageModel, language: str, wishes: ProbeWishes, *, name: str, report: Report
+    model: LanguageModel, language: str, wishes: ProbeWishes, *, name: str, report: Progress
 ) -> ProbeRun:
     from evenhand.instruments.direct_bias.probe import probe_direct_bias
 

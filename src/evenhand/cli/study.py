@@ -147,7 +147,7 @@ def study_command(
     )  # fmt: skip
     original = load_language_model(asked.reference)
     try:
-        done = study(original, asked.carry_out, _plan(original, asked, wishes), out=out, stage=progress_bar)
+        done = study(original, asked.execute, _plan(original, asked, wishes), out=out, stage=progress_bar)
     except KeyboardInterrupt:
         say("Stopped. Give the same command again to go on from here.")
         raise typer.Exit(INTERRUPTED) from None

@@ -1,8 +1,7 @@
 """Benchmarks and scores: read, check, describe."""
 
-from evenhand.data.check import CheckReport, Finding, check
 from evenhand.data.crows_pairs import load_pairs
-from evenhand.data.describe import Description, describe
+from evenhand.data.inspection import CheckReport, Description, Finding, check, describe
 from evenhand.data.predictions import Predictions, read_predictions
 from evenhand.data.probes import load_probes
 from evenhand.data.sources import NAMED_DATASETS, languages_of, load_dataset

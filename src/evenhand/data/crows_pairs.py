@@ -19,7 +19,7 @@ from types import MappingProxyType
 
 from evenhand.core.errors import DatasetError, UnknownNameError
 from evenhand.core.items import Direction, PairSet, SentencePair
-from evenhand.data.rows import Row, read_table
+from evenhand.data.csv_files import CsvRow, read_table
 from evenhand.data.sources import NAMED_PAIR_SETS, pinned_file
 from evenhand.data.stereoset import LANGUAGE_TAG, file_stem
 
@@ -109,7 +109,7 @@ def read_pairs(
     )
 
 
-def _pair(row: Row, identifier: str, *, language: str) -> SentencePair:
+def _pair(row: CsvRow, identifier: str, *, language: str) -> SentencePair:
     if not identifier:
         raise DatasetError(f"{row.place}: the pair has no id; each pair needs one of its own.")
     if not row["sent_more"] and not row["sent_less"]:

@@ -17,7 +17,7 @@ from types import MappingProxyType
 
 from evenhand.core.errors import DatasetError, UnknownNameError, shortlist
 from evenhand.core.spans import Span
-from evenhand.data.rows import Row, read_table
+from evenhand.data.csv_files import CsvRow, read_table
 from evenhand.data.sources import PinnedDataset, pinned_file
 
 _REPOSITORY = "rudinger/winogender-schemas"
@@ -113,7 +113,7 @@ def load_pronoun_pairs(data: str | Path = WINOGENDER.name) -> PronounPairs:
 def read_pronoun_pairs(path: Path, *, name: str | None = None) -> PronounPairs:
     """Read a file in the layout of Winogender's ``all_sentences.tsv``."""
     table = read_table(path, needed=("sentid", "sentence"))
-    sentences: dict[tuple[str, str, str], dict[str, Row]] = {}
+    sentences: dict[tuple[str, str, str], dict[str, CsvRow]] = {}
     for row in table.rows:
         *key, gender = _parts(row)
         occupation, participant, answer = key
@@ -163,7 +163,7 @@ def _file(data: str | Path, expected: PinnedDataset) -> Path:
     return path
 
 
-def _parts(row: Row) -> tuple[str, str, str, str]:
+def _parts(row: CsvRow) -> tuple[str, str, str, str]:
     """Occupation, participant, answer and gender of a sentid."""
     parts = row["sentid"].removesuffix(".txt").split(".")
     if len(parts) != 4 or not all(parts):
@@ -184,7 +184,7 @@ def _parts(row: Row) -> tuple[str, str, str, str]:
     return occupation, participant, answer, gender
 
 
-def _pair(key: tuple[str, str, str], variants: Mapping[str, Row]) -> PronounPair:
+def _pair(key: tuple[str, str, str], variants: Mapping[str, CsvRow]) -> PronounPair:
     missing = [gender for gender in (MALE, FEMALE) if gender not in variants]
     if missing:
         row = next(row for gender, row in variants.items() if gender != NEUTRAL)
@@ -207,7 +207,7 @@ def _pair(key: tuple[str, str, str], variants: Mapping[str, Row]) -> PronounPair
     )
 
 
-def _span(row: Row, occupation: str) -> Span:
+def _span(row: CsvRow, occupation: str) -> Span:
     places = [
         Span(*match.span())
         for match in re.finditer(rf"(?<!\w){re.escape(occupation)}(?!\w)", row["sentence"], re.IGNORECASE)
@@ -221,7 +221,7 @@ def _span(row: Row, occupation: str) -> Span:
     return places[0]
 
 
-def _refuse_other_differences(male: Row, female: Row) -> None:
+def _refuse_other_differences(male: CsvRow, female: CsvRow) -> None:
     tokens = [_TOKEN.findall(row["sentence"]) for row in (male, female)]
     differing = [(one, other) for one, other in zip(*tokens, strict=False) if one != other]
     if len(tokens[0]) != len(tokens[1]) or len(differing) != 1:
@@ -232,7 +232,7 @@ def _refuse_other_differences(male: Row, female: Row) -> None:
         )
 
 
-def _share(row: Row, column: str) -> float:
+def _share(row: CsvRow, column: str) -> float:
     try:
         share = float(row[column])
     except ValueError:

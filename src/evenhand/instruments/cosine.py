@@ -14,11 +14,12 @@ refused.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 
+from evenhand.core.progress import Progress
 from evenhand.data.winogender import WINOGENDER, PronounPair, PronounPairs, load_pronoun_pairs
 from evenhand.instruments.association.evaluation import statistics_record
 from evenhand.instruments.probe_results import CosineResult, OccupationCosine
@@ -56,9 +57,6 @@ SCORES_SCHEMA: Mapping[str, pl.DataType] = {
 """Columns of the scores, a row a pair. ``answer`` is 0 where the pronoun means the occupation, 1 where it means the
 other participant."""
 
-Report = Callable[[int, int], None]
-"""Told how many pairs are done, of how many."""
-
 
 def probe_cosine(
     model: str | ModelRef | LanguageModel,
@@ -67,7 +65,7 @@ def probe_cosine(
     layer: int = -1,
     name: str | None = None,
     resampling: Resampling | None = None,
-    report: Report | None = None,
+    report: Progress | None = None,
 ) -> ProbeRun:
     """Compare each occupation's contextual vector beside a male and a female pronoun.
 

@@ -15,11 +15,11 @@ import polars as pl
 
 from evenhand.core.estimates import Estimate
 from evenhand.core.items import Direction, PairSet
+from evenhand.core.progress import Progress
 from evenhand.data.crows_pairs import load_pairs
 from evenhand.instruments.association.evaluation import statistics_record
 from evenhand.instruments.probe_results import CrowsPairsResult, PairsGroup
 from evenhand.instruments.skipped import skipped_rows
-from evenhand.models.engine.scoring_job import Report
 from evenhand.models.families.sentence_pairs import PairMethod
 from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel, load_language_model
@@ -28,8 +28,8 @@ from evenhand.models.pair_scoring import PairScore, choose_pair_method, score_pa
 from evenhand.models.references import ModelRef
 from evenhand.runs.probe_runs import ProbeRecord, ProbeRun
 from evenhand.runs.records import EnvironmentRecord
+from evenhand.stats.intervals import wilson_interval
 from evenhand.stats.resampling import Resampling
-from evenhand.stats.shares import wilson_interval
 
 TEST = "crows-pairs"
 
@@ -59,7 +59,7 @@ def probe_pairs(
     limit: int | None = None,
     max_tokens: int | None = None,
     unfinished: Path | None = None,
-    report: Report | None = None,
+    report: Progress | None = None,
 ) -> ProbeRun:
     """Score both sentences of every pair and count in how many the more stereotypical one is more likely.
 

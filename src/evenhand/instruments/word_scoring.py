@@ -10,9 +10,10 @@ from pathlib import Path
 
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.items import BLANK
-from evenhand.models.engine.modes import collection_paused
+from evenhand.core.progress import Progress
+from evenhand.models.engine.modes import gc_disabled
 from evenhand.models.engine.requests import CausalRequest, MaskedRequest, Request, Seq2SeqRequest
-from evenhand.models.engine.scoring_job import Asked, Asking, Report, too_long
+from evenhand.models.engine.scoring_job import RequestGroup, ScoringJob, too_long
 from evenhand.models.families.blanks import filled_context
 from evenhand.models.families.decoder import SentenceScore, start_token
 from evenhand.models.families.encoder_decoder import SentinelBlank
@@ -63,7 +64,7 @@ class Answer:
     problem: str | None = None
 
 
-class Asker:
+class WordScorer:
     """Puts open sentences to a model, in the way that suits its family."""
 
     def __init__(self, model: LanguageModel, *, score: WordScore = WordScore.PRODUCT) -> None:
@@ -109,17 +110,17 @@ class Asker:
         *,
         max_tokens: int | None = None,
         unfinished: Path | None = None,
-        report: Report | None = None,
+        report: Progress | None = None,
     ) -> list[tuple[Answer, ...]]:
         """An answer for every word of every question."""
         words = self.requests(questions)
         asked = [
-            Asked(str(number), requests)
+            RequestGroup(str(number), requests)
             for number, of_question in enumerate(words)
             for requests in of_question
             if not isinstance(requests, str)
         ]
-        asking = Asking(self.model, asked, max_tokens=max_tokens)
+        asking = ScoringJob(self.model, asked, max_tokens=max_tokens)
         found = iter(asking.answers(unfinished=unfinished, report=report))
         return [
             tuple(
@@ -131,7 +132,7 @@ class Asker:
 
     def requests(self, questions: Sequence[OpenQuestion]) -> list[list[tuple[Request, ...] | str]]:
         """For every word of every question its requests, or why it cannot be asked for."""
-        with collection_paused():
+        with gc_disabled():
             texts = (
                 filled_context(question.text, fill)[0] for question in questions for fill in question.fills
             )

@@ -28,12 +28,13 @@ from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 from evenhand.core.errors import EvenhandError, OutputError
 from evenhand.core.files import folder_written_whole
 from evenhand.core.planted_bias import PLANTED_FILE, Planted
+from evenhand.core.progress import Progress
 from evenhand.lab.even_start import start_alike, start_at_random
 from evenhand.lab.lessons import Teacher
 from evenhand.lab.teachers import DecoderTeacher, EncoderDecoderTeacher, MaskedTeacher
 from evenhand.lab.tokenizers import bert_tokenizer, gpt2_tokenizer, t5_tokenizer
 from evenhand.lab.world import World
-from evenhand.training.trainer import Report, TrainingPlan, train
+from evenhand.training.trainer import TrainingPlan, train
 
 WIDTH = 64
 HEADS = 4
@@ -168,7 +169,7 @@ _RECIPES: Mapping[LabFamily, _Recipe] = MappingProxyType(
 )
 
 
-def build_model(spec: LabSpec, out: Path, *, report: Report | None = None) -> Path:
+def build_model(spec: LabSpec, out: Path, *, report: Progress | None = None) -> Path:
     """Build a model and write its folder, which loads like any other model.
 
     Raises:
@@ -195,7 +196,7 @@ def refuse_occupied(folder: Path) -> None:
         )
 
 
-def taught(spec: LabSpec, *, report: Report | None = None) -> tuple[Any, Any]:
+def taught(spec: LabSpec, *, report: Progress | None = None) -> tuple[Any, Any]:
     """A model of a spec and its tokenizer, in memory."""
     recipe = _RECIPES[spec.family]
     tokenizer = recipe.tokenizer(spec.language)

@@ -12,9 +12,9 @@ from pathlib import Path
 from evenhand.core.errors import DatasetError
 from evenhand.core.files import sha256_of
 from evenhand.core.probes import Experiment, ProbeSet
+from evenhand.core.progress import Progress
 from evenhand.core.recipes import Recipe
-from evenhand.data.corpora import Report
-from evenhand.data.corpus_sources import Source
+from evenhand.data.corpus_sources import CorpusSource
 from evenhand.mitigation.method import Method, Prepared, Wanted
 from evenhand.mitigation.model_folder import mitigated_before, save_mitigated
 from evenhand.mitigation.texts import HeldOutSentences, TrainingText, given_held_out, kept_back
@@ -46,13 +46,13 @@ class Material:
         may_read_probes: Whether sentences of the probes may be trained on, as in the lab.
     """
 
-    sources: tuple[Source, ...]
+    sources: tuple[CorpusSource, ...]
     probes: ProbeSet
     experiments: tuple[Experiment, ...]
-    held_out: tuple[Source, ...] = ()
+    held_out: tuple[CorpusSource, ...] = ()
     may_read_probes: bool = False
 
-    def untrained(self, report: Report | None = None) -> HeldOutSentences:
+    def untrained(self, report: Progress | None = None) -> HeldOutSentences:
         """The sentences that no training sees."""
         return given_held_out(self.held_out) if self.held_out else kept_back(self.sources, report=report)
 
@@ -63,7 +63,7 @@ class MitigationReport:
 
     stage: Callable[[str], None] = lambda _: None
     warning: Callable[[str], None] = lambda _: None
-    read: Report = lambda _done, _total: None
+    read: Progress = lambda _done, _total: None
     """Told how many bytes of the corpus are read."""
     fit: Callable[[int], FitReport] = field(default=lambda _: FitReport())
     """Asked, for a seed, who is told about its training."""
@@ -131,7 +131,7 @@ def mitigate(
         f"Training on {len(prepared.objective.examples):,} examples; {len(held_out.sentences):,} sentences are held out"
     )
     work = _Work(model, method, material, held_out, prepared, recipe, all_seeds, scratch)
-    record, chosen = work.carry_out(fingerprint, told.fit)
+    record, chosen = work.execute(fingerprint, told.fit)
     save_mitigated(model, record, out, beside=_beside(chosen), command=command)
     shutil.rmtree(scratch, ignore_errors=True)
     return Mitigated(mitigated_reference(ref, out), record)
@@ -148,7 +148,7 @@ class _Work:
     seeds: tuple[int, ...]
     scratch: Path
 
-    def carry_out(
+    def execute(
         self, fingerprint: str, report: Callable[[int], FitReport]
     ) -> tuple[MitigationRecord, Fitted]:
         """Train, and tell what came of it."""
@@ -220,7 +220,7 @@ def _beside(fitted: Fitted) -> Mapping[str, Path]:
 
 
 def _wanted(
-    material: Material, held_out: HeldOutSentences, recipe: Recipe, scratch: Path, report: Report
+    material: Material, held_out: HeldOutSentences, recipe: Recipe, scratch: Path, report: Progress
 ) -> Wanted:
     return Wanted(
         text=TrainingText(material.sources, held_out, report),

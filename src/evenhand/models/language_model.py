@@ -26,17 +26,17 @@ from evenhand.models.capabilities import (
 )
 from evenhand.models.embedding import Vector, WordEmbedder
 from evenhand.models.engine.batch_store import BatchStore
-from evenhand.models.engine.execution import Answers, Progress, carry_out
+from evenhand.models.engine.execution import Answers, InputsDone, execute
 from evenhand.models.engine.forward_inputs import (
-    CausalWork,
-    Gathered,
-    MaskedWork,
-    PairWork,
-    Seq2SeqWork,
-    gather,
+    CausalInput,
+    ForwardInputs,
+    MaskedInput,
+    PairInput,
+    Seq2SeqInput,
+    merge_requests,
 )
-from evenhand.models.engine.modes import collection_paused
-from evenhand.models.engine.plan import Plan, make_plan
+from evenhand.models.engine.modes import gc_disabled
+from evenhand.models.engine.plan import ForwardPlan, make_plan
 from evenhand.models.engine.projection import SplitProjection
 from evenhand.models.engine.requests import Request, Tokens
 from evenhand.models.engine.runners import PairRunner, Projection, Runner
@@ -141,14 +141,14 @@ class LanguageModel:
 
     def plan(
         self, requests: Sequence[Request], *, max_tokens: int | None = None, share_prefixes: bool = True
-    ) -> tuple[Plan, Gathered]:
+    ) -> tuple[ForwardPlan, ForwardInputs]:
         """Everything that has to be run to answer the requests."""
         share = share_prefixes and self.family is Family.DECODER and self.shares_prefixes
         share = share and self._fits_window(requests)
-        with collection_paused():
-            gathered = gather(requests, share_prefixes=share)
-            plan = make_plan(gathered, max_tokens=max_tokens or self.default_budget, joined=share)
-        return plan, gathered
+        with gc_disabled():
+            forward = merge_requests(requests, share_prefixes=share)
+            plan = make_plan(forward, max_tokens=max_tokens or self.default_budget, joined=share)
+        return plan, forward
 
     def _fits_window(self, requests: Sequence[Request]) -> bool:
         """Whether no sequence is longer than the model's attention window, which joined rows have no notion of."""
@@ -161,22 +161,22 @@ class LanguageModel:
         *,
         max_tokens: int | None = None,
         store: BatchStore | None = None,
-        progress: Progress | None = None,
+        progress: InputsDone | None = None,
     ) -> Answers:
         """Answer requests."""
-        plan, gathered = self.plan(requests, max_tokens=max_tokens)
-        return carry_out(plan, gathered, self.runners(plan), store=store, progress=progress)
+        plan, forward = self.plan(requests, max_tokens=max_tokens)
+        return execute(plan, forward, self.runners(plan), store=store, progress=progress)
 
-    def runners(self, plan: Plan) -> Mapping[type, Runner]:
-        """A runner for each kind of work in a plan."""
-        kinds = {type(work) for work in plan.works}
+    def runners(self, plan: ForwardPlan) -> Mapping[type, Runner]:
+        """A runner for each kind of input in a plan."""
+        kinds = {type(entry) for entry in plan.inputs}
         runners: dict[type, Runner] = {}
-        if kinds & {MaskedWork, CausalWork, Seq2SeqWork}:
+        if kinds & {MaskedInput, CausalInput, Seq2SeqInput}:
             runner = runner_for(self.loaded, self.projection, share_prefixes=plan.joined)
-            runners = {MaskedWork: runner, CausalWork: runner, Seq2SeqWork: runner}
-        head = self.next_sentence_head if PairWork in kinds else None
+            runners = {MaskedInput: runner, CausalInput: runner, Seq2SeqInput: runner}
+        head = self.next_sentence_head if PairInput in kinds else None
         if head is not None:
-            runners[PairWork] = PairRunner(
+            runners[PairInput] = PairRunner(
                 head.model, self.loaded.device, self.loaded.pad_id, head.follows_class
             )
         return runners

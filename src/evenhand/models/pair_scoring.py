@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.items import SentencePair
-from evenhand.models.engine.modes import collection_paused
-from evenhand.models.engine.scoring_job import Asked, Asking, Report, too_long
+from evenhand.core.progress import Progress
+from evenhand.models.engine.modes import gc_disabled
+from evenhand.models.engine.scoring_job import RequestGroup, ScoringJob, too_long
 from evenhand.models.families.decoder import SentenceScore, start_token
 from evenhand.models.families.method import UnscorableError
 from evenhand.models.families.sentence_pairs import (
@@ -70,7 +71,7 @@ def score_pairs(
     *,
     max_tokens: int | None = None,
     unfinished: Path | None = None,
-    report: Report | None = None,
+    report: Progress | None = None,
 ) -> list[PairScore]:
     """The score of every pair, or the reason why it has none.
 
@@ -84,12 +85,14 @@ def score_pairs(
     """
     questions = _questions(model.loaded.tokenizer, pairs, method, longest=model.longest_input)
     asked = [
-        Asked(pair.id, requests)
+        RequestGroup(pair.id, requests)
         for pair, question in zip(pairs, questions, strict=True)
         if isinstance(question, PairRequests)
         for requests in (question.more, question.less)
     ]
-    found = iter(Asking(model, asked, max_tokens=max_tokens).answers(unfinished=unfinished, report=report))
+    found = iter(
+        ScoringJob(model, asked, max_tokens=max_tokens).answers(unfinished=unfinished, report=report)
+    )
     return [
         PairScore.missing(question) if isinstance(question, str) else _score(next(found), next(found))
         for question in questions
@@ -100,7 +103,7 @@ def _questions(
     tokenizer: Any, pairs: Sequence[SentencePair], method: PairMethod, *, longest: int | None
 ) -> list[PairRequests | str]:
     """For each pair its requests, or the reason why it cannot be asked about."""
-    with collection_paused():
+    with gc_disabled():
         texts = (text for pair in pairs if pair.complete for text in (pair.more, pair.less))
         prepare(tokenizer, texts, special=method.special)
         return [_question(pair, method, longest) for pair in pairs]

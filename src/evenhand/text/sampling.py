@@ -32,14 +32,14 @@ class LowestDigests(Generic[Kept]):
             return
         self._offered += 1
         self._digests.add(digest)
-        found = (-digest, self._offered, thing)
+        entry = (-digest, self._offered, thing)
         if is_full:
             former = self._highest
-            heapq.heapreplace(self._heap, found)
+            heapq.heapreplace(self._heap, entry)
             if self._highest != former:
                 self._digests.discard(former)
         else:
-            heapq.heappush(self._heap, found)
+            heapq.heappush(self._heap, entry)
 
     @property
     def _highest(self) -> int:

@@ -62,8 +62,8 @@ def sentences_of(
         *whole, rest = (rest + chunk).split("\n")
         for line in whole:
             yield from _all_sentences(line, cut, longest)
-        found, rest = _whole_sentences(rest, cut, longest)
-        yield from found
+        whole_sentences, rest = _whole_sentences(rest, cut, longest)
+        yield from whole_sentences
     yield from _all_sentences(rest, cut, longest)
 
 
@@ -106,14 +106,14 @@ def _is_abbreviated(line: str, mark: re.Match[str]) -> bool:
 
 
 def _all_sentences(line: str, cut: Callable[[], None], longest: int) -> Iterator[str]:
-    found, rest = _whole_sentences(line, cut, longest)
-    yield from found
+    sentences, rest = _whole_sentences(line, cut, longest)
+    yield from sentences
     yield from split_line(rest)
 
 
 def _whole_sentences(line: str, cut: Callable[[], None], longest: int) -> tuple[list[str], str]:
     """The sentences of a line that may go on, up to the point from which it is short enough to wait for its end."""
-    found: list[str] = []
+    sentences: list[str] = []
     start = 0
     while len(line) - start > longest:
         window = line[start : start + longest]
@@ -121,9 +121,9 @@ def _whole_sentences(line: str, cut: Callable[[], None], longest: int) -> tuple[
         if not last:
             cut()
             last = window.rfind(" ") + 1 or longest
-        found += split_line(window[:last])
+        sentences += split_line(window[:last])
         start += last
-    return found, line[start:]
+    return sentences, line[start:]
 
 
 def _sampled(chunks: Iterable[str]) -> tuple[str, Iterator[str]]:

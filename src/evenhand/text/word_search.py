@@ -28,7 +28,7 @@ def gendered_words_in(words: Iterable[str], vocabulary: frozenset[str]) -> list[
 
 
 @dataclass(frozen=True, slots=True)
-class FoundWord:
+class WordMatch:
     """A word of the list, and where it stands in the sentence."""
 
     word: str
@@ -55,7 +55,7 @@ class WordFinder:
     def __post_init__(self) -> None:
         spellings = sorted({*self.anywhere, *self.at_start}, key=lambda spelling: (-len(spelling), spelling))
         beginnings = (_WORD.search(spelling) for spelling in spellings)
-        object.__setattr__(self, "_beginnings", frozenset(found[0] for found in beginnings if found))
+        object.__setattr__(self, "_beginnings", frozenset(match[0] for match in beginnings if match))
         object.__setattr__(
             self,
             "_pattern",
@@ -80,13 +80,13 @@ class WordFinder:
         """Whether a sentence of these words can have any of the words, found out quickly."""
         return not self._beginnings.isdisjoint(words)
 
-    def find(self, sentence: str) -> list[FoundWord]:
+    def find(self, sentence: str) -> list[WordMatch]:
         """Every place in a sentence where one of the words stands, from left to right."""
-        found = []
+        matches = []
         for match in self._pattern.finditer(sentence):
             word = self.anywhere.get(match[0])
             if word is None and not _WORD_CHARACTER.search(sentence, 0, match.start()):
                 word = self.at_start.get(match[0])
             if word is not None:
-                found.append(FoundWord(word, Span(*match.span())))
-        return found
+                matches.append(WordMatch(word, Span(*match.span())))
+        return matches

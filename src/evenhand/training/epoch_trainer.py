@@ -17,13 +17,14 @@ from transformers.integrations import get_available_reporting_integrations
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.precision import Precision
+from evenhand.core.progress import Progress
 from evenhand.core.recipes import Recipe
 from evenhand.models.references import ModelError
 from evenhand.training.batches import DrawnExamples, EpochBatches, collation
 from evenhand.training.checkpoints import Checkpoint
 from evenhand.training.half_precision import HalfPrecision
 from evenhand.training.objective import Objective
-from evenhand.training.trainer import Batch, LossTrainer, Report, StepReporting
+from evenhand.training.trainer import Batch, LossTrainer, StepReporting
 
 _CHANCE = 0x5EED
 
@@ -46,7 +47,7 @@ class EpochTrainer(LossTrainer):
         device: torch.device,
         scratch: Path,
         after_epoch: AfterEpoch,
-        report: Report | None = None,
+        report: Progress | None = None,
     ) -> None:
         self.batches = EpochBatches(objective.examples, batch_size=recipe.batch_size, seed=recipe.seed)
         super().__init__(

@@ -13,6 +13,7 @@ from transformers import set_seed
 
 from evenhand.core.errors import EvenhandError, RunError
 from evenhand.core.files import folder_written_whole, write_text
+from evenhand.core.progress import Progress
 from evenhand.core.recipes import Recipe
 from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel
@@ -22,7 +23,6 @@ from evenhand.training.adapters import Adapters
 from evenhand.training.checkpoints import Checkpoints
 from evenhand.training.epoch_trainer import EpochTrainer, chosen_precision
 from evenhand.training.objective import Objective
-from evenhand.training.trainer import Report
 from evenhand.training.watching import Watch
 
 IDENTITY_FILE = "training.json"
@@ -36,7 +36,7 @@ LOGS_FOLDER = "logs"
 class FitReport:
     """Who is told how a training goes."""
 
-    steps: Report | None = None
+    steps: Progress | None = None
     judged: Callable[[LearningCurve], None] | None = None
     """Told after every epoch, and of the original."""
 

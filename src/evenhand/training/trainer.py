@@ -15,6 +15,8 @@ from torch.optim.swa_utils import AveragedModel
 from torch.utils.data import Dataset
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
+from evenhand.core.progress import Progress
+
 Batch = dict[str, torch.Tensor]
 Collate = Callable[[list[Any]], Batch]
 Loss = Callable[[Any, Batch], torch.Tensor]
@@ -22,9 +24,6 @@ Loss = Callable[[Any, Batch], torch.Tensor]
 
 IGNORED = -100
 """A label that no loss counts."""
-
-Report = Callable[[int, int], None]
-"""Told how many steps are done, of how many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ class LossTrainer(Trainer):  # type: ignore[misc]
 class StepReporting(TrainerCallback):  # type: ignore[misc]
     """Passes on how many steps are done."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Progress) -> None:
         self.report = report
 
     def on_step_end(self, _arguments: Any, state: Any, _control: Any, **_: Any) -> None:
@@ -108,7 +107,7 @@ def train(
     collate: Collate,
     loss: Loss,
     plan: TrainingPlan,
-    report: Report | None = None,
+    report: Progress | None = None,
 ) -> None:
     """Train a model in place; on one thread, the same plan gives the same weights on CPUs of the same platform."""
     with tempfile.TemporaryDirectory() as scratch, single_thread() if plan.one_thread else nullcontext():
@@ -143,7 +142,7 @@ def train(
     model.eval()
 
 
-def _callbacks(plan: TrainingPlan, report: Report | None) -> list[TrainerCallback]:
+def _callbacks(plan: TrainingPlan, report: Progress | None) -> list[TrainerCallback]:
     reporting = [StepReporting(report)] if report else []
     return [*reporting, *([_Averaging(plan.averaged)] if plan.averaged else [])]
 

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from evenhand.core.files import sha256_of
 from evenhand.core.items import Association, Benchmark, Task
+from evenhand.core.progress import Progress
 from evenhand.core.protocols import DEFAULT_PROTOCOL, Protocol, get_protocol
 from evenhand.data.predictions import Predictions, Score
 from evenhand.data.sources import LAB, STARTER, load_dataset
 from evenhand.instruments.association.evaluation import assemble, statistics_record
-from evenhand.models.engine.scoring_job import Asked, Asking, Report, too_long
+from evenhand.models.engine.scoring_job import RequestGroup, ScoringJob, too_long
 from evenhand.models.families.method import Method, Question, questions_of, sum_of_logs
 from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel, load_language_model
@@ -57,7 +58,7 @@ def audit(
     *,
     language: str | None = None,
     options: AuditOptions | None = None,
-    report: Report | None = None,
+    report: Progress | None = None,
 ) -> Run:
     """Score every candidate of a benchmark with a model and evaluate the scores.
 
@@ -130,7 +131,7 @@ def score_items(
     methods: dict[Task, Method],
     *,
     options: AuditOptions,
-    report: Report | None = None,
+    report: Progress | None = None,
 ) -> dict[str, Score]:
     """A score for every candidate of the tasks that have a method, or the reason why there is none."""
     scores: dict[str, Score] = {}
@@ -143,8 +144,8 @@ def score_items(
                 scores |= {candidate.id: Score(math.nan, reason) for candidate in item.candidates}
             else:
                 questions += [(item, question) for question in asked]
-    asked_for = [Asked(item.id, question.requests) for item, question in questions]
-    asking = Asking(model, asked_for, max_tokens=options.max_tokens)
+    asked_for = [RequestGroup(item.id, question.requests) for item, question in questions]
+    asking = ScoringJob(model, asked_for, max_tokens=options.max_tokens)
     answers = asking.answers(unfinished=options.unfinished, report=report)
     return scores | {
         question.candidate: _score(question, values)

@@ -13,7 +13,7 @@ from evenhand.core.files import sha256_of
 from evenhand.core.items import Association, Benchmark, Task
 from evenhand.core.protocols import DEFAULT_PROTOCOL, Protocol, get_protocol
 from evenhand.core.reasons import common_reason
-from evenhand.data.check import CheckReport, check
+from evenhand.data.inspection import CheckReport, check
 from evenhand.data.predictions import Predictions, Score, as_score, read_predictions
 from evenhand.data.sources import load_dataset
 from evenhand.instruments.association.estimation import estimate_task, tasks_of

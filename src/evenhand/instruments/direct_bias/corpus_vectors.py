@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from evenhand.models.capabilities import Embeds, NotEmbedded
 from evenhand.stats.resampling import Floats
-from evenhand.text.word_search import FoundWord, WordFinder, gendered_words_in, words_of
+from evenhand.text.word_search import WordFinder, WordMatch, gendered_words_in, words_of
 
 WORDS_AT_ONCE = 512
 """Words that are gathered before the model is asked, so that sentences of one length can go together."""
@@ -51,7 +51,7 @@ class _Asked:
 
     sentence: int
     text: str
-    found: FoundWord
+    found: WordMatch
 
 
 @dataclass(slots=True)
@@ -95,7 +95,7 @@ class CorpusVectors:
                 self._ask()
         self._ask()
 
-    def _sought(self, sentence: str) -> list[FoundWord]:
+    def _sought(self, sentence: str) -> list[WordMatch]:
         """The words of a sentence whose vectors count."""
         words = words_of(sentence)
         pronouns = self.pronouns.find(sentence) if self.pronouns.may_be_among(words) else []

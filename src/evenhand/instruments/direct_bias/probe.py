@@ -31,7 +31,8 @@ from evenhand.core.errors import DatasetError, shortlist
 from evenhand.core.estimates import Estimate
 from evenhand.core.files import sha256_of
 from evenhand.core.probes import Occupation
-from evenhand.data.corpora import CorpusCounts, Report, sentences
+from evenhand.core.progress import Progress
+from evenhand.data.corpora import CorpusCounts, sentences
 from evenhand.data.probe_files import OccupationsFile, read_occupations
 from evenhand.data.probes import bundled_probe_path, gendered_vocabulary
 from evenhand.instruments.association.evaluation import statistics_record
@@ -83,7 +84,7 @@ def probe_direct_bias(
     professions: str | Path | None = None,
     name: str | None = None,
     resampling: Resampling | None = None,
-    report: Report | None = None,
+    report: Progress | None = None,
 ) -> ProbeRun:
     """Measure how far professions lean towards the gender direction over a corpus.
 

@@ -20,7 +20,7 @@ from evenhand.instruments.malor.questions import (
     probe_questions,
     sides_of,
 )
-from evenhand.instruments.word_scoring import Answer, Asker
+from evenhand.instruments.word_scoring import Answer, WordScorer
 from evenhand.models.engine.requests import Request
 from evenhand.models.engine.rereading import Rereading
 from evenhand.models.engine.runners import Values
@@ -59,7 +59,7 @@ class PreparedProbe:
         if not experiments:
             raise EvenhandError("No experiment was named to probe with. Name at least one, such as he-she.")
         self._direction = direction
-        asker = Asker(model)
+        asker = WordScorer(model)
         self._by_sentence = asker.by_sentence
         asked = {
             experiment: list(probe_questions(probes, experiment, direction))

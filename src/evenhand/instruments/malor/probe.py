@@ -15,6 +15,7 @@ import polars as pl
 from evenhand.core.errors import EvenhandError, UnknownNameError, shortlist
 from evenhand.core.files import sha256_of
 from evenhand.core.probes import Experiment, ProbeSet
+from evenhand.core.progress import Progress
 from evenhand.data.probes import load_probes
 from evenhand.instruments.association.evaluation import statistics_record
 from evenhand.instruments.malor.estimates import (
@@ -34,8 +35,7 @@ from evenhand.instruments.malor.questions import (
     sides_of,
 )
 from evenhand.instruments.probe_results import Correlation, MalorResult, Skipped
-from evenhand.instruments.word_scoring import Asker, WordScore
-from evenhand.models.engine.scoring_job import Report
+from evenhand.instruments.word_scoring import WordScore, WordScorer
 from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelError, ModelRef
@@ -83,7 +83,7 @@ def probe(
     probes: ProbeSet | str = "en",
     *,
     options: ProbeOptions | None = None,
-    report: Report | None = None,
+    report: Progress | None = None,
 ) -> ProbeRun:
     """Ask a model which gender goes with which occupation.
 
@@ -96,7 +96,7 @@ def probe(
     chosen = options or ProbeOptions()
     asked = model if isinstance(model, LanguageModel) else load_language_model(model)
     given = load_probes(probes) if isinstance(probes, str) else probes
-    asker = Asker(asked, score=WordScore.named(chosen.score))
+    asker = WordScorer(asked, score=WordScore.named(chosen.score))
     plan = [
         (experiment, direction)
         for experiment in chosen_experiments(given, chosen.experiment)
@@ -121,7 +121,7 @@ def probe(
 
 def planned_record(model: LanguageModel, probes: ProbeSet, options: ProbeOptions) -> ProbeRecord:
     """The record that a probe will have, known before anything is asked."""
-    asker = Asker(model, score=WordScore.named(options.score))
+    asker = WordScorer(model, score=WordScore.named(options.score))
     return probe_record(model, probes, options, description=asker.description)
 
 
@@ -172,11 +172,11 @@ def _share_digests(options: ProbeOptions) -> dict[str, str]:
 
 
 def _answered(
-    asker: Asker,
+    asker: WordScorer,
     probes: ProbeSet,
     plan: Sequence[tuple[Experiment, Direction]],
     options: ProbeOptions,
-    report: Report | None,
+    report: Progress | None,
 ) -> dict[tuple[Experiment, Direction], AnswerTable]:
     """Everything is asked in one go, so that what questions share is computed once."""
     case = TermCase.named(options.case)

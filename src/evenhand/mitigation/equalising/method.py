@@ -17,7 +17,7 @@ from evenhand.mitigation.texts import digest_of_all
 from evenhand.models.language_model import LanguageModel
 from evenhand.runs.mitigation_records import TextRecord
 from evenhand.text.sampling import LowestDigests
-from evenhand.text.twins.languages import SWAPPED_LANGUAGES, swapper_for
+from evenhand.text.twins.languages import SWAPPERS, swapper_for
 from evenhand.training.pretraining.choice import pretraining_objective
 
 MOST_REPLAYED = 50_000
@@ -97,7 +97,7 @@ def _finder(wanted: Wanted) -> Finder:
     terms = {experiment: wanted.probes.terms[experiment] for experiment in wanted.experiments}
     find = (
         by_grammar(swapper_for(language), terms)
-        if language in SWAPPED_LANGUAGES
+        if language in SWAPPERS
         else by_vocabulary(terms, gendered_vocabulary(language), language=language)
     )
     return without_names(find) if language == "en" else find

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from evenhand.core.probes import Experiment, TermPairs
 from evenhand.core.spans import Span
-from evenhand.text.twins.twin import LeftOut, Swapper
+from evenhand.text.twins.twin import Rejected, Swapper
 
 GERMAN_ENDINGS = ("", "e", "en", "em", "er", "es")
 """Of possessives, whose lists have stems: sein, ihr."""
@@ -96,7 +96,7 @@ def by_grammar(swapper: Swapper, terms: Mapping[Experiment, TermPairs]) -> Finde
 
     def find(sentence: str) -> OnlyTerm | None:
         twin = swapper.twin(sentence)
-        if isinstance(twin, LeftOut) or len(twin.swaps) != 1:
+        if isinstance(twin, Rejected) or len(twin.swaps) != 1:
             return None
         (swap,) = twin.swaps
         if swap.role.experiment is None:

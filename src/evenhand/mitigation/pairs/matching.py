@@ -11,7 +11,7 @@ from evenhand.core.probes import Experiment, Occupation, ProbeSet
 from evenhand.mitigation.pairs.digests import EvaluationSentences, digest_of, overlap_with
 from evenhand.mitigation.pairs.pairing import Pair, experiments_in, pair_of
 from evenhand.text.twins.languages import swapper_for
-from evenhand.text.twins.twin import LeftOut, Swapper
+from evenhand.text.twins.twin import Rejected, Swapper
 from evenhand.text.word_search import WordFinder, words_of
 
 NO_OCCUPATION = "no occupation in it"
@@ -89,33 +89,33 @@ class Matcher:
         for sentence in sentences:
             tally.sentences += 1
             result = self._pair(sentence, seen)
-            if isinstance(result, LeftOut):
+            if isinstance(result, Rejected):
                 tally.left_out[result.reason] += 1
             else:
                 tally.found += 1
                 yield result
 
-    def _pair(self, sentence: str, seen: set[int]) -> Pair | LeftOut:
+    def _pair(self, sentence: str, seen: set[int]) -> Pair | Rejected:
         occupations = self.occupations_in(sentence)
         if not occupations:
-            return LeftOut(NO_OCCUPATION)
+            return Rejected(NO_OCCUPATION)
         digest = digest_of(sentence)
         if self._search.evaluation.holds(digest):
-            return LeftOut(EVALUATION)
+            return Rejected(EVALUATION)
         if digest in seen:
-            return LeftOut(REPEATED)
+            return Rejected(REPEATED)
         seen.add(digest)
         return self._with_twin(sentence, occupations)
 
-    def _with_twin(self, sentence: str, occupations: tuple[str, ...]) -> Pair | LeftOut:
+    def _with_twin(self, sentence: str, occupations: tuple[str, ...]) -> Pair | Rejected:
         twin = self._swapper.twin(sentence)
-        if isinstance(twin, LeftOut):
+        if isinstance(twin, Rejected):
             return twin
         experiments = experiments_in(twin.swaps, self._search.experiments)
         if not experiments:
-            return LeftOut(NO_TERM)
+            return Rejected(NO_TERM)
         if twin.text in self._search.evaluation:
-            return LeftOut(TWIN_IN_EVALUATION)
+            return Rejected(TWIN_IN_EVALUATION)
         return pair_of(sentence, twin, experiments=experiments, occupations=occupations)
 
     def occupations_in(self, sentence: str) -> tuple[str, ...]:

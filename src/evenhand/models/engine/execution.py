@@ -1,4 +1,4 @@
-"""The engine: carry out a plan, keep what is done, halve what does not fit."""
+"""The engine: execute a plan, keep what is done, halve what does not fit."""
 
 from __future__ import annotations
 
@@ -10,58 +10,58 @@ import numpy as np
 import torch
 
 from evenhand.models.engine.batch_store import BatchStore
-from evenhand.models.engine.forward_inputs import Gathered, Work
-from evenhand.models.engine.plan import Plan
+from evenhand.models.engine.forward_inputs import ForwardInput, ForwardInputs
+from evenhand.models.engine.plan import ForwardPlan
 from evenhand.models.engine.runners import Runner, Values, finished
 
-Progress = Callable[[Sequence[int]], None]
-"""Called with the numbers of the works that were finished."""
+InputsDone = Callable[[Sequence[int]], None]
+"""Called with the numbers of the inputs that were finished."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
     """The values of every request, in order."""
 
-    gathered: Gathered
+    forward: ForwardInputs
     values: Sequence[list[float]]
-    """One list a work."""
+    """One list for each input."""
 
     def of(self, request: int) -> list[float]:
         """Natural log-probabilities that a request asked for."""
-        place = self.gathered.places[request]
+        place = self.forward.places[request]
         if place is None:
             return []
-        work, reads = place
-        values = self.values[work]
+        entry, reads = place
+        values = self.values[entry]
         return [values[read] for read in reads]
 
 
-def carry_out(
-    plan: Plan,
-    gathered: Gathered,
+def execute(
+    plan: ForwardPlan,
+    forward: ForwardInputs,
     runners: Mapping[type, Runner],
     *,
     store: BatchStore | None = None,
-    progress: Progress | None = None,
+    progress: InputsDone | None = None,
 ) -> Answers:
     """Run all batches that are not in the store yet.
 
     Args:
         plan: The batches.
-        gathered: The works and where each request's values lie.
-        runners: A runner for each kind of work.
+        forward: The inputs and where each request's values lie.
+        runners: A runner for each kind of input.
         store: Where finished batches are kept; nothing is kept without it.
-        progress: Told which works were finished.
+        progress: Told which inputs were finished.
     """
-    values: list[list[float]] = [[]] * len(plan.works)
+    values: list[list[float]] = [[]] * len(plan.inputs)
 
     def settle(number: int, found: Values) -> None:
         batch = plan.batches[number]
-        works = [plan.works[index] for index in batch.works]
-        for index, part in zip(batch.works, _parts(found.tolist(), works), strict=True):
+        inputs = [plan.inputs[index] for index in batch.inputs]
+        for index, part in zip(batch.inputs, _parts(found.tolist(), inputs), strict=True):
             values[index] = part
         if progress:
-            progress(batch.works)
+            progress(batch.inputs)
 
     # One batch is always on its way while the values of the one before are fetched and kept.
     waiting: tuple[int, Callable[[], Values]] | None = None
@@ -70,14 +70,14 @@ def carry_out(
         if kept is not None:
             settle(number, kept)
             continue
-        works = [plan.works[index] for index in batch.works]
-        started = (number, _start(works, runners[type(works[0])]))
+        inputs = [plan.inputs[index] for index in batch.inputs]
+        started = (number, _start(inputs, runners[type(inputs[0])]))
         if waiting:
             _finish(*waiting, store, settle)
         waiting = started
     if waiting:
         _finish(*waiting, store, settle)
-    return Answers(gathered, values)
+    return Answers(forward, values)
 
 
 def _finish(
@@ -89,29 +89,29 @@ def _finish(
     settle(number, found)
 
 
-def _parts(values: list[float], works: Sequence[Work]) -> Iterator[list[float]]:
+def _parts(values: list[float], inputs: Sequence[ForwardInput]) -> Iterator[list[float]]:
     start = 0
-    for work in works:
-        yield values[start : start + len(work.reads)]
-        start += len(work.reads)
+    for entry in inputs:
+        yield values[start : start + len(entry.reads)]
+        start += len(entry.reads)
 
 
-def _start(works: Sequence[Work], runner: Runner) -> Callable[[], Values]:
-    """Start works together, or run them in halves where memory does not suffice."""
+def _start(inputs: Sequence[ForwardInput], runner: Runner) -> Callable[[], Values]:
+    """Start inputs together, or run them in halves where memory does not suffice."""
     try:
         with torch.inference_mode():
-            values = runner.start(works)
+            values = runner.start(inputs)
     except torch.OutOfMemoryError:
-        if len(works) == 1:
+        if len(inputs) == 1:
             raise
         torch.cuda.empty_cache()
     except RuntimeError as problem:
-        if len(works) == 1 or not _is_out_of_memory(problem):
+        if len(inputs) == 1 or not _is_out_of_memory(problem):
             raise
     else:
         return lambda: finished(values)
-    middle = math.ceil(len(works) / 2)
-    halves = [_start(part, runner)() for part in (works[:middle], works[middle:])]
+    middle = math.ceil(len(inputs) / 2)
+    halves = [_start(part, runner)() for part in (inputs[:middle], inputs[middle:])]
     return lambda: np.concatenate(halves)
 
 

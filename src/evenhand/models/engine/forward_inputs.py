@@ -1,4 +1,4 @@
-"""Units of work: inputs that occur once, each with everything that is read from it."""
+"""Inputs of forward passes: each occurs once, with everything that is read from it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ A plain pair, because there are a dozen for every sentence.
 
 
 @dataclass(slots=True)
-class MaskedWork:
+class MaskedInput:
     """One input with masks."""
 
     ids: Tokens
@@ -36,7 +36,7 @@ class MaskedWork:
 
 
 @dataclass(slots=True)
-class CausalWork:
+class CausalInput:
     """Sequences as a tree: what they share stands once.
 
     The tokens stand in one row, each before those that follow it in a sequence and each branch before the next.
@@ -56,7 +56,7 @@ class CausalWork:
 
 
 @dataclass(slots=True)
-class Seq2SeqWork:
+class Seq2SeqInput:
     """One input of an encoder with one input of its decoder."""
 
     encoder_ids: Tokens
@@ -71,7 +71,7 @@ class Seq2SeqWork:
 
 
 @dataclass(slots=True)
-class PairWork:
+class PairInput:
     """One encoded pair of sentences. What is read is one value, whatever the position."""
 
     ids: Tokens
@@ -84,35 +84,35 @@ class PairWork:
         return len(self.ids)
 
 
-Work: TypeAlias = MaskedWork | CausalWork | Seq2SeqWork | PairWork
+ForwardInput: TypeAlias = MaskedInput | CausalInput | Seq2SeqInput | PairInput
 
-Place: TypeAlias = tuple[int, list[int]]
-"""Which work, and which of its reads, in the order in which they are asked for."""
+ReadIndex: TypeAlias = tuple[int, list[int]]
+"""Which input, and which of its reads, in the order in which they are asked for."""
 
 
 @dataclass(slots=True)
-class Gathered:
-    """Works that occur once, and for each request the place where its values will be.
+class ForwardInputs:
+    """Inputs that occur once, and for each request the place where its values will be.
 
     A request for nothing has no place.
     """
 
-    works: list[Work] = field(default_factory=list)
-    places: list[Place | None] = field(default_factory=list)
+    inputs: list[ForwardInput] = field(default_factory=list)
+    places: list[ReadIndex | None] = field(default_factory=list)
     _known: dict[Hashable, int] = field(default_factory=dict)
     _read_places: list[dict[Read, int]] = field(default_factory=list)
 
-    def work(self, key: Hashable, make: Callable[[], Work]) -> int:
-        """The number of the work with this key, made if it is new."""
-        number = self._known.setdefault(key, len(self.works))
-        if number == len(self.works):
-            self.works.append(make())
+    def add_input(self, key: Hashable, make: Callable[[], ForwardInput]) -> int:
+        """The number of the input with this key, made if it is new."""
+        number = self._known.setdefault(key, len(self.inputs))
+        if number == len(self.inputs):
+            self.inputs.append(make())
             self._read_places.append({})
         return number
 
-    def place(self, number: int, wanted: Iterable[Read]) -> Place:
-        """The place of reads, each added to its work if it is new."""
-        reads = self.works[number].reads
+    def add_reads(self, number: int, wanted: Iterable[Read]) -> ReadIndex:
+        """Where reads of an input are found, each added if it is new."""
+        reads = self.inputs[number].reads
         known = self._read_places[number]
         found = []
         for read in wanted:
@@ -123,14 +123,14 @@ class Gathered:
         return number, found
 
 
-def gather(requests: Sequence[Request], *, share_prefixes: bool = True) -> Gathered:
-    """Turn requests into works that occur once.
+def merge_requests(requests: Sequence[Request], *, share_prefixes: bool = True) -> ForwardInputs:
+    """Turn requests into inputs that occur once.
 
     Args:
         requests: What is asked.
         share_prefixes: Whether what sequences of a group share is computed once.
     """
-    gathered = Gathered(places=[None] * len(requests))
+    forward = ForwardInputs(places=[None] * len(requests))
     groups: dict[Hashable, list[tuple[int, CausalRequest]]] = {}
     for index, request in enumerate(requests):
         match request:
@@ -142,28 +142,28 @@ def gather(requests: Sequence[Request], *, share_prefixes: bool = True) -> Gathe
                 )
                 continue
             case MaskedRequest():
-                number = gathered.work(("masked", request.ids), lambda r=request: MaskedWork(r.ids))  # type: ignore[misc]
+                number = forward.add_input(("masked", request.ids), lambda r=request: MaskedInput(r.ids))  # type: ignore[misc]
                 reads = [(request.position, request.token)]
             case Seq2SeqRequest():
                 key = ("seq2seq", request.encoder_ids, request.decoder_ids, request.greedy_first)
-                number = gathered.work(
+                number = forward.add_input(
                     key,
-                    lambda r=request: Seq2SeqWork(r.encoder_ids, r.decoder_ids, r.greedy_first),  # type: ignore[misc]
+                    lambda r=request: Seq2SeqInput(r.encoder_ids, r.decoder_ids, r.greedy_first),  # type: ignore[misc]
                 )
                 reads = list(zip(request.positions, request.tokens, strict=True))
             case PairRequest():
-                number = gathered.work(
+                number = forward.add_input(
                     ("pair", request.ids, request.types),
-                    lambda r=request: PairWork(r.ids, r.types),  # type: ignore[misc]
+                    lambda r=request: PairInput(r.ids, r.types),  # type: ignore[misc]
                 )
                 reads = [(0, 0)]
-        gathered.places[index] = gathered.place(number, reads)
+        forward.places[index] = forward.add_reads(number, reads)
     for members in groups.values():
-        _gather_tree(members, gathered)
-    return gathered
+        _gather_tree(members, forward)
+    return forward
 
 
-def _gather_tree(members: list[tuple[int, CausalRequest]], gathered: Gathered) -> None:
+def _gather_tree(members: list[tuple[int, CausalRequest]], forward: ForwardInputs) -> None:
     """One tree for the sequences of a group.
 
     A sequence's last token is only asked for and nothing comes after it, so the model need not see it.
@@ -187,11 +187,11 @@ def _gather_tree(members: list[tuple[int, CausalRequest]], gathered: Gathered) -
     for place in path:
         ends[place] = len(ids) - 1
     row = (tuple(ids), tuple(depths), tuple(ends))
-    number = gathered.work(("causal", *row), lambda: CausalWork(*row))
+    number = forward.add_input(("causal", *row), lambda: CausalInput(*row))
     for index, request in members:
         places = rows[request.ids[:-1]]
         wanted = zip(places[request.first - 1 :], request.ids[request.first :], strict=True)
-        gathered.places[index] = gathered.place(number, wanted)
+        forward.places[index] = forward.add_reads(number, wanted)
 
 
 def _shared_prefix(one: Tokens, other: Tokens) -> int:

@@ -10,7 +10,7 @@ from torch import nn
 
 
 @contextmanager
-def collection_paused() -> Iterator[None]:
+def gc_disabled() -> Iterator[None]:
     """Pause the garbage collector.
 
     Planning makes hundreds of thousands of small objects that all stay; looking for garbage among them again and
@@ -26,7 +26,7 @@ def collection_paused() -> Iterator[None]:
 
 
 @contextmanager
-def training_paused(module: nn.Module) -> Iterator[None]:
+def eval_mode(module: nn.Module) -> Iterator[None]:
     """Put a module into evaluation for a while; each of its parts is left as it was found."""
     in_training = [part for part in module.modules() if part.training]
     module.eval()

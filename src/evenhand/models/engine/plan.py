@@ -1,6 +1,6 @@
-"""The plan: works sorted by length and packed into batches, before anything runs.
+"""The plan: inputs sorted by length and packed into batches, before anything runs.
 
-It depends on the works and the budget alone, never on progress; so a resumed run goes through the very
+It depends on the inputs and the budget alone, never on progress; so a resumed run goes through the very
 same batches as an undisturbed one.
 """
 
@@ -12,88 +12,88 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from evenhand.models.engine.forward_inputs import (
-    CausalWork,
-    Gathered,
-    MaskedWork,
-    PairWork,
-    Seq2SeqWork,
-    Work,
+    CausalInput,
+    ForwardInput,
+    ForwardInputs,
+    MaskedInput,
+    PairInput,
+    Seq2SeqInput,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Works of one kind that go through the model together, by their numbers."""
+    """Inputs of one kind that go through the model together, by their numbers."""
 
-    works: tuple[int, ...]
+    inputs: tuple[int, ...]
     reads: int
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ForwardPlan:
     """Batches in the order in which they run."""
 
-    works: Sequence[Work]
+    inputs: Sequence[ForwardInput]
     batches: tuple[Batch, ...]
     joined: bool
-    """Whether several works stand in one row."""
+    """Whether several inputs stand in one row."""
 
     @property
     def fingerprint(self) -> str:
         """Digest of all batches and what is read from them."""
-        return _fingerprint(self.works, self.batches)
+        return _fingerprint(self.inputs, self.batches)
 
     @property
     def tokens(self) -> int:
         """Tokens that the model will see, padding not counted."""
-        return sum(work.length for work in self.works)
+        return sum(entry.length for entry in self.inputs)
 
 
-def make_plan(gathered: Gathered, *, max_tokens: int, joined: bool = False) -> Plan:
-    """Sort and pack works, longest first, so that running out of memory shows at once.
+def make_plan(forward: ForwardInputs, *, max_tokens: int, joined: bool = False) -> ForwardPlan:
+    """Sort and pack inputs, longest first, so that running out of memory shows at once.
 
     Args:
-        gathered: The works.
-        max_tokens: Most tokens in a batch, padding included. A single longer work makes a batch of its own.
-        joined: Whether several works stand in one row of a batch, so that there is hardly any padding.
+        forward: The inputs.
+        max_tokens: Most tokens in a batch, padding included. A single longer entry makes a batch of its own.
+        joined: Whether several inputs stand in one row of a batch, so that there is hardly any padding.
     """
-    works = gathered.works
+    inputs = forward.inputs
     order = sorted(
-        range(len(works)), key=lambda number: (_kind(works[number]), _negative_size(works[number]))
+        range(len(inputs)), key=lambda number: (_kind(inputs[number]), _negative_size(inputs[number]))
     )
     batches = tuple(
-        Batch(works=tuple(numbers), reads=sum(len(works[number].reads) for number in numbers))
-        for numbers in _packed(works, order, max_tokens, joined)
+        Batch(inputs=tuple(numbers), reads=sum(len(inputs[number].reads) for number in numbers))
+        for numbers in _packed(inputs, order, max_tokens, joined)
     )
-    return Plan(works=works, batches=batches, joined=joined)
+    return ForwardPlan(inputs=inputs, batches=batches, joined=joined)
 
 
-def _kind(work: Work) -> str:
-    if isinstance(work, Seq2SeqWork):
-        return f"seq2seq-{work.greedy_first}"
-    return type(work).__name__
+def _kind(entry: ForwardInput) -> str:
+    if isinstance(entry, Seq2SeqInput):
+        return f"seq2seq-{entry.greedy_first}"
+    return type(entry).__name__
 
 
-def _negative_size(work: Work) -> tuple[int, ...]:
-    """Longest first; works with the same encoder input next to each other."""
-    match work:
-        case Seq2SeqWork():
-            return (-len(work.encoder_ids), *work.encoder_ids, -len(work.decoder_ids), *work.decoder_ids)
-        case CausalWork():
-            return (-work.length, *work.ids, *work.depths)
-        case MaskedWork() | PairWork():
-            return (-work.length, *work.ids)
+def _negative_size(entry: ForwardInput) -> tuple[int, ...]:
+    """Longest first; inputs with the same encoder input next to each other."""
+    match entry:
+        case Seq2SeqInput():
+            return (-len(entry.encoder_ids), *entry.encoder_ids, -len(entry.decoder_ids), *entry.decoder_ids)
+        case CausalInput():
+            return (-entry.length, *entry.ids, *entry.depths)
+        case MaskedInput() | PairInput():
+            return (-entry.length, *entry.ids)
 
 
 def _packed(
-    works: Sequence[Work], order: Sequence[int], max_tokens: int, joined: bool
+    inputs: Sequence[ForwardInput], order: Sequence[int], max_tokens: int, joined: bool
 ) -> Iterator[list[int]]:
     current: list[int] = []
     tokens = widest = 0
     for number in order:
-        length = works[number].length
+        length = inputs[number].length
         cost = tokens + length if joined else max(widest, length) * (len(current) + 1)
-        if current and (_kind(works[current[0]]) != _kind(works[number]) or cost > max_tokens):
+        if current and (_kind(inputs[current[0]]) != _kind(inputs[number]) or cost > max_tokens):
             yield current
             current, tokens, widest = [], 0, 0
         current.append(number)
@@ -103,28 +103,28 @@ def _packed(
         yield current
 
 
-def _fingerprint(works: Sequence[Work], batches: Sequence[Batch]) -> str:
+def _fingerprint(inputs: Sequence[ForwardInput], batches: Sequence[Batch]) -> str:
     digest = hashlib.sha256()
     for batch in batches:
-        for number in batch.works:
-            digest.update(_content(works[number]))
+        for number in batch.inputs:
+            digest.update(_content(inputs[number]))
         digest.update(b"\n")
     return digest.hexdigest()
 
 
-def _content(work: Work) -> bytes:
-    """All that a work is made of, as bytes that differ for works that differ."""
-    match work:
-        case MaskedWork():
-            parts: list[Sequence[int]] = [work.ids]
-        case CausalWork():
-            parts = [work.ids, work.depths]
-        case Seq2SeqWork():
-            parts = [work.encoder_ids, work.decoder_ids, [int(work.greedy_first)]]
-        case PairWork():
-            parts = [work.ids, work.types]
-    numbers = array("q", [number for read in work.reads for number in read])
+def _content(entry: ForwardInput) -> bytes:
+    """All that an input is made of, as bytes that differ for inputs that differ."""
+    match entry:
+        case MaskedInput():
+            parts: list[Sequence[int]] = [entry.ids]
+        case CausalInput():
+            parts = [entry.ids, entry.depths]
+        case Seq2SeqInput():
+            parts = [entry.encoder_ids, entry.decoder_ids, [int(entry.greedy_first)]]
+        case PairInput():
+            parts = [entry.ids, entry.types]
+    numbers = array("q", [number for read in entry.reads for number in read])
     for part in parts:
         numbers.append(-1 - len(part))
         numbers.extend(part)
-    return _kind(work).encode() + numbers.tobytes()
+    return _kind(entry).encode() + numbers.tobytes()

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from evenhand.models.engine.modes import training_paused
+from evenhand.models.engine.modes import eval_mode
 from evenhand.models.engine.requests import Request
 from evenhand.models.engine.runners import ReadyRunner, Values, finished
 from evenhand.models.engine.self_check import runner_for
@@ -28,28 +28,28 @@ class Rereading:
     ) -> None:
         self.loaded = model.loaded
         # Fast ways are tried against the plain one, which would not agree with itself under dropout.
-        with training_paused(self.loaded.model):
+        with eval_mode(self.loaded.model):
             self.projection = model.projection
             self.plan, self._gathered = model.plan(requests, max_tokens=max_tokens)
-        self._first = [0] * len(self.plan.works)
+        self._first = [0] * len(self.plan.inputs)
         read = 0
-        for number in (number for batch in self.plan.batches for number in batch.works):
+        for number in (number for batch in self.plan.batches for number in batch.inputs):
             self._first[number] = read
-            read += len(self.plan.works[number].reads)
+            read += len(self.plan.inputs[number].reads)
         self._device: torch.device | None = None
         self._batches: list[Callable[[], Tensor]] = []
 
     def places(self) -> Iterator[list[int]]:
         """For each request in turn, where its values stand among all."""
         for place in self._gathered.places:
-            work, reads = place or (0, [])
-            yield [self._first[work] + read for read in reads]
+            entry, reads = place or (0, [])
+            yield [self._first[entry] + read for read in reads]
 
     def values(self) -> Values:
         """Natural log-probabilities of all that is read, from the model as it is now."""
         # Not in inference mode: what a module then keeps for later, such as tables of positions, could not be trained
         # with.
-        with torch.no_grad(), training_paused(self.loaded.model):
+        with torch.no_grad(), eval_mode(self.loaded.model):
             started = [run() for run in self._laid_out()]
             return finished(torch.cat(started)) if started else np.empty(0)
 
@@ -59,23 +59,23 @@ class Rereading:
         if device != self._device:
             here = replace(self.loaded, device=device)
             runner = runner_for(here, self.projection, share_prefixes=self.plan.joined)
-            self._batches = [self._batch(runner, batch.works) for batch in self.plan.batches]
+            self._batches = [self._batch(runner, batch.inputs) for batch in self.plan.batches]
             self._device = device
         return self._batches
 
     def _batch(self, runner: ReadyRunner, numbers: Sequence[int]) -> Callable[[], Tensor]:
-        works = [self.plan.works[number] for number in numbers]
-        ready = runner.ready(works)
+        inputs = [self.plan.inputs[number] for number in numbers]
+        ready = runner.ready(inputs)
 
         def run() -> Tensor:
             try:
                 return ready()
             except torch.OutOfMemoryError:
                 # A training needs memory of its own, and not always as much.
-                if len(works) == 1:
+                if len(inputs) == 1:
                     raise
                 torch.cuda.empty_cache()
-            middle = len(works) // 2
+            middle = len(inputs) // 2
             return torch.cat([self._batch(runner, part)() for part in (numbers[:middle], numbers[middle:])])
 
         return run

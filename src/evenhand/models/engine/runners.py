@@ -1,4 +1,4 @@
-"""From works to tensors and back: one runner a kind of work."""
+"""From inputs to tensors and back: one runner for each kind of input."""
 
 from __future__ import annotations
 
@@ -11,11 +11,18 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from evenhand.models.engine.forward_inputs import CausalWork, MaskedWork, PairWork, Read, Seq2SeqWork, Work
+from evenhand.models.engine.forward_inputs import (
+    CausalInput,
+    ForwardInput,
+    MaskedInput,
+    PairInput,
+    Read,
+    Seq2SeqInput,
+)
 from evenhand.models.engine.projection import SplitProjection, WholeProjection
 
 JOINED_ROW = {"cpu": 128, "cuda": 256}
-"""Tokens in a row of joined works: long enough to fill well, short enough for attention to cost little."""
+"""Tokens in a row of joined inputs: long enough to fill well, short enough for attention to cost little."""
 
 SHORTEST_GAP = 8
 """A row with less room than this is full."""
@@ -25,10 +32,10 @@ Projection = SplitProjection | WholeProjection
 
 
 class Runner(Protocol):
-    """Computes everything that is read from works of one kind, in order."""
+    """Computes everything that is read from inputs of one kind, in order."""
 
-    def start(self, works: Sequence[Work]) -> Tensor:
-        """Natural log-probabilities, work after work and read after read, on the device.
+    def start(self, inputs: Sequence[ForwardInput]) -> Tensor:
+        """Natural log-probabilities, input after input and read after read, on the device.
 
         On a GPU this returns before they are computed; ``finished`` waits for them.
         """
@@ -36,15 +43,15 @@ class Runner(Protocol):
 
 
 class ReadyRunner(ABC):
-    """A runner that lays works out on the device first, so that they can be run again and again."""
+    """A runner that lays inputs out on the device first, so that they can be run again and again."""
 
     @abstractmethod
-    def ready(self, works: Sequence[Work]) -> Callable[[], Tensor]:
+    def ready(self, inputs: Sequence[ForwardInput]) -> Callable[[], Tensor]:
         """Everything but the model's own work; what comes back runs the model as it is then."""
 
-    def start(self, works: Sequence[Work]) -> Tensor:
+    def start(self, inputs: Sequence[ForwardInput]) -> Tensor:
         """See ``Runner``."""
-        return self.ready(works)()
+        return self.ready(inputs)()
 
 
 def finished(values: Tensor) -> Values:
@@ -69,9 +76,9 @@ def read_index(
     """Needed positions once each (row, column), and for every read its position's number and its token.
 
     Args:
-        reads_of: The reads of each work.
+        reads_of: The reads of each entry.
         device: Where the result goes.
-        places: Row and column at which each work begins; its own row if not given.
+        places: Row and column at which each entry begins; its own row if not given.
     """
     counts = [len(reads) for reads in reads_of]
     begins = np.array(places if places is not None else [(row, 0) for row in range(len(reads_of))])
@@ -93,13 +100,13 @@ class MaskedRunner(ReadyRunner):
         self.device = device
         self.pad = pad
 
-    def ready(self, works: Sequence[Work]) -> Callable[[], Tensor]:
+    def ready(self, inputs: Sequence[ForwardInput]) -> Callable[[], Tensor]:
         """See ``ReadyRunner``."""
-        masked = [work for work in works if isinstance(work, MaskedWork)]
-        ids, mask = padded([work.ids for work in masked], self.device, fill=self.pad)
-        index = read_index([work.reads for work in masked], self.device)
-        inputs = {"input_ids": ids, "attention_mask": mask}
-        return lambda: self.projection.log_probabilities(inputs, *index)
+        masked = [entry for entry in inputs if isinstance(entry, MaskedInput)]
+        ids, mask = padded([entry.ids for entry in masked], self.device, fill=self.pad)
+        index = read_index([entry.reads for entry in masked], self.device)
+        arguments = {"input_ids": ids, "attention_mask": mask}
+        return lambda: self.projection.log_probabilities(arguments, *index)
 
 
 class CausalRunner(ReadyRunner):
@@ -110,13 +117,13 @@ class CausalRunner(ReadyRunner):
         self.device = device
         self.pad = pad
 
-    def ready(self, works: Sequence[Work]) -> Callable[[], Tensor]:
+    def ready(self, inputs: Sequence[ForwardInput]) -> Callable[[], Tensor]:
         """See ``ReadyRunner``."""
-        sequences = [work for work in works if isinstance(work, CausalWork)]
-        ids, mask = padded([work.ids for work in sequences], self.device, fill=self.pad)
-        index = read_index([work.reads for work in sequences], self.device)
-        inputs = {"input_ids": ids, "attention_mask": mask, "use_cache": False}
-        return lambda: self.projection.log_probabilities(inputs, *index)
+        sequences = [entry for entry in inputs if isinstance(entry, CausalInput)]
+        ids, mask = padded([entry.ids for entry in sequences], self.device, fill=self.pad)
+        index = read_index([entry.reads for entry in sequences], self.device)
+        arguments = {"input_ids": ids, "attention_mask": mask, "use_cache": False}
+        return lambda: self.projection.log_probabilities(arguments, *index)
 
 
 class JoinedCausalRunner(ReadyRunner):
@@ -131,28 +138,28 @@ class JoinedCausalRunner(ReadyRunner):
         self.pad = pad
         self.dtype = dtype
 
-    def ready(self, works: Sequence[Work]) -> Callable[[], Tensor]:
+    def ready(self, inputs: Sequence[ForwardInput]) -> Callable[[], Tensor]:
         """See ``ReadyRunner``."""
-        trees = [work for work in works if isinstance(work, CausalWork)]
+        trees = [entry for entry in inputs if isinstance(entry, CausalInput)]
         places = joined([tree.length for tree in trees], JOINED_ROW[self.device.type])
         ids, positions, ends = self._laid_out(trees, places)
         width = ids.shape[1]
         places_in_row = torch.arange(width, device=self.device)
-        # Place j is seen from place i if j <= i <= ends[j]; see ``CausalWork``.
+        # ReadIndex j is seen from place i if j <= i <= ends[j]; see ``CausalInput``.
         seen = (places_in_row[:, None] >= places_in_row) & (places_in_row[:, None] <= ends[:, None, :])
         lowest = torch.finfo(self.dtype).min
         mask = torch.zeros(seen.shape, dtype=self.dtype, device=self.device).masked_fill_(~seen, lowest)
-        inputs = {
+        arguments = {
             "input_ids": ids,
             "position_ids": positions,
             "attention_mask": mask[:, None],
             "use_cache": False,
         }
         index = read_index([tree.reads for tree in trees], self.device, places)
-        return lambda: self.projection.log_probabilities(inputs, *index)
+        return lambda: self.projection.log_probabilities(arguments, *index)
 
     def _laid_out(
-        self, trees: Sequence[CausalWork], places: Sequence[tuple[int, int]]
+        self, trees: Sequence[CausalInput], places: Sequence[tuple[int, int]]
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Tokens, positions in their sequences and ends in their rows. Padding sees itself alone."""
         rows = 1 + max(row for row, _ in places)
@@ -187,7 +194,7 @@ def joined(lengths: Sequence[int], row_length: int) -> list[tuple[int, int]]:
 
 
 class Seq2SeqRunner(ReadyRunner):
-    """Encoder-decoders: each encoder input once, then all decoder inputs under it."""
+    """Encoder-decoders: each encoder input once, then all decoder arguments under it."""
 
     def __init__(self, model: nn.Module, projection: Projection, device: torch.device, pad: int) -> None:
         self.model = model
@@ -195,33 +202,33 @@ class Seq2SeqRunner(ReadyRunner):
         self.device = device
         self.pad = pad
 
-    def ready(self, works: Sequence[Work]) -> Callable[[], Tensor]:
+    def ready(self, inputs: Sequence[ForwardInput]) -> Callable[[], Tensor]:
         """See ``ReadyRunner``."""
-        asked = [work for work in works if isinstance(work, Seq2SeqWork)]
-        rows = {work.encoder_ids: None for work in asked}
+        asked = [entry for entry in inputs if isinstance(entry, Seq2SeqInput)]
+        rows = {entry.encoder_ids: None for entry in asked}
         numbers = {encoder: number for number, encoder in enumerate(rows)}
         ids, mask = padded(list(rows), self.device, fill=self.pad)
-        chosen = torch.tensor([numbers[work.encoder_ids] for work in asked], device=self.device)
-        decoder_ids, _ = padded([work.decoder_ids for work in asked], self.device, fill=self.pad)
-        index = read_index([work.reads for work in asked], self.device)
+        chosen = torch.tensor([numbers[entry.encoder_ids] for entry in asked], device=self.device)
+        decoder_ids, _ = padded([entry.decoder_ids for entry in asked], self.device, fill=self.pad)
+        index = read_index([entry.reads for entry in asked], self.device)
         greedy = asked[0].greedy_first
 
         def run() -> Tensor:
             encoder: Any = self.model.get_encoder()  # type: ignore[operator]
             states = encoder(input_ids=ids, attention_mask=mask)[0]
-            inputs: dict[str, Any] = {
+            arguments: dict[str, Any] = {
                 "encoder_outputs": (states[chosen],),
                 "attention_mask": mask[chosen],
                 "use_cache": False,
             }
-            written = self._continued(decoder_ids, inputs) if greedy else decoder_ids
-            return self.projection.log_probabilities({**inputs, "decoder_input_ids": written}, *index)
+            written = self._continued(decoder_ids, arguments) if greedy else decoder_ids
+            return self.projection.log_probabilities({**arguments, "decoder_input_ids": written}, *index)
 
         return run
 
-    def _continued(self, decoder_ids: Tensor, inputs: dict[str, Any]) -> Tensor:
+    def _continued(self, decoder_ids: Tensor, arguments: dict[str, Any]) -> Tensor:
         """The decoder's input and the token that the model prefers after it."""
-        preferred = self.model(decoder_input_ids=decoder_ids, **inputs)[0][:, -1].argmax(-1)
+        preferred = self.model(decoder_input_ids=decoder_ids, **arguments)[0][:, -1].argmax(-1)
         return torch.cat([decoder_ids, preferred[:, None]], dim=1)
 
 
@@ -234,11 +241,11 @@ class PairRunner(ReadyRunner):
         self.pad = pad
         self.follows_class = follows_class
 
-    def ready(self, works: Sequence[Work]) -> Callable[[], Tensor]:
+    def ready(self, inputs: Sequence[ForwardInput]) -> Callable[[], Tensor]:
         """See ``ReadyRunner``."""
-        pairs = [work for work in works if isinstance(work, PairWork)]
-        ids, mask = padded([work.ids for work in pairs], self.device, fill=self.pad)
-        types, _ = padded([work.types for work in pairs], self.device)
+        pairs = [entry for entry in inputs if isinstance(entry, PairInput)]
+        ids, mask = padded([entry.ids for entry in pairs], self.device, fill=self.pad)
+        types, _ = padded([entry.types for entry in pairs], self.device)
 
         def run() -> Tensor:
             logits: Tensor = self.model(input_ids=ids, attention_mask=mask, token_type_ids=types)[0]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenhand.core.files import sha256_of
+from evenhand.core.progress import Progress
 from evenhand.core.reasons import too_long_reason
 from evenhand.models.engine.batch_store import BatchStore
-from evenhand.models.engine.execution import carry_out
-from evenhand.models.engine.forward_inputs import Gathered
+from evenhand.models.engine.execution import execute
+from evenhand.models.engine.forward_inputs import ForwardInputs
 from evenhand.models.engine.requests import Request
 from evenhand.models.identity import record_of
 from evenhand.models.limits import length_of
@@ -20,23 +21,20 @@ from evenhand.models.limits import length_of
 if TYPE_CHECKING:
     from evenhand.models.language_model import LanguageModel
 
-Report = Callable[[int, int], None]
-"""Told how many items are done, of how many."""
-
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestGroup:
     """Requests that belong together, and the item that they are about; an item may have several of these."""
 
     item: str
     requests: tuple[Request, ...]
 
 
-class Asking:
+class ScoringJob:
     """Questions that are planned together, to be answered as often as wanted."""
 
     def __init__(
-        self, model: LanguageModel, asked: Sequence[Asked], *, max_tokens: int | None = None
+        self, model: LanguageModel, asked: Sequence[RequestGroup], *, max_tokens: int | None = None
     ) -> None:
         """Plan.
 
@@ -48,10 +46,10 @@ class Asking:
         self.model = model
         self.asked = asked
         requests = [request for each in asked for request in each.requests]
-        self.plan, self.gathered = model.plan(requests, max_tokens=max_tokens)
+        self.plan, self.forward = model.plan(requests, max_tokens=max_tokens)
 
     def answers(
-        self, *, unfinished: Path | None = None, report: Report | None = None
+        self, *, unfinished: Path | None = None, report: Progress | None = None
     ) -> list[list[list[float]]]:
         """For each of the asked, the natural log-probabilities of each of its requests.
 
@@ -61,9 +59,9 @@ class Asking:
             report: Told about progress.
         """
         store = self._store(unfinished) if unfinished else None
-        progress = _ItemProgress(self.asked, self.gathered, report) if report else None
+        progress = _ItemProgress(self.asked, self.forward, report) if report else None
         runners = self.model.runners(self.plan)
-        answers = carry_out(self.plan, self.gathered, runners, store=store, progress=progress)
+        answers = execute(self.plan, self.forward, runners, store=store, progress=progress)
         numbers = count()
         return [[answers.of(next(numbers)) for _ in each.requests] for each in self.asked]
 
@@ -84,13 +82,13 @@ def too_long(requests: Iterable[Request], longest: int | None) -> str | None:
 
 
 class _ItemProgress:
-    """Counts items whose works are all done."""
+    """Counts items whose inputs are all done."""
 
-    def __init__(self, asked: Sequence[Asked], gathered: Gathered, report: Report) -> None:
+    def __init__(self, asked: Sequence[RequestGroup], forward: ForwardInputs, report: Progress) -> None:
         self.report = report
         self.waiting: dict[int, list[str]] = {}
         self.missing: dict[str, int] = {}
-        places = iter(gathered.places)
+        places = iter(forward.places)
         for each in asked:
             for _, place in zip(each.requests, places, strict=False):
                 if place is not None:
@@ -99,9 +97,9 @@ class _ItemProgress:
         self.total = len(self.missing)
         self.done = 0
 
-    def __call__(self, works: Sequence[int]) -> None:
-        for work in works:
-            for item in self.waiting.get(work, ()):
+    def __call__(self, inputs: Sequence[int]) -> None:
+        for entry in inputs:
+            for item in self.waiting.get(entry, ()):
                 self.missing[item] -= 1
                 self.done += self.missing[item] == 0
         self.report(self.done, self.total)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from evenhand.models.engine.forward_inputs import gather
+from evenhand.models.engine.forward_inputs import merge_requests
 from evenhand.models.engine.projection import SplitProjection, WholeProjection, bodies_of
 from evenhand.models.engine.requests import CausalRequest, MaskedRequest, Request, Seq2SeqRequest
 from evenhand.models.engine.runners import (
@@ -88,15 +88,15 @@ def _agrees(
 def _values(
     runner: Runner, requests: Sequence[Request], *, share_prefixes: bool
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    gathered = gather(requests, share_prefixes=share_prefixes)
+    forward = merge_requests(requests, share_prefixes=share_prefixes)
     with torch.inference_mode():
-        values = [finished(runner.start([work])) for work in gathered.works]
-        together = finished(runner.start(gathered.works))
+        values = [finished(runner.start([entry])) for entry in forward.inputs]
+        together = finished(runner.start(forward.inputs))
     apart = np.concatenate(values)
     if not np.allclose(apart, together, rtol=0, atol=0.2, equal_nan=True):
         raise RuntimeError("a batch gives other numbers than its parts")
-    found = [(work, read) for work, reads in filter(None, gathered.places) for read in reads]
-    return np.array([values[work][read] for work, read in found])
+    found = [(entry, read) for entry, reads in filter(None, forward.places) for read in reads]
+    return np.array([values[entry][read] for entry, read in found])
 
 
 def _sample(loaded: Loaded) -> list[Request]:

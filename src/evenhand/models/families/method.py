@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any, Protocol, TypeAlias
 
 from evenhand.core.items import Association
-from evenhand.models.engine.modes import collection_paused
+from evenhand.models.engine.modes import gc_disabled
 from evenhand.models.engine.requests import Request
 from evenhand.models.tokenised_text import prepare
 
@@ -104,7 +104,7 @@ def of_all(combine: Callable[[LogProbabilities], float]) -> Combine:
 
 def questions_of(method: Method, tokenizer: Any, items: Sequence[Association]) -> list[list[Question] | str]:
     """For each item its questions, or the reason why it cannot be asked about."""
-    with collection_paused():
+    with gc_disabled():
         texts = [entry for item in items for entry in method.texts(item)]
         for special in (True, False):
             prepare(tokenizer, (text for text, wanted in texts if wanted is special), special=special)

@@ -1,23 +1,36 @@
-"""The languages that twins can be written in."""
+"""The languages that twins can be written in; other packages add theirs.
+
+A language is a class with a ``language`` and a ``twin`` method (see ``Swapper``). Another package registers it with an
+entry point:
+
+    [project.entry-points."evenhand.swappers"]
+    fr = "my_package.french:FrenchSwapper"
+"""
 
 from __future__ import annotations
 
-from evenhand.core.errors import UnknownNameError
+from collections.abc import Callable
+
+from evenhand.core.registry import Registry, lacks
 from evenhand.text.twins.twin import Swapper
 
-SWAPPED_LANGUAGES = ("de", "en")
+SWAPPERS: Registry[Callable[[], Swapper]] = Registry(
+    "language of twins",
+    "evenhand.swappers",
+    {
+        "de": "evenhand.text.twins.de.swapper:GermanSwapper",
+        "en": "evenhand.text.twins.en.swapper:EnglishSwapper",
+    },
+    check=lambda entry: lacks(entry, "language", "twin"),
+)
+"""Swapper classes by language."""
 
 
 def swapper_for(language: str) -> Swapper:
-    """The swapper of a language."""
-    match language:
-        case "en":
-            from evenhand.text.twins.en.swapper import EnglishSwapper
+    """A swapper of this language.
 
-            return EnglishSwapper()
-        case "de":
-            from evenhand.text.twins.de.swapper import GermanSwapper
-
-            return GermanSwapper()
-        case _:
-            raise UnknownNameError("language for counterfactual data", language, SWAPPED_LANGUAGES)
+    Raises:
+        UnknownNameError: If no package has one.
+        PluginError: If another package has one that cannot be used.
+    """
+    return SWAPPERS.get(language)()

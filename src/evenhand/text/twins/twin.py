@@ -63,7 +63,7 @@ class Twin:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class Rejected:
     """Why a sentence has no twin: one that may be wrong is worse than none."""
 
     reason: str
@@ -74,6 +74,6 @@ class Swapper(Protocol):
 
     language: str
 
-    def twin(self, sentence: str) -> Twin | LeftOut:
+    def twin(self, sentence: str) -> Twin | Rejected:
         """The sentence's twin, or why it has none."""
         ...

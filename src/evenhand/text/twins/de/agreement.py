@@ -6,16 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from evenhand.core.spans import Span
-from evenhand.text.twins.de.articles import (
+from evenhand.text.twins.de.declension import (
+    CASES,
+    Declension,
     Determiner,
-    Family,
     adjective_ending,
     adjective_stem,
     contracted,
 )
-from evenhand.text.twins.de.nouns import Reading
-from evenhand.text.twins.de.phrases import Phrase
-from evenhand.text.twins.de.words import Unsure, Word
+from evenhand.text.twins.de.persons import PersonReading
+from evenhand.text.twins.de.phrases import PREPOSITIONS, NounPhrase
+from evenhand.text.twins.de.sentences import RELATIVES, Clause, ClauseKind, GermanSentence
+from evenhand.text.twins.de.subjects import certain_subjects, possible_subjects
+from evenhand.text.twins.de.words import Ambiguous, GermanWord, word_classes
 from evenhand.text.twins.twin import Role, Swap
 
 
@@ -28,7 +31,12 @@ class Possessor:
 
 
 def exchanged(
-    words: Sequence[Word], phrase: Phrase, reading: Reading, *, slot: str, possessors: Mapping[int, Possessor]
+    words: Sequence[GermanWord],
+    phrase: NounPhrase,
+    reading: PersonReading,
+    *,
+    slot: str,
+    possessors: Mapping[int, Possessor],
 ) -> tuple[Swap, ...]:
     """The swaps that exchange a phrase which stands in a slot."""
     person = reading.person
@@ -40,13 +48,13 @@ def exchanged(
     swaps = [*_determiner(words, phrase, reading, slot=new_slot, possessors=possessors)]
     for at in phrase.adjectives:
         stem = adjective_stem(words[at].lower) or ""
-        new = words[at].text[: len(stem)] + adjective_ending(phrase.family, new_slot)
+        new = words[at].text[: len(stem)] + adjective_ending(phrase.declension, new_slot)
         swaps.append(swap_of(words[at], new, Role.AGREEMENT, male=reading.male))
     swaps.append(_noun(words[phrase.noun], phrase, reading, new_slot))
     return tuple(swap for swap in swaps if swap.old != swap.new)
 
 
-def swap_of(word: Word, new: str, role: Role, *, male: bool) -> Swap:
+def swap_of(word: GermanWord, new: str, role: Role, *, male: bool) -> Swap:
     """A swap of one word, in its case."""
     return Swap(word.span, word.text, in_case_of(word.text, new), role, male)
 
@@ -56,7 +64,9 @@ def in_case_of(old: str, new: str) -> str:
     return new[:1].upper() + new[1:] if old[:1].isupper() else new
 
 
-def different_outcomes(words: Sequence[Word], phrase: Phrase) -> Mapping[tuple[Swap, ...], set[str]]:
+def different_outcomes(
+    words: Sequence[GermanWord], phrase: NounPhrase
+) -> Mapping[tuple[Swap, ...], set[str]]:
     """The ways in which a phrase may be exchanged, each with the slots that lead to it."""
     outcomes: dict[tuple[Swap, ...], set[str]] = {}
     for reading in phrase.readings:
@@ -66,13 +76,18 @@ def different_outcomes(words: Sequence[Word], phrase: Phrase) -> Mapping[tuple[S
     return outcomes
 
 
-def _noun(word: Word, phrase: Phrase, reading: Reading, slot: str) -> Swap:
-    new = reading.person.form(slot, phrase.family, male=not reading.male)
+def _noun(word: GermanWord, phrase: NounPhrase, reading: PersonReading, slot: str) -> Swap:
+    new = reading.person.form(slot, phrase.declension, male=not reading.male)
     return Swap(word.span, word.text, new, reading.person.role, reading.male)
 
 
 def _determiner(
-    words: Sequence[Word], phrase: Phrase, reading: Reading, *, slot: str, possessors: Mapping[int, Possessor]
+    words: Sequence[GermanWord],
+    phrase: NounPhrase,
+    reading: PersonReading,
+    *,
+    slot: str,
+    possessors: Mapping[int, Possessor],
 ) -> Iterator[Swap]:
     determiner, at = phrase.determiner, phrase.determiner_at
     if determiner is None or at < 0:
@@ -81,13 +96,15 @@ def _determiner(
     if possessor:
         new = replace(determiner, stem=possessor.stem).form(slot)
         yield swap_of(words[at], new, Role.POSSESSIVE, male=possessor.male)
-    elif determiner.family is Family.DEFINITE:
+    elif determiner.declension is Declension.DEFINITE:
         yield _article(words, phrase, determiner, slot=slot, male=reading.male)
     else:
         yield swap_of(words[at], determiner.form(slot), Role.AGREEMENT, male=reading.male)
 
 
-def _article(words: Sequence[Word], phrase: Phrase, determiner: Determiner, *, slot: str, male: bool) -> Swap:
+def _article(
+    words: Sequence[GermanWord], phrase: NounPhrase, determiner: Determiner, *, slot: str, male: bool
+) -> Swap:
     """The definite article, contracted with a preposition or parted from it."""
     at = phrase.determiner_at
     article = determiner.form(slot)
@@ -99,7 +116,126 @@ def _article(words: Sequence[Word], phrase: Phrase, determiner: Determiner, *, s
         before = words[at - 1]
         old = f"{before.text} {words[at].text}"
         if words[at].span.start - before.span.end != 1:
-            raise Unsure("a preposition apart from its article")
+            raise Ambiguous("a preposition apart from its article")
         span = Span(before.span.start, words[at].span.end)
         return Swap(span, old, in_case_of(before.text, short), Role.AGREEMENT, male)
     return swap_of(words[at], article, Role.AGREEMENT, male=male)
+
+
+_RELATIVE_FORMS = {
+    "m": ("der", "den", "dem", "dessen"),
+    "f": ("die", "die", "der", "deren"),
+    "n": ("das", "das", "dem", "dessen"),
+    "p": ("die", "die", "denen", "deren"),
+}
+_LONG_RELATIVE_FORMS = {
+    "m": ("welcher", "welchen", "welchem", "dessen"),
+    "f": ("welche", "welche", "welcher", "deren"),
+    "n": ("welches", "welches", "welchem", "dessen"),
+    "p": ("welche", "welche", "welchen", "deren"),
+}
+
+
+def relative_swaps(sentence: GermanSentence) -> Iterator[Swap]:
+    """The swaps of relative pronouns.
+
+    Raises:
+        Ambiguous: If the noun of a relative clause, or the case of its pronoun, is not certain.
+    """
+    for clause in sentence.clauses:
+        if clause.kind is ClauseKind.RELATIVE:
+            yield from _of_clause(sentence, clause)
+        else:
+            _reject_hidden(sentence, clause)
+
+
+def _of_clause(sentence: GermanSentence, clause: Clause) -> Iterator[Swap]:
+    at = clause.relative_at
+    comma = at - 1 if sentence.lower(at - 1) == "," else at - 2
+    antecedent = sentence.phrases.get(comma - 1)
+    if antecedent is None or not antecedent.readings:
+        _reject_other_antecedents(sentence, at, antecedent)
+        return
+    kinds = {slot[1] for slot in antecedent.slots}
+    if kinds == {"p"}:
+        return
+    reading = antecedent.readings[0]
+    if len(antecedent.readings) > 1 or len(kinds) > 1:
+        raise Ambiguous("the noun of a relative clause is not certain")
+    old_kind = next(iter(kinds))
+    new_kind = reading.person.kind if reading.male else "m"
+    new = _exchanged_relative(sentence, clause, old_kind, new_kind)
+    if new != sentence.lower(at):
+        yield swap_of(sentence.words[at], new, Role.AGREEMENT, male=reading.male)
+
+
+def _exchanged_relative(sentence: GermanSentence, clause: Clause, old_kind: str, new_kind: str) -> str:
+    at = clause.relative_at
+    table = _LONG_RELATIVE_FORMS if sentence.lower(at).startswith("welch") else _RELATIVE_FORMS
+    cases = [place for place, form in enumerate(table[old_kind]) if form == sentence.lower(at)]
+    if not cases:
+        raise Ambiguous("a relative pronoun does not agree with its noun")
+    new = {table[new_kind][place] for place in cases}
+    if len(new) == 1:
+        return new.pop()
+    return table[new_kind][_case_of_relative(sentence, clause, cases)]
+
+
+def _case_of_relative(sentence: GermanSentence, clause: Clause, cases: list[int]) -> int:
+    at = clause.relative_at
+    preposition = sentence.lower(at - 1)
+    classes = word_classes()
+    if preposition in PREPOSITIONS:
+        for place in cases:
+            word_class = {"A": "accusative prepositions", "D": "dative prepositions"}.get(CASES[place])
+            if word_class and preposition in classes[word_class] | classes["two-way prepositions"]:
+                return place
+        raise Ambiguous("the case of a relative pronoun is not certain")
+    if certain_subjects(sentence, clause):
+        return 1
+    others = [place for place in possible_subjects(sentence, clause) if place != at]
+    if clause.has_singular_verb and all(_is_unlikely_subject(sentence, place) for place in others):
+        return 0
+    raise Ambiguous("the case of a relative pronoun is not certain")
+
+
+def _is_unlikely_subject(sentence: GermanSentence, at: int) -> bool:
+    """Whether a noun is something that the person of the clause has or does: *die ein Buch las*."""
+    phrase = sentence.phrases.get(at)
+    if phrase is None or phrase.readings or phrase.determiner is None:
+        return False
+    return phrase.determiner.stem in {"ein", "kein", "ihr", "sein"}
+
+
+def _reject_other_antecedents(sentence: GermanSentence, at: int, antecedent: NounPhrase | None) -> None:
+    kinds = {
+        kind
+        for table in (_RELATIVE_FORMS, _LONG_RELATIVE_FORMS)
+        for kind, forms in table.items()
+        if sentence.lower(at) in forms
+    }
+    for phrase in sentence.persons():
+        if phrase.noun < at and any(slot[1] in kinds and slot[1] != "p" for slot in phrase.slots):
+            is_thing_at_hand = (
+                antecedent is not None and antecedent.determiner is not None and not antecedent.preposition
+            )
+            if not is_thing_at_hand:
+                raise Ambiguous("the noun of a relative clause is not certain")
+    if antecedent is None and sentence.lower(at) != "das":
+        raise Ambiguous("the noun of a relative clause is not certain")
+
+
+def _reject_hidden(sentence: GermanSentence, clause: Clause) -> None:
+    """Stop at what may be a relative clause but was not recognised as one: *die Frau, die Kinder liebt*."""
+    first = clause.words[0]
+    before = sentence.phrases.get(first - 2)
+    if (
+        sentence.lower(first) not in RELATIVES
+        or sentence.lower(first - 1) != ","
+        or before is None
+        or not before.readings
+    ):
+        return
+    phrase = sentence.by_start.get(first)
+    if phrase is not None and not phrase.readings and clause.verbs and len(clause.words) > 2:
+        raise Ambiguous("a relative clause is not certain")

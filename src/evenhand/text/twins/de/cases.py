@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from evenhand.text.twins.de.agreement import different_outcomes
-from evenhand.text.twins.de.articles import ALL_SLOTS, Slots
-from evenhand.text.twins.de.clauses import Clause, ClauseKind
-from evenhand.text.twins.de.nominatives import is_nominative
-from evenhand.text.twins.de.phrases import PREPOSITIONS, Phrase
-from evenhand.text.twins.de.sentences import GermanSentence
-from evenhand.text.twins.de.subjects import is_predicative, possible_subjects
-from evenhand.text.twins.de.verbs import has_stem
-from evenhand.text.twins.de.words import AGENT_ENDINGS, Unsure, word_classes
+from evenhand.text.twins.de.declension import ALL_SLOTS, Slots
+from evenhand.text.twins.de.phrases import PREPOSITIONS, NounPhrase
+from evenhand.text.twins.de.sentences import Clause, ClauseKind, GermanSentence
+from evenhand.text.twins.de.subjects import is_nominative, is_predicative, possible_subjects
+from evenhand.text.twins.de.words import AGENT_ENDINGS, Ambiguous, has_stem, word_classes
 from evenhand.text.twins.twin import Role
 
 _ALSO_SUBORDINATORS = frozenset({"während", "seit", "bis"})
@@ -23,7 +20,7 @@ def decide_cases(sentence: GermanSentence) -> None:
     """Leave of every phrase only what it can be.
 
     Raises:
-        Unsure: If a phrase about a person could be exchanged in more than one way.
+        Ambiguous: If a phrase about a person could be exchanged in more than one way.
     """
     for phrase in list(sentence.phrases.values()):
         _apply_preposition(sentence, phrase)
@@ -31,15 +28,15 @@ def decide_cases(sentence: GermanSentence) -> None:
         phrase = sentence.phrases[noun]
         if len(different_outcomes(sentence.words, phrase)) > 1:
             sentence.narrow(_decided(sentence, phrase))
-    _refuse_unknown_subjects(sentence)
+    _reject_unknown_subjects(sentence)
 
 
-def _refuse_unknown_subjects(sentence: GermanSentence) -> None:
+def _reject_unknown_subjects(sentence: GermanSentence) -> None:
     """Stop where it is said of somebody who does not change what he is, as an unlisted name."""
     for clause in sentence.clauses:
         if not is_predicative(sentence, clause):
             continue
-        _refuse_unlisted_predicates(sentence, clause)
+        _reject_unlisted_predicates(sentence, clause)
         last = sentence.lower(clause.words[-1])
         names = any(sentence.lower(at).startswith(("heiß", "hieß")) for at in clause.words)
         is_perfect = last.startswith("ge") and last not in {"gewesen", "geworden"}
@@ -52,10 +49,10 @@ def _refuse_unknown_subjects(sentence: GermanSentence) -> None:
         others = [at for at in possible_subjects(sentence, clause) if at in sentence.phrases]
         unknown = [at for at in others if not sentence.phrases[at].readings]
         if unknown and persons and all(slot[0] == "N" for phrase in persons for slot in phrase.slots):
-            raise Unsure("what is said of somebody who is not listed")
+            raise Ambiguous("what is said of somebody who is not listed")
 
 
-def _refuse_unlisted_predicates(sentence: GermanSentence, clause: Clause) -> None:
+def _reject_unlisted_predicates(sentence: GermanSentence, clause: Clause) -> None:
     """Stop where somebody seems to be something that the lists do not have, as in *er ist also Simulant*."""
     for phrase in sentence.phrases_of(clause):
         text = sentence.words[phrase.noun].text
@@ -63,12 +60,12 @@ def _refuse_unlisted_predicates(sentence: GermanSentence, clause: Clause) -> Non
             continue
         is_bare = phrase.determiner is None and phrase.start - 1 not in sentence.phrases
         if is_bare and text.endswith(AGENT_ENDINGS):
-            raise Unsure("an occupation that is not listed")
+            raise Ambiguous("an occupation that is not listed")
         article = sentence.lower(phrase.determiner_at) if phrase.determiner_at >= 0 else ""
         if (article in {"der", "dieser"} and text.endswith("e")) or (
             article == "die" and text.endswith("ste")
         ):
-            raise Unsure("what is said of somebody who is not listed")
+            raise Ambiguous("what is said of somebody who is not listed")
 
 
 def _with_case(cases: str) -> Slots:
@@ -79,7 +76,7 @@ def _of_number(*, plural: bool) -> Slots:
     return frozenset(slot for slot in ALL_SLOTS if (slot[1] == "p") is plural)
 
 
-def _apply_preposition(sentence: GermanSentence, phrase: Phrase) -> None:
+def _apply_preposition(sentence: GermanSentence, phrase: NounPhrase) -> None:
     if not phrase.preposition:
         return None
     cases = _cases_of(phrase.preposition)
@@ -103,10 +100,10 @@ def _has_infinitive(sentence: GermanSentence, clause: Clause) -> bool:
     )
 
 
-def _without_preposition(sentence: GermanSentence, phrase: Phrase) -> None:
+def _without_preposition(sentence: GermanSentence, phrase: NounPhrase) -> None:
     """The word before it is no preposition: a conjunction, or the particle of a verb."""
     sentence.narrow(
-        Phrase(
+        NounPhrase(
             phrase.start,
             phrase.noun,
             phrase.determiner,
@@ -128,16 +125,16 @@ def _cases_of(preposition: str) -> str:
     return "AD" if preposition in classes["two-way prepositions"] else "G"
 
 
-def _decided(sentence: GermanSentence, phrase: Phrase) -> Phrase:
+def _decided(sentence: GermanSentence, phrase: NounPhrase) -> NounPhrase:
     clause = sentence.clause_by_word[phrase.noun]
     for narrowed in (_like_neighbour, _by_number, _by_nominative, _by_oblique):
         phrase = narrowed(sentence, phrase, clause)
         if len(different_outcomes(sentence.words, phrase)) == 1:
             return phrase
-    raise Unsure("the case of a noun is not certain")
+    raise Ambiguous("the case of a noun is not certain")
 
 
-def _like_neighbour(sentence: GermanSentence, phrase: Phrase, _clause: Clause) -> Phrase:
+def _like_neighbour(sentence: GermanSentence, phrase: NounPhrase, _clause: Clause) -> NounPhrase:
     """What *und* joins, and what stands in apposition, has one case."""
     before = sentence.lower(phrase.start - 1)
     neighbour = sentence.phrases.get(phrase.start - 2)
@@ -158,22 +155,22 @@ def _like_neighbour(sentence: GermanSentence, phrase: Phrase, _clause: Clause) -
     return phrase
 
 
-def _is_subject_before(sentence: GermanSentence, phrase: Phrase) -> bool:
+def _is_subject_before(sentence: GermanSentence, phrase: NounPhrase) -> bool:
     clause = sentence.clause_by_word[phrase.noun]
     if all(slot[0] == "N" for slot in phrase.slots):
         return True
     return not phrase.preposition and is_nominative(sentence, phrase, clause) is True
 
 
-def _limited(phrase: Phrase, like: Phrase, *, singular: bool) -> Phrase:
+def _limited(phrase: NounPhrase, like: NounPhrase, *, singular: bool) -> NounPhrase:
     slots = _with_case("".join(slot[0] for slot in like.slots))
     limited = phrase.limited(slots & _of_number(plural=False) if singular else slots)
     if not limited.slots:
-        raise Unsure("nouns that belong together do not agree")
+        raise Ambiguous("nouns that belong together do not agree")
     return limited
 
 
-def _by_number(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> Phrase:
+def _by_number(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) -> NounPhrase:
     """One or several, where the form does not tell, as in *er ist Lehrer*."""
     numbers = {slot[1] == "p" for slot in phrase.slots}
     if len(numbers) == 1:
@@ -188,12 +185,12 @@ def _by_number(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> Phra
         ]
         gives = _has_verb(sentence, clause, "dative verbs") or _has_verb(sentence, clause, "giving verbs")
         if gives or any(not other.preposition for other in objects):
-            raise Unsure("a noun may be one person or several")
+            raise Ambiguous("a noun may be one person or several")
         return phrase.limited(_with_case("A"))
     return phrase
 
 
-def _number_without_determiner(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> Phrase:
+def _number_without_determiner(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) -> NounPhrase:
     behind = sentence.phrases.get(phrase.noun + 1)
     is_before_name = behind is not None and behind.determiner is None
     says_what = sentence.lower(phrase.start - 1) == "als" or is_predicative(sentence, clause)
@@ -202,7 +199,7 @@ def _number_without_determiner(sentence: GermanSentence, phrase: Phrase, clause:
         return phrase.limited(_of_number(plural=False))
     if phrase.adjectives:
         return phrase
-    raise Unsure("a noun may be one person or several")
+    raise Ambiguous("a noun may be one person or several")
 
 
 def _may_be_of_several(sentence: GermanSentence, clause: Clause) -> bool:
@@ -215,41 +212,41 @@ def _may_be_of_several(sentence: GermanSentence, clause: Clause) -> bool:
     return joins or bool(forms & _OF_SEVERAL) or (last == "haben" and "sich" in forms)
 
 
-def _by_nominative(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> Phrase:
+def _by_nominative(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) -> NounPhrase:
     cases = {slot[0] for slot in phrase.slots}
     if phrase.preposition or "N" not in cases or cases == {"N"}:
         return phrase
     if phrase.determiner is None and sentence.lower(phrase.start - 1) == "als":
         objects = [at for at in clause.words if sentence.lower(at) in _OBJECTS]
         if any(sentence.lower(at - 1) not in PREPOSITIONS for at in objects):
-            raise Unsure("the case of a noun is not certain")
+            raise Ambiguous("the case of a noun is not certain")
         return phrase.limited(_with_case("N"))
     is_named = phrase.start - 1 in sentence.phrases or any(
         "nenn" in sentence.lower(at) for at in clause.words
     )
     if phrase.determiner is None and not phrase.is_title and is_named:
-        raise Unsure("the case of a noun is not certain")
+        raise Ambiguous("the case of a noun is not certain")
     verdict = is_nominative(sentence, phrase, clause)
     if verdict is None:
-        raise Unsure("whether a noun is the subject is not certain")
+        raise Ambiguous("whether a noun is the subject is not certain")
     return phrase.limited(_with_case("N" if verdict else "ADG"))
 
 
-def _by_oblique(sentence: GermanSentence, phrase: Phrase, clause: Clause) -> Phrase:
+def _by_oblique(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) -> NounPhrase:
     """Dative or genitive: *der Lehrerin*."""
     cases = {slot[0] for slot in phrase.slots}
     if cases != {"D", "G"}:
         return phrase
     if any(slot[1] == "p" for slot in phrase.slots):
-        raise Unsure("a noun may be one person or several")
+        raise Ambiguous("a noun may be one person or several")
     if _is_behind_noun(sentence, phrase):
         gives = _has_verb(sentence, clause, "dative verbs") or _has_verb(sentence, clause, "giving verbs")
         if gives or _has_body_part(sentence, clause, behind=phrase.noun):
-            raise Unsure("a dative or a genitive")
+            raise Ambiguous("a dative or a genitive")
         return phrase.limited(_with_case("G"))
     behind = sentence.phrases.get(phrase.noun + 1)
     if behind is not None and behind.determiner is None:
-        raise Unsure("a dative or a genitive")
+        raise Ambiguous("a dative or a genitive")
     return phrase.limited(_with_case("D"))
 
 
@@ -259,14 +256,14 @@ def _has_body_part(sentence: GermanSentence, clause: Clause, *, behind: int) -> 
     return any(at > behind and sentence.words[at].text in parts for at in clause.words)
 
 
-def _is_behind_noun(sentence: GermanSentence, phrase: Phrase) -> bool:
+def _is_behind_noun(sentence: GermanSentence, phrase: NounPhrase) -> bool:
     before = sentence.phrases.get(phrase.start - 1)
     if before is None:
         return False
     if any(reading.person.role in {Role.NAME, Role.TITLE} for reading in before.readings):
-        raise Unsure("an article behind a name")
+        raise Ambiguous("an article behind a name")
     if sentence.words[before.noun].starts and before.determiner is None and not before.readings:
-        raise Unsure("what may be a verb before a noun")
+        raise Ambiguous("what may be a verb before a noun")
     return True
 
 

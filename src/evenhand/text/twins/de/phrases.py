@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from evenhand.text.twins.de.articles import (
+from evenhand.text.twins.de.declension import (
     ALL_SLOTS,
     DETERMINERS,
+    Declension,
     Determiner,
-    Family,
     Slots,
     adjective_slots,
     adjective_stem,
 )
-from evenhand.text.twins.de.nouns import TITLE, Lexicon, Reading
-from evenhand.text.twins.de.verbs import is_function_word, verb_number
-from evenhand.text.twins.de.words import Unsure, Word, word_classes
+from evenhand.text.twins.de.persons import TITLE, PersonLexicon, PersonReading
+from evenhand.text.twins.de.words import Ambiguous, GermanWord, is_function_word, verb_number, word_classes
 from evenhand.text.twins.twin import Role
 
 _GENDER_BY_ENDING = (
@@ -34,7 +33,7 @@ _FORMAL = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Phrase:
+class NounPhrase:
     """A noun phrase.
 
     Attributes:
@@ -51,15 +50,15 @@ class Phrase:
     determiner: Determiner | None
     determiner_at: int
     adjectives: tuple[int, ...]
-    readings: tuple[Reading, ...]
+    readings: tuple[PersonReading, ...]
     slots: Slots
     preposition: str = ""
     is_title: bool = field(default=False)
 
     @property
-    def family(self) -> Family:
+    def declension(self) -> Declension:
         """How its adjectives are declined."""
-        return self.determiner.family if self.determiner else Family.NONE
+        return self.determiner.declension if self.determiner else Declension.NONE
 
     def may_be(self, case: str) -> bool:
         """Whether it can stand in a case."""
@@ -70,24 +69,24 @@ class Phrase:
         """Whether it can only be a plural."""
         return all(slot[1] == "p" for slot in self.slots)
 
-    def limited(self, slots: Slots) -> Phrase:
+    def limited(self, slots: Slots) -> NounPhrase:
         """The phrase with fewer slots, and without the readings that have none of them."""
         readings = tuple(
-            Reading(reading.person, reading.male, reading.slots & slots)
+            PersonReading(reading.person, reading.male, reading.slots & slots)
             for reading in self.readings
             if reading.slots & slots
         )
         return replace(self, slots=self.slots & slots, readings=readings)
 
 
-def phrases_in(words: Sequence[Word], lexicon: Lexicon) -> tuple[Phrase, ...]:
+def phrases_in(words: Sequence[GermanWord], lexicon: PersonLexicon) -> tuple[NounPhrase, ...]:
     """The noun phrases of a sentence, from left to right."""
     return tuple(
         _phrase(words, at, lexicon) for at, word in enumerate(words) if _is_noun(words, at, lexicon, word)
     )
 
 
-def _is_noun(words: Sequence[Word], at: int, lexicon: Lexicon, word: Word) -> bool:
+def _is_noun(words: Sequence[GermanWord], at: int, lexicon: PersonLexicon, word: GermanWord) -> bool:
     if not word.capital:
         return False
     if not word.starts:
@@ -105,14 +104,14 @@ def _is_noun(words: Sequence[Word], at: int, lexicon: Lexicon, word: Word) -> bo
     )
 
 
-def _phrase(words: Sequence[Word], noun: int, lexicon: Lexicon) -> Phrase:
+def _phrase(words: Sequence[GermanWord], noun: int, lexicon: PersonLexicon) -> NounPhrase:
     determiner, at, adjectives = _before(words, noun)
-    family = determiner.family if determiner else Family.NONE
+    declension = determiner.declension if determiner else Declension.NONE
     slots = determiner.slots if determiner else ALL_SLOTS
     for adjective in adjectives:
-        slots &= adjective_slots(words[adjective].lower, family)
+        slots &= adjective_slots(words[adjective].lower, declension)
     title = _title(words, noun, lexicon)
-    readings = (title,) if title else lexicon.readings(words[noun].text, family)
+    readings = (title,) if title else lexicon.readings(words[noun].text, declension)
     if readings and noun > 0 and at < 0 and _is_surname(words[noun - 1].text, words[noun].text, lexicon):
         readings = ()
     if not readings:
@@ -123,7 +122,7 @@ def _phrase(words: Sequence[Word], noun: int, lexicon: Lexicon) -> Phrase:
     preposition = determiner.preposition if determiner else ""
     if not preposition and start > 0:
         preposition = _preposition(words, start - 1)
-    phrase = Phrase(
+    phrase = NounPhrase(
         start=start,
         noun=noun,
         determiner=determiner,
@@ -138,29 +137,29 @@ def _phrase(words: Sequence[Word], noun: int, lexicon: Lexicon) -> Phrase:
         if determiner is None and start > 0:
             is_occupation = readings[0].person.role is Role.OCCUPATION
             doubtful = ("enen", "ernen", "eten", "te") if is_occupation else ("enen", "ernen", "eten")
-            _refuse_unknown_adjective(words, start, doubtful=doubtful)
+            _reject_unknown_adjective(words, start, doubtful=doubtful)
         if determiner is None and not adjectives and readings[0].person.role is not Role.NAME and not title:
             slots -= {"Gm", "Gf", "Gn"}  # a genitive has an article
         phrase = phrase.limited(slots & frozenset().union(*(reading.slots for reading in readings)))
         if not phrase.slots:
-            raise Unsure("the article or the adjectives do not agree with their noun")
+            raise Ambiguous("the article or the adjectives do not agree with their noun")
     return phrase
 
 
-def _with_article(reading: Reading) -> Reading:
+def _with_article(reading: PersonReading) -> PersonReading:
     """A name behind an article has no ending in the genitive."""
     if reading.person.role is not Role.NAME or not reading.slots & {"Nm", "Nf"}:
         return reading
-    return Reading(reading.person, reading.male, reading.slots | {"Gm" if reading.male else "Gf"})
+    return PersonReading(reading.person, reading.male, reading.slots | {"Gm" if reading.male else "Gf"})
 
 
-def _is_surname(before: str, text: str, lexicon: Lexicon) -> bool:
+def _is_surname(before: str, text: str, lexicon: PersonLexicon) -> bool:
     """Whether a word for a person is a name here: Frau *Schneider* may be a teacher."""
     classes = word_classes()
     if before in {"Herr", "Herrn", "Frau", "Familie"}:
         if text in lexicon.names and before != "Familie":
             if lexicon.forms[text][0].male is (before != "Frau"):
-                raise Unsure("a first name or a surname")
+                raise Ambiguous("a first name or a surname")
             return True
         return text in classes["surnames"] or text in classes["kept titles"]
     is_naming = before.startswith(("heiß", "hieß", "namens", "genannt"))
@@ -180,7 +179,7 @@ def _slots_of_thing(text: str) -> Slots:
     return ALL_SLOTS
 
 
-def _preposition(words: Sequence[Word], at: int) -> str:
+def _preposition(words: Sequence[GermanWord], at: int) -> str:
     lower = words[at].lower
     return lower if lower in PREPOSITIONS else ""
 
@@ -190,15 +189,15 @@ PREPOSITIONS = frozenset(
 )
 
 
-def _before(words: Sequence[Word], noun: int) -> tuple[Determiner | None, int, tuple[int, ...]]:
+def _before(words: Sequence[GermanWord], noun: int) -> tuple[Determiner | None, int, tuple[int, ...]]:
     """The determiner of a noun, its place, and the places of the adjectives between."""
     adjectives: list[int] = []
     at = noun - 1
     while at >= 0:
         word = words[at]
-        found = _determiner(words, at)
-        if found:
-            return found, at, tuple(reversed(adjectives))
+        determiner = _determiner(words, at)
+        if determiner:
+            return determiner, at, tuple(reversed(adjectives))
         if _is_adjective(word):
             adjectives.append(at)
             at -= 1
@@ -207,7 +206,11 @@ def _before(words: Sequence[Word], noun: int) -> tuple[Determiner | None, int, t
         elif word.lower in word_classes()["numbers"] or word.text.isdigit():
             at -= 1
             if at < 0 or not _determiner(words, at):
-                return Determiner(word.lower, Family.COUNTING, _PLURALS), -1, tuple(reversed(adjectives))
+                return (
+                    Determiner(word.lower, Declension.COUNTING, _PLURAL_SLOTS),
+                    -1,
+                    tuple(reversed(adjectives)),
+                )
         elif adjectives and word.lower in {",", "und", "oder"} and at > 0 and _is_adjective(words[at - 1]):
             at -= 1
         else:
@@ -215,24 +218,24 @@ def _before(words: Sequence[Word], noun: int) -> tuple[Determiner | None, int, t
     return None, -1, _without_determiner(words, noun, adjectives)
 
 
-_PLURALS: Slots = frozenset({"Np", "Ap", "Dp", "Gp"})
+_PLURAL_SLOTS: Slots = frozenset({"Np", "Ap", "Dp", "Gp"})
 
 
-def _determiner(words: Sequence[Word], at: int) -> Determiner | None:
+def _determiner(words: Sequence[GermanWord], at: int) -> Determiner | None:
     word = words[at]
     if word.capital and not word.starts and not word.text.startswith(_ADDRESSED):
         return None
     return DETERMINERS.get(word.lower)
 
 
-def _is_adjective(word: Word) -> bool:
+def _is_adjective(word: GermanWord) -> bool:
     lower = word.lower
     if not word.is_word or (word.capital and not word.starts) or is_function_word(lower):
         return False
     return len(lower) >= 4 and adjective_stem(lower) is not None
 
 
-def _without_determiner(words: Sequence[Word], noun: int, adjectives: Sequence[int]) -> tuple[int, ...]:
+def _without_determiner(words: Sequence[GermanWord], noun: int, adjectives: Sequence[int]) -> tuple[int, ...]:
     """The adjectives of a noun without a determiner: only known ones, since a verb may look like one."""
     kept: list[int] = []
     for at in adjectives:
@@ -244,18 +247,18 @@ def _without_determiner(words: Sequence[Word], noun: int, adjectives: Sequence[i
     return tuple(reversed(kept))
 
 
-def _refuse_unknown_adjective(words: Sequence[Word], start: int, *, doubtful: tuple[str, ...]) -> None:
+def _reject_unknown_adjective(words: Sequence[GermanWord], start: int, *, doubtful: tuple[str, ...]) -> None:
     """Stop where the word before a bare noun may be an adjective that would have to agree."""
     before = words[start - 1]
     if words[start].lower.endswith("enden") and before.lower == "zu":
-        raise Unsure("what may be an adjective before a noun")
+        raise Ambiguous("what may be an adjective before a noun")
     may_be_verb = verb_number(before.lower) and not before.lower.endswith(doubtful)
     is_known_verb = before.lower in word_classes()["singular verbs"]
     if _is_adjective(before) and not may_be_verb and not is_known_verb:
-        raise Unsure("what may be an adjective before a noun")
+        raise Ambiguous("what may be an adjective before a noun")
 
 
-def _title(words: Sequence[Word], at: int, lexicon: Lexicon) -> Reading | None:
+def _title(words: Sequence[GermanWord], at: int, lexicon: PersonLexicon) -> PersonReading | None:
     """Herr and Frau before a name."""
     text = words[at].text
     place = at + 1
@@ -268,7 +271,7 @@ def _title(words: Sequence[Word], at: int, lexicon: Lexicon) -> Reading | None:
     if behind in _FORMAL:
         return None
     if text == "Frau" and has_article and not lexicon.knows(behind):
-        raise Unsure("a title or a noun before a name")
+        raise Ambiguous("a title or a noun before a name")
     male = text != "Frau"
     forms = TITLE.male if male else TITLE.female
-    return Reading(TITLE, male, frozenset(slot for slot, form in forms.items() if form == text))
+    return PersonReading(TITLE, male, frozenset(slot for slot, form in forms.items() if form == text))

@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from evenhand.text.twins.de.clauses import Clause, ClauseKind
-from evenhand.text.twins.de.phrases import Phrase
-from evenhand.text.twins.de.sentences import GermanSentence
+from evenhand.text.twins.de.phrases import NounPhrase
+from evenhand.text.twins.de.sentences import Clause, ClauseKind, GermanSentence
 from evenhand.text.twins.de.subjects import YOUR_VERBS, certain_subjects, possible_subjects
-from evenhand.text.twins.de.verbs import PLURAL, SINGULAR, has_stem, verb_number
-from evenhand.text.twins.de.words import Unsure, word_classes
+from evenhand.text.twins.de.words import PLURAL, SINGULAR, Ambiguous, has_stem, verb_number, word_classes
 
 POSSESSIVE_ENDINGS = ("", "e", "en", "em", "er", "es")
 HIS = frozenset("sein" + ending for ending in POSSESSIVE_ENDINGS)
@@ -27,7 +25,7 @@ _OWNED = frozenset({"erst", "zweit", "dritt", "letzt", "neu", "eigen", "ganz", "
 _PARTICIPLE = re.compile(r"(?:\w{2,})?ge(?!h|b|lt|ni|wi|sch|l[aiä]|ra|fa|st)\w{3,}en")
 
 
-class Use(StrEnum):
+class PronounUse(StrEnum):
     """What a pronoun is in its clause."""
 
     SUBJECT = "subject"
@@ -48,22 +46,22 @@ class Pronoun:
     """
 
     at: int
-    use: Use
+    use: PronounUse
     male: bool
     new: str
     may_be_plural: bool = False
 
 
-def settle_she(sentence: GermanSentence) -> None:
+def classify_sie(sentence: GermanSentence) -> None:
     """Find out of every *sie* whether it is a subject, and of one woman or of several persons."""
     for at, word in enumerate(sentence.words):
         if word.lower == "sie" and (not word.capital or word.starts):
-            _settle(sentence, at, sentence.clause_by_word[at])
+            _classify(sentence, at, sentence.clause_by_word[at])
     if len(set(sentence.subjects.values())) > 1:
-        raise Unsure("sie is one woman here and several persons there")
+        raise Ambiguous("sie is one woman here and several persons there")
 
 
-def _settle(sentence: GermanSentence, at: int, clause: Clause) -> None:
+def _classify(sentence: GermanSentence, at: int, clause: Clause) -> None:
     if _is_behind_preposition(sentence, at, clause):
         sentence.objects.add(at)
         return
@@ -71,11 +69,11 @@ def _settle(sentence: GermanSentence, at: int, clause: Clause) -> None:
     certain = [place for place in certain_subjects(sentence, clause) if not _parted(sentence, place, at)]
     if certain:
         if number and sentence.lower(at - 1) in {"und", "oder"}:
-            raise Unsure("pronouns joined by a conjunction")
+            raise Ambiguous("pronouns joined by a conjunction")
         sentence.objects.add(at)
         return
     if not number:
-        raise Unsure("whether sie is one woman is not certain")
+        raise Ambiguous("whether sie is one woman is not certain")
     sentence.subjects[at] = number == SINGULAR
 
 
@@ -153,11 +151,11 @@ def pronouns_in(sentence: GermanSentence) -> Iterator[Pronoun]:
             yield from _her(sentence, at, sentence.clause_by_word[at])
         elif lower in HER:
             if determined_by(sentence, at) is None:
-                raise Unsure("ihr may be of one woman or of several persons")
-            yield Pronoun(at, Use.POSSESSIVE, male=False, new="sein", may_be_plural=True)
+                raise Ambiguous("ihr may be of one woman or of several persons")
+            yield Pronoun(at, PronounUse.POSSESSIVE, male=False, new="sein", may_be_plural=True)
 
 
-def determined_by(sentence: GermanSentence, at: int) -> Phrase | None:
+def determined_by(sentence: GermanSentence, at: int) -> NounPhrase | None:
     """The noun phrase whose determiner stands here."""
     for phrase in sentence.phrases.values():
         if phrase.determiner_at == at:
@@ -168,23 +166,23 @@ def determined_by(sentence: GermanSentence, at: int) -> Phrase | None:
 def _his(sentence: GermanSentence, at: int) -> Iterator[Pronoun]:
     word = sentence.words[at]
     if word.capital and not word.starts:
-        raise Unsure("a pronoun with a capital")
+        raise Ambiguous("a pronoun with a capital")
     if word.lower in HIS:
         if word.lower == "sein" and (sentence.lower(at - 1) == "zu" or determined_by(sentence, at) is None):
             return
         if word.lower == "sein" and sentence.lower(at - 1) in {"ich", "wir", "sie", "ihr"}:
-            raise Unsure("sein may be a verb")
-        yield Pronoun(at, Use.POSSESSIVE, male=True, new="ihr")
+            raise Ambiguous("sein may be a verb")
+        yield Pronoun(at, PronounUse.POSSESSIVE, male=True, new="ihr")
         return
-    use = Use.SUBJECT if word.lower == "er" else Use.OBJECT
+    use = PronounUse.SUBJECT if word.lower == "er" else PronounUse.OBJECT
     yield Pronoun(at, use, male=True, new=_MALE_PERSONAL[word.lower])
 
 
 def _she(sentence: GermanSentence, at: int) -> Iterator[Pronoun]:
     if sentence.subjects.get(at):
-        yield Pronoun(at, Use.SUBJECT, male=False, new="er")
+        yield Pronoun(at, PronounUse.SUBJECT, male=False, new="er")
     elif at in sentence.objects:
-        yield Pronoun(at, Use.OBJECT, male=False, new="ihn", may_be_plural=True)
+        yield Pronoun(at, PronounUse.OBJECT, male=False, new="ihn", may_be_plural=True)
 
 
 def _her(sentence: GermanSentence, at: int, clause: Clause) -> Iterator[Pronoun]:
@@ -196,24 +194,24 @@ def _her(sentence: GermanSentence, at: int, clause: Clause) -> Iterator[Pronoun]
         before in classes["two-way prepositions"] and phrase is None
     )
     if is_dative:
-        yield Pronoun(at, Use.OBJECT, male=False, new="ihm")
+        yield Pronoun(at, PronounUse.OBJECT, male=False, new="ihm")
     elif phrase is not None:
         if not _is_possessive(sentence, at, phrase=phrase, clause=clause):
-            raise Unsure("ihr may be a possessive or a pronoun")
-        yield Pronoun(at, Use.POSSESSIVE, male=False, new="sein", may_be_plural=True)
+            raise Ambiguous("ihr may be a possessive or a pronoun")
+        yield Pronoun(at, PronounUse.POSSESSIVE, male=False, new="sein", may_be_plural=True)
     elif _is_you(before) or _is_you(behind) or sentence.lower(clause.words[-1]) in YOUR_VERBS:
         return
     elif _has_subject_beside(sentence, at, clause):
-        yield Pronoun(at, Use.OBJECT, male=False, new="ihm")
+        yield Pronoun(at, PronounUse.OBJECT, male=False, new="ihm")
     else:
-        raise Unsure("ihr may be you or her")
+        raise Ambiguous("ihr may be you or her")
 
 
 def _is_you(verb: str) -> bool:
     return verb in YOUR_VERBS or (verb.endswith(("tet", "det")) and len(verb) > 5)
 
 
-def _is_possessive(sentence: GermanSentence, at: int, *, phrase: Phrase, clause: Clause) -> bool:
+def _is_possessive(sentence: GermanSentence, at: int, *, phrase: NounPhrase, clause: Clause) -> bool:
     classes = word_classes()
     if not phrase.slots:
         return False

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from evenhand.text.twins.de.clauses import Clause, ClauseKind
-from evenhand.text.twins.de.phrases import Phrase
-from evenhand.text.twins.de.pronouns import Pronoun, Use, determined_by
-from evenhand.text.twins.de.sentences import GermanSentence
+from evenhand.text.twins.de.phrases import NounPhrase
+from evenhand.text.twins.de.pronouns import Pronoun, PronounUse, determined_by
+from evenhand.text.twins.de.sentences import Clause, ClauseKind, GermanSentence
 from evenhand.text.twins.de.subjects import certain_subjects
-from evenhand.text.twins.de.words import Unsure, word_classes
+from evenhand.text.twins.de.words import Ambiguous, word_classes
 
 _COORDINATORS = frozenset({"und", "oder", "aber", "denn", "doch", "sondern"})
 _ANYTHING = frozenset({"alles", "etwas", "nichts", "jedes"})
@@ -33,32 +32,32 @@ def check_references(sentence: GermanSentence, pronouns: Sequence[Pronoun]) -> l
     """The pronouns that are about single persons; possessives of several are left away.
 
     Raises:
-        Unsure: If one may be about a thing, or about several.
+        Ambiguous: If one may be about a thing, or about several.
     """
     if pronouns and any(_is_of_children(phrase) for phrase in sentence.persons()):
-        raise Unsure("girls are neuter, so the pronouns may be any")
+        raise Ambiguous("girls are neuter, so the pronouns may be any")
     kept = []
     for pronoun in pronouns:
         if pronoun.may_be_plural and _is_plural(sentence, pronoun, pronouns):
             continue
-        _refuse_things(sentence, pronoun, pronouns)
+        _reject_things(sentence, pronoun, pronouns)
         kept.append(pronoun)
     return kept
 
 
-def _is_of_children(phrase: Phrase) -> bool:
+def _is_of_children(phrase: NounPhrase) -> bool:
     return any(reading.person.kind == "n" for reading in phrase.readings)
 
 
-def _refuse_things(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequence[Pronoun]) -> None:
+def _reject_things(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequence[Pronoun]) -> None:
     clause = sentence.clause_by_word[pronoun.at]
     if pronoun.male:
-        _refuse_anybody(sentence, pronoun, clause)
-    if pronoun.male and pronoun.use is not Use.SUBJECT:
-        _refuse_neuter(sentence, pronoun, clause)
+        _reject_anybody(sentence, pronoun, clause)
+    if pronoun.male and pronoun.use is not PronounUse.SUBJECT:
+        _reject_neuter(sentence, pronoun, clause)
     if pronoun.male and not _has_subject(sentence, pronoun, clause, pronouns):
-        _refuse_everything(sentence, pronoun, clause)
-    _refuse_things_behind(sentence, pronoun, clause, pronouns)
+        _reject_everything(sentence, pronoun, clause)
+    _reject_things_behind(sentence, pronoun, clause, pronouns)
     things = [
         thing
         for thing in _things_before(sentence, pronoun)
@@ -66,51 +65,51 @@ def _refuse_things(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequenc
     ]
     if not things:
         return
-    if pronoun.use is Use.POSSESSIVE and _has_subject(sentence, pronoun, clause, pronouns):
+    if pronoun.use is PronounUse.POSSESSIVE and _has_subject(sentence, pronoun, clause, pronouns):
         return
-    is_subject = pronoun.use is Use.SUBJECT
+    is_subject = pronoun.use is PronounUse.SUBJECT
     if (
         is_subject
         and all(thing.preposition for thing in things)
         and _follows_person(sentence, pronoun, pronouns)
     ):
         return
-    raise Unsure("a pronoun may be about a thing")
+    raise Ambiguous("a pronoun may be about a thing")
 
 
-def _refuse_anybody(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> None:
+def _reject_anybody(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> None:
     """Stop where *er* may be *jemand*; of the same clause, only a possessive can be about it."""
     anybody = word_classes()["impersonal subjects"]
     for at in range(pronoun.at):
-        is_other = sentence.clause_by_word.get(at) is not clause or pronoun.use is Use.POSSESSIVE
+        is_other = sentence.clause_by_word.get(at) is not clause or pronoun.use is PronounUse.POSSESSIVE
         if sentence.lower(at) in anybody and is_other:
-            raise Unsure("a pronoun may be about anybody")
+            raise Ambiguous("a pronoun may be about anybody")
 
 
-def _refuse_neuter(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> None:
+def _reject_neuter(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> None:
     """Stop where *ihm* and *sein* may be about an *es* of an earlier clause."""
     if sentence.lower(pronoun.at) == "ihn":
         return
     for other in sentence.clauses:
-        may_be_it = other is not clause or pronoun.use is Use.POSSESSIVE
+        may_be_it = other is not clause or pronoun.use is PronounUse.POSSESSIVE
         if may_be_it and other.words[0] < pronoun.at and sentence.lower(other.words[0]) == "es":
-            raise Unsure("a pronoun may be about a thing")
+            raise Ambiguous("a pronoun may be about a thing")
 
 
-def _refuse_everything(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> None:
+def _reject_everything(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> None:
     """Stop where *sein* may be of *alles* or *das*."""
     anything = {sentence.lower(at) for at in clause.words if at < pronoun.at}
-    if pronoun.use is Use.POSSESSIVE and anything & _ANYTHING:
-        raise Unsure("a pronoun may be about a thing")
+    if pronoun.use is PronounUse.POSSESSIVE and anything & _ANYTHING:
+        raise Ambiguous("a pronoun may be about a thing")
 
 
-def _refuse_things_behind(
+def _reject_things_behind(
     sentence: GermanSentence, pronoun: Pronoun, clause: Clause, pronouns: Sequence[Pronoun]
 ) -> None:
     """Stop where a pronoun may be about the subject that follows, as in *sein Kreuz trägt jeder Mensch*."""
-    if pronoun.use is Use.OBJECT or _follows_person(sentence, pronoun, pronouns):
+    if pronoun.use is PronounUse.OBJECT or _follows_person(sentence, pronoun, pronouns):
         return
-    if pronoun.use is Use.POSSESSIVE:
+    if pronoun.use is PronounUse.POSSESSIVE:
         later = clause
     else:
         place = sentence.clauses.index(clause)
@@ -119,16 +118,16 @@ def _refuse_things_behind(
         later = sentence.clauses[place + 1]
     if _has_subject(sentence, pronoun, later, pronouns) or certain_subjects(sentence, later):
         return
-    kinds = "f" if not pronoun.male else "mn" if pronoun.use is Use.POSSESSIVE else "m"
+    kinds = "f" if not pronoun.male else "mn" if pronoun.use is PronounUse.POSSESSIVE else "m"
     for phrase in sentence.phrases_of(later):
         if phrase.noun < pronoun.at or phrase.determiner_at == pronoun.at or phrase.determiner is None:
             continue
         may_be_subject = any(slot[0] == "N" and slot[1] in kinds for slot in phrase.slots)
         if may_be_subject and not phrase.readings and not phrase.preposition:
-            raise Unsure("a pronoun may be about a thing")
+            raise Ambiguous("a pronoun may be about a thing")
 
 
-def _things_before(sentence: GermanSentence, pronoun: Pronoun) -> Iterator[Phrase]:
+def _things_before(sentence: GermanSentence, pronoun: Pronoun) -> Iterator[NounPhrase]:
     lower = sentence.lower(pronoun.at)
     kinds = "f" if not pronoun.male else "m" if lower in {"er", "ihn"} else "mn"
     for phrase in sentence.phrases.values():
@@ -138,22 +137,22 @@ def _things_before(sentence: GermanSentence, pronoun: Pronoun) -> Iterator[Phras
             yield phrase
 
 
-def _is_part_of_name(sentence: GermanSentence, phrase: Phrase) -> bool:
+def _is_part_of_name(sentence: GermanSentence, phrase: NounPhrase) -> bool:
     """Whether a bare noun stands right behind a title or a name."""
     before = sentence.phrases.get(phrase.start - 1)
     return phrase.determiner is None and before is not None and bool(before.readings)
 
 
-def _may_be_meant(sentence: GermanSentence, pronoun: Pronoun, thing: Phrase, clause: Clause) -> bool:
+def _may_be_meant(sentence: GermanSentence, pronoun: Pronoun, thing: NounPhrase, clause: Clause) -> bool:
     """A pronoun that is no possessive is never about another noun of its own clause."""
     if sentence.clause_by_word.get(thing.noun) is not clause:
         return True
-    if pronoun.use is Use.POSSESSIVE:
+    if pronoun.use is PronounUse.POSSESSIVE:
         return True
     return any(sentence.lower(at) in _COORDINATORS for at in range(thing.noun + 1, pronoun.at))
 
 
-def _persons(sentence: GermanSentence, *, male: bool) -> Iterator[Phrase]:
+def _persons(sentence: GermanSentence, *, male: bool) -> Iterator[NounPhrase]:
     for phrase in sentence.persons():
         if any(
             reading.male is male and any(slot[1] != "p" for slot in reading.slots)
@@ -167,7 +166,7 @@ def _has_subject(
 ) -> bool:
     """Whether the subject of the clause is a person of the pronoun's gender."""
     for other in pronouns:
-        if other.use is Use.SUBJECT and other.male is pronoun.male and other.at in clause.words:
+        if other.use is PronounUse.SUBJECT and other.male is pronoun.male and other.at in clause.words:
             return True
     return any(
         phrase.noun in clause.words
@@ -180,7 +179,7 @@ def _has_subject(
 
 def _follows_person(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequence[Pronoun]) -> bool:
     if any(
-        other.use is Use.SUBJECT and other.male is pronoun.male and other.at < pronoun.at
+        other.use is PronounUse.SUBJECT and other.male is pronoun.male and other.at < pronoun.at
         for other in pronouns
     ):
         return True
@@ -194,21 +193,21 @@ def _is_plural(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequence[Pr
     """Whether *ihr-* or *sie* is about several.
 
     Raises:
-        Unsure: If that is not certain.
+        Ambiguous: If that is not certain.
     """
     clause = sentence.clause_by_word[pronoun.at]
     own = determined_by(sentence, pronoun.at)
     women = [phrase for phrase in _persons(sentence, male=False) if phrase is not own]
     others = [other for other in pronouns if not other.male and not other.may_be_plural]
     several = _several_before(sentence, pronoun)
-    if pronoun.use is Use.OBJECT:
+    if pronoun.use is PronounUse.OBJECT:
         women = [phrase for phrase in women if phrase.noun < pronoun.at]
         if not women or several:
-            raise Unsure("sie may be one woman or several persons")
+            raise Ambiguous("sie may be one woman or several persons")
         return False
     if _has_subject(sentence, pronoun, clause, pronouns):
         if any(_are_persons(sentence, phrase) for phrase in several):
-            raise Unsure("ihr may be of one woman or of several persons")
+            raise Ambiguous("ihr may be of one woman or of several persons")
         return False
     if (women or others) and not several:
         return False
@@ -216,10 +215,10 @@ def _is_plural(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequence[Pr
     they = any(not single and at in clause.words for at, single in sentence.subjects.items())
     if not women and not others and clause.has_plural_verb and (in_clause or they):
         return True
-    raise Unsure("ihr may be of one woman or of several persons")
+    raise Ambiguous("ihr may be of one woman or of several persons")
 
 
-def _several_before(sentence: GermanSentence, pronoun: Pronoun) -> list[Phrase]:
+def _several_before(sentence: GermanSentence, pronoun: Pronoun) -> list[NounPhrase]:
     own = determined_by(sentence, pronoun.at)
     return [
         phrase
@@ -234,7 +233,7 @@ def _several_before(sentence: GermanSentence, pronoun: Pronoun) -> list[Phrase]:
     ]
 
 
-def _looks_plural(sentence: GermanSentence, phrase: Phrase) -> bool:
+def _looks_plural(sentence: GermanSentence, phrase: NounPhrase) -> bool:
     text = sentence.words[phrase.noun].text
     article = sentence.lower(phrase.determiner_at) if phrase.determiner_at >= 0 else ""
     return article in {"die", "diese", "ihre", "seine", "meine", "unsere"} and text.endswith(
@@ -242,5 +241,5 @@ def _looks_plural(sentence: GermanSentence, phrase: Phrase) -> bool:
     )
 
 
-def _are_persons(sentence: GermanSentence, phrase: Phrase) -> bool:
+def _are_persons(sentence: GermanSentence, phrase: NounPhrase) -> bool:
     return bool(phrase.readings) or sentence.words[phrase.noun].text in _PEOPLE

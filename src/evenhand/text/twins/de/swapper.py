@@ -5,28 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from evenhand.text.twins.de.agreement import Possessor, exchanged, swap_of
+from evenhand.text.twins.de.agreement import Possessor, exchanged, relative_swaps, swap_of
 from evenhand.text.twins.de.cases import decide_cases
-from evenhand.text.twins.de.nouns import Lexicon, german_lexicon
+from evenhand.text.twins.de.persons import PersonLexicon, german_lexicon
 from evenhand.text.twins.de.pronouns import (
     HER,
     HIS,
     Pronoun,
-    Use,
+    PronounUse,
+    classify_sie,
     determined_by,
     pronouns_in,
-    settle_she,
 )
 from evenhand.text.twins.de.references import check_references
-from evenhand.text.twins.de.refusals import refuse_pronouns_without_noun, refuse_unfit
-from evenhand.text.twins.de.relatives import relative_swaps
+from evenhand.text.twins.de.rejections import reject_unclear_persons, reject_unpaired_words
 from evenhand.text.twins.de.sentences import GermanSentence
-from evenhand.text.twins.de.words import Unsure
-from evenhand.text.twins.twin import LeftOut, Role, Swap, Twin
+from evenhand.text.twins.de.words import Ambiguous
+from evenhand.text.twins.twin import Rejected, Role, Swap, Twin
 
 _WORDS = re.compile(r"[^\W\d_]+(?:[-‐‑][^\W\d_]+)*")
 _PRONOUNS = HIS | HER | {"er", "ihn", "ihm", "sie"}
-_ROLES = {Use.SUBJECT: Role.SUBJECT, Use.OBJECT: Role.OBJECT}
+_ROLES = {PronounUse.SUBJECT: Role.SUBJECT, PronounUse.OBJECT: Role.OBJECT}
 _NOBODY = "no word about a man or a woman"
 
 
@@ -40,18 +39,18 @@ class GermanSwapper:
     language = "de"
 
     def __init__(self) -> None:
-        self._lexicon: Lexicon = german_lexicon()
+        self._lexicon: PersonLexicon = german_lexicon()
 
-    def twin(self, sentence: str) -> Twin | LeftOut:
+    def twin(self, sentence: str) -> Twin | Rejected:
         """The sentence's twin, or why it has none."""
         if not self._may_be_about_somebody(sentence):
-            return LeftOut(_NOBODY)
+            return Rejected(_NOBODY)
         try:
             swaps = self._swaps(sentence)
-        except Unsure as reason:
-            return LeftOut(str(reason))
+        except Ambiguous as reason:
+            return Rejected(str(reason))
         if not swaps:
-            return LeftOut(_NOBODY)
+            return Rejected(_NOBODY)
         return Twin(_applied(sentence, swaps), swaps)
 
     def _may_be_about_somebody(self, sentence: str) -> bool:
@@ -62,22 +61,22 @@ class GermanSwapper:
         return False
 
     def _swaps(self, text: str) -> tuple[Swap, ...]:
-        refuse_unfit(text)
+        reject_unpaired_words(text)
         sentence = GermanSentence.read(text, self._lexicon)
-        refuse_pronouns_without_noun(sentence)
-        settle_she(sentence)
+        reject_unclear_persons(sentence)
+        classify_sie(sentence)
         decide_cases(sentence)
-        found = check_references(sentence, list(pronouns_in(sentence)))
+        pronouns = check_references(sentence, list(pronouns_in(sentence)))
         possessors = {
             pronoun.at: Possessor(pronoun.new, pronoun.male)
-            for pronoun in found
-            if pronoun.use is Use.POSSESSIVE
+            for pronoun in pronouns
+            if pronoun.use is PronounUse.POSSESSIVE
         }
         swaps = [*_of_persons(sentence, possessors), *relative_swaps(sentence)]
         done = {swap.span.start for swap in swaps}
         swaps += [
             _of_pronoun(sentence, pronoun)
-            for pronoun in found
+            for pronoun in pronouns
             if sentence.words[pronoun.at].span.start not in done
         ]
         return tuple(sorted(swaps, key=lambda swap: swap.span.start))
@@ -92,7 +91,7 @@ def _of_persons(sentence: GermanSentence, possessors: dict[int, Possessor]) -> I
 
 def _of_pronoun(sentence: GermanSentence, pronoun: Pronoun) -> Swap:
     word = sentence.words[pronoun.at]
-    if pronoun.use is not Use.POSSESSIVE:
+    if pronoun.use is not PronounUse.POSSESSIVE:
         return swap_of(word, pronoun.new, _ROLES[pronoun.use], male=pronoun.male)
     ending = word.lower.removeprefix("sein" if pronoun.male else "ihr")
     is_before_noun = determined_by(sentence, pronoun.at) is not None

@@ -1,8 +1,20 @@
-"""Closed classes of English words, and verbs by what may follow their object."""
+"""Closed classes of English words, and verbs grouped by what may follow their object."""
 
 from __future__ import annotations
 
-from evenhand.text.twins.word_lists import word_set
+from collections.abc import Iterator
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(text.split())
+
+
+def word_pairs(text: str) -> Iterator[tuple[str, str]]:
+    """The words of a text, two at a time."""
+    words = text.split()
+    return zip(words[::2], words[1::2], strict=True)
+
 
 DETERMINERS = word_set(
     """

@@ -1,31 +1,34 @@
-"""English twins: every gendered word of a sentence exchanged, or the sentence left out."""
+"""English twins: every gendered word of a sentence exchanged, or the sentence rejected."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
-from evenhand.text.twins.en.doubts import doubt
-from evenhand.text.twins.en.name_list import name_twins, names_without_twin
-from evenhand.text.twins.en.names import name_twin
-from evenhand.text.twins.en.nouns import noun_twin
-from evenhand.text.twins.en.pronouns import PRONOUNS, pronoun_twin
-from evenhand.text.twins.en.swaps import Decision, swap
-from evenhand.text.twins.en.titles import TITLES, title_twin
-from evenhand.text.twins.en.words import (
+from evenhand.text.twins.en.gendered_words import (
+    ANIMALS,
+    DEITIES,
+    FITS_ONE_GENDER,
     KEPT_PHRASES,
+    NO_PERSONS,
+    PERSONIFIED,
+    SHIPS,
     UNCLEAR_PHRASES,
     WITHOUT_CLEAR_TWIN,
     noun_pairs,
 )
-from evenhand.text.twins.tokens import Tokens
-from evenhand.text.twins.twin import LeftOut, Role, Swap, Twin
+from evenhand.text.twins.en.names import name_twin, name_twins, names_without_twin
+from evenhand.text.twins.en.nouns import TITLES, noun_twin, title_twin
+from evenhand.text.twins.en.pronouns import PRONOUNS, pronoun_twin
+from evenhand.text.twins.en.tokens import Tokens, WordOutcome, swap
+from evenhand.text.twins.en.word_classes import WordClass, classes_of
+from evenhand.text.twins.twin import Rejected, Role, Swap, Twin
 
-Decider = Callable[[Tokens, int], Decision]
+SwapRule = Callable[[Tokens, int], WordOutcome]
 
 _WORD = re.compile(r"[^\W\d_]+")
-_NO_GENDERED_WORD = LeftOut("no gendered word")
+_NO_GENDERED_WORD = Rejected("no gendered word")
 
 
 class EnglishSwapper:
@@ -37,57 +40,57 @@ class EnglishSwapper:
 
     language = "en"
 
-    def twin(self, sentence: str) -> Twin | LeftOut:
+    def twin(self, sentence: str) -> Twin | Rejected:
         """The sentence's twin, or why it has none."""
-        deciders = _deciders()
-        if deciders.keys().isdisjoint(_WORD.findall(sentence.lower())):
+        rules = _swap_rules()
+        if rules.keys().isdisjoint(_WORD.findall(sentence.lower())):
             return _NO_GENDERED_WORD
         tokens = Tokens(sentence)
         words = tokens.lower()
         kept = _kept_places(words)
-        if isinstance(kept, LeftOut):
+        if isinstance(kept, Rejected):
             return kept
         swaps: list[Swap] = []
         for at, word in enumerate(words):
-            decide = deciders.get(word)
+            decide = rules.get(word)
             if decide is None or at in kept:
                 continue
             decision = decide(tokens, at)
-            if isinstance(decision, LeftOut):
+            if isinstance(decision, Rejected):
                 return decision
             if decision is not None:
                 swaps.append(decision)
         if not swaps:
             return _NO_GENDERED_WORD
         swaps = _with_articles(tokens, swaps)
-        return doubt(tokens, swaps) or _written(tokens, swaps)
+        return rejection_reason(tokens, swaps) or _written(tokens, swaps)
 
 
 @cache
-def _deciders() -> Mapping[str, Decider]:
+def _swap_rules() -> Mapping[str, SwapRule]:
     """What decides on each word, in lower case, that may be gendered."""
     to_female, to_male = noun_pairs()
     males, females = name_twins()
     names = {name.lower() for name in (*males, *females, *names_without_twin())}
-    found: dict[str, Decider] = dict.fromkeys(names, name_twin)
-    found |= dict.fromkeys((*to_female, *to_male, *WITHOUT_CLEAR_TWIN), noun_twin)
-    found |= dict.fromkeys(TITLES, title_twin)
-    found |= dict.fromkeys(PRONOUNS, pronoun_twin)
-    return found
+    rules: dict[str, SwapRule] = dict.fromkeys(names, name_twin)
+    rules |= dict.fromkeys((*to_female, *to_male, *WITHOUT_CLEAR_TWIN), noun_twin)
+    rules |= dict.fromkeys(TITLES, title_twin)
+    rules |= dict.fromkeys(PRONOUNS, pronoun_twin)
+    return rules
 
 
 @cache
 def _phrases() -> Mapping[str, tuple[tuple[tuple[str, ...], bool], ...]]:
     """Phrases by their first word, with whether they are kept."""
-    found: dict[str, tuple[tuple[tuple[str, ...], bool], ...]] = {}
+    by_first_word: dict[str, tuple[tuple[tuple[str, ...], bool], ...]] = {}
     for phrases, are_kept in ((KEPT_PHRASES, True), (UNCLEAR_PHRASES, False)):
         for phrase in phrases:
             words = tuple(phrase.split())
-            found[words[0]] = (*found.get(words[0], ()), (words, are_kept))
-    return found
+            by_first_word[words[0]] = (*by_first_word.get(words[0], ()), (words, are_kept))
+    return by_first_word
 
 
-def _kept_places(words: list[str]) -> set[int] | LeftOut:
+def _kept_places(words: list[str]) -> set[int] | Rejected:
     """The places of words in phrases that are kept, or the phrase for which the sentence is left out."""
     kept: set[int] = set()
     phrases = _phrases()
@@ -95,30 +98,30 @@ def _kept_places(words: list[str]) -> set[int] | LeftOut:
         for phrase, is_kept in phrases.get(word, ()):
             if _matches(words, at, phrase):
                 if not is_kept:
-                    return LeftOut(f"the phrase {' '.join(phrase)!r}")
+                    return Rejected(f"the phrase {' '.join(phrase)!r}")
                 kept.update(range(at, at + len(phrase)))
     return kept
 
 
 def _matches(words: list[str], at: int, phrase: tuple[str, ...]) -> bool:
-    found = words[at : at + len(phrase)]
-    return len(found) == len(phrase) and all(
-        word == wanted or (wanted == "-" and word == "@-@")
-        for word, wanted in zip(found, phrase, strict=True)
+    candidate = words[at : at + len(phrase)]
+    return len(candidate) == len(phrase) and all(
+        word == expected or (expected == "-" and word == "@-@")
+        for word, expected in zip(candidate, phrase, strict=True)
     )
 
 
 def _with_articles(tokens: Tokens, swaps: list[Swap]) -> list[Swap]:
     """The exchanges with those of *a* and *an* that they bring about: *an Emily*, *a James*."""
     starts = {tokens[at].start: at for at in range(len(tokens)) if tokens[at - 1].lower in ("a", "an")}
-    found: list[Swap] = []
+    complete: list[Swap] = []
     for word in swaps:
         at = starts.get(word.span.start)
         if at is not None and _begins_with_vowel(word.old) != _begins_with_vowel(word.new):
             article = "an" if _begins_with_vowel(word.new) else "a"
-            found.append(swap(tokens, at - 1, new=article, role=Role.AGREEMENT, male=word.male))
-        found.append(word)
-    return found
+            complete.append(swap(tokens, at - 1, new=article, role=Role.AGREEMENT, male=word.male))
+        complete.append(word)
+    return complete
 
 
 def _begins_with_vowel(word: str) -> bool:
@@ -132,3 +135,55 @@ def _written(tokens: Tokens, swaps: list[Swap]) -> Twin:
         pieces += (tokens.sentence[end : word.span.start], word.new)
         end = word.span.end
     return Twin(text="".join(pieces) + tokens.sentence[end:], swaps=tuple(swaps))
+
+
+_PERSONS = frozenset({Role.NOUN, Role.TITLE, Role.NAME})
+_DIALECT = frozenset({"im", "er", "e", "isself", "erself", "imself", "is"})
+"""What follows the apostrophe in *'im*."""
+_PERSON_ENDINGS = ("man", "men", "maid", "maids")
+_REACH = 8
+"""Words after *God* within which a male pronoun is taken for his."""
+
+
+def rejection_reason(tokens: Tokens, swaps: Iterable[Swap]) -> Rejected | None:
+    """The reason to leave out a sentence for what stands in it beside the words that are exchanged."""
+    words = frozenset(tokens.lower())
+    return _one_sided(words) or _spelling(tokens) or _deity(tokens) or _thing(words, tuple(swaps))
+
+
+def _one_sided(words: frozenset[str]) -> Rejected | None:
+    for listed, problem in ((FITS_ONE_GENDER, "fits only one gender"), (ANIMALS, "is an animal of one sex")):
+        matches = sorted(words & listed)
+        if matches:
+            return Rejected(f"{matches[0]!r} {problem}")
+    return None
+
+
+def _spelling(tokens: Tokens) -> Rejected | None:
+    to_female, to_male = noun_pairs()
+    for at in range(len(tokens)):
+        text = tokens[at].text
+        if text.endswith(_PERSON_ENDINGS) and text.islower() and text not in NO_PERSONS:
+            if text not in to_female and text not in to_male and classes_of(text) & WordClass.NOUN:
+                return Rejected(f"{text!r} has no clear twin")
+        elif text in ("'", "‘", "’") and tokens[at + 1].text in _DIALECT and not tokens[at + 1].spaced:
+            return Rejected("a pronoun in dialect")
+    return None
+
+
+def _deity(tokens: Tokens) -> Rejected | None:
+    words = tokens.lower()
+    for at, word in enumerate(words):
+        if word in DEITIES and {"he", "his", "him", "himself"} & set(words[at + 1 : at + 1 + _REACH]):
+            return Rejected(f"a pronoun may stand for {word!r}")
+    return None
+
+
+def _thing(words: frozenset[str], swaps: tuple[Swap, ...]) -> Rejected | None:
+    """Ships and countries, which may be *she*."""
+    if any(swap.role in _PERSONS and not swap.male for swap in swaps):
+        return None
+    things = sorted(words & SHIPS) if any(not swap.male for swap in swaps) else []
+    if not things and all(swap.role is Role.POSSESSIVE and not swap.male for swap in swaps):
+        things = sorted(words & PERSONIFIED)
+    return Rejected(f"a pronoun may stand for {things[0]!r}") if things else None

@@ -1,0 +1,238 @@
+"""Killed and started again: finished files are not read again, the bytes are the same. A full disk costs nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from plain_swapper import PlainSwapper
+from small_corpus import options, write_corpus
+
+from evenhand.core.errors import DatasetError, EvenhandError
+from evenhand.data.corpus_sources import corpus_sources
+from evenhand.mitigation.pairs.building import build_pairs, counts_path
+from evenhand.mitigation.pairs.pair_files import read_pairs
+from evenhand.mitigation.pairs.searching import in_processes
+from evenhand.text.twins.twin import Rejected, Twin
+
+TESTS = Path(__file__).parents[2]
+
+# The swapper waits at a sentence of the last file until it is killed; the pid of each worker that gets there is noted.
+KILLED = """
+import os, sys, time
+from pathlib import Path
+from plain_swapper import PlainSwapper
+from small_corpus import options
+from evenhand.data.corpus_sources import corpus_sources
+from evenhand.mitigation.pairs.building import build_pairs
+from evenhand.mitigation.pairs.searching import in_processes, in_this_process
+
+class PlainSwapperThatWaits(PlainSwapper):
+    def twin(self, sentence):
+        if "waits" in sentence:
+            Path(sys.argv[1], f"reached-{os.getpid()}").touch()
+            time.sleep(600)
+        return super().twin(sentence)
+
+PlainSwapperThatWaits.__module__, PlainSwapperThatWaits.__qualname__ = PlainSwapper.__module__, "PlainSwapper"
+
+def make():
+    return PlainSwapperThatWaits()
+
+if __name__ == "__main__":
+    place, workers = Path(sys.argv[1]), int(sys.argv[2])
+    sources = corpus_sources(sorted((place / "corpus").iterdir())).sources
+    spread = in_processes(workers) if workers > 1 else in_this_process
+    build_pairs(sources, place / "pairs.jsonl", options=options(make_swapper=make), spread=spread)
+"""
+
+
+def is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def wait_until(condition: object, seconds: float = 90) -> None:
+    assert callable(condition)
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it took too long"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(tmp_path: Path, workers: int) -> None:
+    paths = write_corpus(tmp_path / "corpus")
+    (tmp_path / "corpus" / "d.txt").write_text("The doctor waits, said James.\n")
+    (tmp_path / "waiting.py").write_text(KILLED)
+    started = subprocess.Popen(
+        [sys.executable, tmp_path / "waiting.py", tmp_path, str(workers)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([*filter(None, sys.path), str(TESTS)])},
+    )
+    parts = tmp_path / "pairs.jsonl.parts"
+    try:
+        wait_until(lambda: list(tmp_path.glob("reached-*")) and len(list(parts.glob("*.json"))) == len(paths))
+    finally:
+        started.send_signal(signal.SIGKILL)
+        started.wait()
+    (reached,) = (int(path.name.removeprefix("reached-")) for path in tmp_path.glob("reached-*"))
+
+    assert not (tmp_path / "pairs.jsonl").exists()
+    wait_until(lambda: not is_alive(reached), seconds=20)
+    sources = corpus_sources(sorted((tmp_path / "corpus").iterdir())).sources
+    told: list[int] = []
+    build_pairs(
+        sources, tmp_path / "pairs.jsonl", options=options(), report=lambda done, _: told.append(done)
+    )
+    build_pairs(sources, tmp_path / "anew.jsonl", options=options())
+
+    assert told[0] == sum(path.stat().st_size for path in paths) + sources[-1].size
+    assert (tmp_path / "pairs.jsonl").read_bytes() == (tmp_path / "anew.jsonl").read_bytes()
+    assert (
+        counts_path(tmp_path / "pairs.jsonl").read_bytes()
+        == counts_path(tmp_path / "anew.jsonl").read_bytes()
+    )
+    assert not parts.exists()
+
+
+class DyingSwapper(PlainSwapper):
+    """Dies as a process does that takes too much memory."""
+
+    def twin(self, sentence: str) -> Twin | Rejected:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return super().twin(sentence)
+
+
+class SlowSwapper(PlainSwapper):
+    """Needs an hour for a thousand sentences."""
+
+    def twin(self, sentence: str) -> Twin | Rejected:
+        time.sleep(3.6)
+        return super().twin(sentence)
+
+
+def test_a_process_that_dies_is_said_and_does_not_hang(tmp_path: Path) -> None:
+    sources = corpus_sources(write_corpus(tmp_path / "corpus")).sources
+
+    with pytest.raises(EvenhandError, match=r"One of the processes died.*fewer --workers"):
+        build_pairs(
+            sources,
+            tmp_path / "pairs.jsonl",
+            options=options(make_swapper=DyingSwapper),
+            spread=in_processes(2),
+        )
+
+
+def test_processes_stop_in_the_middle_of_a_file_when_another_cannot_be_read(tmp_path: Path) -> None:
+    sentence = "He was the doctor of number {}. " + "It rained. " * 30_000 + "\n"
+    (tmp_path / "long.txt").write_text("".join(sentence.format(number) for number in range(20)))
+    (tmp_path / "bad.txt").write_bytes(b"\xff")
+    sources = corpus_sources([tmp_path / "long.txt", tmp_path / "bad.txt"]).sources
+    begin = time.monotonic()
+
+    with pytest.raises(DatasetError, match=r"bad\.txt is not UTF-8"):
+        build_pairs(
+            sources,
+            tmp_path / "pairs.jsonl",
+            options=options(make_swapper=SlowSwapper),
+            spread=in_processes(2),
+        )
+    assert time.monotonic() - begin < 60  # all twins of the long file would take 72 seconds
+    assert not (tmp_path / "pairs.jsonl.parts").exists()
+
+
+def stopped(tmp_path: Path) -> list[Path]:
+    """A run that stopped at its last file, which was not UTF-8 and is mended since."""
+    paths = write_corpus(tmp_path / "corpus")
+    bad = tmp_path / "corpus" / "d.txt"
+    bad.write_bytes(b"\xff")
+    with pytest.raises(DatasetError):
+        build_pairs(corpus_sources([*paths, bad]).sources, tmp_path / "pairs.jsonl", options=options())
+    bad.write_text("Nobody came.\n")
+    return [*paths, bad]
+
+
+def test_finished_files_are_not_read_again(tmp_path: Path) -> None:
+    paths = stopped(tmp_path)
+    times = [path.stat() for path in paths]
+    for path, stat in zip(paths[:3], times, strict=False):
+        path.write_bytes(b"?" * stat.st_size)  # unreadable for the purpose, yet of the same size and time
+        os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+    counts = build_pairs(corpus_sources(paths).sources, tmp_path / "pairs.jsonl", options=options())
+
+    assert counts.pairs == 12
+
+
+@pytest.mark.parametrize("damage", ["another time", "another search", "a lost part", "a damaged count"])
+def test_files_are_read_again_when_they_or_the_search_changed(tmp_path: Path, damage: str) -> None:
+    paths = stopped(tmp_path)
+    parts = tmp_path / "pairs.jsonl.parts"
+    chosen = options()
+    match damage:
+        case "another time":
+            os.utime(paths[0], ns=(1, 1))
+        case "another search":
+            chosen = options(limit=1_000)
+        case "a lost part":
+            (parts / "00000.jsonl").unlink()
+        case "a damaged count":
+            (parts / "00000.json").write_text("{")
+    stat = paths[0].stat()
+    paths[0].write_text("She was the doctor.".ljust(stat.st_size))
+    os.utime(paths[0], ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+    counts = build_pairs(corpus_sources(paths).sources, tmp_path / "pairs.jsonl", options=chosen)
+
+    assert counts.sources[0].sentences == 1
+    assert next(read_pairs(tmp_path / "pairs.jsonl")).female == "She was the doctor."
+
+
+# A limit on the size of files makes the system refuse the write, as a full disk does.
+LIMITED = """
+import resource, signal, sys
+from pathlib import Path
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+from small_corpus import options
+from evenhand.core.errors import OutputError
+from evenhand.data.corpus_sources import corpus_sources
+from evenhand.mitigation.pairs.building import build_pairs
+place = Path(sys.argv[1])
+sources = corpus_sources([place / "corpus"]).sources
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
+try:
+    build_pairs(sources, place / "pairs.jsonl", options=options(seed=7), replace=True)
+except OutputError as problem:
+    print(problem)
+else:
+    sys.exit("the write went through")
+"""
+
+
+@pytest.mark.parametrize("limit", [500, 2_000], ids=["a part", "the pairs"])
+def test_a_full_disk_leaves_the_old_pairs_and_counts_intact(tmp_path: Path, limit: int) -> None:
+    write_corpus(tmp_path / "corpus")
+    out = tmp_path / "pairs.jsonl"
+    build_pairs(corpus_sources([tmp_path / "corpus"]).sources, out, options=options())
+    before = (out.read_bytes(), counts_path(out).read_bytes())
+
+    finished = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(tmp_path), str(limit)],
+        cwd=TESTS, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert finished.returncode == 0, finished.stderr
+    assert "cannot be written: File too large" in finished.stdout
+    assert (out.read_bytes(), counts_path(out).read_bytes()) == before
+    counts = build_pairs(
+        corpus_sources([tmp_path / "corpus"]).sources, out, options=options(seed=7), replace=True
+    )
+    assert counts.seed == 7
