@@ -17,8 +17,8 @@ from evenhand.instruments.association.measures.totals import Floats, Preferences
 from evenhand.instruments.association.results import Difference
 from evenhand.runs.certificates import BiasRow, QualityRow, QualityVerdict
 from evenhand.runs.run import Run
+from evenhand.stats.differences import NO_ITEM_DIFFERS, judge_margin
 from evenhand.stats.intervals import Interval
-from evenhand.stats.paired_means import NO_ITEM_DIFFERS, judge
 from evenhand.stats.resampling import Resampling
 
 GENDER = "gender"
@@ -73,7 +73,7 @@ def lms_row(before: Run, after: Run, *, margin: float, resampling: Resampling) -
         difference=difference,
         unit="points",
         margin=-margin,
-        verdict=QualityVerdict(judge(interval, worst=-margin).value),
+        verdict=QualityVerdict(judge_margin(interval, worst=-margin).value),
     )
 
 

@@ -14,8 +14,8 @@ from evenhand.instruments.malor.estimates import malor_estimate
 from evenhand.instruments.malor.measure import Floats, LogRatios, malor, mean_absolute_lean
 from evenhand.runs.certificates import BiasRow, Ends
 from evenhand.runs.probe_runs import ProbeRun
+from evenhand.stats.differences import NO_ITEM_DIFFERS, difference_of_means
 from evenhand.stats.intervals import Interval
-from evenhand.stats.paired_means import NO_ITEM_DIFFERS, difference_of_means
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.two_way import TWO_WAY, two_way_interval
 

@@ -11,7 +11,7 @@ from evenhand.instruments.malor.measure import Floats, LogRatios
 from evenhand.instruments.probe_results import MalorResult
 from evenhand.runs.certificates import Flipped, LeanChange
 from evenhand.runs.probe_runs import ProbeRun
-from evenhand.stats.paired import holm
+from evenhand.stats.significance import holm
 
 _FEWEST = 3
 """Structures without which nothing is said about an occupation."""

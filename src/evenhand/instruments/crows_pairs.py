@@ -28,8 +28,8 @@ from evenhand.models.pair_scoring import PairScore, choose_pair_method, score_pa
 from evenhand.models.references import ModelRef
 from evenhand.runs.probe_runs import ProbeRecord, ProbeRun
 from evenhand.runs.records import EnvironmentRecord
+from evenhand.stats.intervals import wilson_interval
 from evenhand.stats.resampling import Resampling
-from evenhand.stats.shares import wilson_interval
 
 TEST = "crows-pairs"
 

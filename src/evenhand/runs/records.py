@@ -25,7 +25,7 @@ PROBE_KIND = "probe"
 
 SCHEMA_VERSION = 1
 
-_LIBRARIES = ("numpy", "scipy", "statsmodels", "polars", "pydantic")
+_LIBRARIES = ("numpy", "scipy", "polars", "pydantic")
 
 
 class _Frozen(BaseModel):

@@ -18,8 +18,9 @@ from evenhand.instruments.association.estimation import ScoredItems, tasks_of
 from evenhand.instruments.association.measures import MEASURES, ClusterTotals, Measure, get_measure
 from evenhand.instruments.association.results import Comparison, Difference, McNemar
 from evenhand.runs.run import Run
-from evenhand.stats.paired import difference_interval, holm, mcnemar_test, swap_test
+from evenhand.stats.differences import difference_interval
 from evenhand.stats.resampling import Resampling
+from evenhand.stats.significance import holm, mcnemar_test, swap_test
 
 ALL_ITEMS = "all"
 

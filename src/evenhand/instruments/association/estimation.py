@@ -31,10 +31,9 @@ from evenhand.instruments.association.results import (
     TargetResult,
     TaskResult,
 )
-from evenhand.stats.intervals import cluster_interval
-from evenhand.stats.neutrality import clustered_sign_flip, exact_binomial
+from evenhand.stats.intervals import cluster_interval, wilson_interval
 from evenhand.stats.resampling import Resampling
-from evenhand.stats.shares import wilson_interval
+from evenhand.stats.significance import clustered_sign_flip, exact_binomial
 
 
 @dataclass(frozen=True, slots=True)

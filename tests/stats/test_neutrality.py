@@ -13,8 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from evenhand.stats.neutrality import clustered_sign_flip, exact_binomial
 from evenhand.stats.resampling import Floats, Resampling
+from evenhand.stats.significance import clustered_sign_flip, exact_binomial
 
 
 def binomial_by_sums(wins: int, losses: int) -> float:

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.stats.intervals import JACKKNIFE, Interval
-from evenhand.stats.paired_means import (
+from evenhand.stats.differences import (
     BOOTSTRAP,
-    Margin,
+    MarginVerdict,
     difference_of_means,
-    judge,
+    judge_margin,
     ratio_interval,
     t_interval,
 )
+from evenhand.stats.intervals import JACKKNIFE, Interval
 from evenhand.stats.resampling import Resampling
 
 FEW = Resampling(resamples=400)
@@ -25,23 +25,23 @@ FEW = Resampling(resamples=400)
 @pytest.mark.parametrize(
     ("low", "high", "worst", "verdict"),
     [
-        (-0.5, 0.5, -1.0, Margin.KEPT),
-        (-1.0, 0.5, -1.0, Margin.KEPT),
-        (-1.5, 0.5, -1.0, Margin.UNDECIDED),
-        (-3.0, -1.5, -1.0, Margin.LOST),
-        (-3.0, -1.0, -1.0, Margin.UNDECIDED),
-        (-0.5, 0.5, 1.0, Margin.KEPT),
-        (0.5, 1.5, 1.0, Margin.UNDECIDED),
-        (1.5, 3.0, 1.0, Margin.LOST),
-        (-9.0, -8.0, 1.0, Margin.KEPT),
-        (8.0, 9.0, -1.0, Margin.KEPT),
-        (math.nan, math.nan, -1.0, Margin.UNDECIDED),
+        (-0.5, 0.5, -1.0, MarginVerdict.KEPT),
+        (-1.0, 0.5, -1.0, MarginVerdict.KEPT),
+        (-1.5, 0.5, -1.0, MarginVerdict.UNDECIDED),
+        (-3.0, -1.5, -1.0, MarginVerdict.LOST),
+        (-3.0, -1.0, -1.0, MarginVerdict.UNDECIDED),
+        (-0.5, 0.5, 1.0, MarginVerdict.KEPT),
+        (0.5, 1.5, 1.0, MarginVerdict.UNDECIDED),
+        (1.5, 3.0, 1.0, MarginVerdict.LOST),
+        (-9.0, -8.0, 1.0, MarginVerdict.KEPT),
+        (8.0, 9.0, -1.0, MarginVerdict.KEPT),
+        (math.nan, math.nan, -1.0, MarginVerdict.UNDECIDED),
     ],
 )
 def test_margins_are_read_off_the_whole_interval(
-    low: float, high: float, worst: float, verdict: Margin
+    low: float, high: float, worst: float, verdict: MarginVerdict
 ) -> None:
-    assert judge(Interval(low, high, ""), worst=worst) is verdict
+    assert judge_margin(Interval(low, high, ""), worst=worst) is verdict
 
 
 def test_a_ratio_is_resampled_with_numerator_and_denominator_together() -> None:
@@ -137,13 +137,13 @@ def test_seeds_that_agree_exactly() -> None:
         assert math.isnan(p_value)
 
 
-@pytest.mark.parametrize(("truth", "wrong"), [(-1.0, Margin.KEPT), (-1.0, Margin.LOST)])
-def test_at_the_margin_either_claim_is_wrong_in_one_case_of_forty(truth: float, wrong: Margin) -> None:
+@pytest.mark.parametrize(("truth", "wrong"), [(-1.0, MarginVerdict.KEPT), (-1.0, MarginVerdict.LOST)])
+def test_at_the_margin_either_claim_is_wrong_in_one_case_of_forty(truth: float, wrong: MarginVerdict) -> None:
     """Non-inferiority over five seeds: the mean lies on the margin, so neither side may be claimed often."""
     generator = np.random.default_rng(5)
     cases = 4_000
     claimed = sum(
-        judge(t_interval(generator.normal(truth, 0.7, 5), confidence=0.95)[0], worst=-1.0) is wrong
+        judge_margin(t_interval(generator.normal(truth, 0.7, 5), confidence=0.95)[0], worst=-1.0) is wrong
         for _ in range(cases)
     )
     assert claimed / cases == pytest.approx(0.025, abs=0.009)
@@ -152,7 +152,8 @@ def test_at_the_margin_either_claim_is_wrong_in_one_case_of_forty(truth: float, 
 def test_a_model_that_is_as_good_is_mostly_found_to_be() -> None:
     generator = np.random.default_rng(6)
     kept = sum(
-        judge(t_interval(generator.normal(0, 0.4, 5), confidence=0.95)[0], worst=-1.0) is Margin.KEPT
+        judge_margin(t_interval(generator.normal(0, 0.4, 5), confidence=0.95)[0], worst=-1.0)
+        is MarginVerdict.KEPT
         for _ in range(500)
     )
     assert kept > 450

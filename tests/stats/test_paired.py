@@ -11,11 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.multitest import multipletests
 
 from evenhand.instruments.association.measures import MEASURES, ClusterTotals
+from evenhand.stats.differences import difference_interval
 from evenhand.stats.intervals import cluster_interval
-from evenhand.stats.paired import difference_interval, holm, mcnemar_test, swap_test
 from evenhand.stats.resampling import Floats, Resampling, Statistic
+from evenhand.stats.significance import holm, mcnemar_test, swap_test
 
 
 def totals(stereotype: list[int], items: int = 20) -> ClusterTotals:
@@ -140,6 +143,16 @@ def test_mcnemar_equals_sums_of_binomial_coefficients(decisions: list[tuple[bool
     assert mcnemar_test(first, second) == pytest.approx(mcnemar_by_sums(only_first, only_second))
 
 
+@given(st.tuples(*[st.integers(0, 400)] * 4).filter(any))
+def test_mcnemar_equals_another_library(counts: tuple[int, int, int, int]) -> None:
+    both, only_first, only_second, neither = counts
+    first = np.repeat([True, True, False, False], [both, only_first, only_second, neither])
+    second = np.repeat([True, False, True, False], [both, only_first, only_second, neither])
+    expected = mcnemar([[both, only_first], [only_second, neither]], exact=True).pvalue
+
+    assert mcnemar_test(first, second) == expected
+
+
 def test_mcnemar_without_items_is_undefined() -> None:
     assert math.isnan(mcnemar_test(np.array([], dtype=np.bool_), np.array([], dtype=np.bool_)))
 
@@ -147,6 +160,11 @@ def test_mcnemar_without_items_is_undefined() -> None:
 def test_holm_on_paper() -> None:
     # Sorted: .005 x 4 = .02, .01 x 3 = .03, .03 x 2 = .06, .04 x 1 = .04 which may not be below .06.
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
+def test_holm_equals_another_library(p_values: list[float]) -> None:
+    assert holm(p_values) == multipletests(p_values, method="holm")[1].tolist()
 
 
 def test_holm_never_exceeds_1() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from evenhand.stats.shares import WILSON, wilson_interval
+from evenhand.stats.intervals import WILSON, wilson_interval
 
 
 @pytest.mark.parametrize(("wins", "n"), [(0, 1), (0, 20), (1, 3), (7, 10), (754, 1508), (20, 20)])

@@ -1,6 +1,6 @@
-"""Differences between two models on the same sentences or over the same seeds, and whether a margin holds.
+"""Differences between two runs or models on the same clusters, items or seeds, and whether a margin holds.
 
-Two things about a single item: its numerator and its denominator, such as surprise and tokens. Whole items are
+A ratio has two values per item: its numerator and its denominator, such as surprise and tokens. Whole items are
 resampled, so that both stay together.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 from scipy import stats
 
 from evenhand.stats.intervals import FEWEST_FOR_BOOTSTRAP, Interval, cluster_interval, expanded_tail
-from evenhand.stats.resampling import Floats, Resampling
+from evenhand.stats.resampling import Floats, Resampling, Statistic
 
 BOOTSTRAP = "paired bootstrap over items, expanded percentile"
 NO_ITEM_DIFFERS = "no item differs"
@@ -23,7 +23,7 @@ _DRAWS = 2_000_000
 """Items that are drawn at a time, so that memory stays small."""
 
 
-class Margin(StrEnum):
+class MarginVerdict(StrEnum):
     """Whether a difference stays within what is tolerated."""
 
     KEPT = "kept"
@@ -31,7 +31,7 @@ class Margin(StrEnum):
     UNDECIDED = "undecided"
 
 
-def judge(interval: Interval, *, worst: float) -> Margin:
+def judge_margin(interval: Interval, *, worst: float) -> MarginVerdict:
     """Read a margin off an interval of after minus before.
 
     Kept if the whole interval is on the good side of ``worst``, lost if all of it is beyond. A negative ``worst`` is
@@ -39,13 +39,26 @@ def judge(interval: Interval, *, worst: float) -> Margin:
     most one case of forty, which is the usual level of a test for non-inferiority.
     """
     if math.isnan(interval.low):
-        return Margin.UNDECIDED
+        return MarginVerdict.UNDECIDED
     low, high, limit = (
         (interval.low, interval.high, worst) if worst < 0 else (-interval.high, -interval.low, -worst)
     )
     if low >= limit:
-        return Margin.KEPT
-    return Margin.LOST if high < limit else Margin.UNDECIDED
+        return MarginVerdict.KEPT
+    return MarginVerdict.LOST if high < limit else MarginVerdict.UNDECIDED
+
+
+def difference_interval(
+    statistic: Statistic, clusters: int, *, resampling: Resampling, widest: float = math.inf
+) -> Interval:
+    """Interval of second minus first, both runs resampled over the same clusters."""
+
+    def difference(weights: Floats) -> Floats:
+        nothing = np.zeros_like(weights)
+        second = statistic(np.hstack([nothing, weights]))
+        return second - statistic(np.hstack([weights, nothing]))
+
+    return cluster_interval(difference, clusters, resampling=resampling, lowest=-widest, highest=widest)
 
 
 def ratio_interval(numerators: Floats, denominators: Floats, *, resampling: Resampling) -> Interval:
