@@ -128,7 +128,7 @@ def evaluate_command(
 def run_names(predictions: Sequence[Path], name: str | None) -> dict[Path, str]:
     """A name for each file: the one given, the file's, or the file's with its folder's where files share one."""
     from evenhand.core.items import repeated
-    from evenhand.data.stereoset import file_stem
+    from evenhand.data.layouts import file_stem
 
     if name is not None:
         if len(predictions) > 1:

@@ -6,7 +6,7 @@ model is built.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from evenhand.models.generation import GeneratedText, GenerationOptions, TextProgress
     from evenhand.models.references import ModelRef
     from evenhand.runs.records import ModelRecord
+    from evenhand.runs.store import Parts
 
 
 class Model(Protocol):
@@ -97,4 +99,27 @@ class Embeds(Protocol):
         self, texts: Sequence[str], spans: Sequence[Span], *, layer: int = -1
     ) -> list[npt.NDArray[np.float32] | NotEmbedded]:
         """The vector of a span of characters in each text, at a layer: 0 is the embeddings, -1 the last."""
+        ...
+
+
+@runtime_checkable
+class Generates(Protocol):
+    """Writes texts after prompts."""
+
+    def generate(
+        self,
+        prompts: Iterable[str],
+        options: GenerationOptions | None = None,
+        *,
+        parts: Parts | None = None,
+        progress: TextProgress | None = None,
+    ) -> Iterator[GeneratedText]:
+        """The texts of each prompt, in the order of the prompts; nothing runs before the first is asked for.
+
+        Args:
+            prompts: Read as they are needed, so there may be any number.
+            options: How texts are decoded; the defaults if not given.
+            parts: Keep texts as they come, for one model; what they hold already is not generated again.
+            progress: Called after every batch.
+        """
         ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ from evenhand.models.backends import backend_of
 from evenhand.models.capabilities import (
     Embeds,
     FillsBlanks,
+    Generates,
     JudgesNextSentence,
     Model,
     NotEmbedded,
@@ -43,6 +44,8 @@ from evenhand.models.families.decoder import SentenceScore, start_token
 from evenhand.models.families.encoder_decoder import SentinelBlank
 from evenhand.models.families.masked import PseudoLogLikelihood, StepwiseBlank
 from evenhand.models.families.next_sentence import NextSentence
+from evenhand.models.generation import GeneratedText, GenerationOptions, TextProgress
+from evenhand.models.generation.local import LocalGenerator
 from evenhand.models.identity import record_of
 from evenhand.models.limits import attention_window, length_of, longest_input
 from evenhand.models.loading import Loaded, NextSentenceHead, load_next_sentence_head
@@ -58,7 +61,7 @@ class LanguageModel:
     """A loaded model with what it can do.
 
     ``score_fills``, ``score_texts``, ``score_followers`` and ``embed_words`` answer questions about one's own
-    sentences; the audit hands over requests for a whole benchmark.
+    sentences, ``generate`` goes on from prompts; the audit hands over requests for a whole benchmark.
     """
 
     def __init__(self, loaded: Loaded) -> None:
@@ -80,7 +83,8 @@ class LanguageModel:
         fills = {FillsBlanks} if self.family in (Family.MASKED, Family.SENTINEL) else set()
         scores = {ScoresText} if self.family in (Family.MASKED, Family.DECODER) else set()
         judges = {JudgesNextSentence} if self.judges_next_sentence else set()
-        return frozenset({Embeds} | fills | scores | judges)
+        generates = {Generates} if self.family is not Family.MASKED else set()
+        return frozenset({Embeds} | fills | scores | judges | generates)
 
     @property
     def family(self) -> Family:
@@ -236,6 +240,33 @@ class LanguageModel:
         before the word.
         """
         return self.embedder.embed(texts, spans, layer=layer)
+
+    @cached_property
+    def generator(self) -> LocalGenerator:
+        """What writes texts with the model."""
+        return LocalGenerator(self.loaded)
+
+    def generate(
+        self,
+        prompts: Iterable[str],
+        options: GenerationOptions | None = None,
+        *,
+        parts: Parts | None = None,
+        progress: TextProgress | None = None,
+        max_tokens: int | None = None,
+    ) -> Iterator[GeneratedText]:
+        """The texts of each prompt, in the order of the prompts; nothing runs before the first is asked for.
+
+        Args:
+            prompts: Texts to go on from, read as they are needed.
+            options: How texts are decoded.
+            parts: Keep every finished batch; what they hold already is not generated again.
+            progress: Called after every batch.
+            max_tokens: Most tokens in a batch: padded prompts and new tokens of all rows.
+        """
+        return self.generator.generate(
+            prompts, options or GenerationOptions(), parts=parts, progress=progress, max_tokens=max_tokens
+        )
 
     def _text_scores(self, asked: Sequence[Sequence[Request]], tokens: Sequence[int]) -> list[TextScore]:
         flat = [request for requests in asked for request in requests]

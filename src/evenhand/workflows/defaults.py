@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from evenhand.data.sources import LAB, load_dataset
+from evenhand.data.layouts import load_dataset
+from evenhand.data.stereoset import LAB
 from evenhand.instruments.instrument import Instrument, InstrumentOptions
 from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.lab.probe_set import lab_probes

@@ -15,8 +15,8 @@ from evenhand.core.progress import Progress
 from evenhand.core.protocols import DEFAULT_PROTOCOL, Protocol, get_protocol
 from evenhand.core.reasons import common_reason
 from evenhand.data.inspection import CheckReport, check
+from evenhand.data.layouts import load_dataset
 from evenhand.data.predictions import Predictions, Score, as_score, read_predictions
-from evenhand.data.sources import load_dataset
 from evenhand.instruments.association.estimation import estimate_task, tasks_of
 from evenhand.instruments.association.results import RunResult, SkippedReason
 from evenhand.instruments.association.scores import SCORES_SCHEMA, items_from_scores

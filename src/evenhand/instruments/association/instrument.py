@@ -13,8 +13,9 @@ from evenhand.core.files import sha256_of
 from evenhand.core.items import OVERALL, Association, Benchmark, Task
 from evenhand.core.progress import Progress
 from evenhand.core.protocols import DEFAULT_PROTOCOL, HEADLINE, Protocol, get_protocol
+from evenhand.data.layouts import load_dataset
 from evenhand.data.predictions import Predictions, Score
-from evenhand.data.sources import STARTER, load_dataset
+from evenhand.data.stereoset import STARTER
 from evenhand.instruments.association import comparison
 from evenhand.instruments.association.evaluation import assemble, evaluation_record
 from evenhand.instruments.association.measures import MEASURES
