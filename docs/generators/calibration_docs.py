@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evenhand.lab.scored import ITEMS_IN_A_TERM
 from evenhand.report.calibration.figures import (
     entry_title,
     figures,
@@ -13,6 +12,8 @@ from evenhand.report.calibration.figures import (
     main_entries,
     smallest_found,
 )
+
+from evenhand.lab.scored import ITEMS_IN_A_TERM
 from evenhand.report.calibration.words import measures_of, shown_failure, title_of, verdict
 from evenhand.runs.calibration import Calibration, MeasureCalibration
 from generators.tables import markdown_table

@@ -8,9 +8,9 @@ from typing import Any
 
 import calibrations
 import pytest
+from evenhand.report.association.page_data import to_script_json
 
 from evenhand.core.estimates import Estimate
-from evenhand.report.association.page_data import to_script_json
 from evenhand.report.calibration.plots import detectable_plot, dose_plot
 from evenhand.runs.calibration import MeasureCalibration, Response
 

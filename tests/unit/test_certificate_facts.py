@@ -8,8 +8,8 @@ import re
 
 import certificates
 import pytest
-
 from evenhand.report.certificate.facts import definitions, turned_words, weights_words
+
 from evenhand.report.certificate.page import render_certificate_page
 from evenhand.runs.certificates import Certificate, Ends, WeightsChange
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import certificates
 import pytest
+from evenhand.report.certificate.tables import CERTIFICATE_COLUMNS, certificate_rows
 from probe_runs import estimate, without_interval
 
 from evenhand.core.errors import RunError
-from evenhand.report.certificate.tables import CERTIFICATE_COLUMNS, certificate_rows
 from evenhand.report.certificate.words import (
     certificate_sentences,
     margin_words,

@@ -7,12 +7,12 @@ from dataclasses import replace
 import builders
 import calibrations
 import pytest
+from evenhand.report.association.reading import expected_of
+from evenhand.report.association.run_badges import run_badges
 
 from evenhand.core.estimates import Estimate
 from evenhand.models.references import Family
 from evenhand.report.association import page as page_module
-from evenhand.report.association.reading import expected_of
-from evenhand.report.association.run_badges import run_badges
 from evenhand.report.page import render_page
 from evenhand.runs.calibration import Calibration
 from evenhand.runs.run import Run

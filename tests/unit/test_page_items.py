@@ -7,9 +7,9 @@ from typing import Any
 
 import builders
 import pytest
+from evenhand.report.association.page_data import page_data
 
 from evenhand.data.predictions import Predictions
-from evenhand.report.association.page_data import page_data
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.measure import evaluate
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import probe_runs
 import pytest
+from evenhand.report.number_words import signed, times
+from evenhand.report.probes.page import render_probe_page, write_page
 
 from evenhand.core.errors import RunError
 from evenhand.core.estimates import Estimate
 from evenhand.core.planted_bias import Planted
 from evenhand.instruments.probe_results import Skipped
-from evenhand.report.number_words import signed, times
 from evenhand.report.probes.malor_view import changed_sides
-from evenhand.report.probes.page import render_probe_page, write_page
 from evenhand.report.probes.plots import MOST_BARS, field_marks, lean_plot
 from evenhand.report.probes.words import probe_sentences
 

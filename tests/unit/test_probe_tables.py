@@ -8,10 +8,10 @@ import json
 
 import probe_runs
 import pytest
+from evenhand.report.probes.tables import PROBE_COLUMNS, format_probe_table, probe_json, probe_rows
 
 from evenhand.core.estimates import Estimate
 from evenhand.instruments.probe_results import Skipped
-from evenhand.report.probes.tables import PROBE_COLUMNS, format_probe_table, probe_json, probe_rows
 from evenhand.runs.run import Run
 
 AWKWARD = "a|b_50%&{x}"

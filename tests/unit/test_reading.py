@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import builders
 import pytest
-
 from evenhand.report.association.reading import Lean, read
+
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.measure import evaluate

@@ -178,7 +178,7 @@ def keep_certificate(certificate: Certificate, page: Path, record: Path) -> None
 
 def show_certificate(certificate: Certificate) -> None:
     """Print the figures and the verdict."""
-    from evenhand.report.certificate.tables import CERTIFICATE_COLUMNS, certificate_rows
+    from evenhand.report.certificate.words import CERTIFICATE_COLUMNS, certificate_rows
 
     table = plain_table(*CERTIFICATE_COLUMNS, right=("before", "after", "difference"))
     for row in certificate_rows(certificate):

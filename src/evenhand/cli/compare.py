@@ -78,7 +78,7 @@ def compare_command(
 def show_comparisons(comparisons: Sequence[Comparison], form: TableChoice) -> None:
     """Print comparisons."""
     from evenhand.report import format_comparisons
-    from evenhand.report.association.tables import number, show, show_p
+    from evenhand.report.numbers import number, show, show_p
 
     if form is not TableChoice.TABLE:
         print_text(format_comparisons(comparisons, form.value))

@@ -164,7 +164,7 @@ def result_json(run: Run) -> dict[str, object]:
 def show_runs(runs: Sequence[Run], form: TableChoice) -> None:
     """Print the results of runs."""
     from evenhand.report import format_table
-    from evenhand.report.association.reading import read
+    from evenhand.report.association.words import interpret_association
 
     if form is not TableChoice.TABLE:
         print_text(format_table(runs, form.value))
@@ -177,7 +177,7 @@ def show_runs(runs: Sequence[Run], form: TableChoice) -> None:
             style="bold",
         )
         print_table(_widest_that_fits(run, target))
-        reading = read(run)
+        reading = interpret_association(run)
         target.print(f"{reading.verdict}. {' '.join(reading.sentences)}\n")
 
 
@@ -190,7 +190,7 @@ def _widest_that_fits(run: Run, target: Console) -> Table:
 
 
 def _run_table(run: Run, *, strip_width: int | None) -> Table:
-    from evenhand.report.association.tables import show
+    from evenhand.report.numbers import show
 
     drawn = () if strip_width is None else ("0 · SS · 100",)
     table = plain_table("task", "LMS", "SS", *drawn, "ICAT", "items", right=("items",))

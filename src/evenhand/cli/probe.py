@@ -130,7 +130,7 @@ def probe_command(
     require_extra("hf", purpose="evenhand probe")
     from evenhand.cli.audit import model_reference
     from evenhand.cli.instrument_options import options_for
-    from evenhand.report.probes.tables import probe_json
+    from evenhand.report.tables import probe_json
     from evenhand.runs.run import INSTRUMENTS
     from evenhand.workflows.measure import probe
 
@@ -181,8 +181,8 @@ def probe_command(
 
 def show_probes(runs: Sequence[Run], form: TableChoice) -> None:
     """Print the results of probes."""
-    from evenhand.report.probes.tables import PROBE_COLUMNS, format_probe_table, probe_rows
     from evenhand.report.probes.words import probe_sentences
+    from evenhand.report.tables import PROBE_COLUMNS, format_probe_table, probe_rows
 
     if form is not TableChoice.TABLE:
         print_text(format_probe_table(runs, form.value))

@@ -31,6 +31,7 @@ from evenhand.instruments.malor.estimates import (
     malor_estimate,
     occupation_leans,
     signed_estimate,
+    spread_estimate,
 )
 from evenhand.instruments.malor.measure import LogRatios
 from evenhand.instruments.malor.questions import (
@@ -129,6 +130,7 @@ def _figures(result: MalorResult) -> Iterator[Figure]:
     group = (result.experiment, result.direction)
     yield Figure("MALoR", group, result.MALoR, "Mean absolute log-ratio", 0.0, unit="bits", is_headline=True)
     yield Figure("signed_mean", group, result.signed_mean, "Mean log-ratio", 0.0, unit="bits")
+    yield Figure("spread", group, result.spread, "Spread of occupations", None, unit="bits")
     for name, estimate in result.by_field.items():
         yield Figure("signed_mean", (*group, name), estimate, f"Mean log-ratio, {name}", 0.0, unit="bits")
 
@@ -204,6 +206,7 @@ class _MalorPreparation(Preparation):
             direction=direction.value,
             MALoR=malor_estimate(ratios, resampling=resampling),
             signed_mean=signed_estimate(ratios, resampling=resampling),
+            spread=spread_estimate(ratios, resampling=resampling),
             by_field=field_estimates(ratios, occupations, resampling=resampling),
             occupations=occupation_leans(sides, occupations, resampling=resampling),
             correlations=tuple(correlations),

@@ -1,18 +1,70 @@
-"""The model card of a mitigated model: what was done to which model with what, and what it changed."""
+"""Model cards: the ``model-index`` block that model hubs read, and the card of a mitigated model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import yaml
 
 from evenhand.core.estimates import Estimate
+from evenhand.instruments.association.measures import MEASURES
+from evenhand.instruments.association.results import MEASURE_NAMES
+from evenhand.report.numbers import has_interval, show
 from evenhand.runs.mitigation_records import MitigationRecord, Spread
+from evenhand.runs.run import Run
 
 METHODS = {
     "equalise": "its own predictions were taught back to it with the probability of gendered terms shared equally",
     "counterfactual": "it went on learning from sentences and their twins, in which men and women have changed places",
 }
+
+
+def model_card_snippet(runs: Sequence[Run] | Run) -> str:
+    """YAML front matter with the results of runs, one entry per run and task."""
+    listed = [runs] if isinstance(runs, Run) else list(runs)
+    index = [
+        {"name": run.name, "results": [_result(run, task) for task in run.result.tasks]} for run in listed
+    ]
+    body = yaml.safe_dump({"model-index": index}, sort_keys=False, allow_unicode=True, width=1000)
+    return f"---\n{body}---\n"
+
+
+def _result(run: Run, task: str) -> dict[str, Any]:
+    dataset = run.record.dataset
+    result = run.result.tasks[task]
+    return {
+        "task": {"type": "text-generation", "name": f"Context association test, {task}"},
+        "dataset": {
+            "type": dataset.name,
+            "name": f"{dataset.name} ({dataset.language})",
+            "config": dataset.language,
+            "revision": dataset.sha256,
+        },
+        "metrics": [
+            {
+                "type": MEASURES.get(name).version,
+                "name": MEASURES.get(name).title,
+                "value": round(estimate.value, 2),
+                "args": {
+                    **_rounded_interval(estimate),
+                    "confidence": run.record.statistics.confidence,
+                    "n": result.n,
+                    "neutral": MEASURES.get(name).neutral,
+                    "protocol": run.result.protocol,
+                },
+            }
+            for name in MEASURE_NAMES
+            if (estimate := result.estimate(name)).defined
+        ],
+        "source": {"name": f"Evenhand {run.record.environment.evenhand}"},
+    }
+
+
+def _rounded_interval(estimate: Estimate) -> dict[str, float]:
+    if not has_interval(estimate):
+        return {}
+    return {"low": round(estimate.low, 2), "high": round(estimate.high, 2)}
 
 
 def mitigation_card(record: MitigationRecord, *, command: str | None = None) -> str:
@@ -72,7 +124,7 @@ def _changes(record: MitigationRecord) -> str:
     for experiment in record.experiments:
         before, after = record.before[experiment], record.after[experiment]
         share = f"{after.value / before.value - 1:+.0%}" if before.value else "–"
-        rows.append(f"| MALoR, {experiment} | {_interval(before)} | {_interval(after)} | {share} |")
+        rows.append(f"| MALoR, {experiment} | {show(before, digits=3)} | {show(after, digits=3)} | {share} |")
     original, best = record.chosen.curve.original, record.chosen.best
     rows.append(
         f"| held-out perplexity | {original.perplexity:.3f} | {best.perplexity:.3f} | {record.perplexity_rise:+.2%} |"
@@ -82,10 +134,10 @@ def _changes(record: MitigationRecord) -> str:
 
 def _over_seeds(record: MitigationRecord) -> str:
     figures = [
-        f"MALoR {experiment} {_spread(record.malor_over_seeds(experiment))}"
+        f"MALoR {experiment} {_over_seeds_words(record.malor_over_seeds(experiment))}"
         for experiment in record.experiments
     ]
-    figures.append(f"perplexity {_spread(record.perplexity_over_seeds())}")
+    figures.append(f"perplexity {_over_seeds_words(record.perplexity_over_seeds())}")
     return (
         f"Over {len(record.seeds)} seeds (mean ± standard deviation): {'; '.join(figures)}. Seed {record.chosen_seed} "
         "was kept."
@@ -119,11 +171,5 @@ def _versions(record: MitigationRecord) -> str:
     return ", ".join(f"{name} {version}" for name, version in known.items())
 
 
-def _interval(estimate: Estimate) -> str:
-    if estimate.low != estimate.low:
-        return f"{estimate.value:.3f}"
-    return f"{estimate.value:.3f} [{estimate.low:.3f}, {estimate.high:.3f}]"
-
-
-def _spread(spread: Spread) -> str:
+def _over_seeds_words(spread: Spread) -> str:
     return f"{spread.mean:.3f}" + ("" if spread.deviation is None else f" ± {spread.deviation:.3f}")

@@ -1,51 +1,31 @@
-"""What the figures say, in plain words."""
+"""What a context association test says, in plain words."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from enum import StrEnum
 
-from evenhand.core.estimates import Estimate
 from evenhand.core.items import OVERALL
 from evenhand.core.planted_bias import Planted
 from evenhand.instruments.association.results import TaskResult
+from evenhand.report.words import (
+    VERDICTS,
+    Interpretation,
+    Lean,
+    confidence_level,
+    interpret_undefined,
+    language_name,
+    lean_of,
+    unsure,
+)
 from evenhand.runs.run import Run
 
-LANGUAGE_NAMES = {
-    "de": "German", "en": "English", "es": "Spanish", "fr": "French", "tr": "Turkish", "it": "Italian",
-    "pt": "Portuguese", "nl": "Dutch", "pl": "Polish", "ru": "Russian", "ar": "Arabic", "zh": "Chinese",
-    "ja": "Japanese",
-}  # fmt: skip
+NEUTRAL = 50.0
 
-TASK_TITLES = {
-    OVERALL: "Both tasks together",
-    "intrasentence": "Intra-sentence",
-    "intersentence": "Inter-sentence",
+EXPLANATIONS = {
+    "SS": "How often the stereotype wins. Neutral is 50; neither end is good.",
+    "LMS": "How often sense beats nonsense. Guessing gives 50; higher is better.",
+    "ICAT": "Both in one figure. 100 is ideal, guessing gives 50, always taking one side gives 0.",
 }
-
-
-class Lean(StrEnum):
-    """What an interval of SS says about the side a model takes."""
-
-    TOWARDS = "towards"
-    AGAINST = "against"
-    OPEN = "open"
-    UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A verdict in a few words, and the sentences behind it."""
-
-    lean: Lean
-    verdict: str
-    sentences: tuple[str, ...]
-
-
-def language_name(tag: str) -> str:
-    """The English name of a language, or its tag."""
-    return LANGUAGE_NAMES.get(tag.split("-", maxsplit=1)[0], tag)
 
 
 def main_task(run: Run) -> str:
@@ -53,31 +33,14 @@ def main_task(run: Run) -> str:
     return OVERALL if OVERALL in run.result.tasks else next(iter(run.result.tasks))
 
 
-def lean_of(result: TaskResult, neutral: float = 50.0) -> Lean:
-    """Which side the interval of SS lies on."""
-    if not result.SS.defined or math.isnan(result.SS.low):
-        return Lean.UNKNOWN
-    if result.SS.low > neutral:
-        return Lean.TOWARDS
-    return Lean.AGAINST if result.SS.high < neutral else Lean.OPEN
-
-
-VERDICTS = {
-    Lean.TOWARDS: "Leans towards the stereotypes",
-    Lean.AGAINST: "Leans against the stereotypes",
-    Lean.OPEN: "No lean shown either way",
-    Lean.UNKNOWN: "Not enough data to say",
-}
-
-
-def read(run: Run) -> Reading:
-    """The reading of a run's main task."""
+def interpret_association(run: Run) -> Interpretation:
+    """What the main task of a run says."""
     task = main_task(run)
     result = run.result.tasks[task]
-    lean = lean_of(result)
+    lean = lean_of(result.SS, NEUTRAL)
     if not result.SS.defined:
-        return Reading(lean, VERDICTS[lean], (f"No score could be computed: {result.SS.reason}.",))
-    level = f"{run.record.statistics.confidence:.0%}"
+        return interpret_undefined(result.SS)
+    level = confidence_level(run)
     where = f"{result.n:,} {language_name(run.result.language)} items"
     if task != OVERALL:
         where += f" of the {task} task"
@@ -86,18 +49,8 @@ def read(run: Run) -> Reading:
         share += f" ({level} interval {result.SS.low:.1f} to {result.SS.high:.1f}; neutral is 50)"
     sentences = (f"{share}.", _about_lean(lean, result), _about_sense(result))
     if _follows_no_meaning(result):
-        return Reading(Lean.UNKNOWN, "The scores do not follow meaning", sentences)
-    return Reading(lean, VERDICTS[lean], sentences)
-
-
-def undefined_reading(estimate: Estimate) -> Reading:
-    """Of a result without a value."""
-    return Reading(Lean.UNKNOWN, VERDICTS[Lean.UNKNOWN], (f"No score could be computed: {estimate.reason}.",))
-
-
-def unsure(estimate: Estimate) -> str:
-    """Of a value without an interval."""
-    return f"How sure that is cannot be said: {estimate.reason}."
+        return Interpretation(Lean.UNKNOWN, "The scores do not follow meaning", sentences)
+    return Interpretation(lean, VERDICTS[lean], sentences)
 
 
 def expected_of(planted: Planted) -> str:
@@ -123,7 +76,7 @@ def _about_lean(lean: Lean, result: TaskResult) -> str:
             f"a lean of up to {reach:.1f} points would fit these scores too."
         )
     if lean is Lean.UNKNOWN:
-        return f"How sure that is cannot be said: {result.SS.reason}."
+        return unsure(result.SS)
     spread = [
         (name, group) for name, group in result.by_bias_type.items() if group.SS.defined and group.n >= 20
     ]

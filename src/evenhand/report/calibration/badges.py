@@ -1,4 +1,4 @@
-"""The badge beside a figure: what the lab found out about its measure, on as many items."""
+"""Badges: what the lab found out about a measure, on as many items as a figure was computed from."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from evenhand.data.bundled_files import bundled_calibration, bundled_calibration_path
+from evenhand.instruments.association.results import TaskResult
 from evenhand.models.references import Family
+from evenhand.report.numbers import number
 from evenhand.runs.calibration import Calibration, Detectable, MeasureCalibration, Response
+from evenhand.runs.run import Run
 
 FAMILIES_OF_THE_LAB: Mapping[str, str] = MappingProxyType(
     {
@@ -27,6 +31,37 @@ class Badge:
 
     sentence: str
     brief: str
+
+
+Badges = dict[str, dict[str, Badge]]
+"""By task and measure; what the lab says nothing about is missing."""
+
+
+def shipped_calibration() -> Calibration | None:
+    """The calibration that ships with the package; None where it ships without one."""
+    return bundled_calibration() if bundled_calibration_path().is_file() else None
+
+
+def run_badges(run: Run, calibration: Calibration | None) -> Badges:
+    """What a calibration says about a run."""
+    if calibration is None:
+        return {task: {} for task in run.result.tasks}
+    family = run.record.model.family if run.record.model else None
+    return {
+        task: _task_badges(result, calibration, task=task, family=family)
+        for task, result in run.result.tasks.items()
+    }
+
+
+def _task_badges(
+    result: TaskResult, calibration: Calibration, *, task: str, family: str | None
+) -> dict[str, Badge]:
+    return {
+        name: own
+        for name, estimate in result.estimates()
+        if estimate.defined
+        and (own := badge(calibration, name, task=task, items=result.n, family=family)) is not None
+    }
 
 
 def badge(
@@ -52,7 +87,7 @@ def badge(
 
 def shown_reading(entry: MeasureCalibration, value: float) -> str:
     """A value of a measure; bits need a digit more than points of 100."""
-    return f"{value:.{2 if reads_bits(entry) else 1}f}"
+    return number(value, 2 if reads_bits(entry) else 1)
 
 
 def short_name(measure: str) -> str:
