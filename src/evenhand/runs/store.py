@@ -198,14 +198,30 @@ def _parts_folder(place: Path, fingerprint: str) -> Path:
     return absolute.with_name(f".{absolute.name}.{fingerprint[:FINGERPRINT_DIGITS]}.unfinished")
 
 
+def release_claim(place: Path, owner: str) -> None:
+    """Lift the claim of a process that is known to have died, as on a machine that cannot be asked any more.
+
+    Args:
+        place: Where its result was to lie.
+        owner: Host and process, as ``"host 123"``. The claim of any other process stands.
+    """
+    claim = _claim_on(place)
+    if _holder(claim) == owner:
+        claim.unlink(missing_ok=True)
+
+
+def _claim_on(place: Path) -> Path:
+    absolute = place.absolute()
+    return absolute.with_name(f".{absolute.name}.claim")
+
+
 @contextmanager
 def _claimed(place: Path) -> Iterator[None]:
     """Hold the place against other processes; the claim of a process that died is void."""
-    absolute = place.absolute()
-    claim = absolute.with_name(f".{absolute.name}.claim")
+    claim = _claim_on(place)
     owner = f"{socket.gethostname()} {os.getpid()}"
     try:
-        absolute.parent.mkdir(parents=True, exist_ok=True)
+        claim.parent.mkdir(parents=True, exist_ok=True)
         _take(claim, owner, place)
     except OSError as problem:
         raise cannot_write(place, problem) from None
