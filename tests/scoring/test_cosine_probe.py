@@ -14,7 +14,8 @@ from zoo_fixtures import Zoo
 from evenhand.data.winogender import PronounPair, PronounPairs, load_pronoun_pairs
 from evenhand.instruments.cosine import SCORES_SCHEMA, UNREAD_PRONOUN, cosine_result, probe_cosine
 from evenhand.instruments.probe_results import CosineResult
-from evenhand.models.references import Family, ModelError
+from evenhand.models.families.decoder import DECODER
+from evenhand.models.references import ModelError
 from evenhand.runs.probe_runs import ProbeRun, open_probe_run
 from evenhand.stats.resampling import Resampling
 
@@ -74,7 +75,7 @@ def test_cosines_are_those_of_one_sentence_at_a_time(
 ) -> None:
     model = menagerie.model(name)
     run = probe_cosine(model, pairs, layer=layer, resampling=quick)
-    asked = [pair for pair in pairs.pairs if pair.pronoun_comes_first or model.family is not Family.DECODER]
+    asked = [pair for pair in pairs.pairs if pair.pronoun_comes_first or model.family is not DECODER]
     expected = {pair.id: slow_pair(menagerie, name, pair, layer) for pair in asked}
 
     found = dict(run.scores.drop_nulls("cosine").select("pair", "cosine").iter_rows())

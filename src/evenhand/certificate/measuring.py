@@ -23,7 +23,6 @@ from evenhand.instruments.malor.probe import ProbeOptions, planned_record, probe
 from evenhand.models.engine.batch_store import BatchStore
 from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.method_choice import possible_tasks
 from evenhand.models.references import ModelError
 from evenhand.runs.probe_runs import ProbeRun, open_probe_run, read_probe_record
 from evenhand.runs.records import ModelRecord
@@ -135,7 +134,7 @@ class Measurer:
             wanted = planned_fingerprint(self.model, self.plan.benchmark, options)
         except ModelError as problem:
             return None, str(problem)
-        if not possible_tasks(self.model):
+        if not self.model.tasks:
             return None, f"{self.model.loaded.ref.id} can do neither of the two tasks"
         if place.exists() and read_record(place).fingerprint == wanted:
             return open_run(place), None

@@ -238,11 +238,10 @@ def audit_one(
 
 
 def _say_what_is_left_out(model: LanguageModel, benchmark: Benchmark, options: AuditOptions) -> None:
-    from evenhand.models.method_choice import possible_tasks
 
     if options.tasks is not None:
         return
-    left = [task.value for task in benchmark.tasks if task not in possible_tasks(model)]
+    left = [task.value for task in benchmark.tasks if task not in model.tasks]
     if left:
         warn(
             f"{', '.join(left)} is left out: {model.loaded.ref.id} cannot do it (see evenhand models inspect)."

@@ -20,12 +20,12 @@ from evenhand.data.crows_pairs import load_pairs
 from evenhand.instruments.association.evaluation import statistics_record
 from evenhand.instruments.probe_results import CrowsPairsResult, PairsGroup
 from evenhand.instruments.skipped import skipped_rows
-from evenhand.models.families.sentence_pairs import PairMethod
 from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.languages import warnings_of_texts
-from evenhand.models.pair_scoring import PairScore, choose_pair_method, score_pairs
+from evenhand.models.pair_scoring import PairScore, score_pairs
 from evenhand.models.references import ModelRef
+from evenhand.models.sentence_pairs import PairMethod
 from evenhand.runs.probe_runs import ProbeRecord, ProbeRun
 from evenhand.runs.records import EnvironmentRecord
 from evenhand.stats.resampling import Resampling
@@ -76,7 +76,7 @@ def probe_pairs(
     """
     asked = model if isinstance(model, LanguageModel) else load_language_model(model)
     pairs = data if isinstance(data, PairSet) else load_pairs(data, language=language)
-    method = choose_pair_method(asked)
+    method = asked.pair_method()
     chosen = resampling or Resampling()
     record = pairs_record(asked, pairs, name=name, resampling=chosen, limit=limit)
     limited = pairs.first(limit)
@@ -108,7 +108,7 @@ def pairs_record(
         test=TEST,
         language=pairs.language,
         data={pairs.name: pairs.sha256},
-        options={"method": choose_pair_method(model).name, "limit": limit},
+        options={"method": model.pair_method().name, "limit": limit},
         model=record_of(model),
         statistics=statistics_record(resampling or Resampling()),
         environment=EnvironmentRecord.current(),

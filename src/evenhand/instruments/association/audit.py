@@ -16,11 +16,11 @@ from evenhand.data.predictions import Predictions, Score
 from evenhand.data.sources import LAB, STARTER, load_dataset
 from evenhand.instruments.association.evaluation import assemble, statistics_record
 from evenhand.models.engine.scoring_job import RequestGroup, ScoringJob, too_long
-from evenhand.models.families.method import Method, Question, questions_of, sum_of_logs
 from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.languages import language_warnings
-from evenhand.models.method_choice import choose_method, possible_tasks
+from evenhand.models.method_choice import choose_method
+from evenhand.models.questions import Method, Question, questions_of, sum_of_logs
 from evenhand.models.references import ModelRef
 from evenhand.runs.mitigation_records import lab_origin
 from evenhand.runs.records import (
@@ -190,7 +190,7 @@ def _tasks(model: LanguageModel, benchmark: Benchmark, wanted: tuple[Task, ...] 
     """The tasks to do: those asked for, or all that both model and benchmark have."""
     if wanted is not None:
         return tuple(task for task in benchmark.tasks if task in wanted)
-    return tuple(task for task in benchmark.tasks if task in possible_tasks(model))
+    return tuple(task for task in benchmark.tasks if task in model.tasks)
 
 
 def _predictions(name: str, scores: dict[str, Score]) -> Predictions:

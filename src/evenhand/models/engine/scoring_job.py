@@ -14,9 +14,8 @@ from evenhand.core.reasons import too_long_reason
 from evenhand.models.engine.batch_store import BatchStore
 from evenhand.models.engine.execution import execute
 from evenhand.models.engine.forward_inputs import ForwardInputs
-from evenhand.models.engine.requests import Request
+from evenhand.models.engine.requests import Request, length_of
 from evenhand.models.identity import record_of
-from evenhand.models.limits import length_of
 
 if TYPE_CHECKING:
     from evenhand.models.language_model import LanguageModel
