@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from evenhand.core.items import BLANK, Task
-from evenhand.data.check import CheckReport, check
-from evenhand.data.describe import describe
+from evenhand.data.inspection import CheckReport, check, describe
 from evenhand.data.stereoset import read_stereoset
 
 INTRA, INTER = Task.INTRASENTENCE, Task.INTERSENTENCE

@@ -11,16 +11,20 @@ from pair_builders import pair, pair_set
 
 from evenhand.certificate import CertificatePlan, HeldOutText
 from evenhand.core.probes import Experiment
-from evenhand.data.labelled import Example, LabelledText
+from evenhand.data.labelled import LabelledExample, LabelledText
+from evenhand.data.layouts import load_dataset
 from evenhand.data.probes import load_probes
-from evenhand.data.sources import load_dataset
 from evenhand.stats.resampling import Resampling
 
 SENTENCES = tuple(f"The baker sold {number} loaves of fresh bread near the gate." for number in range(24))
 LABELLED = LabelledText(
     "colours",
-    train=tuple(Example(("bread bread", "stone stone")[n % 2], ("soft", "hard")[n % 2]) for n in range(40)),
-    judged=tuple(Example(("bread bread", "stone stone")[n % 2], ("soft", "hard")[n % 2]) for n in range(20)),
+    train=tuple(
+        LabelledExample(("bread bread", "stone stone")[n % 2], ("soft", "hard")[n % 2]) for n in range(40)
+    ),
+    judged=tuple(
+        LabelledExample(("bread bread", "stone stone")[n % 2], ("soft", "hard")[n % 2]) for n in range(20)
+    ),
     classes=("hard", "soft"),
     sha256="0" * 64,
 )

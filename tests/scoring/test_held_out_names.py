@@ -15,7 +15,7 @@ from small_corpus import NAMES, PROBES, options
 
 from evenhand.core.errors import DatasetError
 from evenhand.core.probes import Experiment, TermPairs
-from evenhand.data.corpus_sources import Source
+from evenhand.data.corpus_sources import CorpusSource
 from evenhand.mitigation import counterfactual
 from evenhand.mitigation.counterfactual import CounterfactualMethod
 from evenhand.mitigation.method import Prepared, Wanted
@@ -51,7 +51,7 @@ class Trial:
         self.trained = list(sentences)
         return SimpleNamespace(examples=sentences)
 
-    def prepare(self, sources: Iterable[Source], held_out: HeldOutSentences) -> Prepared:
+    def prepare(self, sources: Iterable[CorpusSource], held_out: HeldOutSentences) -> Prepared:
         wanted = Wanted(
             text=TrainingText(tuple(sources), held_out),
             probes=PROBES,

@@ -11,7 +11,7 @@ import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from evenhand.core.progress import Progress
-from evenhand.data.labelled import Example, LabelledText
+from evenhand.data.labelled import LabelledExample, LabelledText
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.batches import Batch, padded
 from evenhand.models.objectives.held_out import longest_sentence
@@ -97,12 +97,14 @@ def new_classifier(model: LanguageModel, classes: int, *, seed: int) -> Any:
     return classifier
 
 
-def _encoder(model: LanguageModel, classes: Sequence[str]) -> Callable[[Example], tuple[list[int], int]]:
+def _encoder(
+    model: LanguageModel, classes: Sequence[str]
+) -> Callable[[LabelledExample], tuple[list[int], int]]:
     tokenizer, config = model.loaded.tokenizer, model.loaded.config
     numbers = {label: number for number, label in enumerate(classes)}
     longest = longest_sentence(tokenizer, config)
 
-    def encode(example: Example) -> tuple[list[int], int]:
+    def encode(example: LabelledExample) -> tuple[list[int], int]:
         ids = tokenizer(example.text, truncation=True, max_length=longest)["input_ids"]
         return ids or [model.loaded.pad_id], numbers[example.label]
 

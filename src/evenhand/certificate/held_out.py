@@ -10,8 +10,8 @@ from evenhand.core.estimates import Estimate
 from evenhand.models.capabilities import Trains
 from evenhand.models.language_model import LanguageModel
 from evenhand.runs.certificates import QualityRow, QualityVerdict
+from evenhand.stats.differences import NO_ITEM_DIFFERS, difference_of_means, judge_margin, ratio_interval
 from evenhand.stats.intervals import Interval
-from evenhand.stats.paired_means import NO_ITEM_DIFFERS, difference_of_means, judge, ratio_interval
 from evenhand.stats.resampling import Floats, Resampling
 from evenhand.training.perplexity import HeldOut, HeldOutLoss
 
@@ -133,5 +133,5 @@ def _row(
         difference=interval.around(value, n=n, clusters=n),
         unit=PERCENT,
         margin=margin,
-        verdict=QualityVerdict(judge(interval, worst=margin).value),
+        verdict=QualityVerdict(judge_margin(interval, worst=margin).value),
     )

@@ -19,7 +19,7 @@ from evenhand.certificate.measuring import Measurements, Measurer
 from evenhand.certificate.plan import CertificatePlan
 from evenhand.models.references import ModelError
 from evenhand.runs.certificates import QualityRow, QualityVerdict, SeedRow
-from evenhand.stats.paired_means import judge, t_interval
+from evenhand.stats.differences import judge_margin, t_interval
 
 ACCURACY = "accuracy"
 POINTS = "points"
@@ -96,7 +96,7 @@ def accuracy_from_seeds(
         difference=interval.around(float((second - first).mean()), n=len(first), clusters=len(first)),
         unit=POINTS,
         margin=margin,
-        verdict=QualityVerdict(judge(interval, worst=margin).value),
+        verdict=QualityVerdict(judge_margin(interval, worst=margin).value),
         p_value=p_value,
         seeds=tuple(
             SeedRow(seed=seed, before=one, after=two)

@@ -1,19 +1,232 @@
-"""The sources of a corpus: what can be read apart from the rest, by another process or after an interruption."""
+"""The sources of a corpus: text files, and shards of datasets on the Hugging Face hub.
+
+A source can be read apart from the others, by another process or after an interruption. A dataset of the hub is named
+``hub:NAME``, ``hub:NAME:CONFIG`` or either with ``@REVISION``; NAME may be a folder of data files. The revision is
+pinned to a commit before anything is read. Datasets with a loading script are refused by the library, and nothing here
+asks it to trust one.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from evenhand.core.errors import DatasetError
-from evenhand.data.corpora import CorpusCounts, Report, Sentences, corpus_files
-from evenhand.data.hub_corpora import HUB_PREFIX, hub_corpus, pinned_shards
+from evenhand.core.errors import DatasetError, DatasetUnavailableError
+from evenhand.core.extras import require_extra
+from evenhand.core.progress import Progress
+from evenhand.data.corpora import CorpusCounts, EmptyCorpusError, FileSentences, corpus_files
+from evenhand.text.sentence_splitting import sentences_of
+
+HUB_PREFIX = "hub:"
+
+_NAME = re.compile(r"(?P<name>[^:@]+)(:(?P<config>[^:@]+))?(@(?P<revision>[^:@]+))?")
 
 
-class CountedSentences(Protocol):
+@dataclass(frozen=True, slots=True)
+class HubCorpus:
+    """A column of a dataset's split, or one shard of it."""
+
+    dataset: str
+    config: str | None = None
+    revision: str | None = None
+    split: str = "train"
+    column: str = "text"
+    shard: int = 0
+    shards: int = 1
+
+    @property
+    def name(self) -> str:
+        """How messages name it."""
+        config = f":{self.config}" if self.config else ""
+        revision = f"@{self.revision}" if self.revision else ""
+        part = f" (shard {self.shard + 1} of {self.shards})" if self.shards > 1 else ""
+        return f"{HUB_PREFIX}{self.dataset}{config}{revision}{part}"
+
+    @property
+    def size(self) -> int:
+        """In bytes; a stream does not know."""
+        return 0
+
+    def identity(self) -> dict[str, Any]:
+        """What tells it apart from any other, and from a folder whose files have changed."""
+        return {
+            "dataset": self.dataset, "config": self.config, "revision": self.revision, "split": self.split,
+            "column": self.column, "shard": self.shard, "shards": self.shards, "files": _local_files(self.dataset),
+        }  # fmt: skip
+
+    def open(self, report: Progress | None = None) -> HubSentences:
+        """Its sentences."""
+        return HubSentences(self, report=report)
+
+
+class HubSentences(Iterator[str]):
+    """The sentences of a dataset. Its counts and its digest are complete when all sentences are read."""
+
+    def __init__(self, corpus: HubCorpus, *, report: Progress | None = None) -> None:
+        self.counts = CorpusCounts()
+        self._corpus = corpus
+        self._report = report
+        self._digest = hashlib.sha256()
+        self._bytes = 0
+        self._found = self._read()
+
+    def __next__(self) -> str:
+        return next(self._found)
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the texts, in their order, as far as they are read."""
+        return self._digest.hexdigest()
+
+    def _read(self) -> Iterator[str]:
+        for text in _texts(self._corpus):
+            content = text.encode()
+            self._digest.update(hashlib.sha256(content).digest())
+            self._bytes += len(content)
+            if self._report:
+                self._report(self._bytes, 0)
+            lines = text.replace("\r\n", "\n").replace("\r", "\n")
+            for sentence in sentences_of([lines], cut=self._count_cut):
+                self.counts.sentences += 1
+                yield sentence
+        self.counts.files += 1
+        if not self.counts.sentences:
+            raise EmptyCorpusError(
+                f"There is no sentence in {self._corpus.name}. Check --split ({self._corpus.split}) and --column "
+                f"({self._corpus.column})."
+            )
+
+    def _count_cut(self) -> None:
+        self.counts.cuts += 1
+
+
+def hub_corpus(text: str, *, split: str = "train", column: str = "text") -> HubCorpus:
+    """The corpus that ``hub:NAME[:CONFIG][@REVISION]`` names; nothing is fetched."""
+    match = _NAME.fullmatch(text.removeprefix(HUB_PREFIX))
+    if not text.startswith(HUB_PREFIX) or match is None:
+        raise DatasetError(
+            f"{text!r} does not name a dataset. Write hub:NAME, hub:NAME:CONFIG, or either with @REVISION."
+        )
+    return HubCorpus(match["name"], match["config"], match["revision"], split=split, column=column)
+
+
+def pinned_shards(corpus: HubCorpus) -> tuple[HubCorpus, ...]:
+    """The shards of a dataset at a fixed revision, so that they can be read side by side.
+
+    Raises:
+        DatasetUnavailableError: If the library is not installed or the hub cannot be reached.
+        DatasetError: If there is no such dataset, configuration, split or column.
+    """
+    fixed = corpus if _is_folder(corpus.dataset) else replace(corpus, revision=_commit(corpus))
+    stream = _stream(fixed)
+    _refuse_column(stream, fixed)
+    shards = max(1, stream.num_shards)
+    return tuple(replace(fixed, shard=number, shards=shards) for number in range(shards))
+
+
+def _texts(corpus: HubCorpus) -> Iterator[str]:
+    from httpx import HTTPError
+
+    stream = _stream(corpus)
+    if corpus.shards > 1:
+        stream = stream.shard(num_shards=corpus.shards, index=corpus.shard)
+    try:
+        for number, row in enumerate(stream, start=1):
+            text = row.get(corpus.column)
+            if text is None:
+                continue
+            if not isinstance(text, str):
+                raise DatasetError(
+                    f"{corpus.name}, row {number}: the column {corpus.column!r} holds {type(text).__name__}, not text. "
+                    "Choose another with --column."
+                )
+            yield text
+    except (OSError, HTTPError) as problem:
+        raise DatasetUnavailableError(
+            f"{corpus.name} broke off: {problem}. Give the same command again to go on."
+        ) from None
+    except (ValueError, RuntimeError) as problem:
+        raise DatasetError(f"{corpus.name} cannot be read: {problem} Mend its data files.") from None
+
+
+def _stream(corpus: HubCorpus) -> Any:
+    """The split as an iterable dataset."""
+    library = _library()
+    try:
+        return library.load_dataset(
+            corpus.dataset, corpus.config, split=corpus.split, revision=corpus.revision, streaming=True
+        )
+    except ConnectionError as problem:
+        raise _unreachable(corpus, problem) from None
+    except (OSError, ValueError, RuntimeError) as problem:
+        raise DatasetError(
+            f"{corpus.name}, split {corpus.split!r}, cannot be opened: {problem} Check the name, the configuration "
+            "and --split."
+        ) from None
+
+
+def _commit(corpus: HubCorpus) -> str:
+    """The commit that a revision stands for today."""
+    _library()
+    from httpx import TransportError
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
+
+    try:
+        found = HfApi().dataset_info(corpus.dataset, revision=corpus.revision)
+    except (OfflineModeIsEnabled, TransportError, ConnectionError) as problem:
+        raise _unreachable(corpus, problem) from None
+    except (HfHubHTTPError, HFValidationError) as problem:
+        raise DatasetError(
+            f"The hub gives no dataset {corpus.dataset!r}"
+            f"{f' at {corpus.revision!r}' if corpus.revision else ''}: {problem} Check the name and your access, or "
+            f"give a folder of data files as {HUB_PREFIX}FOLDER."
+        ) from None
+    return str(found.sha)
+
+
+def _unreachable(corpus: HubCorpus, problem: Exception) -> DatasetUnavailableError:
+    reason = str(problem).strip().splitlines()[0] if str(problem).strip() else type(problem).__name__
+    return DatasetUnavailableError(
+        f"{corpus.name} cannot be fetched: the hub cannot be reached ({reason}). Go online (unset HF_HUB_OFFLINE), or "
+        f"copy its data files here and give their folder as {HUB_PREFIX}FOLDER."
+    )
+
+
+def _refuse_column(stream: Any, corpus: HubCorpus) -> None:
+    columns: Mapping[str, Any] | None = stream.features
+    known = list(columns) if columns else list(next(iter(stream), {corpus.column: ""}))
+    if corpus.column not in known:
+        raise DatasetError(
+            f"{corpus.name} has no column {corpus.column!r}; it has {', '.join(known)}. Choose with --column."
+        )
+
+
+def _library() -> Any:
+    require_extra("hf", "datasets", purpose="A dataset of the hub")
+    import datasets
+
+    return datasets
+
+
+def _is_folder(name: str) -> bool:
+    return Path(name).is_dir()
+
+
+def _local_files(name: str) -> list[list[str | int]]:
+    """Name, size and time of the files in a folder; nothing for a dataset of the hub."""
+    if not _is_folder(name):
+        return []
+    files = sorted(path for path in Path(name).rglob("*") if path.is_file())
+    return [[str(path), path.stat().st_size, path.stat().st_mtime_ns] for path in files]
+
+
+class SentenceStream(Protocol):
     """Sentences, counted and digested as they are read."""
 
     counts: CorpusCounts
@@ -26,7 +239,7 @@ class CountedSentences(Protocol):
     def __iter__(self) -> Iterator[str]: ...
 
 
-class Source(Protocol):
+class CorpusSource(Protocol):
     """A file of text, or a shard of a dataset."""
 
     @property
@@ -43,7 +256,7 @@ class Source(Protocol):
         """What tells it apart from any other, and from itself at another time."""
         ...
 
-    def open(self, report: Report | None = None) -> CountedSentences:
+    def open(self, report: Progress | None = None) -> SentenceStream:
         """Its sentences, from the first."""
         ...
 
@@ -85,20 +298,22 @@ class TextFile(FileOnDisk):
         """Its path, size and time of change."""
         return {"path": self.name, "size": self.size, "modified": self.modified}
 
-    def open(self, report: Report | None = None) -> Sentences:
+    def open(self, report: Progress | None = None) -> FileSentences:
         """Its sentences."""
-        return Sentences([self.path], counts=CorpusCounts(), report=report)
+        return FileSentences([self.path], counts=CorpusCounts(), report=report)
 
 
 @dataclass(frozen=True, slots=True)
-class Corpus:
+class CorpusSources:
     """The sources of a corpus in their order, and the files that are none."""
 
-    sources: tuple[Source, ...]
+    sources: tuple[CorpusSource, ...]
     files_left_out: tuple[str, ...]
 
 
-def corpus_sources(corpora: Iterable[str | Path], *, split: str = "train", column: str = "text") -> Corpus:
+def corpus_sources(
+    corpora: Iterable[str | Path], *, split: str = "train", column: str = "text"
+) -> CorpusSources:
     """The sources that files, folders and names of datasets stand for.
 
     Args:
@@ -110,7 +325,7 @@ def corpus_sources(corpora: Iterable[str | Path], *, split: str = "train", colum
         DatasetError: If a path does not exist, a folder has no text, or a dataset cannot be opened.
     """
     counts = CorpusCounts()
-    sources: list[Source] = []
+    sources: list[CorpusSource] = []
     for given in corpora:
         if str(given).startswith(HUB_PREFIX):
             sources += pinned_shards(hub_corpus(str(given), split=split, column=column))
@@ -120,4 +335,4 @@ def corpus_sources(corpora: Iterable[str | Path], *, split: str = "train", colum
         raise DatasetError(
             "No corpus was given. Give text files, folders, or hub:NAME for a dataset of the hub."
         )
-    return Corpus(tuple(sources), tuple(counts.files_left_out))
+    return CorpusSources(tuple(sources), tuple(counts.files_left_out))

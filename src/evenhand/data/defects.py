@@ -24,7 +24,7 @@ LARGE_LENGTH_GAP = 6
 NEAR_DUPLICATE_RATIO = 0.95
 
 
-class Unit(StrEnum):
+class DefectUnit(StrEnum):
     """What a defect's count and ids refer to."""
 
     ITEMS = "items"
@@ -42,7 +42,7 @@ class DefectClass:
     name: str
     description: str
     tasks: tuple[Task, ...]
-    unit: Unit
+    unit: DefectUnit
     flagged: bool
     find: Callable[[Sequence[Association]], Iterable[str]]
     languages: tuple[str, ...] | None = None
@@ -126,7 +126,7 @@ DEFECT_CLASSES = (
         "blank-count",
         "context without exactly one BLANK",
         _INTRA,
-        Unit.ITEMS,
+        DefectUnit.ITEMS,
         True,
         _items_where(lambda item: item.context.count(BLANK) != 1),
     ),
@@ -134,7 +134,7 @@ DEFECT_CLASSES = (
         "blank-attached",
         "something attached to the blank, such as a suffix",
         _INTRA,
-        Unit.ITEMS,
+        DefectUnit.ITEMS,
         True,
         _items_where(lambda item: _ATTACHED.search(item.context) is not None),
     ),
@@ -142,7 +142,7 @@ DEFECT_CLASSES = (
         "blank-glued",
         "no space between the blank's punctuation and other text",
         _INTRA,
-        Unit.ITEMS,
+        DefectUnit.ITEMS,
         True,
         _items_where(lambda item: _GLUED.search(item.context) is not None),
     ),
@@ -150,7 +150,7 @@ DEFECT_CLASSES = (
         "blank-first",
         "context starts with BLANK",
         _INTRA,
-        Unit.ITEMS,
+        DefectUnit.ITEMS,
         False,
         _items_where(lambda item: item.context.startswith(BLANK)),
     ),
@@ -158,7 +158,7 @@ DEFECT_CLASSES = (
         "fill-not-found",
         "candidate cannot be aligned with its context",
         _INTRA,
-        Unit.CANDIDATES,
+        DefectUnit.CANDIDATES,
         True,
         _candidates_where(lambda item, candidate: not filled_spans(item.context, candidate.text)),
     ),
@@ -166,7 +166,7 @@ DEFECT_CLASSES = (
         "case-differs",
         "candidate differs from the filled context in case only",
         _INTRA,
-        Unit.CANDIDATES,
+        DefectUnit.CANDIDATES,
         False,
         _candidates_where(_differs_in_case_only),
     ),
@@ -174,7 +174,7 @@ DEFECT_CLASSES = (
         "text-differs",
         "candidate differs from the filled context otherwise",
         _INTRA,
-        Unit.CANDIDATES,
+        DefectUnit.CANDIDATES,
         True,
         _candidates_where(_differs_otherwise),
     ),
@@ -182,7 +182,7 @@ DEFECT_CLASSES = (
         "multi-word-fill",
         "a candidate fills the blank with several words",
         _INTRA,
-        Unit.ITEMS,
+        DefectUnit.ITEMS,
         False,
         _items_where(_has_multi_word_fill),
     ),
@@ -190,7 +190,7 @@ DEFECT_CLASSES = (
         "equal-candidates",
         "two candidates are the same",
         _BOTH,
-        Unit.ITEMS,
+        DefectUnit.ITEMS,
         True,
         _items_where(_has_equal_candidates),
     ),
@@ -198,7 +198,7 @@ DEFECT_CLASSES = (
         "near-duplicates",
         "stereotype and anti-stereotype hardly differ",
         _BOTH,
-        Unit.ITEMS,
+        DefectUnit.ITEMS,
         True,
         _items_where(_has_near_duplicates),
     ),
@@ -206,7 +206,7 @@ DEFECT_CLASSES = (
         "one-sided-negation",
         "only one of stereotype and anti-stereotype is negated",
         _BOTH,
-        Unit.ITEMS,
+        DefectUnit.ITEMS,
         True,
         _items_where(_has_one_sided_negation),
         LANGUAGES_WITH_NEGATION,
@@ -216,7 +216,7 @@ DEFECT_CLASSES = (
         f"stereotype and anti-stereotype differ in length by more than a factor of {LARGE_LENGTH_RATIO:g} "
         f"and at least {LARGE_LENGTH_GAP} characters",
         _BOTH,
-        Unit.ITEMS,
+        DefectUnit.ITEMS,
         True,
         _items_where(_has_length_gap),
     ),
@@ -224,7 +224,7 @@ DEFECT_CLASSES = (
         "no-final-punctuation",
         "context without final punctuation",
         _BOTH,
-        Unit.ITEMS,
+        DefectUnit.ITEMS,
         False,
         _items_where(lambda item: item.context.rstrip()[-1] not in _FINAL_PUNCTUATION),
     ),
@@ -232,7 +232,7 @@ DEFECT_CLASSES = (
         "target-not-in-context",
         "the target term does not occur in the context",
         _BOTH,
-        Unit.ITEMS,
+        DefectUnit.ITEMS,
         False,
         _items_where(lambda item: item.target.casefold() not in item.context.casefold()),
     ),
@@ -240,7 +240,7 @@ DEFECT_CLASSES = (
         "repeated-context",
         "context that another item has too",
         _BOTH,
-        Unit.ITEMS,
+        DefectUnit.ITEMS,
         False,
         _repeated_contexts,
     ),

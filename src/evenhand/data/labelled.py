@@ -16,7 +16,7 @@ import numpy as np
 
 from evenhand.core.errors import DatasetError, shortlist
 from evenhand.core.files import decode_utf8, read_bounded, sha256_of
-from evenhand.data.rows import read_table
+from evenhand.data.csv_files import read_table
 
 TEXT_COLUMNS = ("text", "sentence")
 LABEL_COLUMN = "label"
@@ -32,7 +32,7 @@ _JUDGED_NAMES = ("dev", "validation", "test")
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class LabelledExample:
     """A text and its label."""
 
     text: str
@@ -44,8 +44,8 @@ class LabelledText:
     """Examples to train on, and others to judge by."""
 
     name: str
-    train: tuple[Example, ...]
-    judged: tuple[Example, ...]
+    train: tuple[LabelledExample, ...]
+    judged: tuple[LabelledExample, ...]
     classes: tuple[str, ...]
     sha256: str
 
@@ -74,7 +74,9 @@ def load_labelled(path: str | Path, *, seed: int = 0) -> LabelledText:
     return LabelledText(place.stem, train, judged, classes, digest)
 
 
-def _shuffled(examples: Sequence[Example], generator: np.random.Generator) -> tuple[Example, ...]:
+def _shuffled(
+    examples: Sequence[LabelledExample], generator: np.random.Generator
+) -> tuple[LabelledExample, ...]:
     return tuple(examples[place] for place in generator.permutation(len(examples)))
 
 
@@ -90,7 +92,7 @@ def _named(folder: Path, names: Sequence[str]) -> Path:
     return found
 
 
-def _read(path: Path) -> tuple[list[Example], str]:
+def _read(path: Path) -> tuple[list[LabelledExample], str]:
     if path.name.lower().removesuffix(".gz").endswith(_RECORDS):
         content = read_bounded(path, error=DatasetError)
         rows = list(_records(decode_utf8(content, path, error=DatasetError), path))
@@ -104,7 +106,7 @@ def _read(path: Path) -> tuple[list[Example], str]:
     return [_example(row[column], row[LABEL_COLUMN], row.place) for row in table.rows], table.sha256
 
 
-def _records(text: str, path: Path) -> Iterator[Example]:
+def _records(text: str, path: Path) -> Iterator[LabelledExample]:
     # Not splitlines: JSON allows U+2028 and its like within a text.
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
@@ -125,16 +127,16 @@ def _records(text: str, path: Path) -> Iterator[Example]:
         yield _example(words if isinstance(words, str) else "", "" if label is None else str(label), place)
 
 
-def _example(text: str, label: str, place: str) -> Example:
+def _example(text: str, label: str, place: str) -> LabelledExample:
     if not text.strip() or not label.strip():
         raise DatasetError(
             f"{place}: a text and a label are needed, and the {'label' if text.strip() else 'text'} is empty."
         )
-    return Example(text.strip(), label.strip())
+    return LabelledExample(text.strip(), label.strip())
 
 
 def _refuse_unfit(
-    path: Path, train: Sequence[Example], judged: Sequence[Example], classes: Sequence[str]
+    path: Path, train: Sequence[LabelledExample], judged: Sequence[LabelledExample], classes: Sequence[str]
 ) -> None:
     if len(classes) < 2:
         raise DatasetError(

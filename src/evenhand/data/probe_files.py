@@ -1,4 +1,7 @@
-"""Files of structures, occupations and gendered terms, bundled or anybody's."""
+"""Files of structures, occupations and gendered terms, bundled with the package or a user's own.
+
+An occupation has one form in most languages. In German it has a masculine and a feminine form, each in four cases.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,69 @@ from types import MappingProxyType
 from evenhand.core.errors import DatasetError, UnknownNameError
 from evenhand.core.items import BLANK
 from evenhand.core.probe_sentences import BARE_STEM, Gap, GapKind, find_gaps
-from evenhand.core.probes import Case, Experiment, Occupation, OccupationForm, Structure, TermPairs
-from evenhand.data.occupation_forms import GERMAN, GERMAN_COLUMNS, german_forms, single_form
-from evenhand.data.rows import Row, read_table
+from evenhand.core.probes import (
+    Case,
+    DeclinedNoun,
+    Experiment,
+    GrammaticalGender,
+    Occupation,
+    OccupationForm,
+    Structure,
+    TermPairs,
+)
+from evenhand.data.csv_files import CsvRow, read_table
+
+GERMAN = "de"
+
+GERMAN_COLUMNS = ("masculine", "masculine_acc", "masculine_dat", "masculine_gen", "feminine")
+"""Feminine nouns have the same form in every case."""
+
+_MASCULINE = MappingProxyType(
+    {
+        Case.NOMINATIVE: ("der", "masculine"),
+        Case.ACCUSATIVE: ("den", "masculine_acc"),
+        Case.DATIVE: ("dem", "masculine_dat"),
+        Case.GENITIVE: ("des", "masculine_gen"),
+    }
+)
+_FEMININE = MappingProxyType(
+    {
+        Case.NOMINATIVE: ("die", "feminine"),
+        Case.ACCUSATIVE: ("die", "feminine"),
+        Case.DATIVE: ("der", "feminine"),
+        Case.GENITIVE: ("der", "feminine"),
+    }
+)
+
+
+def single_form(noun: str) -> tuple[OccupationForm, ...]:
+    """The form of an occupation in a language that does not mark gender on it."""
+    return (OccupationForm(noun=noun),)
+
+
+def german_forms(row: CsvRow) -> tuple[OccupationForm, ...]:
+    """The masculine and the feminine form from a row with ``GERMAN_COLUMNS``."""
+    missing = [column for column in GERMAN_COLUMNS if not row[column]]
+    if missing:
+        raise DatasetError(
+            f"{row.place}: {row['occupation']!r} has no {' and no '.join(missing)}. German needs all of "
+            f"{', '.join(GERMAN_COLUMNS)}, because the article and the noun change with gender and case."
+        )
+    return (
+        _form(row, GrammaticalGender.MASCULINE, declension=_MASCULINE),
+        _form(row, GrammaticalGender.FEMININE, declension=_FEMININE),
+    )
+
+
+def _form(
+    row: CsvRow, gender: GrammaticalGender, *, declension: Mapping[Case, tuple[str, str]]
+) -> OccupationForm:
+    declined = tuple(
+        DeclinedNoun(case=case, article=article, noun=row[column])
+        for case, (article, column) in declension.items()
+    )
+    return OccupationForm(noun=declined[0].noun, gender=gender, declined=declined)
+
 
 GAP_FORMS: Mapping[str, Mapping[GapKind, tuple[str, ...]]] = MappingProxyType(
     {
@@ -126,7 +189,7 @@ def read_terms(path: Path) -> TermsFile:
     )
 
 
-def _experiment(row: Row) -> Experiment:
+def _experiment(row: CsvRow) -> Experiment:
     name = row["experiment"].lower()
     if name not in set(Experiment):
         known = [experiment.value for experiment in Experiment]
@@ -134,7 +197,7 @@ def _experiment(row: Row) -> Experiment:
     return Experiment(name)
 
 
-def _structure(row: Row, language: str) -> Structure:
+def _structure(row: CsvRow, language: str) -> Structure:
     experiment = _experiment(row)
     number = row["number"]
     if not re.fullmatch(r"[0-9]{1,9}", number):
@@ -174,7 +237,7 @@ def _words(occupation: Occupation) -> tuple[str, ...]:
 
 
 def _occupation(
-    row: Row, columns: tuple[str, ...], *, language: str, by_word: Mapping[str, Occupation]
+    row: CsvRow, columns: tuple[str, ...], *, language: str, by_word: Mapping[str, Occupation]
 ) -> Occupation:
     name = row["occupation"]
     if not name:
@@ -188,7 +251,7 @@ def _occupation(
 
 
 def _forms(
-    row: Row, columns: tuple[str, ...], *, language: str, known: Occupation | None
+    row: CsvRow, columns: tuple[str, ...], *, language: str, known: Occupation | None
 ) -> tuple[OccupationForm, ...]:
     if language != GERMAN:
         return single_form(row["occupation"])

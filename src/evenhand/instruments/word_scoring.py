@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.progress import Progress
@@ -17,6 +16,7 @@ from evenhand.models.engine.scoring_job import RequestGroup, ScoringJob, too_lon
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.questions import UnscorableError
 from evenhand.models.tokenised_text import prepare
+from evenhand.runs.store import Parts
 
 UNKNOWN_WORD = "it has a word that the tokenizer does not know"
 
@@ -87,8 +87,8 @@ class WordScorer:
         questions: Sequence[OpenQuestion],
         *,
         max_tokens: int | None = None,
-        unfinished: Path | None = None,
-        report: Progress | None = None,
+        parts: Parts | None = None,
+        progress: Progress | None = None,
     ) -> list[tuple[Answer, ...]]:
         """An answer for every word of every question."""
         words = self.requests(questions)
@@ -99,7 +99,7 @@ class WordScorer:
             if not isinstance(requests, str)
         ]
         asking = ScoringJob(self.model, asked, max_tokens=max_tokens)
-        found = iter(asking.answers(unfinished=unfinished, report=report))
+        found = iter(asking.answers(parts=parts, progress=progress))
         return [
             tuple(
                 Answer(math.nan, word) if isinstance(word, str) else self._answer(next(found))

@@ -10,7 +10,7 @@ from evenhand.core.errors import DatasetError
 from evenhand.core.files import sha256_of
 from evenhand.core.probes import Experiment
 from evenhand.core.recipes import Recipe
-from evenhand.data.corpus_sources import Source
+from evenhand.data.corpus_sources import CorpusSource
 from evenhand.mitigation.method import Prepared, Wanted
 from evenhand.mitigation.pairs.building import PairOptions, build_pairs
 from evenhand.mitigation.pairs.counts import PairCounts
@@ -95,7 +95,7 @@ class CounterfactualMethod:
                 yield pair, _has(held_out, pair) or renamed.hold(pair)
 
     def _made(
-        self, sources: Sequence[Source], wanted: Wanted, texts: list[TextRecord], warnings: list[str]
+        self, sources: Sequence[CorpusSource], wanted: Wanted, texts: list[TextRecord], warnings: list[str]
     ) -> Iterator[Pair]:
         path = wanted.scratch / PAIRS_FILE
         probes = replace(wanted.probes, structures=()) if wanted.may_read_probes else wanted.probes

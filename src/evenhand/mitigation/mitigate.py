@@ -14,7 +14,7 @@ from evenhand.core.files import sha256_of
 from evenhand.core.probes import Experiment, ProbeSet
 from evenhand.core.progress import Progress
 from evenhand.core.recipes import Recipe
-from evenhand.data.corpus_sources import Source
+from evenhand.data.corpus_sources import CorpusSource
 from evenhand.mitigation.method import Method, Prepared, Wanted
 from evenhand.mitigation.model_folder import mitigated_before, save_mitigated
 from evenhand.mitigation.texts import HeldOutSentences, TrainingText, given_held_out, kept_back
@@ -46,10 +46,10 @@ class Material:
         may_read_probes: Whether sentences of the probes may be trained on, as in the lab.
     """
 
-    sources: tuple[Source, ...]
+    sources: tuple[CorpusSource, ...]
     probes: ProbeSet
     experiments: tuple[Experiment, ...]
-    held_out: tuple[Source, ...] = ()
+    held_out: tuple[CorpusSource, ...] = ()
     may_read_probes: bool = False
 
     def untrained(self, report: Progress | None = None) -> HeldOutSentences:

@@ -10,9 +10,9 @@ from typing import Any
 
 from evenhand.core.errors import DatasetError
 from evenhand.core.files import load_json, sha256_of
-from evenhand.data.corpora import CorpusCounts, Report
-from evenhand.data.corpus_sources import CountedSentences, FileOnDisk, Source, corpus_sources
-from evenhand.data.text_streams import decoded, lines_of, read_bytes
+from evenhand.core.progress import Progress
+from evenhand.data.corpora import CorpusCounts, decoded, lines_of, read_bytes
+from evenhand.data.corpus_sources import CorpusSource, FileOnDisk, SentenceStream, corpus_sources
 from evenhand.mitigation.pairs.digests import digest_of
 from evenhand.mitigation.pairs.nameless import NamelessSentences, names_in, one_of_each
 from evenhand.mitigation.pairs.pair_files import read_pairs
@@ -61,7 +61,7 @@ class SentenceList:
         """Its name and a digest of it all."""
         return {"name": self.name, "sha256": sha256_of("\n".join(self.sentences).encode())}
 
-    def open(self, report: Report | None = None) -> CountedSentences:  # noqa: ARG002  it is read at once
+    def open(self, report: Progress | None = None) -> SentenceStream:  # noqa: ARG002  it is read at once
         """Its sentences."""
         return _Listed(self.sentences)
 
@@ -77,7 +77,7 @@ class PairFile(FileOnDisk):
         """Its path, size and time of change."""
         return {"pairs": self.name, "size": self.size, "modified": self.modified}
 
-    def open(self, report: Report | None = None) -> CountedSentences:  # noqa: ARG002  it is read at once
+    def open(self, report: Progress | None = None) -> SentenceStream:  # noqa: ARG002  it is read at once
         """Its sentences, of those that differ in names alone the first.
 
         So a sentence and its repeats are kept back together or not at all.
@@ -93,7 +93,7 @@ class PairFile(FileOnDisk):
         return read_pairs(self.path)
 
 
-def text_sources(corpora: Iterable[str | Path]) -> tuple[Source, ...]:
+def text_sources(corpora: Iterable[str | Path]) -> tuple[CorpusSource, ...]:
     """The sources that files of text or of pairs, folders and names of datasets stand for."""
     given = list(corpora)
     pairs = [path for path in given if _holds_pairs(Path(path))]
@@ -140,7 +140,7 @@ class HeldOutSentences:
         return TextRecord(name=self.name, sha256=digest, sentences=len(self.sentences))
 
 
-def kept_back(sources: Sequence[Source], *, report: Report | None = None) -> HeldOutSentences:
+def kept_back(sources: Sequence[CorpusSource], *, report: Progress | None = None) -> HeldOutSentences:
     """Of a corpus, every twentieth sentence or 2,000, whichever is less.
 
     They are chosen by their digests, so that they are the same wherever they stand and however often they are repeated.
@@ -153,7 +153,7 @@ def kept_back(sources: Sequence[Source], *, report: Report | None = None) -> Hel
     return HeldOutSentences(f"the corpus, every {round(1 / HELD_OUT_SHARE)}th", tuple(lowest.by_digest()))
 
 
-def given_held_out(sources: Sequence[Source]) -> HeldOutSentences:
+def given_held_out(sources: Sequence[CorpusSource]) -> HeldOutSentences:
     """All sentences of files that were given for it, each once."""
     names = ", ".join(source.name for source in sources)
     sentences = (
@@ -164,7 +164,7 @@ def given_held_out(sources: Sequence[Source]) -> HeldOutSentences:
     return HeldOutSentences(names, tuple(dict.fromkeys(sentences)))
 
 
-def _read(sources: Sequence[Source], report: Report | None) -> Iterator[str]:
+def _read(sources: Sequence[CorpusSource], report: Progress | None) -> Iterator[str]:
     total = sum(source.size for source in sources)
     before = 0
     for source in sources:
@@ -172,7 +172,7 @@ def _read(sources: Sequence[Source], report: Report | None) -> Iterator[str]:
         before += source.size
 
 
-def _further(report: Report | None, before: int, total: int) -> Report | None:
+def _further(report: Progress | None, before: int, total: int) -> Progress | None:
     if report is None:
         return None
     return lambda done, _: report(before + done, total)
@@ -182,9 +182,9 @@ def _further(report: Report | None, before: int, total: int) -> Report | None:
 class TrainingText:
     """A corpus to train on, without what is held out."""
 
-    sources: tuple[Source, ...]
+    sources: tuple[CorpusSource, ...]
     held_out: HeldOutSentences
-    report: Report | None = None
+    report: Progress | None = None
 
     def read(self, texts: list[TextRecord]) -> Iterator[str]:
         """Its sentences; what each source was is added to ``texts`` when it has been read."""
@@ -198,7 +198,7 @@ class TrainingText:
                 TextRecord(name=source.name, sha256=opened.sha256, sentences=opened.counts.sentences)
             )
 
-    def _renamed(self, source: Source) -> NamelessSentences | tuple[str, ...]:
+    def _renamed(self, source: CorpusSource) -> NamelessSentences | tuple[str, ...]:
         """Sentences that are made of held-out ones by putting in other names, as only files of pairs have them."""
         if not isinstance(source, PairFile):
             return ()

@@ -6,7 +6,7 @@ model is built.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from evenhand.models.generation import GeneratedText, GenerationOptions, TextProgress
     from evenhand.models.loading import Loaded
     from evenhand.models.objectives.held_out import HeldOutRows
     from evenhand.models.objectives.objective import Objective, PretrainingOptions
     from evenhand.models.references import ModelRef
     from evenhand.runs.records import ModelRecord
+    from evenhand.runs.store import Parts
 
 
 class Model(Protocol):
@@ -110,6 +112,29 @@ class Embeds(Protocol):
 
 
 @runtime_checkable
+class Generates(Protocol):
+    """Writes texts after prompts."""
+
+    def generate(
+        self,
+        prompts: Iterable[str],
+        options: GenerationOptions | None = None,
+        *,
+        parts: Parts | None = None,
+        progress: TextProgress | None = None,
+    ) -> Iterator[GeneratedText]:
+        """The texts of each prompt, in the order of the prompts; nothing runs before the first is asked for.
+
+        Args:
+            prompts: Read as they are needed, so there may be any number.
+            options: How texts are decoded; the defaults if not given.
+            parts: Keep texts as they come, for one model; what they hold already is not generated again.
+            progress: Called after every batch.
+        """
+        ...
+
+
+@runtime_checkable
 class Trains(Protocol):
     """Goes on learning from sentences: its weights are in this process, and it has an objective."""
 
@@ -146,6 +171,7 @@ CAPABILITIES: Mapping[type, _Capability] = {
     Embeds: _Capability(
         "gives the contextual vectors of words", "models that are loaded from a folder or the hub"
     ),
+    Generates: _Capability("writes texts", "decoders and encoder-decoders, such as lab:decoder"),
     Trains: _Capability(
         "goes on learning from sentences",
         "masked models, decoders and T5-style models that are loaded from a folder or the hub",

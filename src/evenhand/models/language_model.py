@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import count
 from typing import Any
@@ -24,7 +24,6 @@ from evenhand.models.capabilities import (
     require,
 )
 from evenhand.models.embedding import Vector, WordEmbedder
-from evenhand.models.engine.batch_store import BatchStore
 from evenhand.models.engine.execution import Answers, InputsDone, execute
 from evenhand.models.engine.forward_inputs import (
     CausalInput,
@@ -42,6 +41,8 @@ from evenhand.models.engine.runners import PairRunner, Projection, Runner
 from evenhand.models.engine.scoring_job import too_long
 from evenhand.models.engine.self_check import can_share_prefixes, choose_projection
 from evenhand.models.families import Family, MethodOptions
+from evenhand.models.generation import GeneratedText, GenerationOptions, TextProgress
+from evenhand.models.generation.local import LocalGenerator
 from evenhand.models.identity import record_of
 from evenhand.models.limits import attention_window, longest_input
 from evenhand.models.loading import Loaded, NextSentenceHead, load_next_sentence_head
@@ -53,6 +54,7 @@ from evenhand.models.questions import Method, UnscorableError, WordMethod
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.models.sentence_pairs import PairMethod
 from evenhand.runs.records import ModelRecord
+from evenhand.runs.store import Parts
 
 CPU_TOKENS = 1024
 GPU_TOKENS = 16_384
@@ -62,7 +64,7 @@ class LanguageModel:
     """A loaded model with what it can do.
 
     ``score_fills``, ``score_texts``, ``score_followers`` and ``embed_words`` answer questions about one's own
-    sentences; the audit hands over requests for a whole benchmark.
+    sentences, ``generate`` goes on from prompts; the audit hands over requests for a whole benchmark.
     """
 
     def __init__(self, loaded: Loaded) -> None:
@@ -179,12 +181,12 @@ class LanguageModel:
         requests: Sequence[Request],
         *,
         max_tokens: int | None = None,
-        store: BatchStore | None = None,
+        parts: Parts | None = None,
         progress: InputsDone | None = None,
     ) -> Answers:
         """Answer requests."""
         plan, forward = self.plan(requests, max_tokens=max_tokens)
-        return execute(plan, forward, self.runners(plan), store=store, progress=progress)
+        return execute(plan, forward, self.runners(plan), parts=parts, progress=progress)
 
     def runners(self, plan: ForwardPlan) -> Mapping[type, Runner]:
         """A runner for each kind of input in a plan."""
@@ -250,6 +252,33 @@ class LanguageModel:
         before the word.
         """
         return self.embedder.embed(texts, spans, layer=layer)
+
+    @cached_property
+    def generator(self) -> LocalGenerator:
+        """What writes texts with the model."""
+        return LocalGenerator(self.loaded)
+
+    def generate(
+        self,
+        prompts: Iterable[str],
+        options: GenerationOptions | None = None,
+        *,
+        parts: Parts | None = None,
+        progress: TextProgress | None = None,
+        max_tokens: int | None = None,
+    ) -> Iterator[GeneratedText]:
+        """The texts of each prompt, in the order of the prompts; nothing runs before the first is asked for.
+
+        Args:
+            prompts: Texts to go on from, read as they are needed.
+            options: How texts are decoded.
+            parts: Keep every finished batch; what they hold already is not generated again.
+            progress: Called after every batch.
+            max_tokens: Most tokens in a batch: padded prompts and new tokens of all rows.
+        """
+        return self.generator.generate(
+            prompts, options or GenerationOptions(), parts=parts, progress=progress, max_tokens=max_tokens
+        )
 
     def _text_scores(self, requests_of: Sequence[tuple[Request, ...]]) -> list[TextScore]:
         answers = self.answer([request for requests in requests_of for request in requests])

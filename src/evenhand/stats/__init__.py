@@ -1,1 +1,1 @@
-"""Intervals and tests, thin over scipy and statsmodels. Knows clusters and weights, not models."""
+"""Intervals and tests, thin over scipy. Knows clusters and weights, not models."""

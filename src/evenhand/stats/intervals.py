@@ -6,6 +6,8 @@ expanded percentile interval); the plain percentile interval is too short with f
 
 With two to nine clusters no bootstrap is honest: three clusters have ten distinct resamples. There the
 delete-one-cluster jackknife with a t quantile is used, which is wide because little is known.
+
+Where the observations do not depend on each other, a share has Wilson's interval.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ FEWEST_FOR_BOOTSTRAP = 10
 BOOTSTRAP = "cluster bootstrap, expanded percentile"
 JACKKNIFE = "cluster jackknife, t"
 EXACT_EXTREME = "exact, all clusters at the limit"
+WILSON = "Wilson score"
 NONE = "none"
 
 
@@ -65,7 +68,7 @@ def cluster_interval(
     """Interval of a statistic that is a function of weights over clusters.
 
     Args:
-        statistic: From weights of shape (rows, clusters) to one value a row.
+        statistic: From weights of shape (rows, clusters) to one value per row.
         clusters: How many clusters there are.
         resampling: Resamples, seed and confidence level.
         lowest: Smallest value that the statistic can take.
@@ -109,3 +112,18 @@ def _without_variation(
     if value == lowest and math.isfinite(highest):
         return Interval(lowest, highest - share * (highest - lowest), EXACT_EXTREME)
     return Interval.missing("all target terms have the same value, so its spread is unknown")
+
+
+def wilson_interval(share: float, n: int, *, confidence: float) -> Interval:
+    """Wilson's interval of a share of ``n`` independent observations.
+
+    An observation may count half, as a tie does; the interval is then a little wider than it need be, because a
+    share made of halves varies less than one of ones and zeros.
+    """
+    if n == 0:
+        return Interval.missing("there is nothing to take a share of")
+    z = float(stats.norm.ppf((1 + confidence) / 2))
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    reach = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    # At 0 and 1 the share is an end of its interval, which rounding must not move past it.
+    return Interval(max(0.0, min(share, centre - reach)), min(1.0, max(share, centre + reach)), WILSON)

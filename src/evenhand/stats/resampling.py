@@ -14,7 +14,7 @@ from evenhand.core.errors import EvenhandError
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Statistic: TypeAlias = Callable[[Floats], Floats]
-"""From weights of shape (rows, clusters) to one value a row."""
+"""From weights of shape (rows, clusters) to one value per row."""
 
 MOST_RESAMPLES = 1_000_000
 

@@ -12,14 +12,12 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.stats.intervals import Interval
-from evenhand.stats.resampling import Resampling
+from evenhand.stats.resampling import Floats, Resampling
 
-Floats: TypeAlias = npt.NDArray[np.float64]
 Value: TypeAlias = Callable[[Floats, Floats], Floats]
-"""From weights over rows (resamples, rows) and over columns (resamples, columns) to one value a resample."""
+"""From weights over rows (resamples, rows) and over columns (resamples, columns) to one value per resample."""
 
 TWO_WAY = "bootstrap over occupations and structures, basic"
 TWO_WAY_TESTED = (
@@ -70,7 +68,7 @@ def flip_test(value_of: Callable[[Floats], Floats], columns: int, *, resampling:
     """Share of sign patterns over columns whose value is at least the observed one.
 
     Args:
-        value_of: From signs of shape (patterns, columns) to one value a pattern.
+        value_of: From signs of shape (patterns, columns) to one value per pattern.
         columns: How many columns there are.
         resampling: How many patterns, and their seed.
     """

@@ -14,7 +14,7 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.items import OVERALL, Label, Task
 from evenhand.core.protocols import Protocol
 from evenhand.instruments.association.measures import (
-    ASSOCIATION_MEASURES,
+    MEASURES,
     ClusterTotals,
     Measure,
     Preferences,
@@ -31,10 +31,9 @@ from evenhand.instruments.association.results import (
     TargetResult,
     TaskResult,
 )
-from evenhand.stats.intervals import cluster_interval
-from evenhand.stats.neutrality import clustered_sign_flip, exact_binomial
+from evenhand.stats.intervals import cluster_interval, wilson_interval
 from evenhand.stats.resampling import Resampling
-from evenhand.stats.shares import wilson_interval
+from evenhand.stats.significance import clustered_sign_flip, exact_binomial
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +120,7 @@ def estimate_group(items: pl.DataFrame, *, protocol: Protocol, resampling: Resam
     scored = ScoredItems.from_frame(items, protocol)
     totals = scored.totals()
     own = {
-        measure.name: _estimate(measure, totals, n=len(scored), resampling=resampling)
-        for measure in ASSOCIATION_MEASURES
+        measure.name: _estimate(measure, totals, n=len(scored), resampling=resampling) for measure in MEASURES
     }
     return GroupResult(
         n=len(scored),

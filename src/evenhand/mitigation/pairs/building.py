@@ -15,8 +15,8 @@ from pydantic import ValidationError
 from evenhand.core.errors import DatasetError, OutputError, shortlist
 from evenhand.core.files import file_written_whole, sha256_of, write_text
 from evenhand.core.probes import Experiment, ProbeSet
-from evenhand.data.corpora import Report
-from evenhand.data.corpus_sources import Source
+from evenhand.core.progress import Progress
+from evenhand.data.corpus_sources import CorpusSource
 from evenhand.mitigation.pairs.census import Census
 from evenhand.mitigation.pairs.counts import COUNTS_ENDING, PairCounts, SourceCount
 from evenhand.mitigation.pairs.joining import Joined
@@ -71,13 +71,13 @@ class PairOptions:
 
 
 def build_pairs(
-    sources: Sequence[Source],
+    sources: Sequence[CorpusSource],
     out: Path,
     *,
     options: PairOptions,
     spread: Spread = in_this_process,
     replace: bool = False,
-    report: Report = lambda _done, _total: None,
+    report: Progress = lambda _done, _total: None,
 ) -> PairCounts:
     """Write the pairs of a corpus, and their counts beside them.
 
@@ -132,7 +132,9 @@ def _already_there(out: Path, fingerprint: str, *, replace: bool) -> PairCounts 
     )
 
 
-def _searched(sources: Sequence[Source], work: Work, *, spread: Spread, report: Report) -> list[SourceTally]:
+def _searched(
+    sources: Sequence[CorpusSource], work: Work, *, spread: Spread, report: Progress
+) -> list[SourceTally]:
     """What became of each source; those that are finished are not read again."""
     store = work.store
     numbered = tuple(enumerate(sources))

@@ -19,7 +19,7 @@ from evenhand.core.errors import DatasetError
 from evenhand.core.files import load_json
 from evenhand.core.probes import Experiment
 from evenhand.core.spans import Span
-from evenhand.data.text_streams import decoded, lines_of, read_bytes
+from evenhand.data.corpora import decoded, lines_of, read_bytes
 from evenhand.mitigation.pairs.pairing import Pair, Place, Side
 from evenhand.text.twins.twin import Role
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from evenhand.core.errors import OutputError
 from evenhand.core.files import file_written_whole, write_text
-from evenhand.data.corpus_sources import Source
+from evenhand.data.corpus_sources import CorpusSource
 from evenhand.mitigation.pairs.matching import Tally
 from evenhand.mitigation.pairs.pair_files import line_of, pair_in
 from evenhand.mitigation.pairs.pairing import Pair
@@ -77,7 +77,7 @@ class PartStore:
             raise
         self.remove()
 
-    def finished(self, number: int, source: Source) -> SourceTally | None:
+    def finished(self, number: int, source: CorpusSource) -> SourceTally | None:
         """What became of a source; None if it was not finished, has changed since, or was read for another search."""
         try:
             document = json.loads(self._counts(number).read_text(encoding="utf-8"))
@@ -118,7 +118,9 @@ class PartStore:
         return self.folder / f"{number:05d}.json"
 
 
-def tally_of(source: Source, tally: Tally, *, sha256: str, cuts: int, records_skipped: int) -> SourceTally:
+def tally_of(
+    source: CorpusSource, tally: Tally, *, sha256: str, cuts: int, records_skipped: int
+) -> SourceTally:
     """What became of a source, when its last sentence is read."""
     return SourceTally(
         name=source.name,

@@ -13,8 +13,8 @@ from typing import Any
 
 from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.core.extras import require_extra
-from evenhand.data.corpora import Report
-from evenhand.data.corpus_sources import Source
+from evenhand.core.progress import Progress
+from evenhand.data.corpus_sources import CorpusSource
 from evenhand.mitigation.pairs.matching import Matcher
 from evenhand.mitigation.pairs.parts import SourceTally, lines_of_pairs
 from evenhand.mitigation.pairs.searching import SourceSearch, Work
@@ -22,7 +22,7 @@ from evenhand.mitigation.pairs.searching import SourceSearch, Work
 Batch = dict[str, list[Any]]
 
 
-def on_ray(work: Work, report: Report) -> None:
+def on_ray(work: Work, report: Progress) -> None:
     """Search on the Ray cluster that this process is connected to, or else on a local one."""
     data = _ray_data()
     sources = dict(work.sources)
@@ -61,7 +61,7 @@ class _BatchSearch:
             "outcome": [json.dumps(outcome, ensure_ascii=False) for _, outcome in found],
         }
 
-    def _searched(self, source: Source) -> tuple[bytes, dict[str, Any]]:
+    def _searched(self, source: CorpusSource) -> tuple[bytes, dict[str, Any]]:
         """Lines of pairs, and the tally or the error, which Ray would bury in tracebacks of its own."""
         self._matcher = self._matcher or Matcher(self._work.search)
         try:

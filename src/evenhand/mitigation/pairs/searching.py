@@ -15,8 +15,9 @@ from multiprocessing.connection import wait as wait_for
 from typing import Any
 
 from evenhand.core.errors import EvenhandError
-from evenhand.data.corpora import EmptyCorpusError, Report
-from evenhand.data.corpus_sources import CountedSentences, Source
+from evenhand.core.progress import Progress
+from evenhand.data.corpora import EmptyCorpusError
+from evenhand.data.corpus_sources import CorpusSource, SentenceStream
 from evenhand.mitigation.pairs.matching import Matcher, Search, Tally
 from evenhand.mitigation.pairs.pairing import Pair
 from evenhand.mitigation.pairs.parts import PartStore, SourceTally, lines_of_pairs, tally_of
@@ -30,25 +31,27 @@ class Work:
 
     search: Search
     store: PartStore
-    sources: tuple[tuple[int, Source], ...]
+    sources: tuple[tuple[int, CorpusSource], ...]
     """With their numbers in the corpus."""
     limit: int | None
     """Sentences that are read of each source."""
 
 
-Spread = Callable[[Work, Report], None]
+Spread = Callable[[Work, Progress], None]
 """A way to do the work: in this process, in several, or on a cluster. Told bytes are those of the work alone."""
 
 
 class SourceSearch:
     """The pairs of one source, and when they are read, what became of all its sentences."""
 
-    def __init__(self, source: Source, matcher: Matcher, *, limit: int | None, report: Report | None) -> None:
+    def __init__(
+        self, source: CorpusSource, matcher: Matcher, *, limit: int | None, report: Progress | None
+    ) -> None:
         self.identity = source.identity()
         self._source = source
         self._matcher = matcher
         self._limit = limit
-        self._sentences: CountedSentences = source.open(report)
+        self._sentences: SentenceStream = source.open(report)
         self._tally = Tally()
 
     def pairs(self) -> Iterator[Pair]:
@@ -74,7 +77,7 @@ class SourceSearch:
             return
 
 
-def in_this_process(work: Work, report: Report) -> None:
+def in_this_process(work: Work, report: Progress) -> None:
     """One source after another."""
     matcher = Matcher(work.search)
     total = sum(source.size for _, source in work.sources)
@@ -91,7 +94,7 @@ def in_this_process(work: Work, report: Report) -> None:
 def in_processes(workers: int) -> Spread:
     """Several sources at once, each in one of so many processes."""
 
-    def spread(work: Work, report: Report) -> None:
+    def spread(work: Work, report: Progress) -> None:
         context = multiprocessing.get_context("spawn")
         done = context.Array("q", len(work.sources), lock=False)
         stop = context.Value("b", 0, lock=False)
@@ -121,7 +124,7 @@ def in_processes(workers: int) -> Spread:
     return spread
 
 
-def _search(work: Work, number: int, source: Source, *, matcher: Matcher, report: Report) -> None:
+def _search(work: Work, number: int, source: CorpusSource, *, matcher: Matcher, report: Progress) -> None:
     searched = SourceSearch(source, matcher, limit=work.limit, report=report)
     work.store.write(number, lines_of_pairs(searched.pairs()))
     work.store.finish(number, searched.identity, tally=searched.tally)

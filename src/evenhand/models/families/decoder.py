@@ -11,7 +11,7 @@ from transformers.models.auto import modeling_auto as auto
 
 from evenhand.core.items import BLANK, Association, SentencePair, Task
 from evenhand.models.blanks import fill_of, filled_context, filled_texts
-from evenhand.models.capabilities import ScoresText, Trains
+from evenhand.models.capabilities import Generates, ScoresText, Trains
 from evenhand.models.engine.requests import CausalRequest, Request, Tokens
 from evenhand.models.engine.runners import CausalRunner, JoinedCausalRunner, Projection, ReadyRunner
 from evenhand.models.families.family import Family, MethodOptions, refuse_pseudo_likelihood
@@ -261,7 +261,7 @@ class DecoderFamily(Family):
 
     name = "decoder"
     auto_class = "AutoModelForCausalLM"
-    capabilities = frozenset({ScoresText, Trains})
+    capabilities = frozenset({ScoresText, Generates, Trains})
     reads_left_to_right = True
     adds_special_tokens = False
     forward_options: Mapping[str, Any] = MappingProxyType({"use_cache": False})

@@ -12,6 +12,7 @@ import torch
 from evenhand.core.items import Association, SentencePair, Task
 from evenhand.core.spans import Span
 from evenhand.models.blanks import fill_of, filled_context
+from evenhand.models.capabilities import Generates
 from evenhand.models.engine.requests import Seq2SeqRequest, Tokens
 from evenhand.models.families.encoder_decoder import EncoderDecoderFamily
 from evenhand.models.families.family import MethodOptions, refuse_pseudo_likelihood
@@ -120,7 +121,7 @@ class DenoiserFamily(EncoderDecoderFamily):
     """Reads a text with masks and writes the whole text. A single word's probability cannot be read from it."""
 
     name = "encoder-decoder with a mask"
-    capabilities: frozenset[type] = frozenset()
+    capabilities = frozenset({Generates})
 
     def recognises(self, config: Any, tokenizer: Any) -> bool:
         """By its mask; T5-style models, some of which have one too, are recognised before."""

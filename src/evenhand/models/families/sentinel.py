@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.core.items import Association, SentencePair, Task
 from evenhand.models.blanks import fill_of, fill_questions, filled_blanks, filled_texts
-from evenhand.models.capabilities import FillsBlanks, Trains
+from evenhand.models.capabilities import FillsBlanks, Generates, Trains
 from evenhand.models.engine.requests import Seq2SeqRequest, Tokens
 from evenhand.models.families.encoder_decoder import EncoderDecoderFamily
 from evenhand.models.families.family import MethodOptions, refuse_pseudo_likelihood
@@ -201,7 +201,7 @@ class SentinelFamily(EncoderDecoderFamily):
     """Writes what numbered gaps stand for."""
 
     name = "encoder-decoder with sentinels"
-    capabilities = frozenset({FillsBlanks, Trains})
+    capabilities = frozenset({FillsBlanks, Generates, Trains})
 
     def recognises(self, config: Any, tokenizer: Any) -> bool:
         """By its sentinels."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evenhand.data.lab_resources import bundled_calibration, bundled_calibration_path
+from evenhand.data.bundled_files import bundled_calibration, bundled_calibration_path
 from evenhand.instruments.association.results import TaskResult
 from evenhand.report.calibration.badge import Badge, badge
 from evenhand.runs.calibration import Calibration

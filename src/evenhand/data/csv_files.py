@@ -1,0 +1,153 @@
+"""Rows of small tables that people write by hand: CSV, or TSV where a file's name ends so."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evenhand.core.errors import DatasetError
+from evenhand.core.files import decode_utf8, read_bounded, sha256_of
+from evenhand.core.items import repeated
+
+TAB = "\t"
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
+
+
+@dataclass(frozen=True, slots=True)
+class CsvRow:
+    """The cells of a row by column, empty where there is none, and where the row stands."""
+
+    place: str
+    cells: Mapping[str, str]
+
+    def __getitem__(self, column: str) -> str:
+        return self.cells.get(column, "")
+
+
+@dataclass(frozen=True, slots=True)
+class CsvTable:
+    """The rows of a file, and what it contained."""
+
+    columns: tuple[str, ...]
+    rows: tuple[CsvRow, ...]
+    sha256: str
+
+
+def read_table(path: Path, *, needed: Sequence[str], list_of: str | None = None) -> CsvTable:
+    """Read a CSV file with a header, in UTF-8; a file whose name ends in ``.tsv`` has tabs instead of commas.
+
+    In a file with tabs a quotation mark may stand anywhere, as in the files of GLUE; a cell that is quoted as in CSV
+    is read as there.
+
+    Rows are numbered as spreadsheets do: the header is row 1, and empty rows count.
+
+    Args:
+        path: The file.
+        needed: Columns that the header must have; it may have others.
+        list_of: The column that a file is taken to be which has only one column and no header.
+    """
+    content = read_bounded(path, error=DatasetError)
+    lines = _parsed(decode_utf8(content, path, error=DatasetError), path)
+    if not lines:
+        raise DatasetError(f"{path} is empty.")
+    columns = tuple(cell.lower() for cell in lines[0][1])
+    if list_of and list_of not in columns and all(len(cells) == 1 for _, cells in lines):
+        columns = (list_of,)
+    else:
+        lines = lines[1:]
+    _refuse_columns(columns, path, needed=needed)
+    rows = tuple(_row(cells, columns, place=f"{path}, row {number}") for number, cells in lines)
+    if not rows:
+        raise DatasetError(f"{path} has a header and no rows below it.")
+    return CsvTable(columns=columns, rows=rows, sha256=sha256_of(content))
+
+
+def has_columns(path: Path, columns: Sequence[str]) -> bool:
+    """Whether a file is a table with these columns."""
+    try:
+        read_table(path, needed=columns)
+    except DatasetError:
+        return False
+    return True
+
+
+def _parsed(text: str, path: Path) -> list[tuple[int, list[str]]]:
+    """The rows that are not empty, without the empty cells that spreadsheets leave at their end."""
+    if _separator(path) == TAB and (plain := _parted_by_tabs(text)) is not None:
+        return plain
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(path), strict=True)
+    try:
+        numbered = [(number, _trimmed(cells)) for number, cells in enumerate(reader, start=1)]
+    except csv.Error as problem:
+        raise DatasetError(
+            f"{path}, line {reader.line_num}: not valid CSV ({problem}). A cell with a separator or a "
+            'quotation mark stands in double quotes, and a double quote in it is written twice ("").'
+        ) from None
+    return [(number, cells) for number, cells in numbered if cells]
+
+
+def _parted_by_tabs(text: str) -> list[tuple[int, list[str]]] | None:
+    """The rows that are not empty, if each line has as many cells, two at least.
+
+    None otherwise: then a cell may have a tab or a line break in it, which only quotation marks can tell.
+    """
+    lines = [(number, line.split(TAB)) for number, line in enumerate(_LINE_END.split(text), start=1)]
+    filled = [(number, cells) for number, cells in lines if any(map(str.strip, cells))]
+    sizes = {len(cells) for _, cells in filled}
+    if len(sizes) != 1 or sizes == {1}:
+        return None
+    rows = [(number, _trimmed([_unquoted(cell) for cell in cells])) for number, cells in filled]
+    return [(number, cells) for number, cells in rows if cells]
+
+
+def _unquoted(cell: str) -> str:
+    """What a cell says that is quoted as in CSV; any other cell as it is."""
+    return cell[1:-1].replace('""', '"') if _QUOTED.fullmatch(cell) else cell
+
+
+def _separator(path: Path) -> str:
+    return TAB if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
+
+
+def _trimmed(cells: list[str]) -> list[str]:
+    trimmed = [cell.strip() for cell in cells]
+    while trimmed and not trimmed[-1]:
+        trimmed.pop()
+    return trimmed
+
+
+def _refuse_columns(columns: tuple[str, ...], path: Path, *, needed: Sequence[str]) -> None:
+    missing = [column for column in needed if column not in columns]
+    if missing:
+        raise DatasetError(
+            f"{path} has the columns {', '.join(columns)}; {' and '.join(missing)} is missing. "
+            f"The first row names the columns: {_separator(path).join(needed)}.{_separator_hint(columns, path)}"
+        )
+    twice = repeated(column for column in columns if column)
+    if twice:
+        raise DatasetError(f"{path} has the column {twice[0]} more than once. Keep one of them.")
+
+
+def _separator_hint(columns: tuple[str, ...], path: Path) -> str:
+    """What to do about a file whose columns are parted by something else than its name says."""
+    wanted = _separator(path)
+    found = next((sign for sign in (";", TAB, ",") if sign != wanted and sign in columns[0]), None)
+    if found is None:
+        return ""
+    name = {TAB: ", or name it .tsv", ",": ", or name it .csv"}.get(found, "")
+    return f" Separate the columns by {'tabs' if wanted == TAB else 'commas'}, not by {found!r}{name}."
+
+
+def _row(cells: list[str], columns: tuple[str, ...], *, place: str) -> CsvRow:
+    if len(cells) > len(columns):
+        raise DatasetError(
+            f"{place}: {len(cells)} cells, but the header has {len(columns)}. "
+            "Put a text that has a separator into double quotes."
+        )
+    return CsvRow(place=place, cells=dict(zip(columns, cells, strict=False)))

@@ -1,0 +1,171 @@
+"""Inspect a benchmark: count its items, and list its defects with the ids of the items that have them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from evenhand.core.items import OVERALL, Benchmark, Task
+from evenhand.data.defects import DEFECT_CLASSES, DefectClass, DefectUnit
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check found in one task. ``ids`` are of items or of candidates, as the unit says."""
+
+    defect: DefectClass
+    task: Task
+    ids: tuple[str, ...]
+
+    @property
+    def count(self) -> int:
+        """How many were found."""
+        return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """The findings of all checks, and the checks that could not be made."""
+
+    benchmark: Benchmark
+    findings: tuple[Finding, ...]
+    unchecked: tuple[str, ...]
+    """Names of checks that do not know the benchmark's language."""
+
+    def count(self, defect: str, task: Task | str = Task.INTRASENTENCE) -> int:
+        """How many of a defect were found in a task."""
+        return sum(
+            finding.count
+            for finding in self.findings
+            if finding.defect.name == defect and finding.task == task
+        )
+
+    def flagged_items(self) -> frozenset[str]:
+        """Ids of the items with a defect that can move a score."""
+        owner = {candidate.id: item.id for item in self.benchmark for candidate in item.candidates}
+        return frozenset(
+            found if finding.defect.unit is DefectUnit.ITEMS else owner[found]
+            for finding in self.findings
+            if finding.defect.flagged
+            for found in finding.ids
+        )
+
+    def flagged_defects(self, task: str) -> tuple[str, ...]:
+        """Names of the defects for which items of a task, or of both, are flagged."""
+        return tuple(
+            dict.fromkeys(
+                finding.defect.name
+                for finding in self.findings
+                if finding.defect.flagged and finding.count and task in (finding.task.value, OVERALL)
+            )
+        )
+
+    def defects_by_item(self) -> dict[str, tuple[str, ...]]:
+        """For each item with any defect, the names of its defects."""
+        owner = {candidate.id: item.id for item in self.benchmark for candidate in item.candidates}
+        names: dict[str, list[str]] = {}
+        for finding in self.findings:
+            for found in finding.ids:
+                listed = names.setdefault(owner.get(found, found), [])
+                if finding.defect.name not in listed:
+                    listed.append(finding.defect.name)
+        return {item: tuple(found) for item, found in names.items()}
+
+    def to_frame(self) -> pl.DataFrame:
+        """A row a check and task."""
+        import polars as pl
+
+        return pl.DataFrame(
+            [
+                {
+                    "defect": finding.defect.name,
+                    "task": finding.task.value,
+                    "count": finding.count,
+                    "unit": finding.defect.unit.value,
+                    "flagged": finding.defect.flagged,
+                    "description": finding.defect.description,
+                    "ids": list(finding.ids),
+                }
+                for finding in self.findings
+            ],
+            schema={
+                "defect": pl.String,
+                "task": pl.String,
+                "count": pl.Int64,
+                "unit": pl.String,
+                "flagged": pl.Boolean,
+                "description": pl.String,
+                "ids": pl.List(pl.String),
+            },
+        )
+
+
+@lru_cache(maxsize=8)
+def check(benchmark: Benchmark) -> CheckReport:
+    """Run every check on a benchmark."""
+    known = [
+        defect
+        for defect in DEFECT_CLASSES
+        if defect.languages is None or benchmark.language in defect.languages
+    ]
+    findings = tuple(
+        Finding(defect, task, tuple(defect.find(benchmark.of_task(task))))
+        for defect in known
+        for task in defect.tasks
+        if task in benchmark.tasks
+    )
+    unchecked = tuple(defect.name for defect in DEFECT_CLASSES if defect not in known)
+    return CheckReport(benchmark, findings, unchecked)
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a benchmark holds, in one or several languages."""
+
+    name: str
+    licence: str | None
+    items: pl.DataFrame
+    """A row an item: language, task, bias_type, cluster, target."""
+
+    def counts(self, *by: str) -> pl.DataFrame:
+        """Numbers of items and of target terms by any of the columns of ``items``."""
+        import polars as pl
+
+        return (
+            self.items.group_by(*by)
+            .agg(pl.len().alias("items"), pl.col("cluster").n_unique().alias("target_terms"))
+            .sort(*by)
+        )
+
+    def targets(self) -> pl.DataFrame:
+        """A row a target term and language: items of each task, and the forms it takes."""
+        import polars as pl
+
+        return (
+            self.items.group_by("language", "bias_type", pl.col("cluster").alias("target_term"))
+            .agg(
+                (pl.col("task") == "intrasentence").sum().alias("intrasentence"),
+                (pl.col("task") == "intersentence").sum().alias("intersentence"),
+                pl.col("target").unique().sort().alias("forms"),
+            )
+            .sort("language", "bias_type", "target_term")
+        )
+
+
+def describe(benchmarks: Benchmark | Sequence[Benchmark]) -> Description:
+    """Count the items of one benchmark, or of several languages of one benchmark."""
+    import polars as pl
+
+    listed = [benchmarks] if isinstance(benchmarks, Benchmark) else list(benchmarks)
+    rows = [
+        (item.language, item.task.value, item.bias_type, item.cluster, item.target)
+        for benchmark in listed
+        for item in benchmark
+    ]
+    frame = pl.DataFrame(rows, schema=["language", "task", "bias_type", "cluster", "target"], orient="row")
+    return Description(name=listed[0].name, licence=listed[0].licence, items=frame)

@@ -1,0 +1,10 @@
+"""Generation: texts that a model writes after prompts.
+
+``GenerationOptions`` says how texts are decoded, ``GeneratedText`` is one result. The capability is ``Generates``.
+Local models have it through ``LocalGenerator``, which needs torch and is imported from ``generation.local``.
+"""
+
+from evenhand.models.generation.options import GenerationOptions, GenerationOptionsError
+from evenhand.models.generation.texts import Finish, GeneratedText, TextProgress
+
+__all__ = ["Finish", "GeneratedText", "GenerationOptions", "GenerationOptionsError", "TextProgress"]

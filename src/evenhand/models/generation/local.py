@@ -1,0 +1,201 @@
+"""Texts from a model in this process: windows of prompts, batches within a budget, results kept as they come."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+
+import numpy as np
+import torch
+
+from evenhand.models.engine.execution import _is_out_of_memory
+from evenhand.models.generation.batches import BatchLimits, Row, pack, windows
+from evenhand.models.generation.codec import TextCodec
+from evenhand.models.generation.options import GenerationOptions
+from evenhand.models.generation.sampling import next_tokens
+from evenhand.models.generation.stepping import StepperMaker, choose_stepper
+from evenhand.models.generation.texts import (
+    Finish,
+    GeneratedText,
+    TextProgress,
+    keep_texts,
+    part_key,
+    read_texts,
+)
+from evenhand.models.limits import longest_input
+from evenhand.models.loading import Loaded
+from evenhand.models.references import ModelError
+from evenhand.runs.store import Parts
+
+CPU_TOKENS = 2048
+GPU_TOKENS = 16_384
+
+LOGITS = 2**24
+"""Most logits at a step: rows times entries of the vocabulary."""
+
+
+class LocalGenerator:
+    """Writes texts with a loaded decoder or encoder-decoder."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        if not loaded.model.can_generate():  # type: ignore[operator]
+            raise ModelError(
+                f"{loaded.ref.id} fills blanks and writes no texts. Use a decoder or an encoder-decoder."
+            )
+        self._loaded = loaded
+        self.codec = TextCodec(loaded)
+        self._longest = longest_input(loaded)
+
+    @cached_property
+    def stepper(self) -> StepperMaker:
+        """How the model is run step by step."""
+        return choose_stepper(self._loaded, self.codec.decoder_start)
+
+    def limits(self, max_tokens: int | None = None) -> BatchLimits:
+        """What fits into a batch on this model and device."""
+        default = GPU_TOKENS if self._loaded.device.type == "cuda" else CPU_TOKENS
+        vocabulary = self._loaded.model.get_input_embeddings().num_embeddings  # type: ignore[operator]
+        return BatchLimits(max_tokens=max_tokens or default, max_rows=max(1, LOGITS // vocabulary))
+
+    def generate(
+        self,
+        prompts: Iterable[str],
+        options: GenerationOptions,
+        *,
+        parts: Parts | None = None,
+        progress: TextProgress | None = None,
+        max_tokens: int | None = None,
+    ) -> Iterator[GeneratedText]:
+        """The texts of each prompt, in the order of the prompts; nothing runs before the first is asked for.
+
+        Args:
+            prompts: Texts to go on from, read as they are needed.
+            options: How texts are decoded.
+            parts: Keep every finished batch.
+            progress: Called after every batch.
+            max_tokens: Most tokens in a batch: padded prompts and new tokens of all rows. Texts do not depend on it,
+                except where two tokens are so close that rounding decides.
+        """
+        limits = self.limits(max_tokens)
+        for window in windows(prompts, options):
+            texts: list[GeneratedText] = []
+            for batch in pack(self._rows(window, options), options, limits):
+                texts += self._batch(batch, options, parts)
+                if progress:
+                    progress(len(batch))
+            yield from sorted(texts, key=lambda text: (text.prompt, text.sample))
+
+    def _rows(self, window: Sequence[tuple[int, str]], options: GenerationOptions) -> list[Row]:
+        tokens = self.codec.encode([options.prefix + prompt for _, prompt in window])
+        rows = []
+        for (number, prompt), ids in zip(window, tokens, strict=True):
+            self._refuse_long(number, len(ids), options)
+            rows += [Row(number, prompt, sample, ids) for sample in range(options.samples)]
+        return rows
+
+    def _refuse_long(self, number: int, length: int, options: GenerationOptions) -> None:
+        new = options.max_new_tokens
+        needed = max(length, new) if self.codec.encodes else length + new
+        if self._longest is not None and needed > self._longest:
+            raise ModelError(
+                f"Prompt {number} has {length:,} tokens with its prefix; with {new:,} new tokens that is more than the "
+                f"{self._longest:,} that {self._loaded.ref.id} takes. Shorten the prompt, or lower max_new_tokens."
+            )
+
+    def _batch(
+        self, rows: Sequence[Row], options: GenerationOptions, parts: Parts | None
+    ) -> Sequence[GeneratedText]:
+        key = part_key(options, [(row.number, row.prompt, row.sample) for row in rows])
+        texts: Sequence[GeneratedText] | None = read_texts(parts, key)
+        if texts is None:
+            texts = self._generate_or_halve(rows, options)
+            keep_texts(parts, key, texts)
+        return texts
+
+    def _generate_or_halve(self, rows: Sequence[Row], options: GenerationOptions) -> list[GeneratedText]:
+        """The texts of rows, generated together, or in halves where memory does not suffice."""
+        try:
+            with torch.inference_mode():
+                return self._generate(rows, options)
+        except RuntimeError as problem:
+            out_of_memory = isinstance(problem, torch.OutOfMemoryError) or _is_out_of_memory(problem)
+            if len(rows) == 1 or not out_of_memory:
+                raise
+        torch.cuda.empty_cache()
+        middle = math.ceil(len(rows) / 2)
+        return [
+            text for part in (rows[:middle], rows[middle:]) for text in self._generate_or_halve(part, options)
+        ]
+
+    def _generate(self, rows: Sequence[Row], options: GenerationOptions) -> list[GeneratedText]:
+        drafts = [_Draft(row, self.codec, options) for row in rows]
+        random_numbers = torch.from_numpy(
+            np.stack(
+                [options.random_numbers(row.number, row.prompt, sample=row.sample) for row in rows], axis=1
+            )
+        ).to(self._loaded.device)
+        stepper = self.stepper(self._loaded, [row.ids for row in rows], self.codec.decoder_start)
+        logits = stepper.start()
+        going = list(range(len(rows)))
+        for step in range(options.max_new_tokens):
+            self._refuse_undefined(logits)
+            tokens = next_tokens(logits[:, : self.codec.vocabulary], random_numbers[step, going], options)
+            for number, token in zip(going, tokens.tolist(), strict=True):
+                drafts[number].add(token)
+            left = [place for place, number in enumerate(going) if not drafts[number].is_finished]
+            if not left:
+                break
+            if len(left) < len(going):
+                places = torch.tensor(left, device=self._loaded.device)
+                stepper.keep(places)
+                tokens = tokens[places]
+                going = [going[place] for place in left]
+            logits = stepper.advance(tokens)
+        return [draft.result() for draft in drafts]
+
+    def _refuse_undefined(self, logits: torch.Tensor) -> None:
+        if bool(logits.isnan().any()):
+            ref = self._loaded.ref
+            raise ModelError(
+                f"{ref.id} gives undefined logits in {ref.precision.value}. Use another precision, such as fp32."
+            )
+
+
+class _Draft:
+    """A text that is being written."""
+
+    def __init__(self, row: Row, codec: TextCodec, options: GenerationOptions) -> None:
+        self._row = row
+        self._codec = codec
+        self._options = options
+        self._tokens: list[int] = []
+        self._finish: Finish | None = None
+
+    @property
+    def is_finished(self) -> bool:
+        return self._finish is not None
+
+    def add(self, token: int) -> None:
+        """Add a token, unless it ends the text."""
+        if token in self._codec.ends:
+            self._finish = Finish.END
+            return
+        self._tokens.append(token)
+        if self._options.stop and self._options.cut(self._text())[1]:
+            self._finish = Finish.STOP
+        elif len(self._tokens) == self._options.max_new_tokens:
+            self._finish = Finish.LENGTH
+
+    def result(self) -> GeneratedText:
+        """The finished text."""
+        return GeneratedText(
+            prompt=self._row.number,
+            sample=self._row.sample,
+            text=self._options.cut(self._text())[0],
+            tokens=len(self._tokens),
+            finish=self._finish or Finish.LENGTH,
+        )
+
+    def _text(self) -> str:
+        return self._codec.decode(self._row.ids, self._tokens)
