@@ -11,8 +11,8 @@ import pytest
 from evenhand.core.items import Benchmark, Task
 from evenhand.core.spans import filled_spans
 from evenhand.data.stereoset import read_stereoset
-from evenhand.instruments.association.evaluation import evaluate
 from evenhand.stats.resampling import Resampling
+from evenhand.workflows.measure import evaluate
 
 
 @pytest.fixture
