@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.planted_bias import read_planted
+from evenhand.core.planted_bias import read_planted_bias
 from evenhand.models.families.decoder import start_token
 from evenhand.models.references import Family, ModelRef
 from evenhand.runs.records import ModelRecord
@@ -39,7 +39,7 @@ def model_record(
         precision=ref.precision.value,
         device=ref.device,
         start_token=None if start is None else str(tokenizer.convert_ids_to_tokens(start)),
-        planted=read_planted(ref.location),
+        planted=read_planted_bias(ref.location),
     )
 
 
