@@ -13,8 +13,9 @@ from evenhand.core.probes import ProbeSet
 from evenhand.data.corpora import sentences
 from evenhand.data.crows_pairs import load_pairs
 from evenhand.data.labelled import load_labelled
+from evenhand.data.layouts import load_dataset
 from evenhand.data.probes import load_probes
-from evenhand.instruments.association.audit import load_benchmark
+from evenhand.data.stereoset import LAB, STARTER
 from evenhand.lab.probe_set import lab_probes
 from evenhand.mitigation.texts import kept_back
 from evenhand.models.language_model import LanguageModel
@@ -48,7 +49,7 @@ def certificate_plan(before: LanguageModel, wishes: CertifyWishes) -> Certificat
     language = wishes.language or _mitigated_in(wishes.mitigated) or _spoken(planted)
     return CertificatePlan(
         probes=_probes(planted, language),
-        benchmark=load_benchmark(before, wishes.data, language=language),
+        benchmark=load_dataset(wishes.data or (LAB if planted else STARTER).name, language=language),
         pairs=load_pairs(wishes.crows_pairs, language=wishes.language) if wishes.crows_pairs else None,
         held_out=_held_out(planted, language, wishes),
         labelled=load_labelled(wishes.labelled) if wishes.labelled else None,
