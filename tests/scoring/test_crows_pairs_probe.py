@@ -20,7 +20,7 @@ from evenhand.core.errors import RunError
 from evenhand.core.items import PairSet
 from evenhand.instruments.crows_pairs import pairs_frame, pairs_record, pairs_result
 from evenhand.instruments.probe_results import CrowsPairsResult, PairsGroup
-from evenhand.models.families.sentence_pairs import SharedAtMask
+from evenhand.models.families.masked import SharedAtMask
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.pair_scoring import PairScore
 from evenhand.runs.run import Run, open_run

@@ -268,5 +268,5 @@ def test_terms_that_the_model_does_not_know_are_refused(menagerie: Zoo) -> None:
 
 
 def test_a_model_that_writes_sentences_anew_is_refused_here_too(menagerie: Zoo) -> None:
-    with pytest.raises(ModelError, match="cannot be read from it"):
+    with pytest.raises(ModelError, match="cannot be asked for the probability of a word"):
         PreparedProbe(menagerie.model("bart"), small(), experiments=[Experiment.HE_SHE])
