@@ -198,16 +198,16 @@ def _parts_folder(place: Path, fingerprint: str) -> Path:
     return absolute.with_name(f".{absolute.name}.{fingerprint[:FINGERPRINT_DIGITS]}.unfinished")
 
 
-def release_claim(place: Path, owner: str) -> None:
-    """Lift the claim of a process that is known to have died, as on a machine that cannot be asked any more.
+def release_claims(folder: Path, owner: str) -> None:
+    """Lift the claims of a process that is known to have died, as on a machine that cannot be asked any more.
 
     Args:
-        place: Where its result was to lie.
-        owner: Host and process, as ``"host 123"``. The claim of any other process stands.
+        folder: Where its results were to lie.
+        owner: Host and process, as ``"host 123"``. Claims of other processes stand.
     """
-    claim = _claim_on(place)
-    if _holder(claim) == owner:
-        claim.unlink(missing_ok=True)
+    for claim in folder.glob(".*.claim"):
+        if _holder(claim) == owner:
+            claim.unlink(missing_ok=True)
 
 
 def _claim_on(place: Path) -> Path:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.core.progress import SILENT, Monitor
@@ -32,13 +32,13 @@ class Assignment(Generic[Result]):
     Attributes:
         title: What it is called while it runs.
         work: Does it. Its result is sent back, so it should be small.
-        place: Where its result goes in the store, so that a dead worker's claim on it can be lifted.
+        folder: Where its results go, so that a dead worker's claims there can be lifted.
         device: ``cpu``, ``cuda`` or ``auto``, which takes a GPU where there is one.
     """
 
     title: str
     work: Callable[[Monitor], Result]
-    place: Path | None = None
+    folder: Path | None = None
     device: str = "cpu"
 
 
@@ -96,12 +96,9 @@ def executor_at(on: str | Executor) -> Executor:
     if name == HERE:
         return LocalExecutor()
     if colon and not address:
-        raise ExecutorError(f"{on!r} has no address. Write ray:HOST:PORT, or ray for a cluster on this machine.")
+        raise ExecutorError(
+            f"{on!r} has no address. Write ray:HOST:PORT, or ray for a cluster on this machine."
+        )
     from evenhand.workflows.ray_executor import RayExecutor
 
     return RayExecutor(address or None)
-
-
-def is_remote(executor: Any) -> bool:
-    """Whether jobs run in other processes, which a model that is loaded here cannot reach."""
-    return not isinstance(executor, LocalExecutor)

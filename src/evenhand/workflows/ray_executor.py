@@ -1,14 +1,15 @@
 """Jobs on Ray: on a cluster at an address, or on one that is started on this machine for the occasion.
 
-Every machine needs the same Evenhand and the same disk. A job runs in the folder in which the command was given and with
-as many threads as here, so that it writes the same bytes. When a worker dies, its job starts again on another one and
-goes on with what was kept in the store.
+Every machine needs the same Evenhand and the same disk. A job runs in the folder in which the command was given and
+with as many threads as here, so that it writes the same bytes. When a worker dies, its job starts again on another one
+and goes on with what was kept in the store.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import pickle
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir, contextmanager
@@ -19,13 +20,14 @@ from typing import Any
 from evenhand.core.errors import EvenhandError
 from evenhand.core.extras import missing_extra, require_extra
 from evenhand.core.progress import SILENT, Monitor, Progress
-from evenhand.runs.store import release_claim
+from evenhand.runs.store import release_claims
 from evenhand.workflows.executors import Assignment, ExecutorError, Result
 
 ATTEMPTS = 4
 """How often a job is begun before its workers' deaths are taken for its own fault."""
 
 SECONDS_BETWEEN_LOOKS = 0.2
+SECONDS_TO_CONNECT = 5.0
 THREADS_VARIABLE = "OMP_NUM_THREADS"
 
 
@@ -76,6 +78,7 @@ class _Batch:
         self._numbers: dict[Any, int] = {}
         self._attempts = [0] * len(assignments)
         self._shares = [0.0] * len(assignments)
+        self._percent = -1
         self._workers: dict[int, str] = {}
         for number in range(len(assignments)):
             self._begin(number)
@@ -133,21 +136,20 @@ class _Batch:
         except exceptions.RayError as problem:
             self._begin_again(number, problem)
             return None
-        if outcome.message is not None:
-            raise EvenhandError(outcome.message)
+        if outcome.error is not None:
+            raise outcome.error
         return outcome
 
     def _begin_again(self, number: int, problem: Exception) -> None:
         assignment = self._assignments[number]
-        reason = (str(problem).strip().splitlines() or [type(problem).__name__])[0]
         if self._attempts[number] == ATTEMPTS:
             raise ExecutorError(
-                f"{assignment.title}: {ATTEMPTS} workers died at it, the last with: {reason} What was finished is kept. "
+                f"{assignment.title}: {ATTEMPTS} workers died at it, the last with: {_first_line(problem)} What is finished is kept. "
                 "If memory ran out, use fewer workers at a time or lower --max-tokens."
             )
         self._monitor.warn(f"{assignment.title}: its worker died; another one goes on with what was kept.")
-        if assignment.place is not None and number in self._workers:
-            release_claim(assignment.place, self._workers[number])
+        if assignment.folder is not None and number in self._workers:
+            release_claims(assignment.folder, self._workers[number])
         self._shares[number] = 0.0
         self._begin(number)
 
@@ -163,7 +165,10 @@ class _Batch:
                 self._monitor.warn(content)
             else:
                 self._monitor.note(content)
-        progress(round(100 * sum(self._shares) / len(self._shares)), 100)
+        percent = round(100 * sum(self._shares) / len(self._shares))
+        if percent != self._percent:
+            self._percent = percent
+            progress(percent, 100)
 
     def _failure(self, failures: dict[int, Exception]) -> Exception:
         first = failures[min(failures)]
@@ -185,10 +190,10 @@ class _Call:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """A job's result, or the message of its error, which Ray would bury in tracebacks of its own."""
+    """A job's result, or its error, which Ray would bury in tracebacks of its own."""
 
     result: Any = None
-    message: str | None = None
+    error: EvenhandError | None = None
 
 
 class _Relay:
@@ -238,8 +243,10 @@ def _perform(call: _Call, relay: Any) -> _Outcome:
     ray.get(relay.put.remote(call.number, "worker", f"{host} {os.getpid()}"))
     if not call.folder.is_dir():
         return _Outcome(
-            message=f"The folder {call.folder} is not on {host}. Give the command in a folder that every machine of the "
-            "cluster can reach."
+            error=ExecutorError(
+                f"The folder {call.folder} is not on {host}. Give the command in a folder that every machine of the "
+                "cluster can reach."
+            )
         )
     # Ray has set it to the processors of the job; torch reads it when it is first imported.
     if call.threads is None:
@@ -251,12 +258,21 @@ def _perform(call: _Call, relay: Any) -> _Outcome:
             work = ray.cloudpickle.loads(call.work)
             return _Outcome(work(_RelayMonitor(call.number, relay)))
     except EvenhandError as problem:
-        return _Outcome(message=str(problem))
+        return _Outcome(error=_sendable(problem))
     except ModuleNotFoundError as problem:
         missing = missing_extra(problem, purpose=f"A job on {host}")
         if missing is None:
             raise
-        return _Outcome(message=str(missing))
+        return _Outcome(error=_sendable(missing))
+
+
+def _sendable(problem: EvenhandError) -> EvenhandError:
+    """An error that another process can read: itself, or its message where it has a constructor of its own."""
+    try:
+        pickle.loads(pickle.dumps(problem))  # noqa: S301 # made here
+    except (TypeError, AttributeError, pickle.PicklingError):
+        return EvenhandError(str(problem))
+    return problem
 
 
 def _threads(ray: Any) -> int:
@@ -275,22 +291,42 @@ def _connected(address: str | None) -> Iterator[Any]:
     if ray.is_initialized():
         yield ray
         return
+    if address is not None:
+        _refuse_dead(address)
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
         if address is None:
             ray.init(include_dashboard=False, **quiet)
         else:
             ray.init(address=address, **quiet)
-    except (ConnectionError, TimeoutError, OSError, RuntimeError, ValueError) as problem:
-        reason = (str(problem).strip().splitlines() or [type(problem).__name__])[0]
-        where = f"at {address}" if address else "on this machine"
-        raise ExecutorError(
-            f"There is no Ray cluster {where}: {reason} Start one with: ray start --head. Nothing was begun."
-        ) from None
+    except (OSError, RuntimeError, ValueError) as problem:
+        raise _no_cluster(address, problem) from None
     try:
         yield ray
     finally:
         ray.shutdown()
+
+
+def _refuse_dead(address: str) -> None:
+    """Refuse an address at which nobody listens, for which Ray itself would wait for minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not (colon and port.isdigit()):
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=SECONDS_TO_CONNECT).close()
+    except (OSError, OverflowError) as problem:
+        raise _no_cluster(address, problem) from None
+
+
+def _no_cluster(address: str | None, problem: Exception) -> ExecutorError:
+    where = f"at {address}" if address else "on this machine"
+    return ExecutorError(
+        f"There is no Ray cluster {where} ({_first_line(problem)}). Start one with: ray start --head. Nothing was begun."
+    )
+
+
+def _first_line(problem: Exception) -> str:
+    return (str(problem).strip().splitlines() or [type(problem).__name__])[0]
 
 
 def _crash(title: str, problem: Exception) -> str:
