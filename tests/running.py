@@ -32,6 +32,9 @@ BROWSER_OPTIONS = [
 ]
 
 
+HANG = 900
+"""Seconds after which a process hangs and is not merely slow: no busy machine may fail a test."""
+
 _ENVIRONMENT = {"NO_COLOR": "1", "COLUMNS": "160"}
 
 
@@ -51,7 +54,7 @@ def run_evenhand() -> Command:
             text=True,
             encoding="utf-8",
             check=False,
-            timeout=120,
+            timeout=HANG,
         )
 
     return run
@@ -97,6 +100,8 @@ def browser() -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=found, args=BROWSER_OPTIONS)
+        launched = playwright.chromium.launch(
+            executable_path=found, args=BROWSER_OPTIONS, timeout=1000 * HANG
+        )
         yield launched
         launched.close()
