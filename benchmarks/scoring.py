@@ -168,7 +168,7 @@ def large_vocabulary_apart(options: argparse.Namespace) -> Row:
 
 
 def _large_vocabulary(data: Path, gpt2: Path) -> Row:
-    items = read_stereoset(data, default_language="en").of_task(Task.INTERSENTENCE)[:100]
+    items = read_stereoset(data, language="en").of_task(Task.INTERSENTENCE)[:100]
     return large_vocabulary(models_of_size.gpt2_tokenizer(gpt2), items)
 
 
@@ -250,7 +250,7 @@ def main() -> None:
     parser.add_argument("--page", type=Path)
     options = parser.parse_args()
     torch.manual_seed(0)
-    benchmark = read_stereoset(options.data, default_language="en")
+    benchmark = read_stereoset(options.data, language="en")
     on_gpu = torch.cuda.is_available()
     device = torch.cuda.get_device_name() if on_gpu else f"CPU, {torch.get_num_threads()} threads"
     lines = [

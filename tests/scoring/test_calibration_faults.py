@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from measuring import audit
 
 from evenhand import auditing
 from evenhand.core.items import Association, Benchmark, Candidate, Label, Task
 from evenhand.data.predictions import Score
-from evenhand.instruments.association.audit import AuditOptions, audit
+from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.lab import power
 from evenhand.lab.calibration import calibrate
 from evenhand.lab.items import lab_benchmark

@@ -9,15 +9,15 @@ import calibrations
 import pytest
 
 from evenhand.core.estimates import Estimate
-from evenhand.instruments.association.evaluation import evaluate
 from evenhand.models.references import Family
 from evenhand.report.association import page as page_module
-from evenhand.report.association.page import render_page
 from evenhand.report.association.reading import expected_of
 from evenhand.report.association.run_badges import run_badges
+from evenhand.report.page import render_page
 from evenhand.runs.calibration import Calibration
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
+from evenhand.workflows.measure import evaluate
 
 HOSTILE = "<script>alert(1)</script>"
 FOUND = {2: (1.5, 72.0), 30: (0.4, 55.1)}

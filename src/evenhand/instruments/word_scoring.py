@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.items import BLANK
@@ -22,6 +21,7 @@ from evenhand.models.families.method import UnscorableError
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import Family, ModelError
 from evenhand.models.tokenised_text import prepare
+from evenhand.runs.store import Parts
 
 UNKNOWN_WORD = "it has a word that the tokenizer does not know"
 
@@ -109,8 +109,8 @@ class WordScorer:
         questions: Sequence[OpenQuestion],
         *,
         max_tokens: int | None = None,
-        unfinished: Path | None = None,
-        report: Progress | None = None,
+        parts: Parts | None = None,
+        progress: Progress | None = None,
     ) -> list[tuple[Answer, ...]]:
         """An answer for every word of every question."""
         words = self.requests(questions)
@@ -121,7 +121,7 @@ class WordScorer:
             if not isinstance(requests, str)
         ]
         asking = ScoringJob(self.model, asked, max_tokens=max_tokens)
-        found = iter(asking.answers(unfinished=unfinished, report=report))
+        found = iter(asking.answers(parts=parts, progress=progress))
         return [
             tuple(
                 Answer(math.nan, word) if isinstance(word, str) else self._answer(next(found))

@@ -25,7 +25,6 @@ from evenhand.models.capabilities import (
     TextScore,
 )
 from evenhand.models.embedding import Vector, WordEmbedder
-from evenhand.models.engine.batch_store import BatchStore
 from evenhand.models.engine.execution import Answers, InputsDone, execute
 from evenhand.models.engine.forward_inputs import (
     CausalInput,
@@ -160,12 +159,12 @@ class LanguageModel:
         requests: Sequence[Request],
         *,
         max_tokens: int | None = None,
-        store: BatchStore | None = None,
+        parts: Parts | None = None,
         progress: InputsDone | None = None,
     ) -> Answers:
         """Answer requests."""
         plan, forward = self.plan(requests, max_tokens=max_tokens)
-        return execute(plan, forward, self.runners(plan), store=store, progress=progress)
+        return execute(plan, forward, self.runners(plan), parts=parts, progress=progress)
 
     def runners(self, plan: ForwardPlan) -> Mapping[type, Runner]:
         """A runner for each kind of input in a plan."""

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from evenhand.core.items import SentencePair
@@ -26,6 +25,7 @@ from evenhand.models.families.sentence_pairs import (
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import Family
 from evenhand.models.tokenised_text import prepare
+from evenhand.runs.store import Parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ def score_pairs(
     method: PairMethod,
     *,
     max_tokens: int | None = None,
-    unfinished: Path | None = None,
-    report: Progress | None = None,
+    parts: Parts | None = None,
+    progress: Progress | None = None,
 ) -> list[PairScore]:
     """The score of every pair, or the reason why it has none.
 
@@ -80,8 +80,8 @@ def score_pairs(
         pairs: The pairs.
         method: How it is asked.
         max_tokens: Most tokens in a batch.
-        unfinished: A folder for what is done so far, from which an interrupted run goes on.
-        report: Told how many pairs are done, of how many.
+        parts: Where finished batches are kept, so that an interrupted job goes on.
+        progress: Told how many pairs are done, of how many.
     """
     questions = _questions(model.loaded.tokenizer, pairs, method, longest=model.longest_input)
     asked = [
@@ -90,9 +90,7 @@ def score_pairs(
         if isinstance(question, PairRequests)
         for requests in (question.more, question.less)
     ]
-    found = iter(
-        ScoringJob(model, asked, max_tokens=max_tokens).answers(unfinished=unfinished, report=report)
-    )
+    found = iter(ScoringJob(model, asked, max_tokens=max_tokens).answers(parts=parts, progress=progress))
     return [
         PairScore.missing(question) if isinstance(question, str) else _score(next(found), next(found))
         for question in questions
