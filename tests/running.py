@@ -10,6 +10,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
@@ -92,8 +93,10 @@ def run_evenhand_here() -> Command:
 def browser() -> Iterator[Browser]:
     """A real browser; the tests that need one are skipped without it, but not in continuous integration."""
     found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if found is None:
-        reason = f"no browser on this machine; install one of {', '.join(BROWSERS)}"
+    if found is None or find_spec("playwright") is None:
+        reason = (
+            f"no browser on this machine; install one of {', '.join(BROWSERS)}, and pip install '.[test]'"
+        )
         if os.environ.get("CI"):
             pytest.fail(reason)
         pytest.skip(reason)

@@ -20,7 +20,16 @@ from evenhand.core.errors import MissingExtraError
 
 TESTS = Path(__file__).parent
 SOURCES = TESTS.parent / "src"
-HEAVY = {"torch", "transformers", "accelerate", "peft", "safetensors", "tokenizers", "datasets", "huggingface_hub"}
+HEAVY = {
+    "torch",
+    "transformers",
+    "accelerate",
+    "peft",
+    "safetensors",
+    "tokenizers",
+    "datasets",
+    "huggingface_hub",
+}
 """What comes with the same extra as torch."""
 
 FIXTURES = {"menagerie"}

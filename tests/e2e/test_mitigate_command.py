@@ -10,7 +10,10 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from running import HANG, Command
+
+pytestmark = pytest.mark.torch
 
 QUICK = ("-e", "he-she", "--epochs", "2", "--learning-rate", "1e-3", "--device", "cpu")
 
