@@ -37,9 +37,7 @@ USED = ("_prepare_inputs", "remove_callback")
 SET = ("accelerator", "args", "data_collator", "lr_scheduler", "model", "optimizer", "state", "train_dataset")
 """Attributes that Trainer sets on itself."""
 
-ADVICE = (
-    "Adapt src/evenhand/training/ to this version, or lower the upper bound of transformers in pyproject.toml."
-)
+ADVICE = "Adapt src/evenhand/training/ to this version, or lower the upper bound of transformers in pyproject.toml."
 
 
 def lacks(what: str) -> str:

@@ -24,7 +24,6 @@ from evenhand.instruments.instrument import Instrument, InstrumentOptions, keep_
 from evenhand.instruments.malor.instrument import MALOR, MalorOptions
 from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.method_choice import possible_tasks
 from evenhand.models.references import ModelError
 from evenhand.runs.records import ModelRecord
 from evenhand.runs.run import Run, fingerprint_of_run
@@ -120,7 +119,7 @@ class Measurer:
         return self._run(MALOR, options, PROBE_FOLDER, "occupations", "sentences")
 
     def _associations(self) -> tuple[Run | None, str | None]:
-        if not possible_tasks(self.model):
+        if not self.model.tasks:
             return None, f"{self.model.loaded.ref.id} can do neither of the two tasks"
         options = AuditOptions(data=self.plan.benchmark, resampling=self.plan.resampling)
         try:

@@ -36,7 +36,7 @@ from evenhand.models.capabilities import Embeds, NotEmbedded
 from evenhand.models.embedding import Vector
 from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.references import Family, ModelError
+from evenhand.models.references import ModelError
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
@@ -211,7 +211,7 @@ def cosine_result(frame: pl.DataFrame, *, layer: int, resampling: Resampling) ->
 
 
 def _refuse_unread(model: LanguageModel, pairs: PronounPairs) -> None:
-    if model.family is Family.DECODER and not any(pair.pronoun_comes_first for pair in pairs.pairs):
+    if model.reads_left_to_right and not any(pair.pronoun_comes_first for pair in pairs.pairs):
         raise ModelError(
             f"{model.loaded.ref.id} reads from left to right, and in all {len(pairs.pairs):,} pairs of {pairs.name} "
             "the pronoun comes after the occupation: its vector is the same in both sentences and the cosine 1, "
@@ -220,7 +220,7 @@ def _refuse_unread(model: LanguageModel, pairs: PronounPairs) -> None:
 
 
 def _rows(model: LanguageModel, pairs: Sequence[PronounPair], layer: int) -> list[dict[str, object]]:
-    readable = [pair for pair in pairs if pair.pronoun_comes_first or model.family is not Family.DECODER]
+    readable = [pair for pair in pairs if pair.pronoun_comes_first or not model.reads_left_to_right]
     vectors = model.embed_words(
         [text for pair in readable for text in (pair.male, pair.female)],
         [span for pair in readable for span in (pair.male_span, pair.female_span)],

@@ -30,7 +30,7 @@ from evenhand.models.capabilities import FillsBlanks, ScoresText
 from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.languages import warnings_of_texts
-from evenhand.models.pair_scoring import PairScore, choose_pair_method, score_pairs
+from evenhand.models.pair_scoring import PairScore, score_pairs
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
@@ -128,7 +128,7 @@ class _PairsPreparation(Preparation):
         self.model = model
         self.pairs = pairs.first(options.limit)
         self.options = options
-        self.method = choose_pair_method(model)
+        self.method = model.pair_method()
         ref = model.loaded.ref
         self.record = RunRecord(
             instrument=CrowsPairsInstrument.name,

@@ -12,18 +12,9 @@ from evenhand.core.items import SentencePair
 from evenhand.core.progress import Progress
 from evenhand.models.engine.modes import gc_disabled
 from evenhand.models.engine.scoring_job import RequestGroup, ScoringJob, too_long
-from evenhand.models.families.decoder import SentenceScore, start_token
-from evenhand.models.families.method import UnscorableError
-from evenhand.models.families.sentence_pairs import (
-    PairMethod,
-    PairRequests,
-    SharedAtMask,
-    SharedAtSentinel,
-    SharedInDenoiser,
-    WholeSentences,
-)
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.references import Family
+from evenhand.models.questions import UnscorableError
+from evenhand.models.sentence_pairs import PairMethod, PairRequests
 from evenhand.models.tokenised_text import prepare
 from evenhand.runs.store import Parts
 
@@ -47,21 +38,6 @@ class PairScore:
         if self.problem is not None:
             return math.nan
         return 0.5 if self.more == self.less else float(self.more > self.less)
-
-
-def choose_pair_method(model: LanguageModel) -> PairMethod:
-    """How a model is asked about pairs."""
-    loaded = model.loaded
-    match loaded.family:
-        case Family.MASKED:
-            return SharedAtMask(loaded.tokenizer)
-        case Family.DECODER:
-            start = start_token(loaded.tokenizer, loaded.config)
-            return WholeSentences(SentenceScore(loaded.tokenizer, start))
-        case Family.SENTINEL:
-            return SharedAtSentinel(loaded.tokenizer, model.decoder_start)
-        case Family.DENOISER:
-            return SharedInDenoiser(loaded.tokenizer, model.shifted)
 
 
 def score_pairs(

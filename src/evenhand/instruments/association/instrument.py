@@ -24,11 +24,11 @@ from evenhand.instruments.association.scores import items_from_scores, predictio
 from evenhand.instruments.instrument import Instrument, InstrumentOptions, Preparation
 from evenhand.models.capabilities import FillsBlanks, ScoresText
 from evenhand.models.engine.scoring_job import RequestGroup, ScoringJob, too_long
-from evenhand.models.families.method import Method, Question, questions_of, sum_of_logs
 from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.languages import language_warnings
-from evenhand.models.method_choice import choose_method, possible_tasks
+from evenhand.models.method_choice import choose_method
+from evenhand.models.questions import Method, Question, questions_of, sum_of_logs
 from evenhand.runs.comparison import Comparison, ComparisonOptions
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import PREDICTIONS_FILE, RunRecord, ScoringRecord
@@ -184,7 +184,7 @@ class _Audit(Preparation):
         )
 
     def _methods(self) -> dict[Task, Method]:
-        wanted = self.options.tasks or possible_tasks(self.model)
+        wanted = self.options.tasks or self.model.tasks
         return {
             task: choose_method(
                 self.model,

@@ -11,8 +11,7 @@ from evenhand.core.progress import Progress
 from evenhand.core.reasons import too_long_reason
 from evenhand.models.engine.execution import execute
 from evenhand.models.engine.forward_inputs import ForwardInputs
-from evenhand.models.engine.requests import Request
-from evenhand.models.limits import length_of
+from evenhand.models.engine.requests import Request, length_of
 from evenhand.runs.store import Parts
 
 if TYPE_CHECKING:
