@@ -125,7 +125,7 @@ def test_texts_that_end_early_leave_the_batch_and_nothing_changes_for_the_rest(g
     together = list(gpt2.generate(PROMPTS, options))
 
     assert {text.finish for text in together} == {Finish.END, Finish.LENGTH}
-    assert all(text.tokens < 20 for text in together if text.finish is Finish.END)
+    assert all((text.tokens or 0) < 20 for text in together if text.finish is Finish.END)
     assert list(gpt2.generate(PROMPTS, options, max_tokens=300)) == together
 
 
@@ -142,7 +142,7 @@ def test_a_stop_string_ends_a_text_before_it(menagerie: Zoo, name: str) -> None:
 
     assert [text.text for text in stopped] == [text.partition(end)[0] for text in whole]
     assert [text.finish is Finish.STOP for text in stopped] == [end in text for text in whole]
-    assert stopped[0].tokens < 12
+    assert (stopped[0].tokens or 0) < 12
 
 
 def test_a_prefix_stands_before_every_prompt_and_is_no_part_of_the_text(gpt2: LanguageModel) -> None:
