@@ -20,12 +20,13 @@ from typing import Any
 import models_of_size
 import numpy as np
 import torch
+from measuring import probe
 
 from evenhand.core.items import BLANK
 from evenhand.core.probe_sentences import open_occupation, open_term
 from evenhand.core.probes import Experiment, ProbeSet
 from evenhand.data.probes import load_probes
-from evenhand.instruments.malor.probe import ProbeOptions, probe
+from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.stats.resampling import Resampling
 
@@ -66,7 +67,7 @@ def plain(model: Any, tokenizer: Any, probes: ProbeSet, direction: str) -> np.nd
 
 def compare(model: LanguageModel, probes: ProbeSet, direction: str) -> str:
     """A row of the table."""
-    options = ProbeOptions(experiment="he-she", direction=direction, resampling=Resampling(resamples=1000))
+    options = MalorOptions(experiment="he-she", direction=direction, resampling=Resampling(resamples=1000))
     few = replace(probes, structures=probes.structures[:2])
     probe(model, few, options=options)
     started = time.perf_counter()

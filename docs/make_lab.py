@@ -13,7 +13,7 @@ import argparse
 from pathlib import Path
 
 from evenhand.data.bundled_files import bundled_calibration_path
-from evenhand.data.sources import LAB, bundled_path
+from evenhand.data.stereoset import LAB
 from evenhand.lab.items import lab_benchmark, stereoset_layout
 from evenhand.runs.calibration import Calibration
 
@@ -22,7 +22,7 @@ def make_items() -> None:
     """Write the lab's items in every language."""
     for language in LAB.languages:
         text = stereoset_layout(lab_benchmark(language).items, language)
-        bundled_path(LAB, language).write_text(text, encoding="utf-8")
+        LAB.file(language).write_text(text, encoding="utf-8")
 
 
 def make_models() -> None:

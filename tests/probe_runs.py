@@ -25,8 +25,8 @@ from evenhand.instruments.probe_results import (
     ProfessionCosine,
     Skipped,
 )
-from evenhand.runs.probe_runs import ProbeRecord, ProbeRun
-from evenhand.runs.records import EnvironmentRecord, ModelRecord, StatisticsRecord
+from evenhand.runs.records import EnvironmentRecord, ModelRecord, RunRecord, StatisticsRecord
+from evenhand.runs.run import Run
 
 MADE = datetime(2026, 3, 14, 9, 30, tzinfo=UTC)
 FIELDS = ("care", "law", "medicine", "sales", "science", "trades")
@@ -173,10 +173,10 @@ def probe_run(
     planted: Planted | None = None,
     warnings: Sequence[str] = (),
     options: Mapping[str, Any] | None = None,
-) -> ProbeRun:
+) -> Run:
     """A run with these results."""
-    return ProbeRun(
-        record=ProbeRecord(
+    return Run(
+        record=RunRecord(
             name=name,
             test=test or results[0].kind,
             language="en",
@@ -208,7 +208,7 @@ def _mean(values: Sequence[float]) -> Estimate:
     return estimate(sum(values) / len(values), 0.15, n=len(values)) if values else UNKNOWN
 
 
-def asked_run(answers: Mapping[tuple[str, int], float | None], *, experiment: str = "he-she") -> ProbeRun:
+def asked_run(answers: Mapping[tuple[str, int], float | None], *, experiment: str = "he-she") -> Run:
     """A run with the answers for every occupation and structure, and what they add up to."""
     columns = {"occupation": pl.String, "structure": pl.Int64, "log2_ratio": pl.Float64}
     scores = pl.DataFrame(
@@ -226,13 +226,13 @@ def asked_run(answers: Mapping[tuple[str, int], float | None], *, experiment: st
         )
     }
     made = probe_run(malor(leans, experiment=experiment))
-    return ProbeRun(record=made.record, results=made.results, scores=scores)
+    return Run(record=made.record, results=made.results, scores=scores)
 
 
-def pairs_run(preferences: Mapping[str, float | None]) -> ProbeRun:
+def pairs_run(preferences: Mapping[str, float | None]) -> Run:
     """A run over pairs of sentences, by which of them was the likelier."""
     scores = pl.DataFrame(
         list(preferences.items()), schema={"pair": pl.String, "preference": pl.Float64}, orient="row"
     )
     made = probe_run(crows_pairs())
-    return ProbeRun(record=made.record, results=made.results, scores=scores)
+    return Run(record=made.record, results=made.results, scores=scores)

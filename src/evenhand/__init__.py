@@ -23,12 +23,11 @@ if TYPE_CHECKING:
     from evenhand.data import check, describe, load_dataset
     from evenhand.data.bundled_files import example_scores
     from evenhand.data.probes import load_probes
-    from evenhand.instruments.association.audit import AuditOptions, audit
-    from evenhand.instruments.association.comparison import compare
-    from evenhand.instruments.association.evaluation import evaluate
+    from evenhand.instruments.association.instrument import AuditOptions
     from evenhand.instruments.association.measures import MEASURES
-    from evenhand.instruments.association.results import Comparison, RunResult
-    from evenhand.instruments.malor.probe import ProbeOptions, probe
+    from evenhand.instruments.association.results import RunResult
+    from evenhand.instruments.instrument import Instrument, InstrumentOptions
+    from evenhand.instruments.malor.instrument import MalorOptions
     from evenhand.mitigation.counterfactual import CounterfactualMethod
     from evenhand.mitigation.equalising.method import EqualiseMethod
     from evenhand.mitigation.mitigate import Mitigated, mitigate
@@ -36,44 +35,50 @@ if TYPE_CHECKING:
     from evenhand.models.references import ModelRef
     from evenhand.report import format_table, write_certificate_page, write_page
     from evenhand.runs.certificates import Certificate, read_certificate
-    from evenhand.runs.probe_runs import ProbeRun, open_probe_run
-    from evenhand.runs.run import Run, open_run
+    from evenhand.runs.comparison import Comparison, ComparisonOptions, compare
+    from evenhand.runs.figures import Figure
+    from evenhand.runs.run import INSTRUMENTS, Run, open_run
     from evenhand.stats.resampling import Resampling
+    from evenhand.workflows.measure import audit, evaluate, probe
     from evenhand.workflows.mitigation_data import material_for
 
 _HOME = {
+    "INSTRUMENTS": "evenhand.runs.run",
     "MEASURES": "evenhand.instruments.association.measures",
     "PROTOCOLS": "evenhand.core.protocols",
     "Association": "evenhand.core.items",
-    "AuditOptions": "evenhand.instruments.association.audit",
+    "AuditOptions": "evenhand.instruments.association.instrument",
     "Benchmark": "evenhand.core.items",
     "Candidate": "evenhand.core.items",
     "Certificate": "evenhand.runs.certificates",
     "CertificatePlan": "evenhand.certificate",
-    "Comparison": "evenhand.instruments.association.results",
+    "Comparison": "evenhand.runs.comparison",
+    "ComparisonOptions": "evenhand.runs.comparison",
     "CounterfactualMethod": "evenhand.mitigation.counterfactual",
     "EqualiseMethod": "evenhand.mitigation.equalising.method",
     "Estimate": "evenhand.core.estimates",
     "EvenhandError": "evenhand.core.errors",
+    "Figure": "evenhand.runs.figures",
     "HeldOutText": "evenhand.certificate",
+    "Instrument": "evenhand.instruments.instrument",
+    "InstrumentOptions": "evenhand.instruments.instrument",
     "Label": "evenhand.core.items",
+    "MalorOptions": "evenhand.instruments.malor.instrument",
     "Margins": "evenhand.certificate",
     "Mitigated": "evenhand.mitigation.mitigate",
     "ModelRef": "evenhand.models.references",
-    "ProbeOptions": "evenhand.instruments.malor.probe",
-    "ProbeRun": "evenhand.runs.probe_runs",
     "Protocol": "evenhand.core.protocols",
     "Recipe": "evenhand.core.recipes",
     "Resampling": "evenhand.stats.resampling",
     "Run": "evenhand.runs.run",
     "RunResult": "evenhand.instruments.association.results",
     "Task": "evenhand.core.items",
-    "audit": "evenhand.instruments.association.audit",
+    "audit": "evenhand.workflows.measure",
     "certify": "evenhand.certificate",
     "check": "evenhand.data",
-    "compare": "evenhand.instruments.association.comparison",
+    "compare": "evenhand.runs.comparison",
     "describe": "evenhand.data",
-    "evaluate": "evenhand.instruments.association.evaluation",
+    "evaluate": "evenhand.workflows.measure",
     "example_scores": "evenhand.data.bundled_files",
     "filled_spans": "evenhand.core.spans",
     "format_table": "evenhand.report",
@@ -82,15 +87,15 @@ _HOME = {
     "load_probes": "evenhand.data.probes",
     "material_for": "evenhand.workflows.mitigation_data",
     "mitigate": "evenhand.mitigation.mitigate",
-    "open_probe_run": "evenhand.runs.probe_runs",
     "open_run": "evenhand.runs.run",
-    "probe": "evenhand.instruments.malor.probe",
+    "probe": "evenhand.workflows.measure",
     "read_certificate": "evenhand.runs.certificates",
     "write_certificate_page": "evenhand.report",
     "write_page": "evenhand.report",
 }
 
 __all__ = [
+    "INSTRUMENTS",
     "MEASURES",
     "PROTOCOLS",
     "Association",
@@ -100,17 +105,20 @@ __all__ = [
     "Certificate",
     "CertificatePlan",
     "Comparison",
+    "ComparisonOptions",
     "CounterfactualMethod",
     "EqualiseMethod",
     "Estimate",
     "EvenhandError",
+    "Figure",
     "HeldOutText",
+    "Instrument",
+    "InstrumentOptions",
     "Label",
+    "MalorOptions",
     "Margins",
     "Mitigated",
     "ModelRef",
-    "ProbeOptions",
-    "ProbeRun",
     "Protocol",
     "Recipe",
     "Resampling",
@@ -131,7 +139,6 @@ __all__ = [
     "load_probes",
     "material_for",
     "mitigate",
-    "open_probe_run",
     "open_run",
     "probe",
     "read_certificate",

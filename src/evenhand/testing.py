@@ -28,7 +28,7 @@ import numpy as np
 
 from evenhand.core.items import BLANK, Association, Benchmark, Label, Task, repeated
 from evenhand.core.spans import filled_spans
-from evenhand.data.stereoset import LANGUAGE_TAG
+from evenhand.data.layouts import LANGUAGE_TAG
 from evenhand.instruments.association.measures import ClusterTotals, Measure
 from evenhand.lab.analytic import AnalyticModel
 from evenhand.lab.items import lab_benchmark

@@ -14,7 +14,8 @@ from evenhand.core.errors import UnknownNameError
 from evenhand.core.items import BLANK, Association, Benchmark, Candidate, Label, Task
 from evenhand.data.defects import fill_of
 from evenhand.data.inspection import check
-from evenhand.data.sources import LAB, bundled_path, load_dataset
+from evenhand.data.layouts import load_dataset
+from evenhand.data.stereoset import LAB
 from evenhand.lab.items import lab_benchmark, lab_items, stereoset_layout
 from evenhand.lab.world import World
 from evenhand.testing import check_dataset
@@ -111,7 +112,7 @@ def test_german_items_ask_in_german() -> None:
 def test_the_bundled_file_is_what_the_grammar_makes(tag: str) -> None:
     text = stereoset_layout(tuple(entry.item for entry in lab_items(tag)), tag)
 
-    assert bundled_path(LAB, tag).read_bytes() == text.encode("utf-8")
+    assert LAB.file(tag).read_bytes() == text.encode("utf-8")
 
 
 @both_languages
@@ -119,14 +120,14 @@ def test_a_benchmark_made_in_memory_is_the_bundled_one(tag: str) -> None:
     made = lab_benchmark(tag)
 
     assert made.items == shipped(tag).items
-    assert made.sha256 == hashlib.sha256(bundled_path(LAB, tag).read_bytes()).hexdigest()
+    assert made.sha256 == hashlib.sha256(LAB.file(tag).read_bytes()).hexdigest()
     assert made.sha256 == shipped(tag).sha256
     assert (made.name, made.language, made.licence) == ("lab", tag, shipped(tag).licence)
 
 
 @both_languages
 def test_the_bundled_file_says_its_language_and_licence(tag: str) -> None:
-    document = json.loads(bundled_path(LAB, tag).read_text(encoding="utf-8"))
+    document = json.loads(LAB.file(tag).read_text(encoding="utf-8"))
 
     assert (document["language"], document["licence"]) == (tag, "CC BY 4.0")
     assert list(document["data"]) == [task.value for task in Task]

@@ -9,7 +9,8 @@ import pytest
 from evenhand.core.items import Benchmark, Task
 from evenhand.data.defects import fill_of
 from evenhand.data.inspection import check
-from evenhand.data.sources import STARTER, load_dataset
+from evenhand.data.layouts import load_dataset
+from evenhand.data.stereoset import STARTER
 from evenhand.testing import check_dataset
 
 LANGUAGES = ("de", "en", "es", "fr", "tr")

@@ -11,8 +11,9 @@ from pair_builders import HEADER, ORIGINAL_HEADER, pair, row_of, write_table
 
 from evenhand.core.errors import DatasetError, DatasetUnavailableError, UnknownNameError
 from evenhand.core.files import sha256_of
-from evenhand.data import crows_pairs, load_dataset, load_pairs, sources
-from evenhand.data.sources import CROWS_PAIRS, git_blob_sha1
+from evenhand.data import DATASET_LAYOUTS, crows_pairs, load_dataset, load_pairs
+from evenhand.data.crows_pairs import CROWS_PAIRS, CROWS_PAIRS_LAYOUT
+from evenhand.data.datasets import git_blob_sha1
 
 PAIRS = (
     pair(0),
@@ -171,7 +172,7 @@ def test_files_that_are_no_tables_are_refused(
 
 
 def test_a_folder_and_a_missing_file_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match="is a folder; a file is needed"):
+    with pytest.raises(DatasetError, match="has no files named after a language"):
         load_pairs(tmp_path, language="en")
     with pytest.raises(DatasetError, match="There is no file"):
         load_pairs(tmp_path / "missing.csv", language="en")
@@ -202,7 +203,8 @@ def test_the_named_pairs_are_the_pinned_file(tmp_path: Path, monkeypatch: pytest
         load_pairs("crows-pairs")
 
     pinned = replace(CROWS_PAIRS, git_blob_sha1=git_blob_sha1(place.read_bytes()))
-    monkeypatch.setattr(crows_pairs, "NAMED_PAIR_SETS", {pinned.name: pinned})
+    monkeypatch.setattr(crows_pairs, "CROWS_PAIRS_LAYOUT", replace(CROWS_PAIRS_LAYOUT, datasets=(pinned,)))
+    monkeypatch.setattr(DATASET_LAYOUTS, "_loaded", {})
     found = load_pairs("crows-pairs")
 
     assert found.pairs == PAIRS
@@ -212,8 +214,7 @@ def test_the_named_pairs_are_the_pinned_file(tmp_path: Path, monkeypatch: pytest
 
 
 def test_pairs_are_no_dataset_of_items() -> None:
-    assert not set(sources.NAMED_PAIR_SETS) & set(sources.NAMED_DATASETS)
-    with pytest.raises(DatasetError, match=r"has pairs of sentences.*evenhand probe"):
+    with pytest.raises(DatasetError, match=r"has pairs of sentences, not contexts.*evenhand probe"):
         load_dataset("crows-pairs")
 
 

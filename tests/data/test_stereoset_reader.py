@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.core.items import Label, Task
-from evenhand.data.stereoset import file_stem, read_stereoset
+from evenhand.data.layouts import file_stem
+from evenhand.data.stereoset import read_stereoset
 
 
 def test_items_are_read_with_their_candidates(tmp_path: Path) -> None:
@@ -103,8 +104,7 @@ def test_the_language_may_be_asked_for_or_assumed_where_the_file_does_not_say(tm
     path = builders.write_json(tmp_path / "dev.json", builders.document([builders.intra(1)], language=None))
 
     assert read_stereoset(path, language="de").language == "de"
-    assert read_stereoset(path, default_language="en").language == "en"
-    assert read_stereoset(path, language="de", default_language="en").language == "de"
+    assert read_stereoset(path, language="en").language == "en"
 
 
 @pytest.mark.parametrize("tag", ["en", "gsw", "pt-BR", "zh-Hant-TW"])

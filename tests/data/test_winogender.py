@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from evenhand.core.errors import DatasetError, DatasetUnavailableError, UnknownNameError
 from evenhand.core.spans import Span
-from evenhand.data import winogender
+from evenhand.data import DATASET_LAYOUTS, winogender
 from evenhand.data.winogender import (
     EMPLOYED,
     WINOGENDER,
+    WINOGENDER_LAYOUT,
     WINOGENDER_OCCUPATIONS,
     WRITTEN,
     load_pronoun_pairs,
@@ -156,7 +157,9 @@ def test_the_named_file_is_checked_against_its_hash(tmp_path: Path, monkeypatch:
     with pytest.raises(DatasetUnavailableError, match="is not the pinned file"):
         load_pronoun_pairs("winogender")
 
-    monkeypatch.setattr(winogender, "WINOGENDER", replace(WINOGENDER, git_blob_sha1=blob))
+    pinned = replace(WINOGENDER, git_blob_sha1=blob)
+    monkeypatch.setattr(winogender, "WINOGENDER_LAYOUT", replace(WINOGENDER_LAYOUT, datasets=(pinned,)))
+    monkeypatch.setattr(DATASET_LAYOUTS, "_loaded", {})
 
     assert load_pronoun_pairs("winogender").name == "winogender"
 
@@ -204,5 +207,7 @@ def test_the_named_shares_are_a_file_of_their_own(tmp_path: Path, monkeypatch: p
     with pytest.raises(DatasetUnavailableError, match=r"put data/occupations-stats\.tsv") as caught:
         occupation_shares()
     assert str(WINOGENDER_OCCUPATIONS.local_path) in str(caught.value)
-    with pytest.raises(UnknownNameError, match="Known: winogender-occupations"):
+    with pytest.raises(DatasetError, match="has sentences that differ in the pronoun, not shares of women"):
         occupation_shares("winogender")
+    with pytest.raises(UnknownNameError, match="winogender-occupations"):
+        occupation_shares("winogender-occupation")

@@ -154,9 +154,9 @@ def test_data_check_lists_every_defect_class_with_ids(run_evenhand_here: Command
 
 
 def _starter_path() -> Path:
-    from evenhand.data.sources import STARTER, bundled_path
+    from evenhand.data.stereoset import STARTER
 
-    return bundled_path(STARTER, "en")
+    return STARTER.file("en")
 
 
 def left_by_its_reader(*arguments: str | Path) -> subprocess.CompletedProcess[str]:

@@ -204,9 +204,9 @@ def test_page_works_by_keyboard_alone(visit: Visit, single_page: Path) -> None:
 
 
 def test_nothing_in_the_data_becomes_markup(visit: Visit, tmp_path: Path) -> None:
-    from evenhand.data.sources import STARTER, bundled_path
+    from evenhand.data.stereoset import STARTER
 
-    document = json.loads(bundled_path(STARTER, "en").read_text(encoding="utf-8"))
+    document = json.loads(STARTER.file("en").read_text(encoding="utf-8"))
     document["licence"] = HOSTILE
     for item in document["data"]["intrasentence"] + document["data"]["intersentence"]:
         item["target"] = item["target_original"] = item["target_original"] + HOSTILE

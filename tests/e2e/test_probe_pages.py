@@ -9,7 +9,7 @@ import pytest
 from browsing import EVERY_PLOT_IS_DRAWN, WIDTHS_AND_SCHEMES, Visit, assert_accessible_and_fitting
 
 from evenhand.core.planted_bias import Planted
-from evenhand.report.probes.page import write_probe_page
+from evenhand.report.page import write_page
 
 HOSTILE = "<img src=x onerror=\"window.hacked = 'yes'\"></script><script>window.hacked = 'yes'</script>"
 
@@ -22,7 +22,7 @@ def one_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         planted=Planted(family="masked", strength=2.0, language="en", seed=3),
         warnings=["Structures 3 and 7 are the same."],
     )
-    return write_probe_page(run, tmp_path_factory.mktemp("pages") / "one.html")
+    return write_page(run, tmp_path_factory.mktemp("pages") / "one.html")
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def two_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         probe_runs.probe_run(probe_runs.plausible_malor(seed), name=f"a_rather_long_name_of_a_run_{seed}")
         for seed in (3, 4)
     ]
-    return write_probe_page(runs, tmp_path_factory.mktemp("pages") / "two.html")
+    return write_page(runs, tmp_path_factory.mktemp("pages") / "two.html")
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def other_tests(tmp_path_factory: pytest.TempPathFactory) -> Path:
         probe_runs.probe_run(probe_runs.cosine(), name="cosines"),
         probe_runs.probe_run(probe_runs.direct_bias(), name="direct"),
     ]
-    return write_probe_page(runs, tmp_path_factory.mktemp("pages") / "other.html")
+    return write_page(runs, tmp_path_factory.mktemp("pages") / "other.html")
 
 
 def test_the_page_draws_itself_without_errors_and_asks_for_nothing(visit: Visit, one_run: Path) -> None:
@@ -97,7 +97,7 @@ def test_nothing_in_a_probe_becomes_markup(visit: Visit, tmp_path: Path) -> None
         [probe_runs.lean(HOSTILE, 1.0, field=HOSTILE)], experiment=HOSTILE, shares={HOSTILE: 40.0}
     )
     run = probe_runs.probe_run(result, name=HOSTILE, model=HOSTILE, warnings=[HOSTILE])
-    page = visit.open(write_probe_page(run, tmp_path / "page.html"))
+    page = visit.open(write_page(run, tmp_path / "page.html"))
     page.hover(".plot .mark-symbol path")
     page.wait_for_timeout(200)
     assert page.evaluate("window.hacked") is None

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.data.crows_pairs import load_pairs
-from evenhand.data.sources import CROWS_PAIRS, git_blob_sha1
+from evenhand.data.crows_pairs import CROWS_PAIRS, load_pairs
+from evenhand.data.datasets import git_blob_sha1
 
 ORIGINAL = "crows_pairs_anonymized.csv"
 

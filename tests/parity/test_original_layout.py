@@ -11,8 +11,8 @@ import pytest
 from evenhand.core.items import Benchmark, Task
 from evenhand.core.spans import filled_spans
 from evenhand.data.stereoset import read_stereoset
-from evenhand.instruments.association.evaluation import evaluate
 from evenhand.stats.resampling import Resampling
+from evenhand.workflows.measure import evaluate
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def original(shared_data: Path, tmp_path: Path) -> Benchmark:
     assert removed > 4_000
     path = tmp_path / "dev.json"
     path.write_text(json.dumps(document), encoding="utf-8")
-    return read_stereoset(path, default_language="en")
+    return read_stereoset(path, language="en")
 
 
 def test_scores_are_the_same(shared_data: Path, original: Benchmark, quick: Resampling) -> None:

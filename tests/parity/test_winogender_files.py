@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from evenhand.data.datasets import PinnedDataset, git_blob_sha1
 from evenhand.data.probes import load_probes
-from evenhand.data.sources import PinnedDataset, git_blob_sha1
 from evenhand.data.winogender import (
     EMPLOYED,
     WINOGENDER,

@@ -12,8 +12,8 @@ from pair_builders import pair, pair_set
 from evenhand.certificate import CertificatePlan, HeldOutText
 from evenhand.core.probes import Experiment
 from evenhand.data.labelled import LabelledExample, LabelledText
+from evenhand.data.layouts import load_dataset
 from evenhand.data.probes import load_probes
-from evenhand.data.sources import load_dataset
 from evenhand.stats.resampling import Resampling
 
 SENTENCES = tuple(f"The baker sold {number} loaves of fresh bread near the gate." for number in range(24))

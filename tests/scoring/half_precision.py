@@ -16,13 +16,12 @@ from zoo_items import starter_items
 
 from evenhand.core.items import Association
 from evenhand.models.language_model import load_language_model
-from evenhand.models.method_choice import possible_tasks
 
 
 def changed_decisions(folder: Path) -> tuple[int, int]:
     """Pairs of an item's candidates that swap places in half precision, and all pairs."""
     exact = load_language_model(str(folder), device="cpu")
-    items = [item for task in possible_tasks(exact) for item in starter_items(task)[::3]]
+    items = [item for task in exact.tasks for item in starter_items(task)[::3]]
     before = decisions(items, engine_scores(exact, items))
     after = decisions(
         items, engine_scores(load_language_model(str(folder), device="cpu", precision="bf16"), items)

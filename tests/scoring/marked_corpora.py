@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from evenhand.instruments.probe_results import DirectBiasResult
-from evenhand.runs.probe_runs import ProbeRun
+from evenhand.runs.run import Run
 
 ENGLISH = (
     "<He> came home and <he> was tired.",
@@ -47,7 +47,7 @@ def written(folder: Path, *sentences: str) -> Path:
     return path
 
 
-def result_of(run: ProbeRun) -> DirectBiasResult:
+def result_of(run: Run) -> DirectBiasResult:
     (result,) = run.results
     assert isinstance(result, DirectBiasResult)
     return result

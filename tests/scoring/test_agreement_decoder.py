@@ -11,9 +11,9 @@ from slow_reference import Logs, two_to_the_mean_log2
 from zoo_fixtures import Zoo
 from zoo_items import inter_items, intra_items
 
-from evenhand.models.references import Family
+from evenhand.models.families.decoder import DECODER
 
-MODELS = zoo.names(Family.DECODER)
+MODELS = zoo.names(DECODER)
 score = two_to_the_mean_log2
 
 VARIANTS: dict[str, Callable[[Logs, Logs, Logs], float]] = {

@@ -11,10 +11,11 @@ from slow_reference import Logs, mean_probability, two_to_the_mean_log2
 from zoo_fixtures import Zoo
 from zoo_items import inter_items, intra_items
 
-from evenhand.models.references import Family
+from evenhand.models.families.denoiser import DENOISER
+from evenhand.models.families.sentinel import SENTINEL
 
-WITH_SENTINELS = zoo.names(Family.SENTINEL)
-WITH_A_MASK = zoo.names(Family.DENOISER)
+WITH_SENTINELS = zoo.names(SENTINEL)
+WITH_A_MASK = zoo.names(DENOISER)
 PUBLISHED = "multilingual-2023"
 
 

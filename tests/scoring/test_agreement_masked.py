@@ -12,9 +12,9 @@ from zoo_fixtures import Zoo
 from zoo_items import inter_items, intra_items
 
 from evenhand.core.items import Candidate
-from evenhand.models.references import Family
+from evenhand.models.families.masked import MASKED
 
-MODELS = zoo.names(Family.MASKED)
+MODELS = zoo.names(MASKED)
 
 
 def word_of(candidate: Candidate) -> str:

@@ -13,8 +13,11 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.items import SentencePair
 from evenhand.models.engine.requests import MaskedRequest
-from evenhand.models.pair_scoring import PairScore, choose_pair_method, score_pairs
-from evenhand.models.references import Family
+from evenhand.models.families import Family
+from evenhand.models.families.decoder import DECODER
+from evenhand.models.families.masked import MASKED
+from evenhand.models.families.sentinel import SENTINEL
+from evenhand.models.pair_scoring import PairScore, score_pairs
 
 PAIRS = (
     pair("middle"),
@@ -51,7 +54,7 @@ class SlowPairs:
         self.family = family
 
     def scores(self, of: SentencePair) -> tuple[float, float]:
-        if self.family is Family.DECODER:
+        if self.family is DECODER:
             return sum(self.reference.sentence(of.more)), sum(self.reference.sentence(of.less))
         more, less = (SlowText(self.reference.tokenizer, text) for text in (of.more, of.less))
         if of.direction.value == "stereo":
@@ -68,13 +71,13 @@ class SlowPairs:
         reference = self.reference
         logs = []
         for place in places:
-            if self.family is Family.SENTINEL:
+            if self.family is SENTINEL:
                 gap = reference.tokenizer.convert_tokens_to_ids("<extra_id_0>")
                 shown = [*ids[:place], gap, *ids[place + 1 :]]
                 values = reference.written(shown, [reference.decoder_start, gap])[1]
             else:
                 shown = [*ids[:place], reference.tokenizer.mask_token_id, *ids[place + 1 :]]
-                if self.family is Family.MASKED:
+                if self.family is MASKED:
                     logs.append(reference.at_mask(shown, place, ids[place]))
                     continue
                 is_mbart = reference.encoder_decoder.config.model_type == "mbart"
@@ -86,7 +89,7 @@ class SlowPairs:
 
 def engine_scores(menagerie: Zoo, name: str, *, max_tokens: int | None = None) -> list[PairScore]:
     model = menagerie.model(name)
-    method = choose_pair_method(model)
+    method = model.pair_method()
     return score_pairs(model, PAIRS, method, max_tokens=max_tokens)
 
 
@@ -116,7 +119,7 @@ def test_the_words_that_differ_are_seen_and_not_asked_for(menagerie: Zoo) -> Non
     rest = tokenizer("Bread on the table.", add_special_tokens=False)["input_ids"]
     words = [word for word, number in tokenizer.get_vocab().items() if word.isalpha() and number not in rest]
     one, other = sorted(words, key=len)[-2:]
-    asked = choose_pair_method(model).requests(
+    asked = model.pair_method().requests(
         pair(more=f"{one} Bread on the table.", less=f"{other} Bread on the table.")
     )
 

@@ -11,18 +11,19 @@ from pathlib import Path
 
 import pytest
 import torch
+from measuring import audit
 
 from evenhand import auditing
 from evenhand.core.items import Association, Benchmark, Candidate, Label, Task
 from evenhand.data.predictions import Score
-from evenhand.instruments.association.audit import AuditOptions, audit
+from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.lab import power
 from evenhand.lab.calibration import calibrate
 from evenhand.lab.items import lab_benchmark
 from evenhand.models.backends.lab import embedded_folder
 from evenhand.models.engine import projection
-from evenhand.models.families.method import Question
 from evenhand.models.language_model import LanguageModel, load_language_model
+from evenhand.models.questions import Question
 from evenhand.runs.calibration import Calibration
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from certificate_runs import LABELLED, PAIRS, SENTENCES, nudged, small_plan
+from measuring import probe_pairs
 from peft import LoraConfig, get_peft_model
 
 from evenhand.certificate import Finetuning, Margins, certify, measuring
@@ -18,7 +19,6 @@ from evenhand.certificate.flipped import malor_results
 from evenhand.certificate.recipe import read_mitigation
 from evenhand.certificate.weights import weights_change
 from evenhand.core.errors import RunError, UnknownNameError
-from evenhand.instruments.crows_pairs import probe_pairs
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.runs.certificates import BiasVerdict, Certificate, QualityVerdict
@@ -57,12 +57,11 @@ def test_what_was_trained_on_is_told_apart_from_the_rest(made: tuple[Certificate
 
 
 def test_figures_are_those_of_the_runs_that_are_kept(made: tuple[Certificate, Path]) -> None:
-    from evenhand.runs.probe_runs import open_probe_run
     from evenhand.runs.run import open_run
 
     certificate, work = made
     for side in ("before", "after"):
-        occupations = open_probe_run(work / side / "occupations")
+        occupations = open_run(work / side / "occupations")
         leans = [abs(lean.log2_ratio.value) for lean in malor_results(occupations)[0].occupations]
         assert getattr(certificate.trained[0], side) == pytest.approx(np.mean(leans))
         run = open_run(work / side / "associations")

@@ -20,14 +20,14 @@ from evenhand.certificate.plan import HeldOutText
 from evenhand.certificate.quality import accuracy_from_seeds
 from evenhand.certificate.verdicts import bias_verdict, quality_verdict
 from evenhand.core.errors import ComparisonError, DatasetError, EvenhandError, UnknownNameError
-from evenhand.instruments.association.evaluation import evaluate
 from evenhand.instruments.malor.measure import LogRatios
 from evenhand.models.references import ModelRef
 from evenhand.runs.certificates import BiasVerdict, QualityVerdict
-from evenhand.runs.probe_runs import ProbeRun
+from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 from evenhand.training.perplexity import HeldOutLoss
 from evenhand.workflows.certificate_plans import margins_for
+from evenhand.workflows.measure import evaluate
 
 FEW = Resampling(resamples=200)
 KEPT, LOST, UNDECIDED = QualityVerdict.KEPT, QualityVerdict.LOST, QualityVerdict.UNDECIDED
@@ -136,7 +136,7 @@ def test_flip_p_values_by_hand() -> None:
 def test_occupations_that_were_pushed_too_far_are_named_with_how_far() -> None:
     generator = np.random.default_rng(7)
 
-    def run(nurse: float, judge: float) -> ProbeRun:
+    def run(nurse: float, judge: float) -> Run:
         return probe_runs.asked_run(
             {
                 (name, structure): float(lean + generator.normal(0, 0.2))
@@ -152,7 +152,7 @@ def test_occupations_that_were_pushed_too_far_are_named_with_how_far() -> None:
     assert found[0].p_value < 0.001
 
 
-def turned(leans: dict[str, tuple[float, float]], *, structures: int) -> tuple[ProbeRun, ProbeRun]:
+def turned(leans: dict[str, tuple[float, float]], *, structures: int) -> tuple[Run, Run]:
     """Runs before and after in which occupations lean so, by a little more in each structure."""
     first, second = (
         probe_runs.asked_run(

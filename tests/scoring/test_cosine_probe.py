@@ -8,14 +8,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 import zoo
+from measuring import probe_cosine
 from slow_vectors import slow_cosine, slow_vector
 from zoo_fixtures import Zoo
 
 from evenhand.data.winogender import PronounPair, PronounPairs, load_pronoun_pairs
-from evenhand.instruments.cosine import SCORES_SCHEMA, UNREAD_PRONOUN, cosine_result, probe_cosine
+from evenhand.instruments.cosine import SCORES_SCHEMA, UNREAD_PRONOUN, cosine_result
 from evenhand.instruments.probe_results import CosineResult
-from evenhand.models.references import Family, ModelError
-from evenhand.runs.probe_runs import ProbeRun, open_probe_run
+from evenhand.models.references import ModelError
+from evenhand.runs.run import Run, open_run
 from evenhand.stats.resampling import Resampling
 
 MODELS = ["bert", "distilbert", "roberta", "albert", "gpt2", "t5"]
@@ -52,7 +53,7 @@ def pairs(tmp_path: Path) -> PronounPairs:
     return load_pronoun_pairs(written(tmp_path))
 
 
-def result_of(run: ProbeRun) -> CosineResult:
+def result_of(run: Run) -> CosineResult:
     (result,) = run.results
     assert isinstance(result, CosineResult)
     return result
@@ -74,7 +75,7 @@ def test_cosines_are_those_of_one_sentence_at_a_time(
 ) -> None:
     model = menagerie.model(name)
     run = probe_cosine(model, pairs, layer=layer, resampling=quick)
-    asked = [pair for pair in pairs.pairs if pair.pronoun_comes_first or model.family is not Family.DECODER]
+    asked = [pair for pair in pairs.pairs if pair.pronoun_comes_first or not model.reads_left_to_right]
     expected = {pair.id: slow_pair(menagerie, name, pair, layer) for pair in asked}
 
     found = dict(run.scores.drop_nulls("cosine").select("pair", "cosine").iter_rows())
@@ -175,7 +176,7 @@ def test_the_record_says_what_determines_the_result(
     again = probe_cosine(str(menagerie.folder("bert")), tmp_path / "pairs.tsv", layer=2, resampling=quick)
     other = probe_cosine(model, pairs, layer=1, name="mine", resampling=quick)
 
-    assert (run.record.test, run.record.language, run.record.name) == ("cosine", "en", "bert_cosine_en")
+    assert (run.record.instrument, run.record.language, run.record.name) == ("cosine", "en", "bert_cosine_en")
     assert run.record.data == {"pairs.tsv": pairs.sha256}
     assert run.record.options["layer"] == 2
     assert run.record.fingerprint == again.record.fingerprint != other.record.fingerprint
@@ -189,7 +190,7 @@ def test_a_run_can_be_saved_and_opened(
 ) -> None:
     run = probe_cosine(menagerie.model("gpt2"), pairs, resampling=quick)
 
-    opened = open_probe_run(run.save(tmp_path / "run"))
+    opened = open_run(run.save(tmp_path / "run"))
 
     assert opened.results == run.results
     assert opened.scores.equals(run.scores)
@@ -199,7 +200,7 @@ def test_progress_ends_at_the_number_of_pairs(menagerie: Zoo, pairs: PronounPair
     told: list[tuple[int, int]] = []
 
     probe_cosine(
-        menagerie.model("bert"), pairs, resampling=quick, report=lambda *progress: told.append(progress)
+        menagerie.model("bert"), pairs, resampling=quick, progress=lambda *progress: told.append(progress)
     )
 
     assert told == [(12, 12)]

@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 import torch
+from measuring import probe_pairs
 from pair_builders import pair, pair_set, row_of, write_table
 from safetensors.torch import load_file, save_file
 from statsmodels.stats.proportion import proportion_confint
@@ -17,12 +18,12 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.errors import RunError
 from evenhand.core.items import PairSet
-from evenhand.instruments.crows_pairs import pairs_frame, pairs_record, pairs_result, probe_pairs
+from evenhand.instruments.crows_pairs import pairs_frame, pairs_record, pairs_result
 from evenhand.instruments.probe_results import CrowsPairsResult, PairsGroup
-from evenhand.models.families.sentence_pairs import SharedAtMask
+from evenhand.models.families.masked import SharedAtMask
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.pair_scoring import PairScore
-from evenhand.runs.probe_runs import ProbeRun, open_probe_run
+from evenhand.runs.run import Run, open_run
 from evenhand.stats.resampling import Resampling
 
 LONG = "word " * 400
@@ -42,7 +43,7 @@ MANY = pair_set(
 )
 
 
-def result_of(run: ProbeRun) -> CrowsPairsResult:
+def result_of(run: Run) -> CrowsPairsResult:
     (result,) = run.results
     assert isinstance(result, CrowsPairsResult)
     return result
@@ -119,7 +120,7 @@ def test_a_run_is_saved_and_opened_again(menagerie: Zoo, tmp_path: Path) -> None
     pairs = pair_set(*MANY.pairs[:2], pair("alone", less=""))
     run = probe_pairs(menagerie.model("bert"), pairs, name="mine")
 
-    opened = open_probe_run(run.save(tmp_path / "mine"))
+    opened = open_run(run.save(tmp_path / "mine"))
 
     assert opened.results == run.results
     assert opened.scores.equals(run.scores)
@@ -222,12 +223,12 @@ def test_an_interrupted_run_goes_on_and_gives_the_same(menagerie: Zoo, tmp_path:
 
     folder = tmp_path / "unfinished"
     with pytest.raises(Interrupted):
-        probe_pairs(model, MANY, max_tokens=60, unfinished=folder, report=interrupt)
+        probe_pairs(model, MANY, max_tokens=60, parts=folder, report=interrupt)
     kept = {path.name: path.stat().st_mtime_ns for path in folder.glob("batch-*.npy")}
     assert kept
     reported: list[tuple[int, int]] = []
     resumed = probe_pairs(
-        model, MANY, max_tokens=60, unfinished=folder, report=lambda *counts: reported.append(counts)
+        model, MANY, max_tokens=60, parts=folder, progress=lambda *counts: reported.append(counts)
     )
 
     assert resumed.scores.equals(undisturbed.scores)
@@ -241,10 +242,10 @@ def test_an_interrupted_run_goes_on_and_gives_the_same(menagerie: Zoo, tmp_path:
 
 def test_unfinished_scores_of_other_pairs_are_refused(menagerie: Zoo, tmp_path: Path) -> None:
     model = menagerie.model("bert")
-    probe_pairs(model, MANY, unfinished=tmp_path / "unfinished")
+    probe_pairs(model, MANY, parts=tmp_path / "unfinished")
 
     with pytest.raises(RunError, match="unfinished scores of another run"):
-        probe_pairs(model, MANY, limit=3, unfinished=tmp_path / "unfinished")
+        probe_pairs(model, MANY, limit=3, parts=tmp_path / "unfinished")
 
 
 def test_a_model_made_for_another_language_is_a_reason_to_doubt(menagerie: Zoo, tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 from marked_corpora import ENGLISH, unmarked, written
+from measuring import probe_direct_bias
 from zoo_fixtures import Zoo
 
-from evenhand.instruments.direct_bias.probe import probe_direct_bias
 from evenhand.stats.resampling import Resampling
 
 
@@ -52,7 +52,7 @@ def test_progress_is_told_in_bytes(menagerie: Zoo, tmp_path: Path, quick: Resamp
     told: list[tuple[int, int]] = []
 
     probe_direct_bias(
-        menagerie.model("bert"), corpus, resampling=quick, report=lambda *progress: told.append(progress)
+        menagerie.model("bert"), corpus, resampling=quick, progress=lambda *progress: told.append(progress)
     )
 
     assert told[-1] == (corpus.stat().st_size, corpus.stat().st_size)
@@ -60,7 +60,6 @@ def test_progress_is_told_in_bytes(menagerie: Zoo, tmp_path: Path, quick: Resamp
 
 MEASURE = """
 import resource, sys, torch
-from evenhand.instruments.direct_bias.probe import probe_direct_bias
 from evenhand.models.language_model import load_language_model
 from evenhand.stats.resampling import Resampling
 torch.set_num_threads(1)

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 import zoo
 from marked_corpora import ENGLISH, GERMAN, result_of, unmarked, written
+from measuring import probe_direct_bias
 from slow_vectors import Vector, slow_cosine, slow_vector
 from zoo_fixtures import Zoo
 
@@ -21,8 +22,8 @@ from evenhand.instruments.direct_bias.gender_direction import (
     ONE_FORM,
     ONLY_BESIDE_GENDERED,
 )
-from evenhand.instruments.direct_bias.probe import SCORES_SCHEMA, probe_direct_bias
-from evenhand.runs.probe_runs import open_probe_run
+from evenhand.instruments.direct_bias.instrument import SCORES_SCHEMA
+from evenhand.runs.run import open_run
 from evenhand.stats.resampling import Resampling
 
 MODELS = ["bert", "distilbert", "roberta", "albert", "gpt2", "t5"]
@@ -133,9 +134,9 @@ def test_the_record_says_what_determines_the_result(
     run = probe_direct_bias(
         str(menagerie.folder("bert")), written(tmp_path, *ENGLISH), layer=1, resampling=quick
     )
-    opened = open_probe_run(run.save(tmp_path / "run"))
+    opened = open_run(run.save(tmp_path / "run"))
 
-    assert (run.record.test, run.record.name) == ("direct-bias", "bert_direct-bias_en")
+    assert (run.record.instrument, run.record.name) == ("direct-bias", "bert_direct-bias_en")
     assert set(run.record.data) == {"corpus", "professions", "gendered words"}
     assert run.record.options["layer"] == 1
     assert run.record.options["pronouns"] == ["he", "she"]

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from marked_corpora import ENGLISH, result_of, written
+from measuring import probe_direct_bias
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import DatasetError, UnknownNameError
@@ -16,7 +17,6 @@ from evenhand.instruments.direct_bias.gender_direction import (
     PRONOUNS,
     gender_direction,
 )
-from evenhand.instruments.direct_bias.probe import probe_direct_bias
 from evenhand.models.references import ModelError
 from evenhand.stats.resampling import Resampling
 from evenhand.text.word_search import WordFinder

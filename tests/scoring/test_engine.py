@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from evenhand.models.engine.batch_store import BatchStore
 from torch import Tensor
 
 from evenhand.core.errors import RunError
-from evenhand.models.engine.batch_store import BatchStore
 from evenhand.models.engine.execution import execute
 from evenhand.models.engine.forward_inputs import ForwardInput, ForwardInputs, MaskedInput, merge_requests
 from evenhand.models.engine.plan import ForwardPlan, make_plan

@@ -11,14 +11,14 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.items import BLANK
 from evenhand.core.probes import Experiment, TermPairs
-from evenhand.mitigation.equalising.contexts import LeftContexts, Rows, contexts_of
 from evenhand.mitigation.equalising.gaps import Gap, Gaps
 from evenhand.mitigation.equalising.selection import by_vocabulary
 from evenhand.mitigation.equalising.term_trees import Sides, TermTree
 from evenhand.models.engine.requests import Tokens
-from evenhand.models.families.encoder_decoder import SentinelBlank
 from evenhand.models.families.masked import StepwiseBlank
+from evenhand.models.families.sentinel import SentinelBlank, decoder_start
 from evenhand.models.language_model import LanguageModel
+from evenhand.models.objectives.gap_contexts import GapRows, LeftContexts
 from evenhand.models.references import ModelError
 
 TERMS = {
@@ -51,9 +51,9 @@ def gaps_of(model: LanguageModel) -> Gaps:
     return gaps
 
 
-def laid_out(model: LanguageModel, gaps: Gaps, generator: Any) -> list[tuple[Gap, TermTree, Rows]]:
+def laid_out(model: LanguageModel, gaps: Gaps, generator: Any) -> list[tuple[Gap, TermTree, GapRows]]:
     """Each gap by itself, and all together as one after the other."""
-    contexts = contexts_of(model)
+    contexts = model.gap_contexts()
     return [(gap, gaps.trees[gap.tree], contexts.lay_out([gap], gaps.trees, generator)) for gap in gaps.found]
 
 
@@ -70,7 +70,9 @@ def asked_by_probes(model: LanguageModel, sentence: str, words: Sequence[Tokens]
             word = tuple(request.token for request in masked)
             steps: list[tuple[Tokens, Any]] = [(request.ids, request.position) for request in masked]
         else:
-            written = SentinelBlank(model.loaded.tokenizer, model.decoder_start).requests(context, term)
+            written = SentinelBlank(model.loaded.tokenizer, decoder_start(model.loaded)).requests(
+                context, term
+            )
             word = tuple(request.tokens[0] for request in written)
             steps = [(request.encoder_ids, (request.decoder_ids, request.positions)) for request in written]
         if word in words:
@@ -83,7 +85,7 @@ def asked_by_probes(model: LanguageModel, sentence: str, words: Sequence[Tokens]
 @pytest.mark.parametrize("name", ["bert", "roberta", "t5"])
 def test_rows_are_what_the_probes_ask(menagerie: Zoo, name: str) -> None:
     model = menagerie.model(name)
-    contexts = contexts_of(model)
+    contexts = model.gap_contexts()
     several = 0
     laid = laid_out(model, gaps_of(model), NoChance())
     for sentence, (_, tree, rows) in zip(SENTENCES, laid, strict=True):
@@ -103,8 +105,8 @@ def test_rows_are_what_the_probes_ask(menagerie: Zoo, name: str) -> None:
 def test_gaps_together_are_gaps_one_after_the_other(menagerie: Zoo, name: str) -> None:
     model = menagerie.model(name)
     gaps = gaps_of(model)
-    together = contexts_of(model).lay_out(gaps.found, gaps.trees, np.random.default_rng(3))
-    expected = Rows()
+    together = model.gap_contexts().lay_out(gaps.found, gaps.trees, np.random.default_rng(3))
+    expected = GapRows()
     for _, _, rows in laid_out(model, gaps, np.random.default_rng(3)):
         for places, more in (
             (expected.nodes, rows.nodes),
@@ -199,5 +201,5 @@ def test_a_word_that_is_in_no_group_cannot_be_laid_out() -> None:
 
 
 def test_a_model_that_writes_sentences_anew_cannot_be_equalised(menagerie: Zoo) -> None:
-    with pytest.raises(ModelError, match=r"cannot be equalised.*T5's kin can be"):
-        contexts_of(menagerie.model("bart"))
+    with pytest.raises(ModelError, match=r"cannot be equalised.*T5-style models"):
+        menagerie.model("bart").gap_contexts()

@@ -21,13 +21,11 @@ from evenhand.core.items import Association, Task
 from evenhand.models.engine.execution import execute
 from evenhand.models.engine.forward_inputs import CausalInput, MaskedInput, Seq2SeqInput
 from evenhand.models.engine.projection import WholeProjection
-from evenhand.models.engine.self_check import runner_for
+from evenhand.models.families.decoder import DECODER
 from evenhand.models.language_model import LanguageModel, load_language_model
-from evenhand.models.method_choice import possible_tasks
-from evenhand.models.references import Family
 
 MODELS = zoo.names()
-DECODERS = zoo.names(Family.DECODER)
+DECODERS = zoo.names(DECODER)
 NEVER_SPLIT: frozenset[str] = frozenset()
 NEVER_SHARING = frozenset({"bloom"})
 """BLOOM's positions are a bias on the attention that follows from the plain mask."""
@@ -38,7 +36,7 @@ HIDES_SHARING = frozenset({"mistral"})
 def some_items(model: LanguageModel) -> list[Association]:
     """Items of all tasks that a model can do."""
     items = [*starter_items(Task.INTRASENTENCE)[::3], *MALFORMED_BLANKS]
-    if Task.INTERSENTENCE in possible_tasks(model):
+    if Task.INTERSENTENCE in model.tasks:
         items += [*starter_items(Task.INTERSENTENCE)[::3], *MALFORMED_CONTEXTS]
     return items
 
@@ -103,7 +101,7 @@ def test_projecting_only_what_is_needed_does_not_matter(menagerie: Zoo, name: st
     model = menagerie.model(name)
     asked = questions(model, some_items(model))
     plan, forward = model.plan([request for each in asked for request in each.requests])
-    plain = runner_for(model.loaded, WholeProjection(model.loaded.model), share_prefixes=plan.joined)
+    plain = model.family.runner(model.loaded, WholeProjection(model.loaded.model), share_prefixes=plan.joined)
     runners = {**model.runners(plan), MaskedInput: plain, CausalInput: plain, Seq2SeqInput: plain}
     assert_same(usual_scores(model), combined(asked, execute(plan, forward, runners)))
 

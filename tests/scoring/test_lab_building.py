@@ -72,7 +72,7 @@ def test_a_built_folder_is_an_ordinary_model_folder(family: LabFamily, tmp_path:
     loaded = eh.load(str(folder), device="cpu").loaded
 
     assert model.config.vocab_size == len(tokenizer) == len(loaded.tokenizer)
-    assert loaded.family.value.startswith(family.value)
+    assert loaded.family.name.startswith(family.value)
     assert "[UNK]" not in tokenizer.tokenize("The baker is honest today.")
 
 

@@ -12,7 +12,10 @@ import evenhand as eh
 from evenhand.core.items import Label, Task
 from evenhand.lab.embedding import EMBEDDED, SAME_PLATFORM, Rebuilt, build_command, rebuild, scores_of
 from evenhand.models.backends.lab import embedded_names, embedded_root, read_manifest
-from evenhand.models.references import Family, ModelRef
+from evenhand.models.families.decoder import DECODER
+from evenhand.models.families.masked import MASKED
+from evenhand.models.families.sentinel import SENTINEL
+from evenhand.models.references import ModelRef
 from evenhand.stats.resampling import Resampling
 
 QUICK = eh.AuditOptions(resampling=Resampling(resamples=100), tasks=(Task.INTRASENTENCE,))
@@ -68,10 +71,10 @@ def test_the_manifest_says_how_to_build_each_model() -> None:
 @pytest.mark.parametrize("name", embedded_names())
 def test_embedded_models_load_by_name_as_their_family(name: str) -> None:
     families = {
-        "lab:masked": Family.MASKED,
-        "lab:masked-neutral": Family.MASKED,
-        "lab:decoder": Family.DECODER,
-        "lab:encoder-decoder": Family.SENTINEL,
+        "lab:masked": MASKED,
+        "lab:masked-neutral": MASKED,
+        "lab:decoder": DECODER,
+        "lab:encoder-decoder": SENTINEL,
     }
 
     assert eh.load(name, device="cpu").family is families[name]

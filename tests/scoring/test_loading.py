@@ -17,9 +17,10 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.items import Task
+from evenhand.models.families.decoder import DECODER
 from evenhand.models.language_model import LanguageModel, load_language_model
-from evenhand.models.method_choice import choose_method, possible_tasks
-from evenhand.models.references import Family, ModelError, ModelRef
+from evenhand.models.method_choice import choose_method
+from evenhand.models.references import ModelError, ModelRef
 
 Copy = Callable[[str], Path]
 
@@ -104,7 +105,7 @@ def test_a_checkpoint_without_a_head_is_refused(tmp_path: Path) -> None:
 def test_a_bert_without_next_sentence_head_says_what_it_can_do(tmp_path: Path) -> None:
     model = load(bert_variant(tmp_path, "BertForMaskedLM"))
     assert not model.judges_next_sentence
-    assert possible_tasks(model) == (Task.INTRASENTENCE,)
+    assert model.tasks == (Task.INTRASENTENCE,)
     with pytest.raises(ModelError, match=r"no next-sentence head.*It can do: intrasentence"):
         choose_method(model, Task.INTERSENTENCE, protocol="evenhand.v1")
 
@@ -182,7 +183,7 @@ def test_the_published_protocol_fixes_the_score(menagerie: Zoo) -> None:
 
 def test_the_name_of_the_folder_says_nothing_about_the_family(menagerie: Zoo, tmp_path: Path) -> None:
     folder = shutil.copytree(menagerie.folder("gpt2"), tmp_path / "bert")
-    assert load(folder).family is Family.DECODER
+    assert load(folder).family is DECODER
 
 
 @pytest.mark.parametrize("name", zoo.names())
@@ -195,7 +196,7 @@ def test_a_bert_that_was_made_a_decoder_is_one(tmp_path: Path) -> None:
     tokenizer.save_pretrained(tmp_path)
     options = {**zoo.SPECIES["bert"].options, "is_decoder": True}
     zoo.new_model("BertLMHeadModel", len(tokenizer), **options).save_pretrained(tmp_path)
-    assert load(tmp_path).family is Family.DECODER
+    assert load(tmp_path).family is DECODER
 
 
 def test_model_that_fails_on_its_first_input_is_an_error_with_a_way_out(

@@ -8,15 +8,16 @@ from statistics import fmean
 from typing import Any
 
 import pytest
+from measuring import probe
 from zoo_fixtures import Zoo
 
 from evenhand.core.probe_sentences import fill, open_occupation, open_term
 from evenhand.core.probes import Experiment, ProbeSet
 from evenhand.data.probes import load_probes
-from evenhand.instruments.malor.probe import ProbeOptions, planned_record, probe
+from evenhand.instruments.malor.instrument import MalorOptions, planned_record
 from evenhand.instruments.probe_results import MalorResult
 from evenhand.models.references import ModelError
-from evenhand.runs.probe_runs import ProbeRun
+from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 
 MODELS = ("bert", "distilbert", "roberta", "albert", "gpt2", "t5")
@@ -92,7 +93,7 @@ class SlowProbe:
         return {name: value / total for name, value in found.items()}
 
 
-def ratios(run: ProbeRun, experiment: str, direction: str) -> dict[tuple[int, str], float]:
+def ratios(run: Run, experiment: str, direction: str) -> dict[tuple[int, str], float]:
     rows = run.scores.filter(
         (run.scores["experiment"] == experiment) & (run.scores["direction"] == direction)
     )
@@ -106,7 +107,7 @@ def ratios(run: ProbeRun, experiment: str, direction: str) -> dict[tuple[int, st
 @pytest.mark.parametrize("name", MODELS)
 def test_log_ratios_are_those_of_the_slow_way(menagerie: Zoo, name: str, language: str) -> None:
     probes = small(language)
-    run = probe(menagerie.model(name), probes, options=ProbeOptions(direction="both", resampling=FEW))
+    run = probe(menagerie.model(name), probes, options=MalorOptions(direction="both", resampling=FEW))
     slow = SlowProbe(menagerie, name)
     for experiment in Experiment:
         for direction, expected in (
@@ -122,7 +123,7 @@ def test_log_ratios_are_those_of_the_slow_way(menagerie: Zoo, name: str, languag
 @pytest.mark.parametrize("name", MODELS)
 def test_malor_and_signed_mean_follow_their_definition(menagerie: Zoo, name: str) -> None:
     probes = small("en")
-    run = probe(menagerie.model(name), probes, options=ProbeOptions(experiment="he-she", resampling=FEW))
+    run = probe(menagerie.model(name), probes, options=MalorOptions(experiment="he-she", resampling=FEW))
     (result,) = run.results
     assert isinstance(result, MalorResult)
     slow = SlowProbe(menagerie, name).gender(probes, Experiment.HE_SHE)
@@ -137,7 +138,7 @@ def test_malor_and_signed_mean_follow_their_definition(menagerie: Zoo, name: str
 
 def test_probabilities_of_a_masked_model_are_those_of_the_terms(menagerie: Zoo) -> None:
     probes = small("en")
-    run = probe(menagerie.model("bert"), probes, options=ProbeOptions(experiment="he-she", resampling=FEW))
+    run = probe(menagerie.model("bert"), probes, options=MalorOptions(experiment="he-she", resampling=FEW))
     (result,) = run.results
     assert isinstance(result, MalorResult)
     slow = SlowProbe(menagerie, "bert")
@@ -154,7 +155,7 @@ def test_probabilities_of_a_masked_model_are_those_of_the_terms(menagerie: Zoo) 
 def test_the_mean_of_token_probabilities_is_there_for_those_who_want_it(menagerie: Zoo) -> None:
     probes = small("en")
     model = menagerie.model("roberta")
-    options = ProbeOptions(experiment="names", score="mean-prob", resampling=FEW)
+    options = MalorOptions(experiment="names", score="mean-prob", resampling=FEW)
     found = ratios(probe(model, probes, options=options), "names", "gender")
     reference = menagerie.reference("roberta")
     structure, occupation = probes.of(Experiment.NAMES)[0], probes.occupations[0]
@@ -172,7 +173,7 @@ def test_a_term_at_the_start_is_written_as_it_is_when_that_is_asked_for(menageri
     alone = replace(probes, structures=(structure,), occupations=probes.occupations[:2])
     by_place, as_is = (
         ratios(
-            probe(model, alone, options=ProbeOptions(experiment="he-she", case=case, resampling=FEW)),
+            probe(model, alone, options=MalorOptions(experiment="he-she", case=case, resampling=FEW)),
             "he-she",
             "gender",
         )
@@ -196,7 +197,7 @@ def test_an_occupation_with_an_unknown_form_is_left_out_as_a_whole(menagerie: Zo
     probes = replace(probes, occupations=(*probes.occupations, doctor))
     tokenizer = menagerie.model("bert").loaded.tokenizer
     assert tokenizer.unk_token_id in tokenizer("Ärztin")["input_ids"]
-    run = probe(menagerie.model("bert"), probes, options=ProbeOptions(direction="both", resampling=FEW))
+    run = probe(menagerie.model("bert"), probes, options=MalorOptions(direction="both", resampling=FEW))
     for result in run.results:
         assert isinstance(result, MalorResult)
         lean = next(one for one in result.occupations if one.occupation == "doctor")
@@ -205,8 +206,8 @@ def test_an_occupation_with_an_unknown_form_is_left_out_as_a_whole(menagerie: Zo
 
 
 def test_a_model_that_writes_sentences_anew_is_refused(menagerie: Zoo) -> None:
-    with pytest.raises(ModelError, match="cannot be read from it"):
-        probe(menagerie.model("bart"), small("en"), options=ProbeOptions(resampling=FEW))
+    with pytest.raises(ModelError, match="cannot be asked for the probability of a word"):
+        probe(menagerie.model("bart"), small("en"), options=MalorOptions(resampling=FEW))
 
 
 @pytest.mark.parametrize(
@@ -228,7 +229,7 @@ def test_another_wish_is_another_run(menagerie: Zoo, changes: dict[str, Any]) ->
     again = {"shares": {"of work": {"baker": 50.0, "nurse": 90.0}}}
 
     def fingerprint(wishes: dict[str, Any]) -> str:
-        return planned_record(model, probes, ProbeOptions(**{**plain, **wishes})).fingerprint
+        return planned_record(model, probes, MalorOptions(**{**plain, **wishes})).fingerprint
 
     assert fingerprint(changes) != fingerprint({})
     assert fingerprint(again) == fingerprint({})

@@ -11,6 +11,7 @@ import pytest
 import torch
 import transformers
 from fitting_runs import same, weights_of
+from measuring import probe
 from plain_swapper import PlainSwapper
 from zoo_fixtures import Zoo
 
@@ -18,7 +19,7 @@ from evenhand.core.errors import DatasetError, OutputError, RunError
 from evenhand.core.probes import Experiment
 from evenhand.core.recipes import Recipe
 from evenhand.data.corpus_sources import CorpusSource
-from evenhand.instruments.malor.probe import ProbeOptions, probe
+from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.lab.probe_set import lab_probes
 from evenhand.mitigation import counterfactual
 from evenhand.mitigation import mitigate as pipeline
@@ -31,7 +32,7 @@ from evenhand.models.references import ModelError, ModelRef
 from evenhand.runs.learning_curves import LearningCurve
 from evenhand.stats.resampling import Resampling
 from evenhand.training.fitting import FitReport
-from evenhand.training.pretraining.choice import pretraining_objective
+from evenhand.training.pretraining import pretraining_objective
 
 PROBES = lab_probes("en")
 WORDS = [occupation.name for occupation in PROBES.occupations][:8]
@@ -89,7 +90,7 @@ def test_a_reference_comes_back_to_a_model_that_was_changed(
 
 def test_the_record_has_what_the_probe_reads_before_and_after(menagerie: Zoo, tmp_path: Path) -> None:
     done = made(menagerie, tmp_path / "out")
-    options = ProbeOptions(experiment="he-she", resampling=Resampling())
+    options = MalorOptions(experiment="he-she", resampling=Resampling())
     for place, told in (
         (menagerie.folder("bert"), done.record.before),
         (tmp_path / "out", done.record.after),

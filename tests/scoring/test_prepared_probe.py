@@ -11,15 +11,16 @@ import numpy as np
 import peft
 import pytest
 import torch
+from measuring import probe
 from torch import nn
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.probes import Experiment, ProbeSet, TermPairs
 from evenhand.data.probes import load_probes
+from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.instruments.malor.measure import LogRatios
 from evenhand.instruments.malor.prepared import PreparedProbe
-from evenhand.instruments.malor.probe import ProbeOptions, probe
 from evenhand.instruments.malor.questions import Direction
 from evenhand.instruments.probe_results import MalorResult
 from evenhand.models.language_model import LanguageModel, load_language_model
@@ -45,7 +46,7 @@ def small(language: str = "en") -> ProbeSet:
 def probed(model: LanguageModel, probes: ProbeSet, direction: str = "gender") -> dict[Experiment, np.ndarray]:
     """What ``probe`` says, as tables of occupations and structures."""
     run = probe(
-        model, probes, options=ProbeOptions(direction=direction, resampling=Resampling(resamples=100))
+        model, probes, options=MalorOptions(direction=direction, resampling=Resampling(resamples=100))
     )
     found = {}
     for experiment in probes.experiments:
@@ -103,7 +104,7 @@ def test_weights_that_changed_are_seen(menagerie: Zoo, name: str, tmp_path: Path
 def test_malor_is_that_of_a_probe(menagerie: Zoo) -> None:
     model, probes = menagerie.model("bert"), small()
     found = PreparedProbe(model, probes, experiments=probes.experiments).malor()
-    run = probe(model, probes, options=ProbeOptions(resampling=Resampling(resamples=100)))
+    run = probe(model, probes, options=MalorOptions(resampling=Resampling(resamples=100)))
     for result in run.results:
         assert isinstance(result, MalorResult)
         assert found[Experiment(result.experiment)] == pytest.approx(result.MALoR.value, abs=TOLERANCE)
@@ -267,5 +268,5 @@ def test_terms_that_the_model_does_not_know_are_refused(menagerie: Zoo) -> None:
 
 
 def test_a_model_that_writes_sentences_anew_is_refused_here_too(menagerie: Zoo) -> None:
-    with pytest.raises(ModelError, match="cannot be read from it"):
+    with pytest.raises(ModelError, match="cannot be asked for the probability of a word"):
         PreparedProbe(menagerie.model("bart"), small(), experiments=[Experiment.HE_SHE])

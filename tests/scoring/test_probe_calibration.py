@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from measuring import probe
+
 from evenhand.core.probes import ProbeSet, TermPairs
-from evenhand.instruments.malor.probe import ProbeOptions, probe
+from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.lab.probe_calibration import calibrate_probes
 from evenhand.lab.probe_set import lab_probes
 from evenhand.runs.calibration import MeasureCalibration
-from evenhand.runs.probe_runs import ProbeRun
+from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 
 MODELS = ("lab:masked-neutral", "lab:masked")
 
 
-def probed(probes: ProbeSet) -> list[ProbeRun]:
-    options = ProbeOptions(resampling=Resampling(resamples=200))
+def probed(probes: ProbeSet) -> list[Run]:
+    options = MalorOptions(resampling=Resampling(resamples=200))
     return [probe(model, probes, options=options) for model in MODELS]
 
 

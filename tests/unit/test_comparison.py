@@ -13,11 +13,11 @@ import pytest
 
 from evenhand.core.errors import ComparisonError
 from evenhand.core.items import Association
-from evenhand.instruments.association.comparison import compare, compare_pairs, pairs_to_compare
-from evenhand.instruments.association.evaluation import evaluate
 from evenhand.instruments.association.measures import MEASURES
+from evenhand.runs.comparison import compare, compare_pairs, pairs_to_compare
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
+from evenhand.workflows.measure import evaluate
 
 TERMS = {"baker": "profession", "pilot": "profession", "sister": "gender", "tailor": "profession"}
 Triples = dict[str, builders.Triple]
@@ -117,7 +117,7 @@ def test_a_measure_that_one_run_lacks_is_undefined_and_leaves_the_other_rows_alo
         for side, has in zip(triples, known, strict=True)
     )
 
-    comparison = compare(first, second, measures=("SS", "log_ratio"), by_bias_type=True, resampling=quick)
+    comparison = compare(first, second, measures=("SS", "log_ratio"), by_group=True, resampling=quick)
 
     rows = [row for row in comparison.differences if row.measure == "log_ratio"]
     assert len(rows) == 3 * 3
@@ -127,7 +127,7 @@ def test_a_measure_that_one_run_lacks_is_undefined_and_leaves_the_other_rows_alo
         assert row.difference.reason == "the scores come without the probabilities of their candidates"
         assert math.isnan(row.p_value)
         assert math.isnan(row.p_holm)
-    alone = compare(first, second, measures=("SS",), by_bias_type=True, resampling=quick)
+    alone = compare(first, second, measures=("SS",), by_group=True, resampling=quick)
     assert tuple(row for row in comparison.differences if row.measure == "SS") == alone.differences
 
 
@@ -171,7 +171,7 @@ def test_holms_adjustment_covers_the_rows_of_all_pairs(
     first, second = (run_of(side) for side in triples)
     third = run_of(random_triples(3, items_in()))
 
-    comparisons = compare_pairs([(first, second), (first, third)], by_bias_type=True, resampling=quick)
+    comparisons = compare_pairs([(first, second), (first, third)], by_group=True, resampling=quick)
 
     rows = [row for comparison in comparisons for row in comparison.differences]
     assert [row.p_holm for row in rows] == pytest.approx(holm_by_hand([row.p_value for row in rows]))
@@ -219,7 +219,7 @@ def test_translations_are_compared_through_the_ids_they_share(
     english = run_of(triples[0], language="en")
     german = run_of(triples[1], language="de", items=items_in("de")[::-1][:-1])
 
-    comparison = compare(english, german, by_bias_type=True, resampling=quick)
+    comparison = compare(english, german, by_group=True, resampling=quick)
 
     assert (comparison.first_language, comparison.second_language) == ("en", "de")
     assert (comparison.n, comparison.left_out) == (23, 1)
@@ -233,9 +233,9 @@ def test_bias_types_that_a_translation_names_in_its_own_language_still_compare(
     english, german = run_of(triples[0]), run_of(triples[1], language="de", items=renamed)
     same_names = run_of(triples[1], language="de")
 
-    comparison = compare(english, german, by_bias_type=True, resampling=quick)
+    comparison = compare(english, german, by_group=True, resampling=quick)
 
-    assert comparison == compare(english, same_names, by_bias_type=True, resampling=quick)
+    assert comparison == compare(english, same_names, by_group=True, resampling=quick)
 
 
 def test_identical_runs_differ_by_nothing(triples: tuple[Triples, Triples], quick: Resampling) -> None:

@@ -8,10 +8,10 @@ import builders
 import pytest
 
 from evenhand.core.errors import ConditionError, EvenhandError, UnknownNameError
-from evenhand.instruments.association.evaluation import evaluate
 from evenhand.instruments.association.results import RunResult
 from evenhand.runs.conditions import Condition
 from evenhand.stats.resampling import Resampling
+from evenhand.workflows.measure import evaluate
 
 
 @pytest.fixture

@@ -28,6 +28,8 @@ SENTENCES = [
 class Places:
     """Gives each word its place and the length of its text as a vector; long texts have none."""
 
+    reads_left_to_right = False
+
     def __init__(self) -> None:
         self.asked: list[int] = []
 

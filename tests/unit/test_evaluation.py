@@ -11,9 +11,9 @@ import pytest
 
 from evenhand.core.errors import DatasetError, PredictionsError
 from evenhand.core.items import Association
-from evenhand.instruments.association.evaluation import evaluate
 from evenhand.instruments.association.results import SkippedReason
 from evenhand.stats.resampling import Resampling
+from evenhand.workflows.measure import evaluate
 
 HIGH_LOW: builders.Triple = (3.0, 2.0, 1.0)
 

@@ -14,15 +14,16 @@ from evenhand.core.errors import ConditionError
 from evenhand.core.estimates import Estimate
 from evenhand.core.files import sha256_of
 from evenhand.core.items import Association
-from evenhand.instruments.association.comparison import compare
-from evenhand.instruments.association.evaluation import evaluate
 from evenhand.instruments.association.measures import MEASURES
 from evenhand.instruments.association.results import GroupResult
+from evenhand.instruments.association.scores import SCORES_SCHEMA
 from evenhand.report import format_table, model_card_snippet, render_page
+from evenhand.runs.comparison import compare
 from evenhand.runs.conditions import Condition
-from evenhand.runs.run import SCORES_SCHEMA, Run, open_run
+from evenhand.runs.run import Run, open_run
 from evenhand.stats.intervals import JACKKNIFE
 from evenhand.stats.resampling import Resampling
+from evenhand.workflows.measure import evaluate
 
 MISSING = "the scores come without the probabilities of their candidates"
 SCORES: builders.Triple = (3.0, 2.0, 1.0)

@@ -9,10 +9,10 @@ import pytest
 
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.items import Association
-from evenhand.instruments.association.evaluation import evaluate
 from evenhand.instruments.association.measures import MEASURES, get_measure
 from evenhand.instruments.association.results import MEASURE_NAMES
 from evenhand.stats.resampling import Resampling
+from evenhand.workflows.measure import evaluate
 
 # baker: three items. s>a, s>u, a>u | s>a, s>u, a<u | s<a, s<u, a>u
 #   SS 2/3, LMS (1 + 1/2 + 1/2)/3 = 2/3, ICAT = 66.67 * 33.33 / 50 = 400/9

@@ -9,9 +9,9 @@ import builders
 import pytest
 
 from evenhand.data.predictions import Predictions
-from evenhand.instruments.association.evaluation import evaluate
 from evenhand.report.association.page_data import page_data
 from evenhand.stats.resampling import Resampling
+from evenhand.workflows.measure import evaluate
 
 ITEMS = [builders.intra(number, cluster=f"term {number}") for number in range(3)]
 POSITIVE = {"intra-0": (0.4, 0.1, 0.01), "intra-1": (0.2, 0.3, 0.01), "intra-2": (0.2, 0.2, 0.01)}

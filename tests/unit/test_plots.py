@@ -8,11 +8,11 @@ from typing import Any
 import builders
 import pytest
 
-from evenhand.instruments.association.evaluation import evaluate
 from evenhand.report.association.page_data import to_script_json
 from evenhand.report.association.plots import bias_type_plot, icat_plane
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
+from evenhand.workflows.measure import evaluate
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from evenhand.core.planted_bias import Planted
 from evenhand.instruments.probe_results import Skipped
 from evenhand.report.number_words import signed, times
 from evenhand.report.probes.malor_view import changed_sides
-from evenhand.report.probes.page import render_probe_page, write_probe_page
+from evenhand.report.probes.page import render_probe_page, write_page
 from evenhand.report.probes.plots import MOST_BARS, field_marks, lean_plot
 from evenhand.report.probes.words import probe_sentences
 
@@ -285,7 +285,7 @@ def test_numbers_in_words() -> None:
 def test_a_page_needs_a_run(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="at least one run"):
         render_probe_page([])
-    path = write_probe_page(probe_runs.probe_run(probe_runs.malor({"cook": 1.0})), tmp_path / "page.html")
+    path = write_page(probe_runs.probe_run(probe_runs.malor({"cook": 1.0})), tmp_path / "page.html")
     assert path.read_text(encoding="utf-8").lstrip().startswith("<!doctype html>")
 
 

@@ -12,14 +12,14 @@ import pytest
 from evenhand.core.estimates import Estimate
 from evenhand.instruments.probe_results import Skipped
 from evenhand.report.probes.tables import PROBE_COLUMNS, format_probe_table, probe_json, probe_rows
-from evenhand.runs.probe_runs import ProbeRun
+from evenhand.runs.run import Run
 
 AWKWARD = "a|b_50%&{x}"
 LEANS: dict[str, float | Estimate] = {"nurse": -2.0, "plumber": 3.0, "unknown": probe_runs.UNKNOWN}
 SKIPPED = [Skipped(reason="too long", count=3, examples=()), Skipped(reason="odd", count=4, examples=("x",))]
 
 
-def every_kind() -> list[ProbeRun]:
+def every_kind() -> list[Run]:
     return [
         probe_runs.probe_run(probe_runs.malor(LEANS, skipped=SKIPPED), name=AWKWARD),
         probe_runs.probe_run(probe_runs.crows_pairs(), name="pairs"),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import builders
 import pytest
 
-from evenhand.instruments.association.evaluation import evaluate
 from evenhand.report.association.reading import Lean, read
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
+from evenhand.workflows.measure import evaluate
 
 
 def run_with(wins: list[bool], *, sense: bool = True) -> Run:

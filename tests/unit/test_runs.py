@@ -12,9 +12,10 @@ import pytest
 
 from evenhand.core.errors import RunError
 from evenhand.data.predictions import read_predictions
-from evenhand.instruments.association.evaluation import evaluate
-from evenhand.runs.run import SCORES_SCHEMA, Run, open_run, read_record
+from evenhand.instruments.association.scores import SCORES_SCHEMA
+from evenhand.runs.run import Run, open_run, read_record
 from evenhand.stats.resampling import Resampling
+from evenhand.workflows.measure import evaluate
 
 
 def make_run(name: str = "model_en", seed: int = 1) -> Run:

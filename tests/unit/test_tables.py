@@ -11,12 +11,12 @@ import pytest
 import yaml
 
 from evenhand.core.estimates import Estimate
-from evenhand.instruments.association.comparison import compare
-from evenhand.instruments.association.evaluation import evaluate
 from evenhand.report import format_comparisons, format_table, model_card_snippet
 from evenhand.report.association.tables import show, show_p
+from evenhand.runs.comparison import compare
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
+from evenhand.workflows.measure import evaluate
 
 AWKWARD = "a|b_50%&{x}"
 

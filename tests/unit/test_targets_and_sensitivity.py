@@ -8,9 +8,9 @@ import pytest
 from scipy import stats
 
 from evenhand.core.items import Association
-from evenhand.instruments.association.evaluation import evaluate
 from evenhand.instruments.association.results import TaskResult
 from evenhand.stats.resampling import Resampling
+from evenhand.workflows.measure import evaluate
 
 
 def random_case(terms: int = 12) -> tuple[list[Association], dict[str, builders.Triple]]:

@@ -11,11 +11,12 @@ from evenhand.certificate.bias import ends
 from evenhand.core.estimates import Estimate
 from evenhand.core.items import OVERALL
 from evenhand.core.protocols import get_protocol
-from evenhand.instruments.association.comparison import ALL_ITEMS, compare, shared_items
+from evenhand.instruments.association.comparison import shared_items
 from evenhand.instruments.association.estimation import ScoredItems
 from evenhand.instruments.association.measures.totals import Floats, Preferences
-from evenhand.instruments.association.results import Difference
+from evenhand.instruments.association.results import GroupResult
 from evenhand.runs.certificates import BiasRow, QualityRow, QualityVerdict
+from evenhand.runs.comparison import ALL_ITEMS, Difference, compare
 from evenhand.runs.run import Run
 from evenhand.stats.differences import NO_ITEM_DIFFERS, judge_margin
 from evenhand.stats.intervals import Interval
@@ -39,7 +40,13 @@ _CREDITS: dict[str, Callable[[Preferences], Floats]] = {
 
 def association_rows(before: Run, after: Run, *, resampling: Resampling) -> list[BiasRow]:
     """SS and ICAT over all items, and SS over items about gender where there are such."""
-    compared = compare(before, after, measures=("SS", "ICAT"), by_bias_type=True, resampling=resampling)
+    compared = compare(
+        before,
+        after,
+        measures=("SS", "ICAT"),
+        by_group=True,
+        resampling=resampling,
+    )
     task = _main_task(compared.differences)
     return [
         BiasRow(
@@ -85,7 +92,8 @@ def _main_task(differences: tuple[Difference, ...]) -> str:
 
 def _own(run: Run, row: Difference) -> Estimate:
     result = run.result.tasks[row.task]
-    return (result if row.group == ALL_ITEMS else result.by_bias_type[row.group]).estimate(row.measure)
+    group: GroupResult = result if row.group == ALL_ITEMS else result.by_bias_type[row.group]
+    return group.estimate(row.measure)
 
 
 def _certain_where_equal(row: Difference, before: Run, after: Run) -> Estimate:
@@ -93,7 +101,7 @@ def _certain_where_equal(row: Difference, before: Run, after: Run) -> Estimate:
     difference = row.difference
     if difference.value != 0 or not math.isnan(difference.low):
         return difference
-    protocol = get_protocol(before.record.protocol.name)
+    protocol = get_protocol(before.result.protocol)
     sides = [ScoredItems.from_frame(side, protocol).preferences for side in shared_items(before, after)[:2]]
     first, second = (_CREDITS[row.measure](side) for side in sides)
     if not np.array_equal(first, second):

@@ -19,7 +19,7 @@ from evenhand.certificate.quality import accuracy_row, association_quality, held
 from evenhand.certificate.recipe import read_mitigation
 from evenhand.certificate.verdicts import bias_verdict, quality_verdict
 from evenhand.certificate.weights import weights_change
-from evenhand.instruments.association.evaluation import statistics_record
+from evenhand.instruments.instrument import statistics_record
 from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef

@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from evenhand.certificate.bias import shared_ratios
 from evenhand.core.estimates import Estimate
+from evenhand.instruments.malor.comparison import shared_ratios
 from evenhand.instruments.malor.measure import Floats, LogRatios
 from evenhand.instruments.probe_results import MalorResult
 from evenhand.runs.certificates import Flipped, LeanChange
-from evenhand.runs.probe_runs import ProbeRun
+from evenhand.runs.run import Run
 from evenhand.stats.significance import holm
 
 _FEWEST = 3
 """Structures without which nothing is said about an occupation."""
 
 
-def lean_changes(before: ProbeRun, after: ProbeRun) -> list[LeanChange]:
+def lean_changes(before: Run, after: Run) -> list[LeanChange]:
     """Every occupation of every experiment that both models could be asked, before and after."""
     later = {
         (result.experiment, lean.occupation): lean.log2_ratio
@@ -38,7 +38,7 @@ def lean_changes(before: ProbeRun, after: ProbeRun) -> list[LeanChange]:
     ]
 
 
-def flipped_occupations(before: ProbeRun, after: ProbeRun, *, confidence: float) -> list[Flipped]:
+def flipped_occupations(before: Run, after: Run, *, confidence: float) -> list[Flipped]:
     """Occupations that lean to the other side after, more surely than chance allows; the farthest first.
 
     Whether an occupation leans after is a t-test over structures, adjusted by Holm for all occupations of the
@@ -72,7 +72,7 @@ def flip_p_values(before: LogRatios, after: LogRatios) -> list[float]:
     return [p_value if flips else 1.0 for p_value, flips in zip(own, turned, strict=True)]
 
 
-def malor_results(run: ProbeRun) -> list[MalorResult]:
+def malor_results(run: Run) -> list[MalorResult]:
     """The results of the experiments that mask the gendered term."""
     return [
         result for result in run.results if isinstance(result, MalorResult) and result.direction == "gender"

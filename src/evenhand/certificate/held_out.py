@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from evenhand.core.estimates import Estimate
+from evenhand.models.capabilities import Trains
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.references import Family
 from evenhand.runs.certificates import QualityRow, QualityVerdict
 from evenhand.stats.differences import NO_ITEM_DIFFERS, difference_of_means, judge_margin, ratio_interval
 from evenhand.stats.intervals import Interval
@@ -32,12 +32,12 @@ def not_comparable(before: LanguageModel, after: LanguageModel, *, same: bool) -
     """Why held-out text does not compare between two models, or None where it does."""
     if before.family is not after.family:
         return (
-            f"a {before.family.value} model and a {after.family.value} model are asked different questions, so their "
+            f"a {before.family.name} model and a {after.family.name} model are asked different questions, so their "
             "figures on text do not compare"
         )
-    if before.family is Family.DENOISER:
+    if Trains not in before.capabilities:
         return "it is not defined for models that write whole sentences anew"
-    if not same and before.family is not Family.DECODER:
+    if not same and not before.reads_left_to_right:
         return (
             "the models have different tokenizers, so different pieces of a sentence are hidden from them; only "
             "models that read from left to right compare then, by bits per character"
@@ -108,8 +108,7 @@ def not_measured(measure: str, title: str, reason: str, *, margin: float, unit: 
 
 def prepared(model: LanguageModel, sentences: tuple[str, ...], *, seed: int) -> HeldOut:
     """Held-out sentences as questions to a model."""
-    loaded = model.loaded
-    return HeldOut(sentences, loaded.tokenizer, loaded.config, loaded.family, seed=seed)
+    return HeldOut(sentences, model, seed=seed)
 
 
 def _percent(ratio: float) -> float:

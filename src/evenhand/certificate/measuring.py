@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,17 +18,15 @@ from evenhand.certificate.held_out import prepared
 from evenhand.certificate.plan import CertificatePlan, HeldOutText, Stage
 from evenhand.core.files import sha256_of, write_text
 from evenhand.core.progress import Progress
-from evenhand.instruments.association.audit import AuditOptions, audit, planned_fingerprint
-from evenhand.instruments.crows_pairs import pairs_record, probe_pairs
-from evenhand.instruments.malor.probe import ProbeOptions, planned_record, probe
-from evenhand.models.engine.batch_store import BatchStore
+from evenhand.instruments.association.instrument import ASSOCIATION, AuditOptions
+from evenhand.instruments.crows_pairs import CROWS_PAIRS
+from evenhand.instruments.instrument import Instrument, InstrumentOptions, keep_run
+from evenhand.instruments.malor.instrument import MALOR, MalorOptions
 from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.method_choice import possible_tasks
 from evenhand.models.references import ModelError
-from evenhand.runs.probe_runs import ProbeRun, open_probe_run, read_probe_record
 from evenhand.runs.records import ModelRecord
-from evenhand.runs.run import Run, open_run, read_record
+from evenhand.runs.run import Run, fingerprint_of_run
 from evenhand.training.perplexity import HeldOutLoss
 
 PROBE_FOLDER = "occupations"
@@ -48,11 +47,11 @@ class Measurements:
     """One model: what it answered."""
 
     model: ModelRecord
-    occupations: ProbeRun
+    occupations: Run
     associations: Run | None
     no_associations: str | None
     """Why the association tests could not be done."""
-    pairs: ProbeRun | None
+    pairs: Run | None
 
 
 class Measurer:
@@ -115,63 +114,36 @@ class Measurer:
             found.append(kept["accuracy"][0])
         return found
 
-    def _occupations(self) -> ProbeRun:
-        options = ProbeOptions(resampling=self.plan.resampling, name=f"{self.folder.name}_{PROBE_FOLDER}")
-        place = self.folder / PROBE_FOLDER
-        wanted = planned_record(self.model, self.plan.probes, options).fingerprint
-        kept = _kept_probe(place, wanted)
-        if kept is not None:
-            return kept
-        with self._unfinished(wanted) as scratch, self._told("occupations", "sentences") as report:
-            asked = replace(options, unfinished=scratch)
-            run = probe(self.model, self.plan.probes, options=asked, report=report)
-            run.save(place, replace=True)
-        return run
+    def _occupations(self) -> Run:
+        options = MalorOptions(data=self.plan.probes, resampling=self.plan.resampling)
+        return self._run(MALOR, options, PROBE_FOLDER, "occupations", "sentences")
 
     def _associations(self) -> tuple[Run | None, str | None]:
-        options = AuditOptions(resampling=self.plan.resampling, name=f"{self.folder.name}_{AUDIT_FOLDER}")
-        place = self.folder / AUDIT_FOLDER
+        if not self.model.tasks:
+            return None, f"{self.model.loaded.ref.id} can do neither of the two tasks"
+        options = AuditOptions(data=self.plan.benchmark, resampling=self.plan.resampling)
         try:
-            wanted = planned_fingerprint(self.model, self.plan.benchmark, options)
+            return self._run(ASSOCIATION, options, AUDIT_FOLDER, "association tests", "items"), None
         except ModelError as problem:
             return None, str(problem)
-        if not possible_tasks(self.model):
-            return None, f"{self.model.loaded.ref.id} can do neither of the two tasks"
-        if place.exists() and read_record(place).fingerprint == wanted:
-            return open_run(place), None
-        with self._unfinished(wanted) as scratch, self._told("association tests", "items") as report:
-            asked = replace(options, unfinished=scratch)
-            run = audit(self.model, self.plan.benchmark, options=asked, report=report)
-            run.save(place, replace=True)
-        return run, None
 
-    def _pairs(self) -> ProbeRun | None:
-        pairs = self.plan.pairs
-        if pairs is None:
+    def _pairs(self) -> Run | None:
+        if self.plan.pairs is None:
             return None
-        name = f"{self.folder.name}_{PAIRS_FOLDER}"
-        place = self.folder / PAIRS_FOLDER
-        resampling = self.plan.resampling
-        wanted = pairs_record(self.model, pairs, name=name, resampling=resampling).fingerprint
-        kept = _kept_probe(place, wanted)
-        if kept is not None:
-            return kept
-        with self._unfinished(wanted) as scratch, self._told("CrowS-Pairs", "pairs") as report:
-            run = probe_pairs(
-                self.model, pairs, name=name, resampling=resampling, unfinished=scratch, report=report
-            )
-            run.save(place, replace=True)
-        return run
+        options = InstrumentOptions(data=self.plan.pairs, resampling=self.plan.resampling)
+        return self._run(CROWS_PAIRS, options, PAIRS_FOLDER, "CrowS-Pairs", "pairs")
+
+    def _run(
+        self, instrument: Instrument[Any], options: InstrumentOptions, name: str, title: str, unit: str
+    ) -> Run:
+        preparation = instrument.prepare(self.model, options, name=f"{self.folder.name}_{name}")
+        place = self.folder / name
+        other = place.exists() and fingerprint_of_run(place) != preparation.record.fingerprint
+        with self._told(title, unit) as progress:
+            return keep_run(preparation, place, replace=other, progress=progress)
 
     def _told(self, what: str, unit: str) -> AbstractContextManager[Progress]:
         return self.stage(f"{self.folder.name}: {what}", unit)
-
-    @contextmanager
-    def _unfinished(self, fingerprint: str) -> Iterator[Path]:
-        """A folder for what is done so far, which is gone when all is."""
-        scratch = self.folder / f".{fingerprint[:16]}.scoring"
-        yield scratch
-        BatchStore(scratch, "").remove()
 
     def _remembered(
         self, name: str, determining: str, compute: Callable[[], dict[str, list[float]]]
@@ -190,10 +162,3 @@ class Measurer:
         figures = compute()
         write_text(path, json.dumps({"fingerprint": fingerprint, "figures": figures}) + "\n")
         return figures
-
-
-def _kept_probe(folder: Path, fingerprint: str) -> ProbeRun | None:
-    """The very probe that is wanted, if an earlier run of the certificate left it."""
-    if folder.exists() and read_probe_record(folder).fingerprint == fingerprint:
-        return open_probe_run(folder)
-    return None

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenhand.cli.evaluate import (
-    fail_if_conditions_hold,
-    keep,
-    left_alone,
-    result_json,
-    run_that_is_there,
-    show_runs,
-)
-from evenhand.cli.exit_codes import INTERRUPTED
+from evenhand.cli.evaluate import fail_if_conditions_hold, result_json, show_runs
+from evenhand.cli.monitor import TerminalMonitor, interruption_told
 from evenhand.cli.options import (
     DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
@@ -38,16 +29,13 @@ from evenhand.cli.options import (
     refuse_two_formats,
     resampling,
 )
-from evenhand.cli.output import print_json, say, warn
-from evenhand.cli.progress import progress_bar
+from evenhand.cli.output import print_json
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.extras import require_extra
 
 if TYPE_CHECKING:
-    from evenhand.core.items import Benchmark, Task
+    from evenhand.core.items import Task
     from evenhand.core.precision import Precision
-    from evenhand.instruments.association.audit import AuditOptions
-    from evenhand.models.language_model import LanguageModel
     from evenhand.models.references import ModelRef
     from evenhand.runs.run import Run
 
@@ -134,14 +122,16 @@ def audit_command(
     require_extra("hf", purpose="evenhand audit")
     from evenhand.core.protocols import get_protocol
     from evenhand.data import load_dataset
-    from evenhand.instruments.association.audit import AuditOptions
+    from evenhand.instruments.association.instrument import AuditOptions
     from evenhand.models.backends.lab import embedded_names
     from evenhand.runs.conditions import Condition
+    from evenhand.workflows.measure import audit
+    from evenhand.workflows.models import loaded_model
 
     refuse_two_formats(json=json, form=format_)
     conditions = [Condition.parse(text) for text in fail_if or []]
     languages = [part.strip() for part in language.split(",")] if language else [None]
-    benchmarks = [load_dataset(data, language=chosen) for chosen in languages] if data else None
+    benchmarks = [load_dataset(data, language=chosen) if data else None for chosen in languages]
     options = AuditOptions(
         protocol=get_protocol(protocol),
         tasks=_tasks(task),
@@ -151,20 +141,27 @@ def audit_command(
         limit=limit,
         resampling=resampling(resamples, seed, confidence),
     )
-    runs: list[Run] = []
-    for text in models or embedded_names():
-        reference = model_reference(
+    references = [
+        model_reference(
             text,
             precision=precision,
             device=device,
             allow_pickle_weights=allow_pickle_weights,
             trust_remote_code=trust_remote_code,
         )
-        try:
-            runs += audit_one(reference, benchmarks, options, languages=languages, out=out, fresh=fresh)
-        except KeyboardInterrupt:
-            say("Stopped. Give the same command again to go on from here.")
-            raise typer.Exit(INTERRUPTED) from None
+        for text in models or embedded_names()
+    ]
+    monitor = TerminalMonitor()
+    runs: list[Run] = []
+    with interruption_told():
+        for reference in references:
+            model = loaded_model(reference, monitor=monitor)
+            runs += [
+                audit(
+                    model, benchmark, language=chosen, options=options, out=out, fresh=fresh, monitor=monitor
+                )
+                for benchmark, chosen in zip(benchmarks, languages, strict=True)
+            ]
     if json:
         print_json({"runs": [result_json(run) for run in runs]})
     else:
@@ -188,65 +185,6 @@ def model_reference(
         allow_pickle_weights=allow_pickle_weights,
         trust_remote_code=trust_remote_code,
     )
-
-
-def audit_one(
-    reference: ModelRef,
-    benchmarks: list[Benchmark] | None,
-    options: AuditOptions,
-    *,
-    languages: Sequence[str | None],
-    out: Path,
-    fresh: bool,
-) -> Iterator[Run]:
-    """Audit a model on benchmarks, or on what suits it, keeping each run as it is finished."""
-    from dataclasses import replace
-
-    from evenhand.instruments.association.audit import audit, load_benchmark, planned_fingerprint
-    from evenhand.models.engine.batch_store import BatchStore
-    from evenhand.models.language_model import load_language_model
-
-    say(f"Loading {reference.id}")
-    model = load_language_model(reference)
-    chosen = benchmarks or [load_benchmark(model, None, language=language) for language in languages]
-    for benchmark in chosen:
-        name = f"{reference.short_name}_{benchmark.language}"
-        unfinished = out / f".{name}.scoring"
-        if fresh:
-            BatchStore(unfinished, "").remove()
-        _say_what_is_left_out(model, benchmark, options)
-        planned = planned_fingerprint(model, benchmark, options)
-        done = None if fresh else run_that_is_there(out / name, planned)
-        if done:
-            say(left_alone(out / name))
-            yield done
-            continue
-        with progress_bar(name) as report:
-            run = audit(
-                model, benchmark, options=replace(options, name=name, unfinished=unfinished), report=report
-            )
-        for warning in run.result.warnings:
-            warn(f"{run.name}: {warning}")
-        if run.record.model and run.record.model.planted:
-            say(f"{run.name}: {run.record.model.planted.description}")
-        if run.record.scoring:
-            for task, method in run.record.scoring.methods.items():
-                say(f"{run.name}: {task} scored by {method}: {run.record.scoring.descriptions[task]}.")
-        say(keep(run, out, fresh=fresh))
-        BatchStore(unfinished, "").remove()
-        yield run
-
-
-def _say_what_is_left_out(model: LanguageModel, benchmark: Benchmark, options: AuditOptions) -> None:
-    from evenhand.models.method_choice import possible_tasks
-
-    if options.tasks is not None:
-        return
-    left = [task.value for task in benchmark.tasks if task not in possible_tasks(model)]
-    if left:
-        warn(
-            f"{', '.join(left)} is left out: {model.loaded.ref.id} cannot do it (see evenhand models inspect)."
-        )
 
 
 def _tasks(text: str | None) -> tuple[Task, ...] | None:

@@ -25,7 +25,7 @@ from evenhand.cli.output import console, plain_table, print_json, print_table, p
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenhand.instruments.association.results import Comparison
+    from evenhand.runs.comparison import Comparison
 
 
 def compare_command(
@@ -56,17 +56,17 @@ def compare_command(
 
     `evenhand compare runs/bert_en runs/bert_de runs/bert_fr --all-pairs --format latex`
     """
-    from evenhand.core.protocols import HEADLINE
-    from evenhand.instruments.association.comparison import compare_pairs, pairs_to_compare
-    from evenhand.instruments.association.results import MEASURE_NAMES
+    from evenhand.runs.comparison import compare_pairs, pairs_to_compare
     from evenhand.runs.run import open_run
 
     refuse_two_formats(json=json, form=format_)
     opened = [open_run(folder) for folder in progress(runs, "Reading")]
     comparisons = compare_pairs(
         pairs_to_compare(opened, all_pairs=all_pairs),
-        measures=MEASURE_NAMES if all_measures else HEADLINE,
-        by_bias_type=by_bias_type,
+        measures=tuple(dict.fromkeys(figure.measure for run in opened for figure in run.figures))
+        if all_measures
+        else None,
+        by_group=by_bias_type,
         resampling=resampling(resamples, seed, confidence),
     )
     if json:
@@ -85,7 +85,10 @@ def show_comparisons(comparisons: Sequence[Comparison], form: TableChoice) -> No
         return
     target = console()
     for comparison in comparisons:
-        target.print(f"{comparison.second} - {comparison.first}   {comparison.protocol}", style="bold")
+        target.print(
+            f"{comparison.second} - {comparison.first}   {comparison.protocol or comparison.instrument}",
+            style="bold",
+        )
         right = ("first", "second", "difference", "p", "p (Holm)")
         table = plain_table("task", "group", "measure", *right, right=right)
         for row in comparison.differences:

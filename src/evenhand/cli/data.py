@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from evenhand.core.items import Benchmark
     from evenhand.data import CheckReport
-    from evenhand.data.sources import BundledDataset, PinnedDataset
+    from evenhand.data.datasets import NamedDataset
 
 data_app = typer.Typer(
     no_args_is_help=True, rich_markup_mode="markdown", help="List, describe and check datasets."
@@ -40,34 +40,31 @@ def list_command(json: Json = False) -> None:
 
     `evenhand data list`
     """
-    from evenhand.data.sources import NAMED_DATASETS, NAMED_PAIR_SETS
-    from evenhand.data.winogender import NAMED_WINOGENDER
+    from evenhand.data import named_datasets
 
-    named = (*NAMED_DATASETS.values(), *NAMED_PAIR_SETS.values(), *NAMED_WINOGENDER.values())
+    rows = [_listed(dataset) for dataset in named_datasets().values()]
     if json:
-        print_json({"datasets": [_listed(dataset) for dataset in named]})
+        print_json({"datasets": rows})
         return
     table = plain_table("name", "what", "languages", "licence", "where")
-    for dataset in named:
-        row = _listed(dataset)
+    for row in rows:
         what = f"{row['title']}; for {row['used_by']}"
         table.add_row(row["name"], what, " ".join(row["languages"]), row["licence"], row["where"])
     print_table(table)
 
 
-def _listed(dataset: BundledDataset | PinnedDataset) -> dict[str, Any]:
-    from evenhand.data.sources import PinnedDataset
+def _listed(dataset: NamedDataset) -> dict[str, Any]:
+    from evenhand.data import PinnedDataset
 
-    told = {
+    row = {
         "name": dataset.name,
         "title": dataset.title,
         "used_by": dataset.used_by,
         "licence": dataset.licence,
+        "languages": list(dataset.languages),
+        "where": dataset.whereabouts,
     }
-    if not isinstance(dataset, PinnedDataset):
-        return {**told, "languages": list(dataset.languages), "where": "bundled"}
-    where = "on this machine" if dataset.local_path.exists() else "fetched when first used"
-    return {**told, "languages": [dataset.language], "where": where, "path": str(dataset.local_path)}
+    return {**row, "path": str(dataset.local_path)} if isinstance(dataset, PinnedDataset) else row
 
 
 @data_app.command("describe")
@@ -168,7 +165,7 @@ def check_command(dataset: Dataset, language: Language = None, json: Json = Fals
 
 
 def _findings_table(report: CheckReport, *ids: str) -> Table:
-    """What was found, a row a defect and task, with a column of ids where there is room for whole ones."""
+    """One row per defect and task, with a column of ids where there is room for whole ones."""
     table = plain_table("defect", "task", "count", "what", *ids, right=("count",))
     for finding in report.findings:
         defect = finding.defect

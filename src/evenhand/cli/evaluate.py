@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evenhand.cli.exit_codes import CONDITION_HOLDS
+from evenhand.cli.monitor import TerminalMonitor
 from evenhand.cli.options import (
     DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
@@ -30,7 +31,6 @@ from evenhand.cli.output import (
     progress,
     say,
     strip,
-    warn,
 )
 from evenhand.core.errors import EvenhandError
 
@@ -97,34 +97,38 @@ def evaluate_command(
     it is about both tasks together.
     """
     from evenhand.data import load_dataset
-    from evenhand.instruments.association.evaluation import evaluate
     from evenhand.runs.conditions import Condition
+    from evenhand.workflows.measure import evaluate
 
     refuse_two_formats(json=json, form=format_)
     conditions = [Condition.parse(text) for text in fail_if or []]
     names = run_names(predictions, name)
     benchmark = load_dataset(data, language=language)
     plan = resampling(resamples, seed, confidence)
-    runs = []
-    for path in progress(predictions, "Evaluating"):
-        run = evaluate(path, benchmark, protocol=protocol, resampling=plan, name=names[path])
-        for warning in run.result.warnings:
-            warn(f"{run.name}: {warning}")
-        runs.append(run)
-    kept = [keep(run, out, fresh=fresh) for run in runs] if out else []
+    runs = [
+        evaluate(
+            path,
+            benchmark,
+            protocol=protocol,
+            resampling=plan,
+            name=names[path],
+            out=out,
+            fresh=fresh,
+            monitor=TerminalMonitor(),
+        )
+        for path in progress(predictions, "Evaluating")
+    ]
     if json:
         print_json({"runs": [result_json(run) for run in runs]})
     else:
         show_runs(runs, format_)
-    for message in kept:
-        say(message)
     fail_if_conditions_hold(conditions, runs)
 
 
 def run_names(predictions: Sequence[Path], name: str | None) -> dict[Path, str]:
     """A name for each file: the one given, the file's, or the file's with its folder's where files share one."""
     from evenhand.core.items import repeated
-    from evenhand.data.stereoset import file_stem
+    from evenhand.data.layouts import file_stem
 
     if name is not None:
         if len(predictions) > 1:
@@ -149,37 +153,6 @@ def run_names(predictions: Sequence[Path], name: str | None) -> dict[Path, str]:
     return names
 
 
-def keep(run: Run, out: Path, *, fresh: bool) -> str:
-    """Write the run folder with its page, unless the very same run is there already."""
-    from evenhand.report import render_page
-    from evenhand.runs.records import PAGE_FILE
-
-    folder = out / run.name
-    if not fresh and run_that_is_there(folder, run.record.fingerprint):
-        return left_alone(folder)
-    run.save(folder, extra={PAGE_FILE: render_page([run])}, replace=fresh)
-    return f"Wrote {folder / PAGE_FILE}"
-
-
-def run_that_is_there(folder: Path, fingerprint: str) -> Run | None:
-    """The same run if the folder holds it, None if there is no folder; another run is refused."""
-    from evenhand.runs.run import open_run, read_record
-
-    if not folder.exists():
-        return None
-    if read_record(folder).fingerprint != fingerprint:
-        raise EvenhandError(
-            f"{folder} holds another run: other scores, data, protocol, seed or version. "
-            "Choose another --out or --name, or replace it with --fresh."
-        )
-    return open_run(folder)
-
-
-def left_alone(folder: Path) -> str:
-    """What is said of a run that need not be made again."""
-    return f"{folder} holds this very run already; it was left as it is."
-
-
 def result_json(run: Run) -> dict[str, object]:
     """The result as the machine-readable contract has it; scores by target term are in the run folder."""
     document: dict[str, object] = run.result.model_dump(
@@ -200,7 +173,7 @@ def show_runs(runs: Sequence[Run], form: TableChoice) -> None:
         record = run.record
         target = console()
         target.print(
-            f"{run.name}   {record.dataset.name} ({record.dataset.language})   {record.protocol.name}",
+            f"{run.name}   {record.dataset.name} ({record.dataset.language})   {run.result.protocol}",
             style="bold",
         )
         print_table(_widest_that_fits(run, target))
@@ -233,10 +206,10 @@ def _run_table(run: Run, *, strip_width: int | None) -> Table:
 def fail_if_conditions_hold(conditions: Sequence[Condition], runs: Sequence[Run]) -> None:
     """Exit with a code of its own when a condition holds for any run."""
     held = [
-        f"{condition.text} holds for {run.name} ({condition.value_in(run.result):.2f})"
+        f"{condition.text} holds for {run.name} ({condition.value_in(run):.2f})"
         for condition in conditions
         for run in runs
-        if condition.holds(run.result)
+        if condition.holds(run)
     ]
     for message in held:
         say(f"Failed: {message}")

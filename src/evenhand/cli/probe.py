@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenhand.cli.exit_codes import INTERRUPTED
+from evenhand.cli.monitor import TerminalMonitor, interruption_told
 from evenhand.cli.options import (
     DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
@@ -17,7 +17,6 @@ from evenhand.cli.options import (
     AllowPickleWeights,
     Confidence,
     Device,
-    ExperimentName,
     Format,
     Fresh,
     Json,
@@ -35,29 +34,35 @@ from evenhand.cli.options import (
     refuse_two_formats,
     resampling,
 )
-from evenhand.cli.output import console, plain_table, print_json, print_table, print_text, say
-from evenhand.cli.probe_tests import ProbeWishes, named_test, probed
+from evenhand.cli.output import console, plain_table, print_json, print_table, print_text
 from evenhand.core.extras import require_extra
 
 if TYPE_CHECKING:
-    from evenhand.runs.probe_runs import ProbeRun
+    from evenhand.runs.run import Run
 
 
 Models = Annotated[
     list[str],
     typer.Argument(help="Model folders or hub ids, each with @revision if wanted, or lab:NAME."),
 ]
-Test = Annotated[str, typer.Option("--test", help="malor, cosine, direct-bias or crows-pairs.")]
-DirectionName = Annotated[str, typer.Option(help="What is masked: gender (the term), occupation, or both.")]
+Test = Annotated[
+    str,
+    typer.Option(
+        "--test", help="malor, cosine, direct-bias, crows-pairs, or an instrument of another package."
+    ),
+]
+DirectionName = Annotated[
+    str | None, typer.Option(help="What is masked: gender (the term), occupation, or both.")
+]
 Shares = Annotated[
     str | None,
     typer.Option(help="Real shares of women, to correlate the lean with: winogender-occupations, or a file."),
 ]
 Score = Annotated[
-    str, typer.Option(help="A word of several tokens: product of their probabilities, or mean-prob.")
+    str | None, typer.Option(help="A word of several tokens: product of their probabilities, or mean-prob.")
 ]
 CaseName = Annotated[
-    str, typer.Option(help="by-place writes He at a sentence's start; as-is leaves terms alone.")
+    str | None, typer.Option(help="by-place writes He at a sentence's start; as-is leaves terms alone.")
 ]
 Data = Annotated[
     str | None,
@@ -66,24 +71,34 @@ Data = Annotated[
 Corpus = Annotated[
     list[Path] | None, typer.Option(help="For direct-bias: text files or folders. May be repeated.")
 ]
-Layer = Annotated[int, typer.Option(help="For cosine and direct-bias: hidden layer, -1 is the last.")]
+ExperimentChoice = Annotated[
+    str | None, typer.Option("--experiment", "-e", help="he-she, his-her, names or all.")
+]
+Limit = Annotated[int | None, typer.Option(help="Only the first items.", min=1)]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="An option of the instrument, as name=value. May be repeated."),
+]
+Layer = Annotated[int | None, typer.Option(help="For cosine and direct-bias: hidden layer, -1 is the last.")]
 
 
 def probe_command(
     models: Models,
     test: Test = "malor",
-    experiment: ExperimentName = "all",
-    direction: DirectionName = "gender",
+    experiment: ExperimentChoice = None,
+    direction: DirectionName = None,
     language: ProbeLanguage = None,
     structures: Structures = None,
     occupations: Occupations = None,
     terms: Terms = None,
     shares: Shares = None,
-    score: Score = "product",
-    case: CaseName = "by-place",
+    score: Score = None,
+    case: CaseName = None,
     data: Data = None,
     corpus: Corpus = None,
-    layer: Layer = -1,
+    layer: Layer = None,
+    limit: Limit = None,
+    settings: Settings = None,
     device: Device = "auto",
     precision: PrecisionName = "fp32",
     max_tokens: MaxTokens = None,
@@ -114,63 +129,57 @@ def probe_command(
     """
     require_extra("hf", purpose="evenhand probe")
     from evenhand.cli.audit import model_reference
-    from evenhand.report.probes.page import render_probe_page
+    from evenhand.cli.instrument_options import options_for
     from evenhand.report.probes.tables import probe_json
+    from evenhand.runs.run import INSTRUMENTS
+    from evenhand.workflows.measure import probe
 
     refuse_two_formats(json=json, form=format_)
-    asked = ProbeWishes(
-        test=named_test(test),
-        experiment=experiment,
-        direction=direction,
-        language=language,
-        structures=structures,
-        occupations=occupations,
-        terms=terms,
-        shares=shares,
-        score=score,
-        case=case,
-        data=data,
-        corpus=tuple(corpus or ()),
-        layer=layer,
-        max_tokens=max_tokens,
-        resampling=resampling(resamples, seed, confidence),
+    instrument = INSTRUMENTS.get(test)
+    options = options_for(
+        instrument,
+        {
+            "experiment": experiment,
+            "direction": direction,
+            "language": language,
+            "structures": structures,
+            "occupations": occupations,
+            "terms": terms,
+            "shares": shares,
+            "score": score,
+            "case": case,
+            "data": data,
+            "corpus": tuple(corpus) if corpus else None,
+            "layer": layer,
+            "limit": limit,
+            "max_tokens": max_tokens,
+            "resampling": resampling(resamples, seed, confidence),
+        },
+        settings or (),
     )
-    runs: list[ProbeRun] = []
-    for text in models:
-        reference = model_reference(
+    references = [
+        model_reference(
             text,
             precision=precision,
             device=device,
             allow_pickle_weights=allow_pickle_weights,
             trust_remote_code=trust_remote_code,
         )
-        try:
-            run = probed(reference, asked, out=out, fresh=fresh)
-        except KeyboardInterrupt:
-            say("Stopped. Give the same command again to go on from here.")
-            raise typer.Exit(INTERRUPTED) from None
-        say(keep_probe(run, out, page=render_probe_page([run]), fresh=fresh))
-        runs.append(run)
+        for text in models
+    ]
+    monitor = TerminalMonitor()
+    with interruption_told():
+        runs = [
+            probe(reference, instrument, options=options, out=out, fresh=fresh, monitor=monitor)
+            for reference in references
+        ]
     if json:
         print_json(probe_json(runs))
     else:
         show_probes(runs, format_)
 
 
-def keep_probe(run: ProbeRun, out: Path, *, page: str, fresh: bool) -> str:
-    """Write the run folder with its page, unless the very same run is there already."""
-    from evenhand.cli.evaluate import left_alone
-    from evenhand.cli.probe_tests import probe_that_is_there
-    from evenhand.runs.records import PAGE_FILE
-
-    folder = out / run.name
-    if not fresh and probe_that_is_there(folder, run.record.fingerprint):
-        return left_alone(folder)
-    run.save(folder, extra={PAGE_FILE: page}, replace=fresh)
-    return f"Wrote {folder / PAGE_FILE}"
-
-
-def show_probes(runs: Sequence[ProbeRun], form: TableChoice) -> None:
+def show_probes(runs: Sequence[Run], form: TableChoice) -> None:
     """Print the results of probes."""
     from evenhand.report.probes.tables import PROBE_COLUMNS, format_probe_table, probe_rows
     from evenhand.report.probes.words import probe_sentences

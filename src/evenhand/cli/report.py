@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evenhand.cli.output import print_text, progress, say, warn
-from evenhand.core.errors import ComparisonError, EvenhandError
+from evenhand.core.errors import EvenhandError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenhand.instruments.association.results import Comparison
     from evenhand.runs.run import Run
 
 
@@ -53,30 +52,21 @@ def report_command(
     `evenhand report runs/before_en_malor runs/after_en_malor --out probes.html`
     """
     from evenhand.core.files import write_text
-    from evenhand.report import format_table, model_card_snippet, write_page
-    from evenhand.runs.probe_runs import is_probe_run
+    from evenhand.report import write_page
+    from evenhand.runs.comparison import comparable_pairs, compare_pairs
     from evenhand.runs.run import open_run
 
-    probes = [folder for folder in runs if is_probe_run(folder)]
-    if probes:
-        if len(probes) < len(runs):
-            raise EvenhandError(
-                f"{probes[0]} is a probe and others are not. A page shows probes, or other runs; make two pages."
-            )
-        _report_probes(probes, out, format_)
-        return
     opened = [open_run(folder) for folder in progress(runs, "Reading")]
     if format_ is ReportFormat.HTML:
         if out is None:
             raise EvenhandError("Where should the page go? Say --out page.html.")
-        write_page(opened, out, comparisons=_differences_from_first(opened))
+        pairs, reasons = comparable_pairs(opened)
+        for name, reason in reasons.items():
+            warn(f"no differences are shown for {name}: {reason}")
+        write_page(opened, out, comparisons=compare_pairs(pairs))
         say(f"Wrote {out}")
         return
-    text = (
-        model_card_snippet(opened)
-        if format_ is ReportFormat.MODEL_CARD
-        else format_table(opened, format_.value)
-    )
+    text = _as_text(opened, format_)
     if out is None:
         print_text(text)
     else:
@@ -84,41 +74,14 @@ def report_command(
         say(f"Wrote {out}")
 
 
-def _report_probes(folders: Sequence[Path], out: Path | None, format_: ReportFormat) -> None:
-    from evenhand.core.files import write_text
-    from evenhand.report.probes.page import write_probe_page
-    from evenhand.report.probes.questions import different_questions
-    from evenhand.report.probes.tables import format_probe_table
-    from evenhand.runs.probe_runs import open_probe_run
+def _as_text(runs: Sequence[Run], format_: ReportFormat) -> str:
+    from evenhand.report import format_probe_table, format_table, model_card_snippet
 
-    opened = [open_probe_run(folder) for folder in folders]
-    for notice in different_questions(opened):
-        warn(notice)
+    associations = [run for run in runs if run.record.instrument == "association"]
+    others = [run for run in runs if run.record.instrument != "association"]
     if format_ is ReportFormat.MODEL_CARD:
-        raise EvenhandError("There is no model-card snippet for probes; use --format markdown.")
-    if format_ is ReportFormat.HTML:
-        if out is None:
-            raise EvenhandError("Where should the page go? Say --out page.html.")
-        say(f"Wrote {write_probe_page(opened, out)}")
-        return
-    text = format_probe_table(opened, format_.value)
-    if out is None:
-        print_text(text)
-    else:
-        write_text(out, text)
-        say(f"Wrote {out}")
-
-
-def _differences_from_first(runs: Sequence[Run]) -> list[Comparison]:
-    """Comparisons with the first run, where runs can be compared."""
-    from evenhand.instruments.association.comparison import compare_pairs, shared_items
-
-    pairs = []
-    for other in runs[1:]:
-        try:
-            shared_items(runs[0], other)
-        except ComparisonError as reason:
-            warn(f"no differences are shown for {other.name}: {reason}")
-            continue
-        pairs.append((runs[0], other))
-    return compare_pairs(pairs)
+        if others:
+            raise EvenhandError("There is no model-card snippet for probes; use --format markdown.")
+        return model_card_snippet(associations)
+    tables = [format_table(associations, format_.value)] if associations else []
+    return "\n".join(tables + ([format_probe_table(others, format_.value)] if others else []))

@@ -226,6 +226,17 @@ def sentences(paths: str | Path | Iterable[str | Path], *, report: Progress | No
     return FileSentences(corpus_files(paths, counts=counts), counts=counts, report=report)
 
 
+def corpus_digest(paths: str | Path | Iterable[str | Path]) -> str:
+    """Digest of what files hold, uncompressed, in their order: what reading all of them gives as ``sha256``."""
+    digest = hashlib.sha256()
+    for path in corpus_files(paths, counts=CorpusCounts()):
+        of_file = hashlib.sha256()
+        for _ in read_bytes(path, progress=lambda _: None, digest=of_file.update):
+            pass
+        digest.update(of_file.digest())
+    return digest.hexdigest()
+
+
 def corpus_files(paths: str | Path | Iterable[str | Path], *, counts: CorpusCounts) -> list[Path]:
     """The files that paths stand for; files in folders that are not named like text are noted in ``counts``.
 

@@ -1,4 +1,4 @@
-"""CrowS-Pairs and files in its layout, a row a pair.
+"""CrowS-Pairs and files in its layout, one row per pair.
 
     id, sent_more, sent_less, stereo_antistereo, bias_type
 
@@ -11,17 +11,29 @@ could not be scored; a file in which all pairs are like that is refused.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
-from evenhand.core.errors import DatasetError, UnknownNameError
+from evenhand.core.errors import DatasetError
 from evenhand.core.items import Direction, PairSet, SentencePair
-from evenhand.data.csv_files import CsvRow, read_table
-from evenhand.data.sources import NAMED_PAIR_SETS, pinned_file
-from evenhand.data.stereoset import LANGUAGE_TAG, file_stem
+from evenhand.data.csv_files import CsvRow, has_columns, read_table
+from evenhand.data.datasets import PinnedDataset
+from evenhand.data.layouts import LANGUAGE_TAG, DatasetLayout, file_stem, load_dataset
+
+CROWS_PAIRS = PinnedDataset(
+    name="crows-pairs",
+    title="CrowS-Pairs: 1,508 pairs of sentences, English (Nangia et al. 2020)",
+    licence="CC BY-SA 4.0",
+    language="en",
+    repository="nyu-mll/crows-pairs",
+    commit="8aaac11c485473159ec9328a65253a5be9a479dc",
+    path="data/crows_pairs_anonymized.csv",
+    git_blob_sha1="28fa7d906a83d441001fb2a0eeae28c6d64a99e1",
+    used_by="probe --test crows-pairs",
+)
 
 COLUMNS = ("sent_more", "sent_less", "stereo_antistereo", "bias_type")
 
@@ -56,14 +68,7 @@ def load_pairs(data: str | Path, *, language: str | None = None) -> PairSet:
         DatasetError: If the file cannot be read, or its rows break the layout.
         UnknownNameError: If there are no pairs of this name.
     """
-    named = NAMED_PAIR_SETS.get(str(data))
-    if named is not None:
-        path = pinned_file(named, language=language)
-        return read_pairs(path, language=named.language, name=named.name, licence=named.licence)
-    path = Path(data)
-    if not path.exists() and not path.suffix and os.sep not in str(data):
-        raise UnknownNameError("set of pairs", str(data), NAMED_PAIR_SETS)
-    return read_pairs(path, language=language)
+    return load_dataset(data, language=language, kind=PairSet)
 
 
 def read_pairs(
@@ -141,19 +146,19 @@ def _language(path: Path, columns: tuple[str, ...], *, given: str | None) -> str
         if not LANGUAGE_TAG.fullmatch(given):
             raise DatasetError(f"The language {given!r} is not a tag such as 'en' or 'fr'.")
         return given
-    found = _language_from_name(path) or ("en" if columns == _ORIGINAL_COLUMNS else None)
-    if found is None:
+    tag = _language_from_name(path) or ("en" if columns == _ORIGINAL_COLUMNS else None)
+    if tag is None:
         raise DatasetError(f"{path} does not say its language. Name it with --language, for example fr.")
-    return found
+    return tag
 
 
 def _language_from_name(path: Path) -> str | None:
     """The one language that a file's name has: as a word such as ``french``, or at its end as a tag such as ``fr``."""
     words = re.split(r"[\W_]+", file_stem(path).casefold())
-    found = {_LANGUAGES[word] for word in words if word in _LANGUAGES}
+    tags = {_LANGUAGES[word] for word in words if word in _LANGUAGES}
     if words[-1] in _LANGUAGES.values():
-        found.add(words[-1])
-    return found.pop() if len(found) == 1 else None
+        tags.add(words[-1])
+    return tags.pop() if len(tags) == 1 else None
 
 
 def _name_from_path(path: Path) -> str:
@@ -161,3 +166,14 @@ def _name_from_path(path: Path) -> str:
     stem = file_stem(path)
     only_language = stem.casefold() in {*_LANGUAGES, *_LANGUAGES.values()}
     return path.resolve().parent.name if only_language else stem
+
+
+CROWS_PAIRS_LAYOUT = DatasetLayout(
+    name="crows-pairs",
+    description="pairs of sentences",
+    kind=PairSet,
+    suffixes=(".csv", ".tsv"),
+    recognises=partial(has_columns, columns=COLUMNS),
+    read=read_pairs,
+    datasets=(CROWS_PAIRS,),
+)

@@ -68,6 +68,15 @@ def read_table(path: Path, *, needed: Sequence[str], list_of: str | None = None)
     return CsvTable(columns=columns, rows=rows, sha256=sha256_of(content))
 
 
+def has_columns(path: Path, columns: Sequence[str]) -> bool:
+    """Whether a file is a table with these columns."""
+    try:
+        read_table(path, needed=columns)
+    except DatasetError:
+        return False
+    return True
+
+
 def _parsed(text: str, path: Path) -> list[tuple[int, list[str]]]:
     """The rows that are not empty, without the empty cells that spreadsheets leave at their end."""
     if _separator(path) == TAB and (plain := _parted_by_tabs(text)) is not None:

@@ -18,32 +18,65 @@ from typing import Any
 from evenhand.core.errors import DatasetError, shortlist
 from evenhand.core.files import decode_utf8, parse_json, read_bounded, sha256_of
 from evenhand.core.items import Association, Benchmark, Candidate, Label, Task, repeated
+from evenhand.data.datasets import BundledDataset, PinnedDataset
+from evenhand.data.layouts import LANGUAGE_TAG, DatasetLayout, file_stem
+
+STARTER = BundledDataset(
+    name="starter",
+    title="Starter set: 96 mild association items, aligned in five languages",
+    licence="CC BY 4.0",
+    languages=("de", "en", "es", "fr", "tr"),
+    default_language="en",
+    folder="resources/starter",
+)
+
+LAB = BundledDataset(
+    name="lab",
+    title="Items of the lab's own small grammar, for models with planted bias",
+    licence="CC BY 4.0",
+    languages=("de", "en"),
+    default_language="en",
+    folder="resources/lab",
+)
+
+STEREOSET = PinnedDataset(
+    name="stereoset",
+    title="StereoSet development set, English (Nadeem et al. 2021)",
+    licence="CC BY-SA 4.0",
+    language="en",
+    repository="moinnadeem/StereoSet",
+    commit="ead7d086a64a192a1eca88e0dd2fd163de375218",
+    path="data/dev.json",
+    git_blob_sha1="637b1e3d284a3c629b74a4659c583b8eca9bd13e",
+)
 
 LAYOUT_HELP = (
     'StereoSet\'s layout is {"data": {"intrasentence": [...], "intersentence": [...]}}, each item with '
     '"id", "bias_type", "target", "context" and three "sentences" with "id", "sentence" and "gold_label".'
 )
 
-LANGUAGE_TAG = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+_TWO_LETTERS = re.compile(r"[a-z]{2}(-[A-Za-z]{2,4})?")
+"""Names of files that are surely languages; ``dev`` could be one and hardly ever is."""
 
 
 def read_stereoset(
-    path: Path, *, name: str | None = None, language: str | None = None, default_language: str | None = None
+    path: Path, *, language: str | None = None, name: str | None = None, licence: str | None = None
 ) -> Benchmark:
     """Read a benchmark in StereoSet's layout, plain or gzip-compressed.
 
     Args:
         path: The JSON file.
-        name: Name of the benchmark; the file's name if not given.
-        language: The language that the file must have. Needed only when the file does not say.
-        default_language: The language of a file that does not say, such as the original StereoSet.
+        language: The language that the file must have. Needed only when the file does not say, as the original.
+        name: Name of the benchmark; if not given, the file's name, or its folder's where the file is only named after
+            a language.
+        licence: The licence of a file that does not say.
     """
     content = read_bounded(path, error=DatasetError)
     document = parse_json(decode_utf8(content, path, error=DatasetError), path, error=DatasetError)
-    data = document.get("data") if isinstance(document, dict) else None
-    if not isinstance(data, dict) or not any(task.value in data for task in Task):
+    data = _items_by_task(document)
+    if data is None:
         raise DatasetError(f"{path} is JSON, but not a benchmark. {LAYOUT_HELP}")
-    tag = _language(document.get("language"), path, wanted=language, default=default_language)
+    tag = _language(document.get("language"), path, chosen=language)
     items = tuple(
         _item(row, task=task, language=tag, place=f"{path}, {task.value} item {number}")
         for task in Task
@@ -52,33 +85,44 @@ def read_stereoset(
     if not items:
         raise DatasetError(f"{path} has no items. {LAYOUT_HELP}")
     _refuse_repeated_ids(items, path)
-    licence = document.get("licence")
+    own_licence = document.get("licence")
     return Benchmark(
-        name=name or file_stem(path),
+        name=name or _name_from_path(path),
         language=tag,
         items=items,
         source=path.name,
         sha256=sha256_of(content),
-        licence=licence if isinstance(licence, str) else None,
+        licence=own_licence if isinstance(own_licence, str) else licence,
     )
 
 
-def file_stem(path: Path) -> str:
-    """A file's name without the endings that only say how it is stored."""
-    stem = path.name
-    for ending in (".gz", ".json", ".jsonl", ".csv", ".tsv", ".parquet"):
-        stem = stem.removesuffix(ending)
-    return stem or path.name
+def _name_from_path(path: Path) -> str:
+    stem = file_stem(path)
+    return path.resolve().parent.name if _TWO_LETTERS.fullmatch(stem.split(".")[0]) else stem
 
 
-def _language(declared: Any, path: Path, *, wanted: str | None, default: str | None) -> str:
+def _is_stereoset(path: Path) -> bool:
+    try:
+        content = read_bounded(path, error=DatasetError)
+        document = parse_json(decode_utf8(content, path, error=DatasetError), path, error=DatasetError)
+    except DatasetError:
+        return False
+    return _items_by_task(document) is not None
+
+
+def _items_by_task(document: Any) -> dict[str, Any] | None:
+    data = document.get("data") if isinstance(document, dict) else None
+    return data if isinstance(data, dict) and any(task.value in data for task in Task) else None
+
+
+def _language(declared: Any, path: Path, *, chosen: str | None) -> str:
     if declared is not None and not (isinstance(declared, str) and LANGUAGE_TAG.fullmatch(declared)):
         raise DatasetError(f'{path}: "language" is {declared!r}; a tag such as "en" or "de" is needed.')
-    if wanted is not None and not LANGUAGE_TAG.fullmatch(wanted):
-        raise DatasetError(f"The language {wanted!r} is not a tag such as 'en' or 'de'.")
-    if declared and wanted and declared != wanted:
-        raise DatasetError(f"{path} is in {declared!r}, but {wanted!r} was asked for.")
-    tag = declared or wanted or default
+    if chosen is not None and not LANGUAGE_TAG.fullmatch(chosen):
+        raise DatasetError(f"The language {chosen!r} is not a tag such as 'en' or 'de'.")
+    if declared and chosen and declared != chosen:
+        raise DatasetError(f"{path} is in {declared!r}, but {chosen!r} was asked for.")
+    tag = declared or chosen
     if not tag:
         raise DatasetError(f"{path} does not say its language. Name it with --language, for example en.")
     return str(tag)
@@ -93,8 +137,8 @@ def _rows(rows: Any, place: str) -> list[Any]:
 def _text(row: dict[str, Any], key: str, place: str) -> str:
     value = row.get(key)
     if not isinstance(value, str) or not value.strip():
-        found = "is missing" if value is None else f"is {value!r}"
-        raise DatasetError(f"{place}: {key!r} {found}; a text is needed. {LAYOUT_HELP}")
+        problem = "is missing" if value is None else f"is {value!r}"
+        raise DatasetError(f"{place}: {key!r} {problem}; a text is needed. {LAYOUT_HELP}")
     return value
 
 
@@ -152,3 +196,14 @@ def _refuse_repeated_ids(items: tuple[Association, ...], path: Path) -> None:
                 f"{path}: {len(twice):,} {kind} ids occur more than once ({shortlist(twice)}). "
                 "Scores could not be told apart; make the ids unique."
             )
+
+
+STEREOSET_LAYOUT = DatasetLayout(
+    name="stereoset",
+    description="contexts with three candidates",
+    kind=Benchmark,
+    suffixes=(".json",),
+    recognises=_is_stereoset,
+    read=read_stereoset,
+    datasets=(STARTER, LAB, STEREOSET),
+)

@@ -1,6 +1,6 @@
 """Winogender: pairs of sentences that differ in the pronoun only, and the share of women in each occupation.
 
-``all_sentences.tsv`` has a row a sentence and the columns ``sentid`` and ``sentence``. A sentid such as
+``all_sentences.tsv`` has one row per sentence and the columns ``sentid`` and ``sentence``. A sentid such as
 ``technician.customer.1.male.txt`` names the occupation, the other participant, whom the pronoun means (0 the
 occupation, 1 the participant) and the gender of the pronoun: male, female or neutral. Neutral sentences are not read.
 """
@@ -8,17 +8,18 @@ occupation, 1 the participant) and the gender of the pronoun: male, female or ne
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
-from evenhand.core.errors import DatasetError, UnknownNameError, shortlist
+from evenhand.core.errors import DatasetError, shortlist
 from evenhand.core.spans import Span
-from evenhand.data.csv_files import CsvRow, read_table
-from evenhand.data.sources import PinnedDataset, pinned_file
+from evenhand.data.csv_files import CsvRow, has_columns, read_table
+from evenhand.data.datasets import PinnedDataset
+from evenhand.data.layouts import DatasetLayout, dataset_path, load_dataset
 
 _REPOSITORY = "rudinger/winogender-schemas"
 _COMMIT = "1c7f8b481ad8a234b41e9f76a424d6e856e13f7f"
@@ -45,9 +46,6 @@ WINOGENDER_OCCUPATIONS = PinnedDataset(
     path="data/occupations-stats.tsv",
     git_blob_sha1="f5ce6f35b10df1c3e28f4d05dccdc247a871acd7",
     used_by="probe --shares",
-)
-NAMED_WINOGENDER: Mapping[str, PinnedDataset] = MappingProxyType(
-    {dataset.name: dataset for dataset in (WINOGENDER, WINOGENDER_OCCUPATIONS)}
 )
 
 EMPLOYED = "bls_pct_female"
@@ -107,10 +105,16 @@ def load_pronoun_pairs(data: str | Path = WINOGENDER.name) -> PronounPairs:
         DatasetError: If the file cannot be read, or its rows break the layout.
         UnknownNameError: If there are no pairs of this name.
     """
-    return read_pronoun_pairs(_file(data, WINOGENDER), name=Path(data).name)
+    return load_dataset(data, kind=PronounPairs)
 
 
-def read_pronoun_pairs(path: Path, *, name: str | None = None) -> PronounPairs:
+def read_pronoun_pairs(
+    path: Path,
+    *,
+    language: str | None = None,  # noqa: ARG001 - the pronouns of a file are English
+    name: str | None = None,
+    licence: str | None = None,  # noqa: ARG001 - pairs have none of their own
+) -> PronounPairs:
     """Read a file in the layout of Winogender's ``all_sentences.tsv``."""
     table = read_table(path, needed=("sentid", "sentence"))
     sentences: dict[tuple[str, str, str], dict[str, CsvRow]] = {}
@@ -140,8 +144,7 @@ def occupation_shares(
             ``occupation`` and a column of shares; TSV or CSV, as its name says.
         column: Which shares: ``EMPLOYED``, ``WRITTEN``, or another column of the file.
     """
-    path = _file(data, WINOGENDER_OCCUPATIONS)
-    table = read_table(path, needed=("occupation", column))
+    table = read_table(dataset_path(data, kind=Mapping), needed=("occupation", column))
     shares: dict[str, float] = {}
     for row in table.rows:
         occupation = row["occupation"]
@@ -152,15 +155,6 @@ def occupation_shares(
             raise DatasetError(f"{row.place}: {problem}. Every occupation has one row.")
         shares[occupation] = _share(row, column)
     return MappingProxyType(shares)
-
-
-def _file(data: str | Path, expected: PinnedDataset) -> Path:
-    if str(data) == expected.name:
-        return pinned_file(expected)
-    path = Path(data)
-    if not path.exists() and not path.suffix and os.sep not in str(data):
-        raise UnknownNameError("dataset", str(data), [expected.name])
-    return path
 
 
 def _parts(row: CsvRow) -> tuple[str, str, str, str]:
@@ -213,10 +207,10 @@ def _span(row: CsvRow, occupation: str) -> Span:
         for match in re.finditer(rf"(?<!\w){re.escape(occupation)}(?!\w)", row["sentence"], re.IGNORECASE)
     ]
     if len(places) != 1:
-        found = "does not occur" if not places else f"occurs {len(places)} times"
+        frequency = "does not occur" if not places else f"occurs {len(places)} times"
         raise DatasetError(
-            f"{row.place}: the occupation {occupation!r} {found} in {row['sentence']!r}. Its vector is compared, so "
-            "it must occur once."
+            f"{row.place}: the occupation {occupation!r} {frequency} in {row['sentence']!r}. Its vector is compared, "
+            "so it must occur once."
         )
     return places[0]
 
@@ -242,3 +236,24 @@ def _share(row: CsvRow, column: str) -> float:
             f"{row.place}: {row[column]!r} is no share of women. It is in percent, from 0 to 100."
         )
     return share
+
+
+WINOGENDER_LAYOUT = DatasetLayout(
+    name="winogender",
+    description="sentences that differ in the pronoun",
+    kind=PronounPairs,
+    suffixes=(".tsv", ".csv"),
+    recognises=partial(has_columns, columns=("sentid", "sentence")),
+    read=read_pronoun_pairs,
+    datasets=(WINOGENDER,),
+)
+
+OCCUPATION_SHARES_LAYOUT = DatasetLayout(
+    name="occupation-shares",
+    description="shares of women in occupations",
+    kind=Mapping,
+    suffixes=(".tsv", ".csv"),
+    recognises=partial(has_columns, columns=("occupation", EMPLOYED)),
+    read=lambda path, **_: occupation_shares(path),
+    datasets=(WINOGENDER_OCCUPATIONS,),
+)

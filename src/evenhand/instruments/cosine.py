@@ -13,32 +13,42 @@ refused.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass, field
 
 import polars as pl
 
 from evenhand.core.progress import Progress
 from evenhand.data.winogender import WINOGENDER, PronounPair, PronounPairs, load_pronoun_pairs
-from evenhand.instruments.association.evaluation import statistics_record
+from evenhand.instruments.instrument import (
+    Instrument,
+    InstrumentOptions,
+    Preparation,
+    default_name,
+    statistics_record,
+)
 from evenhand.instruments.probe_results import CosineResult, OccupationCosine
 from evenhand.instruments.skipped import skipped_rows
 from evenhand.instruments.vectors import ZERO, cosine, mean_estimate, vector_options, vector_warnings
-from evenhand.models.capabilities import NotEmbedded
+from evenhand.models.capabilities import Embeds, NotEmbedded
 from evenhand.models.embedding import Vector
 from evenhand.models.identity import record_of
-from evenhand.models.language_model import LanguageModel, load_language_model
-from evenhand.models.references import Family, ModelError, ModelRef
-from evenhand.runs.probe_runs import ProbeRecord, ProbeRun
-from evenhand.runs.records import EnvironmentRecord
+from evenhand.models.language_model import LanguageModel
+from evenhand.models.references import ModelError
+from evenhand.runs.comparison import ALL_ITEMS
+from evenhand.runs.figures import Figure
+from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
+from evenhand.runs.run import Run
+from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Resampling
 
-TEST = "cosine"
+MEASURE = "cosine"
 LANGUAGE = "en"
 
 PAIRS_AT_ONCE = 32
-"""Pairs between two reports of progress."""
+"""Pairs between two signs of progress."""
 
 UNREAD_PRONOUN = (
     "the pronoun comes after the occupation, where a model that reads from left to right has not seen it"
@@ -54,66 +64,121 @@ SCORES_SCHEMA: Mapping[str, pl.DataType] = {
     "cosine": pl.Float64(),
     "skipped_reason": pl.String(),
 }
-"""Columns of the scores, a row a pair. ``answer`` is 0 where the pronoun means the occupation, 1 where it means the
+"""Columns of the scores, one row per pair. ``answer`` is 0 where the pronoun means the occupation, 1 where it means the
 other participant."""
 
 
-def probe_cosine(
-    model: str | ModelRef | LanguageModel,
-    data: str | Path | PronounPairs = WINOGENDER.name,
-    *,
-    layer: int = -1,
-    name: str | None = None,
-    resampling: Resampling | None = None,
-    report: Progress | None = None,
-) -> ProbeRun:
-    """Compare each occupation's contextual vector beside a male and a female pronoun.
+@dataclass(frozen=True, kw_only=True)
+class CosineOptions(InstrumentOptions):
+    """Which layer's vectors are compared."""
 
-    Args:
-        model: A name or folder, a reference, or a model already loaded.
-        data: ``winogender``, a file in its layout, or pairs already loaded.
-        layer: Of the model: 0 is the embeddings, -1 the last layer.
-        name: Name of the run.
-        resampling: Resamples, seed and confidence level of the intervals.
-        report: Told about progress.
-
-    Raises:
-        ModelError: If the model gives no hidden states, has no such layer, or reads from left to right while in every
-            pair the pronoun comes after the occupation.
-    """
-    asked = model if isinstance(model, LanguageModel) else load_language_model(model)
-    pairs = data if isinstance(data, PronounPairs) else load_pronoun_pairs(data)
-    number = asked.embedder.layer_number(layer)
-    _refuse_unread(asked, pairs)
-    chosen = resampling or Resampling()
-    rows: list[dict[str, object]] = []
-    for start in range(0, len(pairs.pairs), PAIRS_AT_ONCE):
-        rows += _rows(asked, pairs.pairs[start : start + PAIRS_AT_ONCE], number)
-        if report:
-            report(len(rows), len(pairs.pairs))
-    frame = pl.DataFrame(rows, schema=SCORES_SCHEMA)
-    return ProbeRun(
-        record=cosine_record(asked, pairs, layer=number, name=name, resampling=chosen),
-        results=(cosine_result(frame, layer=number, resampling=chosen),),
-        scores=frame,
+    layer: int = field(
+        default=-1, metadata={"help": "Layer of the model: 0 is the embeddings, -1 the last layer."}
     )
 
 
-def cosine_record(
-    model: LanguageModel, pairs: PronounPairs, *, layer: int, name: str | None, resampling: Resampling
-) -> ProbeRecord:
-    """The record that a run will have; with its fingerprint, known before anything is measured."""
-    return ProbeRecord(
-        name=name or f"{model.loaded.ref.short_name}_{TEST}_{LANGUAGE}",
-        test=TEST,
-        language=LANGUAGE,
-        data={pairs.name: pairs.sha256},
-        options=vector_options(layer),
-        model=record_of(model),
-        statistics=statistics_record(resampling),
-        environment=EnvironmentRecord.current(),
-        warnings=vector_warnings(model, layer),
-    )
+class CosineInstrument(Instrument[CosineOptions]):
+    """The cosine of an occupation's contextual vectors beside a male and a female pronoun."""
+
+    name = "cosine"
+    version = "cosine.v1"
+    title = "Cosine test"
+    summary = "Whether an occupation's contextual vector changes with the pronoun beside it."
+    needs = (Embeds,)
+    options_type = CosineOptions
+    result_type = CosineResult
+
+    def prepare(
+        self, model: LanguageModel, options: CosineOptions, *, name: str | None = None
+    ) -> Preparation:
+        """Load the pairs of sentences.
+
+        Raises:
+            ModelError: If the model gives no hidden states, has no such layer, or reads from left to right while in
+                every pair the pronoun comes after the occupation.
+        """
+        self.refuse_unable(model)
+        data = options.data
+        pairs = data if isinstance(data, PronounPairs) else load_pronoun_pairs(data or WINOGENDER.name)
+        return _CosinePreparation(model, pairs, options, name=name)
+
+    def figures(self, run: Run) -> tuple[Figure, ...]:
+        """The mean over occupations, and each occupation."""
+        result: CosineResult = run.result
+        return (
+            Figure(MEASURE, (ALL_ITEMS,), result.mean, "Mean cosine", 1.0, unit="", is_headline=True),
+            *(
+                Figure(MEASURE, (ALL_ITEMS, own.occupation), own.cosine, own.occupation, 1.0, unit="")
+                for own in result.occupations
+            ),
+        )
+
+    def units(self, run: Run) -> pl.DataFrame:
+        """One unit per occupation: the mean over its pairs."""
+        return (
+            run.scores.drop_nulls("cosine")
+            .group_by("occupation", maintain_order=True)
+            .agg(pl.col("cosine").mean().alias("value"))
+            .select(
+                pl.lit(f"{ALL_ITEMS}.{MEASURE}").alias("key"), pl.col("occupation").alias("unit"), "value"
+            )
+        )
+
+
+COSINE = CosineInstrument()
+
+
+class _CosinePreparation(Preparation):
+    """A model and pairs of sentences that differ in the pronoun."""
+
+    unit = "pairs"
+
+    def __init__(
+        self, model: LanguageModel, pairs: PronounPairs, options: CosineOptions, *, name: str | None
+    ) -> None:
+        self.model = model
+        self.pairs = pairs.pairs[: options.limit]
+        self.options = options
+        self.layer = model.embedder.layer_number(options.layer)
+        _refuse_unread(model, pairs)
+        self.record = RunRecord(
+            instrument=CosineInstrument.name,
+            name=name or default_name(model.loaded.ref.short_name, LANGUAGE, CosineInstrument.name),
+            dataset=DatasetRecord(
+                name=pairs.name,
+                language=LANGUAGE,
+                source=pairs.name,
+                sha256=pairs.sha256,
+                items=len(pairs.pairs),
+            ),
+            options={**vector_options(self.layer), "limit": options.limit},
+            model=record_of(model),
+            statistics=statistics_record(options.resampling),
+            environment=EnvironmentRecord.current(),
+            warnings=vector_warnings(model, self.layer),
+        )
+
+    def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:
+        """Compare the vectors of every pair."""
+        rows: list[dict[str, object]] = []
+        for start in range(0, len(self.pairs), PAIRS_AT_ONCE):
+            rows += self._rows(start, parts)
+            if progress:
+                progress(len(rows), len(self.pairs))
+        frame = pl.DataFrame(rows, schema=SCORES_SCHEMA)
+        result = cosine_result(frame, layer=self.layer, resampling=self.options.resampling)
+        return Run(record=self.record, results=(result,), scores=frame)
+
+    def _rows(self, start: int, parts: Parts | None) -> list[dict[str, object]]:
+        key = f"pairs-{start:06d}"
+        kept = parts.get(key) if parts else None
+        if kept is not None:
+            rows: list[dict[str, object]] = json.loads(kept)
+            return rows
+        rows = _rows(self.model, self.pairs[start : start + PAIRS_AT_ONCE], self.layer)
+        if parts:
+            parts.put(key, json.dumps(rows).encode())
+        return rows
 
 
 def cosine_result(frame: pl.DataFrame, *, layer: int, resampling: Resampling) -> CosineResult:
@@ -146,7 +211,7 @@ def cosine_result(frame: pl.DataFrame, *, layer: int, resampling: Resampling) ->
 
 
 def _refuse_unread(model: LanguageModel, pairs: PronounPairs) -> None:
-    if model.family is Family.DECODER and not any(pair.pronoun_comes_first for pair in pairs.pairs):
+    if model.reads_left_to_right and not any(pair.pronoun_comes_first for pair in pairs.pairs):
         raise ModelError(
             f"{model.loaded.ref.id} reads from left to right, and in all {len(pairs.pairs):,} pairs of {pairs.name} "
             "the pronoun comes after the occupation: its vector is the same in both sentences and the cosine 1, "
@@ -155,7 +220,7 @@ def _refuse_unread(model: LanguageModel, pairs: PronounPairs) -> None:
 
 
 def _rows(model: LanguageModel, pairs: Sequence[PronounPair], layer: int) -> list[dict[str, object]]:
-    readable = [pair for pair in pairs if pair.pronoun_comes_first or model.family is not Family.DECODER]
+    readable = [pair for pair in pairs if pair.pronoun_comes_first or not model.reads_left_to_right]
     vectors = model.embed_words(
         [text for pair in readable for text in (pair.male, pair.female)],
         [span for pair in readable for span in (pair.male_span, pair.female_span)],

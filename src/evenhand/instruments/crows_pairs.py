@@ -9,29 +9,36 @@ decimals before they are compared, which makes ties, and a tie counts half inste
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import polars as pl
 
+from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
 from evenhand.core.items import Direction, PairSet
 from evenhand.core.progress import Progress
 from evenhand.data.crows_pairs import load_pairs
-from evenhand.instruments.association.evaluation import statistics_record
+from evenhand.instruments.instrument import (
+    Instrument,
+    InstrumentOptions,
+    Preparation,
+    default_name,
+    statistics_record,
+)
 from evenhand.instruments.probe_results import CrowsPairsResult, PairsGroup
 from evenhand.instruments.skipped import skipped_rows
-from evenhand.models.families.sentence_pairs import PairMethod
+from evenhand.models.capabilities import FillsBlanks, ScoresText
 from evenhand.models.identity import record_of
-from evenhand.models.language_model import LanguageModel, load_language_model
+from evenhand.models.language_model import LanguageModel
 from evenhand.models.languages import warnings_of_texts
-from evenhand.models.pair_scoring import PairScore, choose_pair_method, score_pairs
-from evenhand.models.references import ModelRef
-from evenhand.runs.probe_runs import ProbeRecord, ProbeRun
-from evenhand.runs.records import EnvironmentRecord
+from evenhand.models.pair_scoring import PairScore, score_pairs
+from evenhand.runs.comparison import ALL_ITEMS
+from evenhand.runs.figures import Figure
+from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
+from evenhand.runs.run import Run
+from evenhand.runs.store import Parts
 from evenhand.stats.intervals import wilson_interval
-from evenhand.stats.resampling import Resampling
 
-TEST = "crows-pairs"
+MEASURE = "score"
 
 SCORES_SCHEMA: Mapping[str, pl.DataType] = {
     "pair": pl.String(),
@@ -45,86 +52,127 @@ SCORES_SCHEMA: Mapping[str, pl.DataType] = {
     "preference": pl.Float64(),
     "skipped_reason": pl.String(),
 }
-"""Columns of the scores, a row a pair. Scores are natural log-probabilities; ``preference`` is 1 where the more
+"""Columns of the scores, one row per pair. Scores are natural log-probabilities; ``preference`` is 1 where the more
 stereotypical sentence is more likely, 0 where the other is, and a half for a tie."""
 
 
-def probe_pairs(
-    model: str | ModelRef | LanguageModel,
-    data: str | Path | PairSet,
-    *,
-    language: str | None = None,
-    name: str | None = None,
-    resampling: Resampling | None = None,
-    limit: int | None = None,
-    max_tokens: int | None = None,
-    unfinished: Path | None = None,
-    report: Progress | None = None,
-) -> ProbeRun:
-    """Score both sentences of every pair and count in how many the more stereotypical one is more likely.
+class CrowsPairsInstrument(Instrument[InstrumentOptions]):
+    """How often the more stereotypical sentence of a pair is the more likely one."""
 
-    Args:
-        model: A name or folder, a reference, or a model already loaded.
-        data: ``crows-pairs``, a file in its layout, or pairs already loaded.
-        language: The language of a file that does not say it by its name.
-        name: Name of the run.
-        resampling: Its confidence level is that of the intervals, which need no resamples.
-        limit: Take the first pairs only.
-        max_tokens: Most tokens in a batch.
-        unfinished: A folder for what is done so far, from which an interrupted run goes on.
-        report: Told how many pairs are done, of how many.
-    """
-    asked = model if isinstance(model, LanguageModel) else load_language_model(model)
-    pairs = data if isinstance(data, PairSet) else load_pairs(data, language=language)
-    method = choose_pair_method(asked)
-    chosen = resampling or Resampling()
-    record = pairs_record(asked, pairs, name=name, resampling=chosen, limit=limit)
-    limited = pairs.first(limit)
-    scores = score_pairs(
-        asked,
-        limited.pairs,
-        method,
-        max_tokens=max_tokens,
-        unfinished=unfinished,
-        report=report,
-    )
-    frame = pairs_frame(limited, scores)
-    result = pairs_result(frame, method=method, confidence=chosen.confidence)
-    return ProbeRun(record=record, results=(result,), scores=frame)
+    name = "crows-pairs"
+    version = "crows-pairs.v1"
+    title = "CrowS-Pairs"
+    summary = "How often the more stereotypical sentence of a pair is more likely than its twin."
+    needs = (FillsBlanks, ScoresText)
+    options_type = InstrumentOptions
+    result_type = CrowsPairsResult
+
+    def prepare(
+        self, model: LanguageModel, options: InstrumentOptions, *, name: str | None = None
+    ) -> Preparation:
+        """Load the pairs and choose the method."""
+        self.refuse_unable(model)
+        data = options.data
+        pairs = (
+            data if isinstance(data, PairSet) else load_pairs(data or self.name, language=options.language)
+        )
+        return _PairsPreparation(model, pairs, options, name=name)
+
+    def figures(self, run: Run) -> tuple[Figure, ...]:
+        """The share over all pairs, by bias type and by direction."""
+        result: CrowsPairsResult = run.result
+        groups: dict[tuple[str, ...], PairsGroup] = {(ALL_ITEMS,): result.all}
+        groups |= {(ALL_ITEMS, name): group for name, group in result.by_bias_type.items()}
+        groups |= {(ALL_ITEMS, name): group for name, group in result.by_direction.items()}
+        return tuple(
+            Figure(MEASURE, group, own.score, self.title, 50.0, is_headline=group == (ALL_ITEMS,))
+            for group, own in groups.items()
+        )
+
+    def units(self, run: Run) -> pl.DataFrame:
+        """One unit per pair: 100 where the more stereotypical sentence is more likely."""
+        value = (100 * pl.col("preference")).alias("value")
+        whole = run.scores.select(
+            pl.lit(f"{ALL_ITEMS}.{MEASURE}").alias("key"), pl.col("pair").alias("unit"), value
+        )
+        parts = [
+            run.scores.select(
+                (pl.lit(f"{ALL_ITEMS}.") + pl.col(column) + f".{MEASURE}").alias("key"),
+                pl.col("pair").alias("unit"),
+                value,
+            )
+            for column in ("bias_type", "direction")
+        ]
+        return pl.concat([whole, *parts])
+
+    def refuse_incomparable(self, first: Run, second: Run) -> None:
+        """Refuse runs without a pair that both scored."""
+        sides = [run.scores.drop_nulls("preference").select("pair") for run in (first, second)]
+        if sides[0].join(sides[1], on="pair").is_empty():
+            raise ComparisonError(
+                f"{first.name} and {second.name} have no pair in common that both could score."
+            )
 
 
-def pairs_record(
-    model: LanguageModel,
-    pairs: PairSet,
-    *,
-    name: str | None = None,
-    resampling: Resampling | None = None,
-    limit: int | None = None,
-) -> ProbeRecord:
-    """The record that a run will have; with its fingerprint, known before anything is scored."""
-    loaded = model.loaded
-    return ProbeRecord(
-        name=name or f"{loaded.ref.short_name}_{TEST}_{pairs.language}",
-        test=TEST,
-        language=pairs.language,
-        data={pairs.name: pairs.sha256},
-        options={"method": choose_pair_method(model).name, "limit": limit},
-        model=record_of(model),
-        statistics=statistics_record(resampling or Resampling()),
-        environment=EnvironmentRecord.current(),
-        warnings=warnings_of_texts(
-            loaded.ref.location,
-            loaded.tokenizer,
-            [pair.more or pair.less for pair in pairs.first(limit)],
-            name=pairs.name,
-            language=pairs.language,
-            revision=loaded.ref.revision,
-        ),
-    )
+CROWS_PAIRS = CrowsPairsInstrument()
+
+
+class _PairsPreparation(Preparation):
+    """A model and pairs of sentences, with the method chosen."""
+
+    unit = "pairs"
+
+    def __init__(
+        self, model: LanguageModel, pairs: PairSet, options: InstrumentOptions, *, name: str | None
+    ) -> None:
+        self.model = model
+        self.pairs = pairs.first(options.limit)
+        self.options = options
+        self.method = model.pair_method()
+        ref = model.loaded.ref
+        self.record = RunRecord(
+            instrument=CrowsPairsInstrument.name,
+            name=name or default_name(ref.short_name, pairs.language, CrowsPairsInstrument.name),
+            dataset=DatasetRecord(
+                name=pairs.name,
+                language=pairs.language,
+                source=pairs.source,
+                sha256=pairs.sha256,
+                items=len(pairs.pairs),
+            ),
+            options={"method": self.method.name, "limit": options.limit},
+            model=record_of(model),
+            statistics=statistics_record(options.resampling),
+            environment=EnvironmentRecord.current(),
+            warnings=warnings_of_texts(
+                ref.location,
+                model.loaded.tokenizer,
+                [pair.more or pair.less for pair in self.pairs],
+                name=pairs.name,
+                language=pairs.language,
+                revision=ref.revision,
+            ),
+        )
+
+    def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:
+        """Score both sentences of every pair and count."""
+        scores = score_pairs(
+            self.model,
+            self.pairs.pairs,
+            self.method,
+            max_tokens=self.options.max_tokens,
+            parts=parts,
+            progress=progress,
+        )
+        frame = pairs_frame(self.pairs, scores)
+        result = pairs_result(
+            frame, method=self.method.description, confidence=self.options.resampling.confidence
+        )
+        return Run(record=self.record, results=(result,), scores=frame)
 
 
 def pairs_frame(pairs: PairSet, scores: Sequence[PairScore]) -> pl.DataFrame:
-    """A row a pair with its scores, which are missing where there is a reason to skip it."""
+    """One row per pair with its scores, which are missing where there is a reason to skip it."""
     rows = [
         {
             "pair": pair.id,
@@ -143,13 +191,13 @@ def pairs_frame(pairs: PairSet, scores: Sequence[PairScore]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=SCORES_SCHEMA)
 
 
-def pairs_result(frame: pl.DataFrame, *, method: PairMethod, confidence: float) -> CrowsPairsResult:
+def pairs_result(frame: pl.DataFrame, *, method: str, confidence: float) -> CrowsPairsResult:
     """What the scores of pairs add up to: over all, by bias type and by direction."""
     bias_types = sorted(frame["bias_type"].unique().to_list())
     present = set(frame["direction"].to_list())
     directions = [direction.value for direction in Direction if direction.value in present]
     return CrowsPairsResult(
-        method=method.description,
+        method=method,
         all=_group(frame, confidence),
         by_bias_type={
             bias_type: _group(frame.filter(pl.col("bias_type") == bias_type), confidence)

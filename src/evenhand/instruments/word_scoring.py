@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 
 from evenhand.core.errors import UnknownNameError
-from evenhand.core.items import BLANK
 from evenhand.core.progress import Progress
+from evenhand.models.blanks import filled_context
 from evenhand.models.engine.modes import gc_disabled
-from evenhand.models.engine.requests import CausalRequest, MaskedRequest, Request, Seq2SeqRequest
+from evenhand.models.engine.requests import Request, shown_tokens
 from evenhand.models.engine.scoring_job import RequestGroup, ScoringJob, too_long
-from evenhand.models.families.blanks import filled_context
-from evenhand.models.families.decoder import SentenceScore, start_token
-from evenhand.models.families.encoder_decoder import SentinelBlank
-from evenhand.models.families.masked import StepwiseBlank
-from evenhand.models.families.method import UnscorableError
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.references import Family, ModelError
+from evenhand.models.questions import UnscorableError
 from evenhand.models.tokenised_text import prepare
+from evenhand.runs.store import Parts
 
 UNKNOWN_WORD = "it has a word that the tokenizer does not know"
 
@@ -65,34 +60,17 @@ class Answer:
 
 
 class WordScorer:
-    """Puts open sentences to a model, in the way that suits its family."""
+    """Puts open sentences to a model, in the way that suits it."""
 
     def __init__(self, model: LanguageModel, *, score: WordScore = WordScore.PRODUCT) -> None:
         self.model = model
         self.score = score
-        loaded = model.loaded
-        match model.family:
-            case Family.MASKED:
-                self._requests: Callable[[str, str], tuple[Request, ...]] = StepwiseBlank(
-                    loaded.tokenizer
-                ).requests
-            case Family.SENTINEL:
-                self._requests = SentinelBlank(loaded.tokenizer, model.decoder_start).requests
-            case Family.DECODER:
-                sentence = SentenceScore(loaded.tokenizer, start_token(loaded.tokenizer, loaded.config))
-                self._requests = lambda text, fill: (
-                    sentence.request(filled_context(text, fill)[0], text.partition(BLANK)[0]),
-                )
-            case Family.DENOISER:
-                raise ModelError(
-                    f"{loaded.ref.id} writes whole sentences anew ({model.family.value}), so a single word's "
-                    "probability cannot be read from it. Masked models, decoders and T5's kin can be probed."
-                )
+        self._method = model.word_method()
 
     @property
     def by_sentence(self) -> bool:
         """Whether probabilities are those of whole sentences, and compare only with each other."""
-        return self.model.family is Family.DECODER
+        return self._method.by_sentence
 
     @property
     def description(self) -> str:
@@ -109,8 +87,8 @@ class WordScorer:
         questions: Sequence[OpenQuestion],
         *,
         max_tokens: int | None = None,
-        unfinished: Path | None = None,
-        report: Progress | None = None,
+        parts: Parts | None = None,
+        progress: Progress | None = None,
     ) -> list[tuple[Answer, ...]]:
         """An answer for every word of every question."""
         words = self.requests(questions)
@@ -121,7 +99,7 @@ class WordScorer:
             if not isinstance(requests, str)
         ]
         asking = ScoringJob(self.model, asked, max_tokens=max_tokens)
-        found = iter(asking.answers(unfinished=unfinished, report=report))
+        found = iter(asking.answers(parts=parts, progress=progress))
         return [
             tuple(
                 Answer(math.nan, word) if isinstance(word, str) else self._answer(next(found))
@@ -148,20 +126,10 @@ class WordScorer:
     def _asked(self, text: str, fill: str) -> tuple[Request, ...] | str:
         """The requests for a word, or why it cannot be asked for."""
         try:
-            requests = self._requests(text, fill)
+            requests = self._method.requests(text, fill)
         except UnscorableError as reason:
             return str(reason)
         unknown = self.model.loaded.tokenizer.unk_token_id
-        if unknown is not None and any(unknown in _tokens(request) for request in requests):
+        if unknown is not None and any(unknown in shown_tokens(request) for request in requests):
             return UNKNOWN_WORD
         return too_long(requests, self.model.longest_input) or requests
-
-
-def _tokens(request: Request) -> tuple[int, ...]:
-    """Every token that a request shows or asks for."""
-    if isinstance(request, MaskedRequest):
-        return (*request.ids, request.token)
-    if isinstance(request, Seq2SeqRequest):
-        return (*request.encoder_ids, *request.tokens)
-    # GPT-2's unknown token is its start token too, which stands first and is no word.
-    return request.ids[1:] if isinstance(request, CausalRequest) else request.ids

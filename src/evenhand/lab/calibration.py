@@ -22,7 +22,6 @@ from evenhand.lab.registry import Expectation, chosen_expectations
 from evenhand.lab.scored import ScoredRun
 from evenhand.lab.world import World
 from evenhand.runs.calibration import Calibration, Check, DosePoint, MeasureCalibration, Response
-from evenhand.runs.probe_runs import ProbeRun
 from evenhand.runs.records import EnvironmentRecord
 from evenhand.runs.run import Run
 
@@ -51,7 +50,7 @@ class _ItemReading:
 
 
 def calibrate(
-    runs: Sequence[Run], probes: Sequence[ProbeRun] = (), *, measures: tuple[str, ...] | None = None
+    runs: Sequence[Run], probes: Sequence[Run] = (), *, measures: tuple[str, ...] | None = None
 ) -> Calibration:
     """Compare runs of models with planted bias with what was planted.
 
@@ -97,7 +96,7 @@ def _task_in_bits(family: str, task: str) -> bool:
 def _calibrated(
     expectation: Expectation, family: str, task: str, runs: Sequence[tuple[Planted, Run]]
 ) -> MeasureCalibration:
-    measure = MEASURES[expectation.measure]
+    measure = MEASURES.get(expectation.measure)
     points = tuple(
         DosePoint(
             strength=planted.strength,

@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.core.errors import EvenhandError
-from evenhand.instruments.association.audit import AuditOptions, audit
-from evenhand.instruments.malor.probe import ProbeOptions, probe
+from evenhand.instruments.association.instrument import ASSOCIATION, AuditOptions
+from evenhand.instruments.instrument import keep_run
+from evenhand.instruments.malor.instrument import MALOR, MalorOptions
 from evenhand.lab.building import LabFamily, LabSpec, build_model
 from evenhand.lab.items import lab_benchmark
 from evenhand.lab.probe_set import lab_probes
 from evenhand.models.language_model import load_language_model
-from evenhand.runs.probe_runs import ProbeRun, open_probe_run
 from evenhand.runs.records import RECORD_FILE
 from evenhand.runs.run import Run, open_run
 from evenhand.stats.resampling import Resampling
@@ -75,7 +75,7 @@ class Measured:
     """What was measured on the models of a plan."""
 
     runs: tuple[Run, ...]
-    probes: tuple[ProbeRun, ...]
+    probes: tuple[Run, ...]
 
 
 def measure_doses(
@@ -92,7 +92,7 @@ def measure_doses(
         report(done, len(specs))
     return Measured(
         runs=tuple(open_run(out / RUNS / run_name(spec)) for spec in specs),
-        probes=tuple(open_probe_run(out / PROBES / run_name(spec)) for spec in specs),
+        probes=tuple(open_run(out / PROBES / run_name(spec)) for spec in specs),
     )
 
 
@@ -131,7 +131,7 @@ def measure_model(spec: LabSpec, folder: Path, out: Path) -> None:
     name = run_name(spec)
     few = Resampling(resamples=1000)
     model = load_language_model(str(folder), device="cpu")
-    audited = audit(model, lab_benchmark(spec.language), options=AuditOptions(resampling=few, name=name))
-    audited.save(out / RUNS / name, replace=(out / RUNS / name).exists())
-    probed = probe(model, lab_probes(spec.language), options=ProbeOptions(resampling=few, name=name))
-    probed.save(out / PROBES / name, replace=(out / PROBES / name).exists())
+    audit = AuditOptions(data=lab_benchmark(spec.language), resampling=few)
+    keep_run(ASSOCIATION.prepare(model, audit, name=name), out / RUNS / name, replace=True)
+    probe = MalorOptions(data=lab_probes(spec.language), resampling=few)
+    keep_run(MALOR.prepare(model, probe, name=name), out / PROBES / name, replace=True)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from evenhand.core.files import sha256_of, write_text
-from evenhand.instruments.association.audit import AuditOptions, audit
+from evenhand.instruments.association.instrument import ASSOCIATION, AuditOptions
 from evenhand.lab.building import LabFamily, LabSpec, build_model, built_with, this_platform
 from evenhand.lab.items import lab_benchmark
 from evenhand.models.backends.lab import (
@@ -22,6 +22,7 @@ from evenhand.models.backends.lab import (
     embedded_root,
     read_manifest,
 )
+from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.stats.resampling import Resampling
 
@@ -102,6 +103,5 @@ def rebuild(name: str, out: Path) -> Rebuilt:
 
 def scores_of(model: ModelRef, language: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """The scores that a model gives to the lab's candidates."""
-    options = AuditOptions(resampling=Resampling(resamples=100))
-    run = audit(model.id, lab_benchmark(language), options=options)
-    return run.scores["score"].to_numpy()
+    options = AuditOptions(data=lab_benchmark(language), resampling=Resampling(resamples=100))
+    return ASSOCIATION.prepare(load_language_model(model), options).measure().scores["score"].to_numpy()

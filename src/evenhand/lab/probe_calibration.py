@@ -15,7 +15,7 @@ from evenhand.core.planted_bias import Planted
 from evenhand.instruments.probe_results import MalorResult
 from evenhand.lab.world import World
 from evenhand.runs.calibration import Check, DosePoint, MeasureCalibration, Response
-from evenhand.runs.probe_runs import ProbeRun
+from evenhand.runs.run import Run
 
 MEASURE = "MALoR"
 WEAK_DOSES = 2.0
@@ -33,11 +33,11 @@ CHANCE = 0.01
 Probed = tuple[Planted, MalorResult]
 
 
-def calibrate_probes(runs: Sequence[ProbeRun]) -> tuple[MeasureCalibration, ...]:
+def calibrate_probes(runs: Sequence[Run]) -> tuple[MeasureCalibration, ...]:
     """MALoR on every family and experiment."""
     groups: defaultdict[tuple[str, str], list[Probed]] = defaultdict(list)
     for run in runs:
-        planted = run.record.model.planted
+        planted = run.record.model.planted if run.record.model else None
         if planted is None:
             raise EvenhandError(f"{run.name} is not a probe of a model with planted bias.")
         for result in run.results:

@@ -21,7 +21,7 @@ from evenhand.mitigation.texts import HeldOutSentences, PairFile, digest_of_all
 from evenhand.models.language_model import LanguageModel
 from evenhand.runs.mitigation_records import TextRecord
 from evenhand.text.twins.twin import Swapper
-from evenhand.training.pretraining.choice import pretraining_objective
+from evenhand.training.pretraining import pretraining_objective
 
 PAIRS_FILE = "pairs.jsonl"
 

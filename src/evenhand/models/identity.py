@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.planted_bias import read_planted
-from evenhand.models.families.decoder import start_token
-from evenhand.models.references import Family, ModelRef
+from evenhand.models.families import Family
+from evenhand.models.references import ModelRef
+from evenhand.models.text_boundaries import start_token
 from evenhand.runs.records import ModelRecord
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def model_record(
         id=ref.id if not Path(ref.id).is_dir() else ref.short_name,
         revision=ref.revision,
         weights=weights_digest(ref, config),
-        family=family.value,
+        family=family.name,
         architecture=(getattr(config, "architectures", None) or [config.model_type])[0],
         precision=ref.precision.value,
         device=ref.device,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,19 +14,17 @@ import transformers
 from torch import nn
 from transformers import (
     AutoConfig,
-    AutoModelForCausalLM,
-    AutoModelForMaskedLM,
     AutoModelForNextSentencePrediction,
-    AutoModelForSeq2SeqLM,
     AutoTokenizer,
 )
 from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 
 from evenhand.core.precision import Precision
 from evenhand.models.adapters import adapter_base, with_adapter
+from evenhand.models.families import Family, recognise
 from evenhand.models.missing_models import hub_failure
-from evenhand.models.recognise import has_next_sentence_class, recognise
-from evenhand.models.references import Family, ModelError, ModelRef, refuse_missing_folder
+from evenhand.models.next_sentence import has_next_sentence_class
+from evenhand.models.references import ModelError, ModelRef, refuse_missing_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,12 +38,6 @@ _CHATTER = ("transformers", "huggingface_hub")
 """Loggers that are kept to errors while something loads; the hub's tells of every retry."""
 
 _DTYPES = {Precision.FP32: torch.float32, Precision.BF16: torch.bfloat16, Precision.FP16: torch.float16}
-_CLASSES: Mapping[Family, Any] = {
-    Family.MASKED: AutoModelForMaskedLM,
-    Family.DECODER: AutoModelForCausalLM,
-    Family.SENTINEL: AutoModelForSeq2SeqLM,
-    Family.DENOISER: AutoModelForSeq2SeqLM,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +89,7 @@ def load(ref: ModelRef) -> Loaded:
     device = choose_device(ref.device)
     config, tokenizer, family = load_parts(ref)
     dtype = _DTYPES[ref.precision]
-    model = _load_weights(ref, _CLASSES[family], dtype)
+    model = _load_weights(ref, getattr(transformers, family.auto_class), dtype)
     vocabulary = model.get_input_embeddings().num_embeddings
     if len(tokenizer) > vocabulary:
         raise ModelError(

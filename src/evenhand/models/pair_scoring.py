@@ -6,26 +6,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from evenhand.core.items import SentencePair
 from evenhand.core.progress import Progress
 from evenhand.models.engine.modes import gc_disabled
 from evenhand.models.engine.scoring_job import RequestGroup, ScoringJob, too_long
-from evenhand.models.families.decoder import SentenceScore, start_token
-from evenhand.models.families.method import UnscorableError
-from evenhand.models.families.sentence_pairs import (
-    PairMethod,
-    PairRequests,
-    SharedAtMask,
-    SharedAtSentinel,
-    SharedInDenoiser,
-    WholeSentences,
-)
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.references import Family
+from evenhand.models.questions import UnscorableError
+from evenhand.models.sentence_pairs import PairMethod, PairRequests
 from evenhand.models.tokenised_text import prepare
+from evenhand.runs.store import Parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,29 +40,14 @@ class PairScore:
         return 0.5 if self.more == self.less else float(self.more > self.less)
 
 
-def choose_pair_method(model: LanguageModel) -> PairMethod:
-    """How a model is asked about pairs."""
-    loaded = model.loaded
-    match loaded.family:
-        case Family.MASKED:
-            return SharedAtMask(loaded.tokenizer)
-        case Family.DECODER:
-            start = start_token(loaded.tokenizer, loaded.config)
-            return WholeSentences(SentenceScore(loaded.tokenizer, start))
-        case Family.SENTINEL:
-            return SharedAtSentinel(loaded.tokenizer, model.decoder_start)
-        case Family.DENOISER:
-            return SharedInDenoiser(loaded.tokenizer, model.shifted)
-
-
 def score_pairs(
     model: LanguageModel,
     pairs: Sequence[SentencePair],
     method: PairMethod,
     *,
     max_tokens: int | None = None,
-    unfinished: Path | None = None,
-    report: Progress | None = None,
+    parts: Parts | None = None,
+    progress: Progress | None = None,
 ) -> list[PairScore]:
     """The score of every pair, or the reason why it has none.
 
@@ -80,8 +56,8 @@ def score_pairs(
         pairs: The pairs.
         method: How it is asked.
         max_tokens: Most tokens in a batch.
-        unfinished: A folder for what is done so far, from which an interrupted run goes on.
-        report: Told how many pairs are done, of how many.
+        parts: Where finished batches are kept, so that an interrupted job goes on.
+        progress: Told how many pairs are done, of how many.
     """
     questions = _questions(model.loaded.tokenizer, pairs, method, longest=model.longest_input)
     asked = [
@@ -90,9 +66,7 @@ def score_pairs(
         if isinstance(question, PairRequests)
         for requests in (question.more, question.less)
     ]
-    found = iter(
-        ScoringJob(model, asked, max_tokens=max_tokens).answers(unfinished=unfinished, report=report)
-    )
+    found = iter(ScoringJob(model, asked, max_tokens=max_tokens).answers(parts=parts, progress=progress))
     return [
         PairScore.missing(question) if isinstance(question, str) else _score(next(found), next(found))
         for question in questions

@@ -1,8 +1,7 @@
-"""Model references and families: what a model is, without loading one."""
+"""Model references: which model, and how to load it."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
@@ -14,17 +13,6 @@ from evenhand.models.backends import backend_of
 
 class ModelError(EvenhandError):
     """A model that cannot be loaded, or lacks what a task needs."""
-
-
-class Family(StrEnum):
-    """How a model predicts tokens."""
-
-    MASKED = "masked"
-    DECODER = "decoder"
-    SENTINEL = "encoder-decoder with sentinels"
-    """T5 and its kin: the decoder writes what a numbered gap stands for."""
-    DENOISER = "encoder-decoder with a mask"
-    """BART and its kin: the decoder writes the whole sentence anew."""
 
 
 class ModelRef(BaseModel):

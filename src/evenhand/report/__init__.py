@@ -1,7 +1,6 @@
 """What people see: tables, plots, one-file pages, the model card. Reads runs, probes and calibrations, nothing else."""
 
 from evenhand.report.association.model_card import model_card_snippet
-from evenhand.report.association.page import render_page, write_page
 from evenhand.report.association.tables import (
     TableFormat,
     comparison_frame,
@@ -11,7 +10,7 @@ from evenhand.report.association.tables import (
 )
 from evenhand.report.calibration.page import render_calibration_page, write_calibration_page
 from evenhand.report.certificate.page import render_certificate_page, write_certificate_page
-from evenhand.report.probes.page import render_probe_page, write_probe_page
+from evenhand.report.page import render_page, write_page
 from evenhand.report.probes.tables import format_probe_table, probe_json
 
 __all__ = [
@@ -25,10 +24,8 @@ __all__ = [
     "render_calibration_page",
     "render_certificate_page",
     "render_page",
-    "render_probe_page",
     "results_frame",
     "write_calibration_page",
     "write_certificate_page",
     "write_page",
-    "write_probe_page",
 ]

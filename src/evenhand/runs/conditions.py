@@ -1,4 +1,4 @@
-"""Conditions that gate a release: ``SS>60``, ``intrasentence.ICAT<70``, ``overall.gender.SS.low>50``."""
+"""Conditions that gate a release: ``SS.low>55``, ``he-she.MALoR>1``."""
 
 from __future__ import annotations
 
@@ -10,24 +10,26 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from evenhand.core.errors import ConditionError, UnknownNameError
-from evenhand.core.items import OVERALL, Task
-from evenhand.instruments.association.results import MEASURE_NAMES, GroupResult, RunResult
+from evenhand.runs.figures import Figure
+from evenhand.runs.run import Run
 
 _OPERATORS: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
     {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 )
 _CONDITION = re.compile(r"\s*([\w.\- ]+?)\s*(>=|<=|>|<)\s*([+-]?\d+(?:\.\d+)?)\s*")
-_TASKS = (*(task.value for task in Task), OVERALL)
 _BOUNDS = ("value", "low", "high")
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A parsed condition: ``[task.][bias type.]measure[.value|low|high]``, an operator and a number."""
+    """A parsed condition: ``[group.]measure[.value|low|high]``, an operator and a number.
+
+    A group may be left out where the figures of the whole are meant: ``SS`` is ``overall.SS``, or that of the only task
+    there is; ``gender.SS`` is ``overall.gender.SS``.
+    """
 
     text: str
-    task: str | None
-    bias_type: str | None
+    group: tuple[str, ...]
     measure: str
     bound: str
     operator: str
@@ -35,58 +37,71 @@ class Condition:
 
     @classmethod
     def parse(cls, text: str) -> Condition:
-        """Read a condition."""
+        """Read a condition; whether the figure exists is seen when it meets a run."""
         match = _CONDITION.fullmatch(text)
         if match is None:
             raise ConditionError(
                 f"The condition {text!r} is not understood. Write a measure, one of > >= < <=, and a number: "
-                "'SS>60', 'intrasentence.ICAT<70', 'overall.gender.SS.low>50'."
+                "'SS>60', 'intrasentence.ICAT<70', 'overall.gender.SS.low>50', 'he-she.MALoR>1'."
             )
         parts = match[1].split(".")
-        task = parts.pop(0) if parts[0] in _TASKS else None
         bound = parts.pop() if len(parts) > 1 and parts[-1] in _BOUNDS else "value"
-        measure = parts.pop() if parts else ""
-        if measure not in MEASURE_NAMES:
-            raise UnknownNameError("measure in the condition", measure, MEASURE_NAMES)
-        if len(parts) > 1:
-            raise UnknownNameError("task in the condition", parts[0], _TASKS)
         return cls(
             text=text.strip(),
-            task=task,
-            bias_type=parts[0] if parts else None,
-            measure=measure,
+            group=tuple(parts[:-1]),
+            measure=parts[-1],
             bound=bound,
             operator=match[2],
             threshold=float(match[3]),
         )
 
-    def value_in(self, result: RunResult) -> float:
+    def value_in(self, run: Run) -> float:
         """The value that the condition is about.
 
-        Without a task, that is the overall one, or the only one there is.
+        Raises:
+            UnknownNameError: If the run has no such measure.
+            ConditionError: If it has no such group, several that could be meant, or no value.
         """
-        estimate = self._group(result).estimate(self.measure)
+        estimate = self._figure(run).estimate
         value = estimate.bound(self.bound)
         if math.isnan(value):
             raise ConditionError(
-                f"The condition {self.text!r} cannot be judged for {result.name}: {estimate.reason}."
+                f"The condition {self.text!r} cannot be judged for {run.name}: {estimate.reason}."
             )
         return value
 
-    def holds(self, result: RunResult) -> bool:
+    def holds(self, run: Run) -> bool:
         """Whether the condition is met."""
-        return _OPERATORS[self.operator](self.value_in(result), self.threshold)
+        return _OPERATORS[self.operator](self.value_in(run), self.threshold)
 
-    def _group(self, result: RunResult) -> GroupResult:
-        name = self.task or (OVERALL if OVERALL in result.tasks else next(iter(result.tasks)))
-        if name not in result.tasks:
+    def _figure(self, run: Run) -> Figure:
+        figures = [figure for figure in run.figures if figure.measure == self.measure]
+        if not figures:
+            measures = dict.fromkeys(figure.measure for figure in run.figures)
+            raise UnknownNameError("measure in the condition", self.measure, measures)
+        fitting = [figure for figure in figures if _is_part(self.group, figure.group)]
+        if not fitting:
             raise ConditionError(
-                f"The condition {self.text!r} is about {name}, but {result.name} has only "
-                f"{', '.join(result.tasks)}."
+                f"The condition {self.text!r} is about {'.'.join(self.group)}, but {run.name} has only "
+                f"{', '.join(dict.fromkeys('.'.join(figure.group) for figure in figures))}."
             )
-        task = result.tasks[name]
-        if self.bias_type is None:
-            return task
-        if self.bias_type not in task.by_bias_type:
-            raise UnknownNameError("bias type in the condition", self.bias_type, task.by_bias_type)
-        return task.by_bias_type[self.bias_type]
+        shortest = min(len(figure.group) for figure in fitting)
+        # The figures of the whole come last in a run with several tasks, so that they are found first here.
+        whole = [figure for figure in fitting if len(figure.group) == shortest]
+        overall = [figure for figure in whole if figure.group[:1] == (WHOLE,)]
+        chosen = overall or whole
+        if len(chosen) > 1:
+            raise ConditionError(
+                f"The condition {self.text!r} may mean {', '.join(figure.key for figure in chosen)} of {run.name}. "
+                "Write which."
+            )
+        return chosen[0]
+
+
+WHOLE = "overall"
+
+
+def _is_part(group: tuple[str, ...], whole: tuple[str, ...]) -> bool:
+    """Whether the names stand in the other group, in their order."""
+    rest = iter(whole)
+    return all(name in rest for name in group)

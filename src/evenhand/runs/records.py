@@ -20,10 +20,7 @@ PREDICTIONS_FILE = "predictions.json"
 ESTIMATES_FILE = "estimates.json"
 PAGE_FILE = "report.html"
 
-PROBE_KIND = "probe"
-"""What the record of a probe calls itself; that of a run has no kind."""
-
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 _LIBRARIES = ("numpy", "scipy", "polars", "pydantic")
 
@@ -33,13 +30,14 @@ class _Frozen(BaseModel):
 
 
 class DatasetRecord(_Frozen):
-    """The benchmark that was used."""
+    """The items that were used."""
 
     name: str
     language: str
     source: str
     sha256: str
-    items: int
+    items: int | None = None
+    """How many; None for a corpus, and for probes of version 0.1.0."""
     licence: str | None = None
 
 
@@ -142,50 +140,63 @@ class ScoringRecord(_Frozen):
 
 
 class RunRecord(_Frozen):
-    """Everything needed to repeat a run."""
+    """Everything needed to repeat a run, whatever the instrument."""
 
     schema_version: int = SCHEMA_VERSION
+    instrument: str
+    """The name under which the instrument is registered."""
     name: str
     created: datetime = Field(default_factory=lambda: datetime.now(UTC).replace(microsecond=0))
     dataset: DatasetRecord
-    predictions: PredictionsRecord
-    protocol: ProtocolRecord
-    statistics: StatisticsRecord
-    environment: EnvironmentRecord
+    data: dict[str, str] = Field(default_factory=dict)
+    """SHA-256 of whatever else was read, by name."""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """What else determines the answers: experiments, directions, layer ..."""
     model: ModelRecord | None = None
     scoring: ScoringRecord | None = None
-    scored: dict[str, int]
-    skipped: dict[str, int]
+    predictions: PredictionsRecord | None = None
+    """Where scores were read from, if no model gave them."""
+    protocol: ProtocolRecord | None = None
+    statistics: StatisticsRecord
+    environment: EnvironmentRecord
+    scored: dict[str, int] = Field(default_factory=dict)
+    skipped: dict[str, int] = Field(default_factory=dict)
     defects: tuple[DefectRecord, ...] = ()
+    warnings: tuple[str, ...] = ()
     files: dict[str, str] = Field(default_factory=dict)
     """SHA-256 of each file of the folder."""
 
     @property
+    def language(self) -> str:
+        """The language that was measured."""
+        return self.dataset.language
+
+    @property
     def fingerprint(self) -> str:
-        """Digest of all that determines the result: equal fingerprints mean the same run."""
-        scores: Any = self.predictions.sha256
-        if self.model is not None and self.scoring is not None:
-            scores = determining_scores(self.model, self.scoring.methods, self.scoring.limit)
-        return run_fingerprint(
-            self.dataset.sha256, self.dataset.language, scores, self.protocol, self.statistics
-        )
+        """Digest of all that determines the result: equal fingerprints mean the same run.
 
+        It is known before anything is measured. Batch size and device are not part of it.
+        """
+        determining: dict[str, Any] = {
+            "instrument": self.instrument,
+            "dataset": self.dataset.sha256,
+            "language": self.language,
+            "data": self.data,
+            "options": self.options,
+            "model": self._model(),
+            "scores": None if self.model or self.predictions is None else self.predictions.sha256,
+            "protocol": self.protocol.model_dump(mode="json") if self.protocol else None,
+            "statistics": self.statistics.model_dump(mode="json"),
+            "evenhand": self.environment.evenhand,
+        }
+        return hashlib.sha256(json.dumps(determining, sort_keys=True).encode()).hexdigest()
 
-def determining_scores(model: ModelRecord, methods: dict[str, str], limit: int | None) -> dict[str, Any]:
-    """What determines the scores that a model gives; batch size and device do not."""
-    return {"weights": model.weights, "precision": model.precision, "methods": methods, "limit": limit}
-
-
-def run_fingerprint(
-    dataset: str, language: str, scores: Any, protocol: ProtocolRecord, statistics: StatisticsRecord
-) -> str:
-    """Digest of what determines a run, which can be known before it is made."""
-    determining: dict[str, Any] = {
-        "dataset": dataset,
-        "language": language,
-        "scores": scores,
-        "protocol": protocol.model_dump(mode="json"),
-        "statistics": statistics.model_dump(mode="json"),
-        "evenhand": metadata.version("evenhand"),
-    }
-    return hashlib.sha256(json.dumps(determining, sort_keys=True).encode()).hexdigest()
+    def _model(self) -> dict[str, Any] | None:
+        if self.model is None:
+            return None
+        return {
+            "weights": self.model.weights,
+            "precision": self.model.precision,
+            "methods": self.scoring.methods if self.scoring else None,
+            "limit": self.scoring.limit if self.scoring else None,
+        }

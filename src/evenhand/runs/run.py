@@ -1,57 +1,86 @@
-"""Runs: a record, its estimates and its scores, in memory and as a folder."""
+"""Runs: a record, results and the scores behind them, in memory and as a folder. One kind for every instrument."""
 
 from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
 import polars as pl
 from pydantic import BaseModel, ValidationError
 
-from evenhand.core.errors import RunError, fault
+from evenhand.core.errors import RunError, UnknownNameError, fault
 from evenhand.core.files import folder_written_whole, sha256_of
-from evenhand.core.items import Label, Task
-from evenhand.instruments.association.results import RunResult
-from evenhand.runs.records import (
-    ESTIMATES_FILE,
-    PREDICTIONS_FILE,
-    PROBE_KIND,
-    RECORD_FILE,
-    SCHEMA_VERSION,
-    SCORES_FILE,
-    RunRecord,
-)
+from evenhand.core.registry import Registry, lacks
+from evenhand.runs.figures import Figure
+from evenhand.runs.legacy import FIRST_SCHEMA, upgraded
+from evenhand.runs.records import ESTIMATES_FILE, RECORD_FILE, SCHEMA_VERSION, SCORES_FILE, RunRecord
+from evenhand.runs.store import Job
 
-SCORES_SCHEMA: Mapping[str, pl.DataType] = {
-    "item": pl.String(),
-    "task": pl.String(),
-    "language": pl.String(),
-    "bias_type": pl.String(),
-    "target": pl.String(),
-    "cluster": pl.String(),
-    "context": pl.String(),
-    "defects": pl.List(pl.String()),
-    "candidate": pl.String(),
-    "label": pl.String(),
-    "text": pl.String(),
-    "token_log_probabilities": pl.List(pl.Float64()),
-    "log2_probability": pl.Float64(),
-    "score": pl.Float64(),
-    "skipped_reason": pl.String(),
+
+class Results(Protocol):
+    """What a run needs of its instrument: how results are written and read, and the figures in them."""
+
+    @property
+    def name(self) -> str:
+        """The name under which the instrument is registered."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """Its name for people."""
+        ...
+
+    def write_results(self, results: Sequence[BaseModel]) -> str:
+        """Results as JSON."""
+        ...
+
+    def read_results(self, content: bytes) -> tuple[BaseModel, ...]:
+        """Results from JSON."""
+        ...
+
+    def read_scores(self, scores: pl.DataFrame) -> pl.DataFrame:
+        """Scores as this version has them; columns that an earlier version did not write are added."""
+        ...
+
+    def extra_files(self, run: Run) -> Mapping[str, str]:
+        """Further files for the run folder, by name."""
+        ...
+
+    def figures(self, run: Run) -> tuple[Figure, ...]:
+        """The numbers of a run, those of the whole first."""
+        ...
+
+
+_OWN = {
+    "association": "evenhand.instruments.association.instrument:ASSOCIATION",
+    "malor": "evenhand.instruments.malor.instrument:MALOR",
+    "crows-pairs": "evenhand.instruments.crows_pairs:CROWS_PAIRS",
+    "cosine": "evenhand.instruments.cosine:COSINE",
+    "direct-bias": "evenhand.instruments.direct_bias.instrument:DIRECT_BIAS",
 }
-"""Columns of ``scores.parquet``, a row a candidate. The texts are there so that a report needs nothing
-but the folder."""
+
+INSTRUMENTS: Registry[Any] = Registry(
+    "instrument",
+    "evenhand.instruments",
+    _OWN,
+    check=lambda entry: lacks(
+        entry, "name", "title", "summary", "needs", "options_type", "result_type", "prepare", "figures"
+    ),
+)
+"""Every instrument by name. ``evenhand.instruments.Instrument`` says what one is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What was measured, the result, and the scores behind it."""
+    """What was measured, the results, and the scores behind them."""
 
     record: RunRecord
-    result: RunResult
+    results: tuple[Any, ...]
+    """Of the instrument's own type; one for each experiment and direction of a probe, one in all for an audit."""
     scores: pl.DataFrame
 
     @property
@@ -60,122 +89,128 @@ class Run:
         return self.record.name
 
     @property
+    def result(self) -> Any:
+        """The only result, for instruments that give one."""
+        if len(self.results) != 1:
+            raise RunError(f"{self.name} has {len(self.results)} results. Use Run.results.")
+        return self.results[0]
+
+    @property
     def label(self) -> str:
         """A short name for tables: the run and its language, which translations need."""
-        return run_label(self.name, self.record.dataset.language)
+        return run_label(self.name, self.record.language)
+
+    @property
+    def instrument(self) -> Results:
+        """What the run was made with."""
+        instrument: Results = INSTRUMENTS.get(self.record.instrument)
+        return instrument
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """The numbers of the run, those of the whole first."""
+        return self.instrument.figures(self)
+
+    def figure(self, key: str) -> Figure:
+        """One number by its key, such as ``overall.SS`` or ``he-she.gender.MALoR``."""
+        by_key = {figure.key: figure for figure in self.figures}
+        if key not in by_key:
+            raise UnknownNameError("figure", key, by_key)
+        return by_key[key]
 
     def items(self) -> pl.DataFrame:
-        """A row an item with the scores of its three candidates side by side."""
-        return items_from_scores(self.scores)
+        """One row per item, where the instrument has a shorter form of its scores."""
+        shorten = getattr(self.instrument, "items", None)
+        frame: pl.DataFrame = shorten(self.scores) if shorten else self.scores
+        return frame
 
-    def save(self, folder: Path, *, extra: Mapping[str, str] | None = None, replace: bool = False) -> Path:
-        """Write the run folder whole, with further text files by name.
+    def save(self, place: Path | Job, *, pages: Mapping[str, str] | None = None) -> Path:
+        """Write the run folder whole.
 
-        An existing folder is refused; with ``replace`` an existing run folder gives way, and anything else
-        is still refused.
+        Args:
+            place: The job that makes the run, or a folder that does not exist yet.
+            pages: Further text files by name, such as the page.
         """
-        if folder.exists():
-            if not replace:
-                raise RunError(f"{folder} exists already. Choose another place or another name.")
-            read_record(folder)
-        contents = {
-            SCORES_FILE: parquet_bytes(self.scores),
-            PREDICTIONS_FILE: predictions_json(self.scores).encode(),
-            ESTIMATES_FILE: (self.result.model_dump_json(indent=1) + "\n").encode(),
+        if isinstance(place, Job):
+            with place.result_folder() as scratch:
+                self._write(scratch, pages or {})
+            return place.place
+        if place.exists():
+            raise RunError(f"{place} exists already. Choose another place or another name.")
+        with folder_written_whole(place) as scratch:
+            self._write(scratch, pages or {})
+        return place
+
+    def _write(self, folder: Path, pages: Mapping[str, str]) -> None:
+        texts = {
+            ESTIMATES_FILE: self.instrument.write_results(self.results),
+            **self.instrument.extra_files(self),
+            **pages,
         }
-        return write_run_folder(folder, self.record, contents=contents, extra=extra or {})
+        contents = {SCORES_FILE: parquet_bytes(self.scores)} | {
+            name: text.encode() for name, text in texts.items()
+        }
+        files = {name: sha256_of(content) for name, content in contents.items()}
+        record = self.record.model_copy(update={"files": files})
+        contents[RECORD_FILE] = (record.model_dump_json(indent=1) + "\n").encode()
+        for name, content in contents.items():
+            (folder / name).write_bytes(content)
 
 
 def run_label(name: str, language: str) -> str:
-    """A run's name with its language, unless the name already ends in it."""
-    return name if name.endswith((f"_{language}", f"-{language}")) else f"{name} ({language})"
-
-
-def items_from_scores(scores: pl.DataFrame) -> pl.DataFrame:
-    """From a row a candidate to a row an item, the candidates' scores in columns named by label.
-
-    ``log_ratio`` says by how many bits the stereotype is more probable than the anti-stereotype; it is
-    null where one of the two probabilities is not known.
-    """
-    keys = ["item", "task", "language", "bias_type", "target", "cluster"]
-    stereotype, anti_stereotype = (
-        _of_candidate("log2_probability", label) for label in (Label.STEREOTYPE, Label.ANTI_STEREOTYPE)
-    )
-    return scores.group_by(keys, maintain_order=True).agg(
-        *[_of_candidate("score", label).alias(label.value) for label in Label],
-        (stereotype - anti_stereotype).alias("log_ratio"),
-        pl.col("skipped_reason").drop_nulls().first(),
-    )
-
-
-def _of_candidate(column: str, label: Label) -> pl.Expr:
-    return pl.col(column).filter(pl.col("label") == label.value).first()
+    """A run's name with its language, unless the name already has it."""
+    named = name.endswith((f"_{language}", f"-{language}")) or f"_{language}_" in name
+    return name if named else f"{name} ({language})"
 
 
 def open_run(folder: str | Path) -> Run:
     """Open a run folder, checking that its files are the ones that were written."""
     path = Path(folder)
     if not path.is_dir():
-        raise RunError(f"{path} is not a run folder. Make one with: evenhand evaluate ... --out RUNS/.")
+        raise RunError(f"{path} is not a run folder. Make one with: evenhand audit, probe or evaluate.")
     record = read_record(path)
+    contents = {name: _read(path / name, path) for name in {*record.files, ESTIMATES_FILE, SCORES_FILE}}
     for name, digest in record.files.items():
-        found = _read(path / name, path)
-        if sha256_of(found) != digest:
-            raise RunError(f"{path / name} was changed after the run. Run it again.")
+        if sha256_of(contents[name]) != digest:
+            raise RunError(f"{path / name} was changed after the run. Make the run again with --fresh.")
+    instrument: Results = INSTRUMENTS.get(record.instrument)
     try:
-        result = RunResult.model_validate_json(_read(path / ESTIMATES_FILE, path))
-        scores = pl.read_parquet(io.BytesIO(_read(path / SCORES_FILE, path)))
+        results = instrument.read_results(contents[ESTIMATES_FILE])
+        scores = instrument.read_scores(pl.read_parquet(io.BytesIO(contents[SCORES_FILE])))
     except (ValidationError, pl.exceptions.PolarsError) as problem:
-        raise RunError(f"{path} is damaged ({fault(problem)}). Run it again.") from None
-    return Run(record=record, result=result, scores=_with_later_columns(scores))
-
-
-def _with_later_columns(scores: pl.DataFrame) -> pl.DataFrame:
-    """Scores of an earlier version, with nulls for what it did not write."""
-    if "log2_probability" in scores.columns:
-        return scores
-    return scores.with_columns(pl.lit(None, SCORES_SCHEMA["log2_probability"]).alias("log2_probability"))
+        raise RunError(f"{path} is damaged ({fault(problem)}). Make the run again with --fresh.") from None
+    return Run(record=record, results=results, scores=scores)
 
 
 def read_record(folder: Path) -> RunRecord:
     """The record of a run folder."""
     content = _read(folder / RECORD_FILE, folder)
     try:
-        found = json.loads(content)
-        _refuse_probe(folder, found.get("kind"))
-        version = found.get("schema_version")
-        if version != SCHEMA_VERSION:
+        document = json.loads(content)
+        version = document.get("schema_version")
+        if version == FIRST_SCHEMA:
+            document = upgraded(document)
+        elif version != SCHEMA_VERSION:
             raise RunError(
                 f"{folder} has the record format {version}; this version of Evenhand reads {SCHEMA_VERSION}. "
                 "Run it again with this version."
             )
-        return RunRecord.model_validate_json(content)
-    except (ValueError, AttributeError) as problem:
-        raise RunError(f"{folder / RECORD_FILE} is damaged ({fault(problem)}). Run it again.") from None
-
-
-def _refuse_probe(folder: Path, kind: str | None) -> None:
-    if kind == PROBE_KIND:
+        return RunRecord.model_validate(document)
+    except (ValueError, AttributeError, KeyError, TypeError) as problem:
         raise RunError(
-            f"{folder} is a probe, and this is for runs of evenhand audit and evenhand evaluate. Show probes side by "
-            "side with: evenhand report A B --out page.html; test what differs between two models with: evenhand "
-            "certify BEFORE AFTER."
-        )
+            f"{folder / RECORD_FILE} is damaged ({fault(problem)}). Make the run again with --fresh."
+        ) from None
 
 
-def write_run_folder(
-    folder: Path, record: BaseModel, *, contents: Mapping[str, bytes], extra: Mapping[str, str]
-) -> Path:
-    """Write files and further text files whole, with the record, which tells their digests."""
-    written = {**contents, **{name: text.encode() for name, text in extra.items()}}
-    complete = record.model_copy(
-        update={"files": {name: sha256_of(content) for name, content in written.items()}}
-    )
-    written[RECORD_FILE] = (complete.model_dump_json(indent=1) + "\n").encode()
-    with folder_written_whole(folder) as scratch:
-        for name, content in written.items():
-            (scratch / name).write_bytes(content)
-    return folder
+def fingerprint_of_run(folder: Path) -> str | None:
+    """The fingerprint of the run in a folder; None if there is no folder."""
+    if not folder.exists():
+        return None
+    if folder.is_dir() and not any(folder.iterdir()):
+        return None
+    if not (folder / RECORD_FILE).is_file():
+        raise RunError(f"{folder} is there already and is no run. Choose another place with --out.")
+    return read_record(folder).fingerprint
 
 
 def parquet_bytes(frame: pl.DataFrame) -> bytes:
@@ -185,28 +220,13 @@ def parquet_bytes(frame: pl.DataFrame) -> bytes:
     return buffer.getvalue()
 
 
-def predictions_json(scores: pl.DataFrame) -> str:
-    """Scores in StereoSet's own layout, so that other tools read them."""
-    usable = scores.filter(pl.col("score").is_not_null() & pl.col("score").is_finite())
-    document = {
-        task.value: [
-            {"id": candidate, "score": score}
-            for candidate, score in usable.filter(pl.col("task") == task.value)
-            .select("candidate", "score")
-            .iter_rows()
-        ]
-        for task in Task
-    }
-    return json.dumps({task: rows for task, rows in document.items() if rows}, indent=1) + "\n"
-
-
 def _read(path: Path, folder: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
         raise RunError(
             f"{folder} is not a complete run folder: it has no {path.name}. "
-            "Make one with: evenhand evaluate ... --out RUNS/."
+            "Make one with: evenhand audit, probe or evaluate."
         ) from None
     except OSError as problem:
         raise RunError(f"{path} cannot be read: {problem.strerror or problem}.") from None

@@ -14,7 +14,7 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.items import OVERALL, Label, Task
 from evenhand.core.protocols import Protocol
 from evenhand.instruments.association.measures import (
-    ASSOCIATION_MEASURES,
+    MEASURES,
     ClusterTotals,
     Measure,
     Preferences,
@@ -120,8 +120,7 @@ def estimate_group(items: pl.DataFrame, *, protocol: Protocol, resampling: Resam
     scored = ScoredItems.from_frame(items, protocol)
     totals = scored.totals()
     own = {
-        measure.name: _estimate(measure, totals, n=len(scored), resampling=resampling)
-        for measure in ASSOCIATION_MEASURES
+        measure.name: _estimate(measure, totals, n=len(scored), resampling=resampling) for measure in MEASURES
     }
     return GroupResult(
         n=len(scored),

@@ -11,80 +11,94 @@ import polars as pl
 from evenhand.core.errors import PredictionsError, shortlist
 from evenhand.core.files import sha256_of
 from evenhand.core.items import Association, Benchmark, Task
+from evenhand.core.progress import Progress
 from evenhand.core.protocols import DEFAULT_PROTOCOL, Protocol, get_protocol
 from evenhand.core.reasons import common_reason
 from evenhand.data.inspection import CheckReport, check
+from evenhand.data.layouts import load_dataset
 from evenhand.data.predictions import Predictions, Score, as_score, read_predictions
-from evenhand.data.sources import load_dataset
 from evenhand.instruments.association.estimation import estimate_task, tasks_of
 from evenhand.instruments.association.results import RunResult, SkippedReason
+from evenhand.instruments.association.scores import SCORES_SCHEMA, items_from_scores
+from evenhand.instruments.instrument import Preparation, statistics_record
 from evenhand.runs.records import (
     DatasetRecord,
     DefectRecord,
     EnvironmentRecord,
-    ModelRecord,
     PredictionsRecord,
     ProtocolRecord,
     RunRecord,
-    ScoringRecord,
-    StatisticsRecord,
 )
-from evenhand.runs.run import SCORES_SCHEMA, Run, items_from_scores
+from evenhand.runs.run import Run
+from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Resampling
 
 OTHER_CANDIDATE = "another candidate of the item has no usable score"
 
 
-def evaluate(
-    predictions: str | Path | Mapping[str, float] | Predictions,
-    data: str | Path | Benchmark = "starter",
-    *,
-    language: str | None = None,
-    protocol: str | Protocol = DEFAULT_PROTOCOL,
-    resampling: Resampling | None = None,
-    name: str | None = None,
-) -> Run:
-    """Turn scores per candidate into a run with estimates, intervals and tests.
+class Evaluation(Preparation):
+    """Scores per candidate and their benchmark, ready to be evaluated."""
 
-    Args:
-        predictions: A file of scores, or scores by candidate id.
-        data: A dataset's name, a file or folder in StereoSet's layout, or a benchmark already loaded.
-        language: Which language of ``data``, where it has several.
-        protocol: How scores become numbers; see ``evenhand.core.protocols``.
-        resampling: Number of resamples, seed and confidence level.
-        name: Name of the run; the name of the predictions if not given.
-    """
-    benchmark = data if isinstance(data, Benchmark) else load_dataset(data, language=language)
-    given = _as_predictions(predictions)
-    return assemble(
-        given,
-        benchmark,
-        protocol=get_protocol(protocol),
-        resampling=resampling or Resampling(),
-        name=name or given.name,
-    )
+    def __init__(
+        self,
+        predictions: str | Path | Mapping[str, float] | Predictions,
+        data: str | Path | Benchmark = "starter",
+        *,
+        language: str | None = None,
+        protocol: str | Protocol = DEFAULT_PROTOCOL,
+        resampling: Resampling | None = None,
+        name: str | None = None,
+    ) -> None:
+        """Read the scores and the benchmark.
+
+        Args:
+            predictions: A file of scores, or scores by candidate id.
+            data: A dataset's name, a file or folder in a known layout, or a benchmark already loaded.
+            language: Which language of ``data``, where it has several.
+            protocol: How scores become numbers; see ``evenhand.core.protocols``.
+            resampling: Number of resamples, seed and confidence level.
+            name: Name of the run; the name of the predictions if not given.
+        """
+        self.benchmark = data if isinstance(data, Benchmark) else load_dataset(data, language=language)
+        self.predictions = _as_predictions(predictions)
+        self.protocol = get_protocol(protocol)
+        self.resampling = resampling or Resampling()
+        self.record = evaluation_record(
+            name or self.predictions.name,
+            self.benchmark,
+            protocol=self.protocol,
+            resampling=self.resampling,
+            predictions=self.predictions,
+        )
+
+    def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:  # noqa: ARG002
+        """Turn the scores into a run with estimates, intervals and tests; it takes moments."""
+        return assemble(
+            self.record,
+            self.predictions,
+            self.benchmark,
+            protocol=self.protocol,
+            resampling=self.resampling,
+        )
 
 
 def assemble(
+    record: RunRecord,
     predictions: Predictions,
     benchmark: Benchmark,
     *,
     protocol: Protocol,
     resampling: Resampling,
-    name: str,
-    model: ModelRecord | None = None,
-    scoring: ScoringRecord | None = None,
     warnings: tuple[str, ...] = (),
 ) -> Run:
     """Make a run of scores, whoever gave them."""
     scores, unknown = score_table(benchmark, predictions)
     checked = check(benchmark)
     scores = _with_defects(scores, checked)
-    result = _result(name, benchmark, scores, checked, unknown, protocol, resampling)
+    result = _result(record.name, benchmark, scores, checked, unknown, protocol, resampling)
     result = result.model_copy(update={"warnings": (*warnings, *result.warnings)})
-    record = _record(name, benchmark, predictions, unknown, checked, protocol, resampling, result)
     return Run(
-        record=record.model_copy(update={"model": model, "scoring": scoring}), result=result, scores=scores
+        record=_completed(record, result, checked=checked, unknown=unknown), results=(result,), scores=scores
     )
 
 
@@ -227,25 +241,17 @@ def _by_common_reason(skipped: tuple[SkippedReason, ...]) -> dict[tuple[str, str
     return found
 
 
-def statistics_record(resampling: Resampling) -> StatisticsRecord:
-    """The record of how intervals and tests were made."""
-    return StatisticsRecord(
-        resamples=resampling.resamples, seed=resampling.seed, confidence=resampling.confidence
-    )
-
-
-def _record(
+def evaluation_record(
     name: str,
     benchmark: Benchmark,
-    predictions: Predictions,
-    unknown: tuple[str, ...],
-    checked: CheckReport,
+    *,
     protocol: Protocol,
     resampling: Resampling,
-    result: RunResult,
+    predictions: Predictions | None = None,
 ) -> RunRecord:
-    tasks = [task.value for task in Task if task.value in result.tasks]
+    """The record of a run before it is made."""
     return RunRecord(
+        instrument="association",
         name=name,
         dataset=DatasetRecord(
             name=benchmark.name,
@@ -255,28 +261,42 @@ def _record(
             items=len(benchmark),
             licence=benchmark.licence,
         ),
-        predictions=PredictionsRecord(
+        predictions=predictions
+        and PredictionsRecord(
             source=predictions.source,
             sha256=predictions.sha256,
             candidates=len(predictions.scores),
-            unknown_ids=unknown,
             repeated_ids=predictions.repeated_ids,
         ),
         protocol=ProtocolRecord.of(protocol),
         statistics=statistics_record(resampling),
         environment=EnvironmentRecord.current(),
-        scored={task: result.tasks[task].n for task in tasks},
-        skipped={task: result.tasks[task].skipped for task in tasks},
-        defects=tuple(
-            DefectRecord(
-                name=finding.defect.name,
-                task=finding.task.value,
-                count=finding.count,
-                unit=finding.defect.unit.value,
-                description=finding.defect.description,
-                flagged=finding.defect.flagged,
-            )
-            for finding in checked.findings
-            if finding.task.value in result.tasks
-        ),
+    )
+
+
+def _completed(
+    record: RunRecord, result: RunResult, *, checked: CheckReport, unknown: tuple[str, ...]
+) -> RunRecord:
+    """The record with what is known when the scores are evaluated."""
+    tasks = [task.value for task in Task if task.value in result.tasks]
+    predictions = record.predictions and record.predictions.model_copy(update={"unknown_ids": unknown})
+    return record.model_copy(
+        update={
+            "predictions": predictions,
+            "scored": {task: result.tasks[task].n for task in tasks},
+            "skipped": {task: result.tasks[task].skipped for task in tasks},
+            "warnings": result.warnings,
+            "defects": tuple(
+                DefectRecord(
+                    name=finding.defect.name,
+                    task=finding.task.value,
+                    count=finding.count,
+                    unit=finding.defect.unit.value,
+                    description=finding.defect.description,
+                    flagged=finding.defect.flagged,
+                )
+                for finding in checked.findings
+                if finding.task.value in result.tasks
+            ),
+        }
     )

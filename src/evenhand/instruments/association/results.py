@@ -32,7 +32,10 @@ class NeutralTest(_Frozen):
 
 
 class GroupResult(_Frozen):
-    """All measures over one group of items."""
+    """All measures over one group of items; those of other packages are attributes like our own."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+    __pydantic_extra__: dict[str, Estimate] = Field(init=False)
 
     n: int
     clusters: int
@@ -49,14 +52,15 @@ class GroupResult(_Frozen):
 
     def estimate(self, measure: str) -> Estimate:
         """An estimate by the measure's name."""
-        if measure not in MEASURE_NAMES:
-            raise UnknownNameError("measure", measure, MEASURE_NAMES)
-        estimate: Estimate = getattr(self, measure)
-        return estimate
+        by_name = dict(self.estimates())
+        if measure not in by_name:
+            raise UnknownNameError("measure", measure, by_name)
+        return by_name[measure]
 
     def estimates(self) -> Iterator[tuple[str, Estimate]]:
         """Measure names with their estimates, in the order in which they are shown."""
-        return ((name, self.estimate(name)) for name in MEASURE_NAMES)
+        yield from ((name, getattr(self, name)) for name in MEASURE_NAMES)
+        yield from (self.__pydantic_extra__ or {}).items()
 
 
 class TargetResult(_Frozen):
@@ -111,43 +115,3 @@ class RunResult(_Frozen):
     tasks: dict[str, TaskResult]
     skipped: tuple[SkippedReason, ...] = ()
     warnings: tuple[str, ...] = Field(default=())
-
-
-class Difference(_Frozen):
-    """One measure in two runs over the same items: second minus first."""
-
-    task: str
-    group: str
-    measure: str
-    first: Number
-    second: Number
-    difference: Estimate
-    p_value: Number
-    """From swapping the runs within whole target terms."""
-    p_holm: Number
-    """The same, adjusted for all rows of the table."""
-
-
-class McNemar(_Frozen):
-    """Item by item: on how many do the two runs prefer different candidates?"""
-
-    task: str
-    only_first: int
-    """Items on which only the first run prefers the stereotype."""
-    only_second: int
-    p_value: Number
-
-
-class Comparison(_Frozen):
-    """Two runs over the items that both scored."""
-
-    first: str
-    second: str
-    first_language: str
-    second_language: str
-    protocol: str
-    n: int
-    left_out: int
-    """Items that only one of the two runs scored."""
-    differences: tuple[Difference, ...]
-    mcnemar: tuple[McNemar, ...]

@@ -18,7 +18,7 @@ from evenhand.models.language_model import LanguageModel
 from evenhand.runs.mitigation_records import TextRecord
 from evenhand.text.sampling import LowestDigests
 from evenhand.text.twins.languages import SWAPPERS, swapper_for
-from evenhand.training.pretraining.choice import pretraining_objective
+from evenhand.training.pretraining import pretraining_objective
 
 MOST_REPLAYED = 50_000
 """Ordinary sentences that are kept in memory, chosen by their digests."""

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from evenhand.models.engine.batch_store import BatchStore
 from evenhand.models.engine.forward_inputs import ForwardInput, ForwardInputs
 from evenhand.models.engine.plan import ForwardPlan
 from evenhand.models.engine.runners import Runner, Values, finished
+from evenhand.runs.store import Parts
 
 InputsDone = Callable[[Sequence[int]], None]
 """Called with the numbers of the inputs that were finished."""
@@ -41,16 +41,16 @@ def execute(
     forward: ForwardInputs,
     runners: Mapping[type, Runner],
     *,
-    store: BatchStore | None = None,
+    parts: Parts | None = None,
     progress: InputsDone | None = None,
 ) -> Answers:
-    """Run all batches that are not in the store yet.
+    """Run all batches that are not among the parts yet.
 
     Args:
         plan: The batches.
         forward: The inputs and where each request's values lie.
         runners: A runner for each kind of input.
-        store: Where finished batches are kept; nothing is kept without it.
+        parts: Where finished batches are kept; nothing is kept without it.
         progress: Told which inputs were finished.
     """
     values: list[list[float]] = [[]] * len(plan.inputs)
@@ -63,30 +63,32 @@ def execute(
         if progress:
             progress(batch.inputs)
 
+    def finish(number: int, fetch: Callable[[], Values]) -> None:
+        fetched = fetch()
+        if parts:
+            parts.put_array(_key(plan, number), fetched)
+        settle(number, fetched)
+
     # One batch is always on its way while the values of the one before are fetched and kept.
     waiting: tuple[int, Callable[[], Values]] | None = None
     for number, batch in enumerate(plan.batches):
-        kept = store.load(number, batch.reads) if store else None
+        kept = parts.get_array(_key(plan, number), (batch.reads,)) if parts else None
         if kept is not None:
             settle(number, kept)
             continue
         inputs = [plan.inputs[index] for index in batch.inputs]
         started = (number, _start(inputs, runners[type(inputs[0])]))
         if waiting:
-            _finish(*waiting, store, settle)
+            finish(*waiting)
         waiting = started
     if waiting:
-        _finish(*waiting, store, settle)
+        finish(*waiting)
     return Answers(forward, values)
 
 
-def _finish(
-    number: int, fetch: Callable[[], Values], store: BatchStore | None, settle: Callable[[int, Values], None]
-) -> None:
-    found = fetch()
-    if store:
-        store.save(number, found)
-    settle(number, found)
+def _key(plan: ForwardPlan, batch: int) -> str:
+    """Batches of another plan, with another budget of tokens perhaps, have other keys."""
+    return f"{plan.fingerprint[:16]}-{batch:06d}"
 
 
 def _parts(values: list[float], inputs: Sequence[ForwardInput]) -> Iterator[list[float]]:

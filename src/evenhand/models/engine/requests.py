@@ -53,3 +53,37 @@ class PairRequest:
 
 
 Request: TypeAlias = MaskedRequest | CausalRequest | Seq2SeqRequest | PairRequest
+
+
+def requested_tokens(request: Request) -> Tokens:
+    """The tokens whose log-probabilities a request asks for, in order."""
+    match request:
+        case MaskedRequest():
+            return (request.token,)
+        case CausalRequest():
+            return request.ids[request.first :]
+        case Seq2SeqRequest():
+            return request.tokens
+        case PairRequest():
+            return ()
+
+
+def shown_tokens(request: Request) -> Tokens:
+    """Every token that a request shows or asks for, without the start token of a text."""
+    match request:
+        case MaskedRequest():
+            return (*request.ids, request.token)
+        case Seq2SeqRequest():
+            return (*request.encoder_ids, *request.tokens)
+        case CausalRequest():
+            # GPT-2's unknown token is its start token too, which stands first and is no word.
+            return request.ids[1:]
+        case PairRequest():
+            return request.ids
+
+
+def length_of(request: Request) -> int:
+    """The longest input that a request makes."""
+    if isinstance(request, Seq2SeqRequest):
+        return max(len(request.encoder_ids), len(request.decoder_ids) + request.greedy_first)
+    return len(request.ids)

@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evenhand.core.files import sha256_of
 from evenhand.core.progress import Progress
 from evenhand.core.reasons import too_long_reason
-from evenhand.models.engine.batch_store import BatchStore
 from evenhand.models.engine.execution import execute
 from evenhand.models.engine.forward_inputs import ForwardInputs
-from evenhand.models.engine.requests import Request
-from evenhand.models.identity import record_of
-from evenhand.models.limits import length_of
+from evenhand.models.engine.requests import Request, length_of
+from evenhand.runs.store import Parts
 
 if TYPE_CHECKING:
     from evenhand.models.language_model import LanguageModel
@@ -49,28 +45,19 @@ class ScoringJob:
         self.plan, self.forward = model.plan(requests, max_tokens=max_tokens)
 
     def answers(
-        self, *, unfinished: Path | None = None, report: Progress | None = None
+        self, *, parts: Parts | None = None, progress: Progress | None = None
     ) -> list[list[list[float]]]:
         """For each of the asked, the natural log-probabilities of each of its requests.
 
         Args:
-            unfinished: A folder for what is done so far, from which an interrupted run goes on. What another model
-                left there is refused.
-            report: Told about progress.
+            parts: Where finished batches are kept, so that an interrupted job goes on. They are of one model only.
+            progress: Told how many items are done.
         """
-        store = self._store(unfinished) if unfinished else None
-        progress = _ItemProgress(self.asked, self.forward, report) if report else None
+        counter = _ItemProgress(self.asked, self.forward, progress) if progress else None
         runners = self.model.runners(self.plan)
-        answers = execute(self.plan, self.forward, runners, store=store, progress=progress)
+        answers = execute(self.plan, self.forward, runners, parts=parts, progress=counter)
         numbers = count()
         return [[answers.of(next(numbers)) for _ in each.requests] for each in self.asked]
-
-    def _store(self, folder: Path) -> BatchStore:
-        identity = record_of(self.model)
-        fingerprint = f"{self.plan.fingerprint} {identity.weights} {identity.precision}"
-        store = BatchStore(folder, sha256_of(fingerprint.encode()))
-        store.open()
-        return store
 
 
 def too_long(requests: Iterable[Request], longest: int | None) -> str | None:

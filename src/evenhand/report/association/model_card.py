@@ -37,14 +37,14 @@ def _result(run: Run, task: str) -> dict[str, Any]:
         },
         "metrics": [
             {
-                "type": MEASURES[name].version,
-                "name": MEASURES[name].title,
+                "type": MEASURES.get(name).version,
+                "name": MEASURES.get(name).title,
                 "value": round(estimate.value, 2),
                 "args": {
                     **_interval(estimate),
                     "confidence": run.record.statistics.confidence,
                     "n": result.n,
-                    "neutral": MEASURES[name].neutral,
+                    "neutral": MEASURES.get(name).neutral,
                     "protocol": run.result.protocol,
                 },
             }

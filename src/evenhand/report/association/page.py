@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import RunError
-from evenhand.core.files import write_text
 from evenhand.core.protocols import HEADLINE
 from evenhand.instruments.association.measures import MEASURES
-from evenhand.instruments.association.results import MEASURE_NAMES, Comparison
+from evenhand.instruments.association.results import MEASURE_NAMES
 from evenhand.report.association.page_data import page_data
 from evenhand.report.association.reading import TASK_TITLES, lean_of, main_task, read
 from evenhand.report.association.run_badges import run_badges, shipped_calibration
 from evenhand.report.rendering import page_parts, template_environment
 from evenhand.runs.calibration import Calibration
+from evenhand.runs.comparison import Comparison
 from evenhand.runs.run import Run, run_label
 
 
-def write_page(
-    runs: Sequence[Run] | Run, path: str | Path, *, comparisons: Sequence[Comparison] = ()
-) -> Path:
-    """Write the page of one or several runs to a file."""
-    target = Path(path)
-    write_text(target, render_page([runs] if isinstance(runs, Run) else list(runs), comparisons=comparisons))
-    return target
-
-
-def render_page(
+def render_association_page(
     runs: Sequence[Run], *, comparisons: Sequence[Comparison] = (), calibration: Calibration | None = None
 ) -> str:
     """The page of one or several runs as HTML.
@@ -47,8 +37,8 @@ def render_page(
         runs=[_run_view(run, known) for run in runs],
         comparisons=[_comparison_view(comparison) for comparison in comparisons],
         task_titles=TASK_TITLES,
-        headline=[MEASURES[name] for name in HEADLINE],
-        all_measures=[MEASURES[name] for name in MEASURE_NAMES],
+        headline=[MEASURES.get(name) for name in HEADLINE],
+        all_measures=[MEASURES.get(name) for name in MEASURE_NAMES],
         **page_parts(styles=("page.css",), script="page.js", data=page_data(runs)),
     )
 

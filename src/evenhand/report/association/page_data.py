@@ -103,7 +103,7 @@ def _item_scores(run: Run, order: list[str]) -> list[list[Any]]:
     """
     items = run.items()
     scores = [items[label.value].to_numpy().astype(float) for label in Label]
-    ties = get_protocol(run.record.protocol.name).ties
+    ties = get_protocol(run.result.protocol).ties
     preferences = Preferences.from_scores(*scores, ties=ties)
     rows = {}
     strength = _by_ratio if _all_positive(items) else _by_difference

@@ -10,7 +10,7 @@ import polars as pl
 
 from evenhand.core.estimates import Estimate
 from evenhand.core.protocols import HEADLINE
-from evenhand.instruments.association.results import Comparison
+from evenhand.runs.comparison import Comparison
 from evenhand.runs.run import Run
 
 ALL_ITEMS = "all"

@@ -36,12 +36,12 @@ class Verdict:
 
 def title_of(measure: str) -> str:
     """A measure's title, or its name where this version does not know it."""
-    return MEASURES[measure].title if measure in MEASURES else short_name(measure)
+    return MEASURES.get(measure).title if measure in MEASURES else short_name(measure)
 
 
 def neutral_of(measure: str) -> float | None:
     """The neutral value of a measure that has one."""
-    return MEASURES[measure].neutral if measure in MEASURES else None
+    return MEASURES.get(measure).neutral if measure in MEASURES else None
 
 
 def family_title(family: str) -> str:

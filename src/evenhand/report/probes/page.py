@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 from evenhand.core.errors import RunError
-from evenhand.core.files import write_text
+from evenhand.core.planted_bias import Planted
 from evenhand.instruments.probe_results import CosineResult, CrowsPairsResult, DirectBiasResult, MalorResult
 from evenhand.report.probes.malor_view import malor_groups
 from evenhand.report.probes.questions import different_questions, run_labels
@@ -15,19 +14,12 @@ from evenhand.report.probes.tables import PROBE_COLUMNS, probe_rows
 from evenhand.report.probes.views import cosine_view, direct_bias_views, pairs_view
 from evenhand.report.probes.words import EXPERIMENT_TITLES, TEST_TITLES, read_result, result_title
 from evenhand.report.rendering import page_parts, template_environment
-from evenhand.runs.probe_runs import ProbeRun
+from evenhand.runs.run import Run
 
 Kind = TypeVar("Kind", MalorResult, CrowsPairsResult, CosineResult, DirectBiasResult)
 
 
-def write_probe_page(runs: Sequence[ProbeRun] | ProbeRun, path: str | Path) -> Path:
-    """Write the page of one or several probes to a file."""
-    target = Path(path)
-    write_text(target, render_probe_page([runs] if isinstance(runs, ProbeRun) else list(runs)))
-    return target
-
-
-def render_probe_page(runs: Sequence[ProbeRun]) -> str:
+def render_probe_page(runs: Sequence[Run]) -> str:
     """The page of one or several probes as HTML."""
     if not runs:
         raise RunError("A page needs at least one run.")
@@ -63,46 +55,53 @@ def render_probe_page(runs: Sequence[ProbeRun]) -> str:
     )
 
 
-def _results(runs: Mapping[str, ProbeRun], kind: type[Kind]) -> list[tuple[str, Kind]]:
+def _results(runs: Mapping[str, Run], kind: type[Kind]) -> list[tuple[str, Kind]]:
     return [
         (label, result) for label, run in runs.items() for result in run.results if isinstance(result, kind)
     ]
 
 
-def _facts(runs: Sequence[ProbeRun]) -> dict[str, list[str]]:
+def _facts(runs: Sequence[Run]) -> dict[str, list[str]]:
     asked = dict.fromkeys(
         result.experiment for run in runs for result in run.results if isinstance(result, MalorResult)
     )
     return {
-        "models": list(dict.fromkeys(run.record.model.id for run in runs)),
+        "models": list(dict.fromkeys(run.record.model.id for run in runs if run.record.model)),
         "languages": list(dict.fromkeys(run.record.language for run in runs)),
-        "tests": list(dict.fromkeys(TEST_TITLES.get(run.record.test, run.record.test) for run in runs)),
+        "tests": list(
+            dict.fromkeys(TEST_TITLES.get(run.record.instrument, run.record.instrument) for run in runs)
+        ),
         "experiments": [EXPERIMENT_TITLES.get(name, name) for name in asked],
     }
 
 
-def _run_view(label: str, run: ProbeRun) -> dict[str, Any]:
+def _run_view(label: str, run: Run) -> dict[str, Any]:
     return {
         "label": label,
         "record": run.record,
-        "planted": run.record.model.planted,
+        "planted": planted_in(run),
         "expected": _expected(run),
         "readings": [(result_title(result), read_result(run, result)) for result in run.results],
         "options": [(name.replace("_", " "), _shown(value)) for name, value in run.record.options.items()],
     }
 
 
-def _planted_leans(runs: Mapping[str, ProbeRun]) -> dict[str, Mapping[str, float]]:
+def planted_in(run: Run) -> Planted | None:
+    """What was planted in the model of a run, if it is one of the lab's."""
+    return run.record.model.planted if run.record.model else None
+
+
+def _planted_leans(runs: Mapping[str, Run]) -> dict[str, Mapping[str, float]]:
     return {
         label: planted.occupations
         for label, run in runs.items()
-        if (planted := run.record.model.planted) and planted.occupations
+        if (planted := planted_in(run)) and planted.occupations
     }
 
 
-def _expected(run: ProbeRun) -> str:
+def _expected(run: Run) -> str:
     """What was planted says what MALoR should be."""
-    planted = run.record.model.planted
+    planted = planted_in(run)
     asked = {
         lean.occupation
         for result in run.results

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 from evenhand.report.association.reading import language_name
 from evenhand.report.probes.words import TEST_TITLES
-from evenhand.runs.probe_runs import ProbeRun
+from evenhand.runs.run import Run
 
 
-def run_labels(runs: Sequence[ProbeRun]) -> list[str]:
+def run_labels(runs: Sequence[Run]) -> list[str]:
     """Names of runs, with a number behind those that several have."""
     often = Counter(run.name for run in runs)
     seen: Counter[str] = Counter()
@@ -22,12 +22,12 @@ def run_labels(runs: Sequence[ProbeRun]) -> list[str]:
     return labels
 
 
-def different_questions(runs: Sequence[ProbeRun]) -> list[str]:
+def different_questions(runs: Sequence[Run]) -> list[str]:
     """For each test and language whose runs were not all asked the same, a sentence that says so."""
     by_test: dict[tuple[str, str], dict[str, list[str]]] = {}
     for label, run in zip(run_labels(runs), runs, strict=True):
         record = run.record
-        asked_the_same = by_test.setdefault((record.test, record.language), {})
+        asked_the_same = by_test.setdefault((record.instrument, record.language), {})
         asked_the_same.setdefault(json.dumps(record.data, sort_keys=True), []).append(label)
     return [
         f"{TEST_TITLES.get(test, test)}, {language_name(language)}: these were asked different questions, so their "

@@ -19,7 +19,7 @@ from evenhand.instruments.probe_results import (
     Skipped,
 )
 from evenhand.report.association.tables import TableFormat, latex_table, markdown_table, show
-from evenhand.runs.probe_runs import ProbeRun
+from evenhand.runs.run import Run
 
 PROBE_COLUMNS = ("Run", "Test", "Experiment", "Direction", "Value", "Signed mean", "Skipped")
 
@@ -72,7 +72,7 @@ def count_skipped(skipped: Sequence[Skipped]) -> int:
     return sum(row.count for row in skipped)
 
 
-def probe_frame(runs: Sequence[ProbeRun]) -> pl.DataFrame:
+def probe_frame(runs: Sequence[Run]) -> pl.DataFrame:
     """A row a result, with every figure in full."""
     rows: list[dict[str, object]] = []
     for run, result in _results(runs):
@@ -80,7 +80,7 @@ def probe_frame(runs: Sequence[ProbeRun]) -> pl.DataFrame:
         row: dict[str, object] = {
             "run": run.name,
             "language": run.record.language,
-            "test": run.record.test,
+            "test": run.record.instrument,
             "measure": figure.measure,
             "value": figure.estimate.value,
             "low": figure.estimate.low,
@@ -99,16 +99,14 @@ def probe_frame(runs: Sequence[ProbeRun]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=_SCHEMA).with_columns(pl.selectors.float().fill_nan(None))
 
 
-def probe_rows(runs: Sequence[ProbeRun]) -> list[list[str]]:
+def probe_rows(runs: Sequence[Run]) -> list[list[str]]:
     """A row a result under ``PROBE_COLUMNS``, as people read it."""
     return [_row(run, result) for run, result in _results(runs)]
 
 
-def format_probe_table(
-    runs: Sequence[ProbeRun] | ProbeRun, form: TableFormat | str = TableFormat.MARKDOWN
-) -> str:
+def format_probe_table(runs: Sequence[Run] | Run, form: TableFormat | str = TableFormat.MARKDOWN) -> str:
     """The results of probes as CSV (every figure), Markdown or LaTeX (as people read them)."""
-    listed = [runs] if isinstance(runs, ProbeRun) else list(runs)
+    listed = [runs] if isinstance(runs, Run) else list(runs)
     match TableFormat(form):
         case TableFormat.CSV:
             return probe_frame(listed).write_csv()
@@ -118,16 +116,16 @@ def format_probe_table(
             return latex_table(PROBE_COLUMNS, probe_rows(listed), text_columns=_TEXT_COLUMNS)
 
 
-def probe_json(runs: Sequence[ProbeRun]) -> dict[str, Any]:
+def probe_json(runs: Sequence[Run]) -> dict[str, Any]:
     """The results of probes as plain values; what is undefined is None."""
     return {"runs": [_entry(run, result) for run, result in _results(runs)]}
 
 
-def _results(runs: Sequence[ProbeRun]) -> list[tuple[ProbeRun, ProbeResult]]:
+def _results(runs: Sequence[Run]) -> list[tuple[Run, ProbeResult]]:
     return [(run, result) for run in runs for result in run.results]
 
 
-def _row(run: ProbeRun, result: ProbeResult) -> list[str]:
+def _row(run: Run, result: ProbeResult) -> list[str]:
     figure = main_figure(result)
     told = [NOT_THERE, NOT_THERE]
     signed = NOT_THERE
@@ -136,7 +134,7 @@ def _row(run: ProbeRun, result: ProbeResult) -> list[str]:
         signed = show(result.signed_mean, signed=True)
     return [
         run.name,
-        run.record.test,
+        run.record.instrument,
         *told,
         show(figure.estimate, digits=figure.digits),
         signed,
@@ -144,8 +142,8 @@ def _row(run: ProbeRun, result: ProbeResult) -> list[str]:
     ]
 
 
-def _entry(run: ProbeRun, result: ProbeResult) -> dict[str, Any]:
-    known = {"name": run.name, "test": run.record.test}
+def _entry(run: Run, result: ProbeResult) -> dict[str, Any]:
+    known = {"name": run.name, "test": run.record.instrument}
     if not isinstance(result, MalorResult):
         return {**known, **result.model_dump(mode="json")}
     estimate = result.MALoR

@@ -15,7 +15,7 @@ from evenhand.instruments.probe_results import (
 from evenhand.report.association.reading import VERDICTS, Lean, Reading, undefined_reading, unsure
 from evenhand.report.number_words import in_brackets, interval_words, listed, signed
 from evenhand.report.probes.malor_words import read_malor
-from evenhand.runs.probe_runs import ProbeRun
+from evenhand.runs.run import Run
 
 TEST_TITLES = {
     "malor": "Occupations (MALoR)",
@@ -44,7 +44,7 @@ _NAMED = 3
 _FEWEST_PAIRS = 20
 
 
-def read_result(run: ProbeRun, result: ProbeResult) -> Reading:
+def read_result(run: Run, result: ProbeResult) -> Reading:
     """The reading of one result."""
     level = f"{run.record.statistics.confidence:.0%}"
     match result:
@@ -58,7 +58,7 @@ def read_result(run: ProbeRun, result: ProbeResult) -> Reading:
             return _read_direct_bias(result, level)
 
 
-def probe_sentences(run: ProbeRun) -> list[str]:
+def probe_sentences(run: Run) -> list[str]:
     """A line a result for the terminal: what it is, and what it says."""
     return [
         f"{result_title(result)}: {' '.join(read_result(run, result).sentences[:2])}"

@@ -1,4 +1,4 @@
-"""What a method is: it asks for token probabilities and makes a candidate's score from the answers."""
+"""Questions and methods: what is asked about an item, and how the answers become scores."""
 
 from __future__ import annotations
 
@@ -31,6 +31,26 @@ class ScoreKind(StrEnum):
     SUM_LOG = "sum-log"
     PLL = "pll"
     PLL_WITHIN_WORD = "pll-within-word"
+
+
+class Continuation(StrEnum):
+    """How a sentence after a context is scored. The letters are those of the multilingual study."""
+
+    NEXT_SENTENCE = "next-sentence"
+    """By the model's next-sentence head; all others by token probabilities."""
+    ALONE_PER_CONTEXT = "orig"
+    GIVEN_CONTEXT_PER_FULL = "b"
+    FULL = "c"
+    GIVEN_CONTEXT = "d"
+    GIVEN_CONTEXT_PER_ALONE = "e"
+    FULL_PER_ALONE = "f"
+
+    ORIG = "orig"
+    B = "b"
+    C = "c"
+    D = "d"
+    E = "e"
+    F = "f"
 
 
 def mean_probability(values: LogProbabilities) -> float:
@@ -68,6 +88,20 @@ class Question:
     """Whether the answers together are the candidate's probability; quotients and pseudo-likelihoods are not."""
 
 
+@dataclass(frozen=True, slots=True)
+class WordMethod:
+    """How the probability of a word in a blank is read."""
+
+    requests: Callable[[str, str], tuple[Request, ...]]
+    """From a context with a blank and a word to what is requested.
+
+    Raises:
+        UnscorableError: If the word cannot be asked for.
+    """
+    by_sentence: bool = False
+    """Whether the answers are those of the whole sentence, so that they compare only with each other."""
+
+
 class Method(Protocol):
     """Turns an item into questions."""
 
@@ -103,9 +137,12 @@ def of_all(combine: Callable[[LogProbabilities], float]) -> Combine:
 
 
 def questions_of(method: Method, tokenizer: Any, items: Sequence[Association]) -> list[list[Question] | str]:
-    """For each item its questions, or the reason why it cannot be asked about."""
+    """For each item its questions, or the reason why it cannot be asked about.
+
+    The tokenizer is the model's, or None where the model is asked about plain text.
+    """
     with gc_disabled():
-        texts = [entry for item in items for entry in method.texts(item)]
+        texts = [] if tokenizer is None else [entry for item in items for entry in method.texts(item)]
         for special in (True, False):
             prepare(tokenizer, (text for text, wanted in texts if wanted is special), special=special)
         return [_questions_or_reason(method, item) for item in items]

@@ -21,7 +21,8 @@ that grammar cancels as far as it is symmetric; a profession of which only one f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -32,10 +33,9 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.files import sha256_of
 from evenhand.core.probes import Occupation
 from evenhand.core.progress import Progress
-from evenhand.data.corpora import CorpusCounts, sentences
+from evenhand.data.corpora import CorpusCounts, corpus_digest, sentences
 from evenhand.data.probe_files import OccupationsFile, read_occupations
 from evenhand.data.probes import bundled_probe_path, gendered_vocabulary
-from evenhand.instruments.association.evaluation import statistics_record
 from evenhand.instruments.direct_bias.corpus_vectors import CorpusVectors
 from evenhand.instruments.direct_bias.gender_direction import (
     PRONOUNS,
@@ -45,19 +45,30 @@ from evenhand.instruments.direct_bias.gender_direction import (
     profession_vector,
 )
 from evenhand.instruments.direct_bias.random_directions import RANDOM_DIRECTIONS, random_baseline
+from evenhand.instruments.instrument import (
+    Instrument,
+    InstrumentOptions,
+    Preparation,
+    default_name,
+    statistics_record,
+)
 from evenhand.instruments.probe_results import DirectBiasResult, ProfessionCosine
 from evenhand.instruments.skipped import skipped_rows
 from evenhand.instruments.vectors import cosine, mean_estimate, vector_options, vector_warnings
+from evenhand.models.capabilities import Embeds
 from evenhand.models.identity import record_of
-from evenhand.models.language_model import LanguageModel, load_language_model
-from evenhand.models.references import ModelRef
-from evenhand.runs.probe_runs import ProbeRecord, ProbeRun
-from evenhand.runs.records import EnvironmentRecord
+from evenhand.models.language_model import LanguageModel
+from evenhand.runs.comparison import ALL_ITEMS
+from evenhand.runs.figures import Figure
+from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
+from evenhand.runs.run import Run
+from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Floats, Resampling
 from evenhand.text.sentence_splitting import LONGEST_SENTENCE
 from evenhand.text.word_search import WordFinder
 
-TEST = "direct-bias"
+MEASURE = "direct_bias"
+DEFAULT_LANGUAGE = "en"
 
 FEW_SENTENCES = 100
 """With fewer sentences that have a pronoun, the direction is much a matter of chance."""
@@ -72,82 +83,139 @@ SCORES_SCHEMA: Mapping[str, pl.DataType] = {
     "sentences_left_out": pl.Int64(),
     "skipped_reason": pl.String(),
 }
-"""Columns of the scores, a row a profession. ``sentences_left_out`` have the profession beside a gendered word."""
+"""Columns of the scores, one row per profession. ``sentences_left_out`` have the profession beside a gendered word."""
 
 
-def probe_direct_bias(
-    model: str | ModelRef | LanguageModel,
-    corpus: str | Path | Iterable[str | Path],
-    *,
-    language: str = "en",
-    layer: int = -1,
-    professions: str | Path | None = None,
-    name: str | None = None,
-    resampling: Resampling | None = None,
-    report: Progress | None = None,
-) -> ProbeRun:
-    """Measure how far professions lean towards the gender direction over a corpus.
+@dataclass(frozen=True, kw_only=True)
+class DirectBiasOptions(InstrumentOptions):
+    """The corpus, and which layer's vectors are read."""
 
-    Args:
-        model: A name or folder, a reference, or a model already loaded.
-        corpus: Files or folders of text, plain, gzip-compressed or JSON Lines. It is read once, in bounded memory.
-        language: Of the corpus: ``en`` or ``de``.
-        layer: Of the model: 0 is the embeddings, -1 the last layer.
-        professions: A file with one a line, or with the columns of a file of occupations; the 60 bundled ones if not
-            given.
-        name: Name of the run.
-        resampling: Resamples, seed and confidence level of the intervals, and the seed of the random directions.
-        report: Told how many bytes of the corpus are read, of how many.
-
-    Raises:
-        DatasetError: If a file cannot be read, or the corpus lacks one of the pronouns or all professions.
-        ModelError: If the model gives no hidden states or has no such layer.
-        UnknownNameError: If there are no word lists in the language.
-    """
-    gendered = gendered_vocabulary(language)
-    listed = _professions(professions, language)
-    text = sentences(corpus, report=report)
-    asked = model if isinstance(model, LanguageModel) else load_language_model(model)
-    pronouns = PRONOUNS[language]
-    vectors = CorpusVectors(
-        asked,
-        layer=asked.embedder.layer_number(layer),
-        pronouns=WordFinder(pronouns.spellings),
-        nouns=WordFinder.of_nouns(form.noun for each in listed.occupations for form in each.forms),
-        gendered=gendered,
-    )
-    vectors.read(text)
-    chosen = resampling or Resampling()
-    frame, result = _measured(listed.occupations, vectors, pronouns, resampling=chosen)
-    record = ProbeRecord(
-        name=name or f"{asked.loaded.ref.short_name}_{TEST}_{language}",
-        test=TEST,
-        language=language,
-        data={
-            "corpus": text.sha256,
-            "professions": listed.sha256,
-            "gendered words": sha256_of("\n".join(sorted(gendered)).encode()),
+    corpus: tuple[str | Path, ...] = field(
+        default=(),
+        metadata={
+            "help": "Files or folders of text, plain, gzip-compressed or JSON Lines; read in bounded memory."
         },
-        options=_options(vectors, pronouns),
-        model=record_of(asked),
-        statistics=statistics_record(chosen),
-        environment=EnvironmentRecord.current(),
-        warnings=(
-            *vector_warnings(asked, vectors.layer),
-            *_warnings_about_pronouns(result, pronouns),
-            *_warnings_about_corpus(text.counts),
-        ),
     )
-    return ProbeRun(record=record, results=(result,), scores=frame)
+    layer: int = field(
+        default=-1, metadata={"help": "Layer of the model: 0 is the embeddings, -1 the last layer."}
+    )
+    professions: str | Path | None = field(
+        default=None,
+        metadata={"help": "A file with one profession per line; the 60 bundled ones if not given."},
+    )
 
 
-def _options(vectors: CorpusVectors, pronouns: GenderPronouns) -> dict[str, object]:
-    """What determines the result besides the data."""
-    return {
-        **vector_options(vectors.layer),
-        "pronouns": list(pronouns.both),
-        "random_directions": RANDOM_DIRECTIONS,
-    }
+class DirectBiasInstrument(Instrument[DirectBiasOptions]):
+    """How far professions lean towards the gender direction of a model's contextual vectors."""
+
+    name = "direct-bias"
+    version = "direct-bias.v1"
+    title = "Direct bias"
+    summary = "How far professions lean towards the gender direction of contextual vectors over a corpus."
+    needs = (Embeds,)
+    options_type = DirectBiasOptions
+    result_type = DirectBiasResult
+
+    def prepare(
+        self, model: LanguageModel, options: DirectBiasOptions, *, name: str | None = None
+    ) -> Preparation:
+        """Read the word lists and look at the corpus.
+
+        Raises:
+            DatasetError: If no corpus was given or it cannot be read.
+            ModelError: If the model gives no hidden states or has no such layer.
+            UnknownNameError: If there are no word lists in the language.
+        """
+        self.refuse_unable(model)
+        if not options.corpus:
+            raise DatasetError("Direct bias needs a corpus: text files, or folders of them (--corpus PATH).")
+        return _DirectBiasPreparation(model, options, name=name)
+
+    def figures(self, run: Run) -> tuple[Figure, ...]:
+        """The mean absolute cosine, its signed mean, and what random directions would give."""
+        result: DirectBiasResult = run.result
+        whole = (ALL_ITEMS,)
+        return (
+            Figure(MEASURE, whole, result.direct_bias, "Direct bias", 0.0, unit="", is_headline=True),
+            Figure("signed_mean", whole, result.signed_mean, "Mean signed cosine", 0.0, unit=""),
+            Figure("baseline", whole, result.baseline, "Random directions", None, unit=""),
+        )
+
+    def units(self, run: Run) -> pl.DataFrame:
+        """One unit per profession: its absolute and its signed cosine."""
+        unit = pl.col("profession").alias("unit")
+        measured = run.scores.drop_nulls("cosine")
+        return pl.concat(
+            [
+                measured.select(pl.lit(f"{ALL_ITEMS}.{measure}").alias("key"), unit, value.alias("value"))
+                for measure, value in ((MEASURE, pl.col("cosine").abs()), ("signed_mean", pl.col("cosine")))
+            ]
+        )
+
+
+DIRECT_BIAS = DirectBiasInstrument()
+
+
+class _DirectBiasPreparation(Preparation):
+    """A model, a corpus and lists of words."""
+
+    unit = "bytes"
+
+    def __init__(self, model: LanguageModel, options: DirectBiasOptions, *, name: str | None) -> None:
+        self.model = model
+        self.options = options
+        self.language = options.language or DEFAULT_LANGUAGE
+        self.gendered = gendered_vocabulary(self.language)
+        self.professions = _professions(options.professions, self.language)
+        self.pronouns = PRONOUNS[self.language]
+        self.layer = model.embedder.layer_number(options.layer)
+        self.record = RunRecord(
+            instrument=DirectBiasInstrument.name,
+            name=name or default_name(model.loaded.ref.short_name, self.language, DirectBiasInstrument.name),
+            dataset=DatasetRecord(
+                name="corpus",
+                language=self.language,
+                source=shortlist(map(str, options.corpus)),
+                sha256=corpus_digest(options.corpus),
+            ),
+            data={
+                "professions": self.professions.sha256,
+                "gendered words": sha256_of("\n".join(sorted(self.gendered)).encode()),
+            },
+            options={
+                **vector_options(self.layer),
+                "pronouns": list(self.pronouns.both),
+                "random_directions": RANDOM_DIRECTIONS,
+            },
+            model=record_of(model),
+            statistics=statistics_record(options.resampling),
+            environment=EnvironmentRecord.current(),
+        )
+
+    def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:  # noqa: ARG002
+        """Read the corpus once. Running means of vectors are all there is, so there are no parts to keep."""
+        text = sentences(self.options.corpus, report=progress)
+        vectors = CorpusVectors(
+            self.model,
+            layer=self.layer,
+            pronouns=WordFinder(self.pronouns.spellings),
+            nouns=WordFinder.of_nouns(
+                form.noun for each in self.professions.occupations for form in each.forms
+            ),
+            gendered=self.gendered,
+        )
+        vectors.read(text)
+        frame, result = _measured(
+            self.professions.occupations, vectors, self.pronouns, resampling=self.options.resampling
+        )
+        warnings = (
+            *vector_warnings(self.model, self.layer),
+            *_warnings_about_pronouns(result, self.pronouns),
+            *_warnings_about_corpus(text.counts),
+        )
+        return Run(
+            record=self.record.model_copy(update={"warnings": warnings}), results=(result,), scores=frame
+        )
 
 
 def _measured(

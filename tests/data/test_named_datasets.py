@@ -15,8 +15,10 @@ import httpx
 import pytest
 
 from evenhand.core.errors import DatasetError, DatasetUnavailableError, UnknownNameError
-from evenhand.data import sources
-from evenhand.data.sources import STEREOSET, PinnedDataset, git_blob_sha1, languages_of, load_dataset
+from evenhand.data import DATASET_LAYOUTS, stereoset
+from evenhand.data.datasets import PinnedDataset, git_blob_sha1
+from evenhand.data.layouts import languages_of, load_dataset
+from evenhand.data.stereoset import STEREOSET, STEREOSET_LAYOUT
 
 CONTENT = json.dumps(builders.document([builders.intra(1)], language=None)).encode()
 
@@ -30,7 +32,9 @@ def blob_hash(content: bytes) -> str:
 def pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PinnedDataset:
     """A named dataset whose file is tiny, with an empty home folder."""
     dataset = replace(STEREOSET, name="tiny", git_blob_sha1=blob_hash(CONTENT))
-    monkeypatch.setattr(sources, "NAMED_DATASETS", {**sources.NAMED_DATASETS, "tiny": dataset})
+    layout = replace(STEREOSET_LAYOUT, datasets=(*STEREOSET_LAYOUT.datasets, dataset))
+    monkeypatch.setattr(stereoset, "STEREOSET_LAYOUT", layout)
+    monkeypatch.setattr(DATASET_LAYOUTS, "_loaded", {})
     monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("EVENHAND_OFFLINE", raising=False)
     return dataset
@@ -73,7 +77,7 @@ def test_the_git_hash_of_a_known_file() -> None:
 def test_offline_says_where_to_put_the_file(pinned: PinnedDataset, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EVENHAND_OFFLINE", "1")
 
-    with pytest.raises(DatasetUnavailableError, match="EVENHAND_OFFLINE forbids to fetch it") as caught:
+    with pytest.raises(DatasetUnavailableError, match="EVENHAND_OFFLINE forbids fetching it") as caught:
         load_dataset("tiny")
     message = str(caught.value)
     assert str(pinned.local_path) in message
@@ -168,7 +172,7 @@ def test_a_broken_connection_says_why_and_what_to_do(
 def test_an_endless_download_is_stopped(
     serve: Callable[[Handler], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sources, "MAX_BYTES", 1_000)
+    monkeypatch.setattr("evenhand.data.datasets.MAX_BYTES", 1_000)
     serve(lambda _: httpx.Response(200, content=b"x" * 1_001))
 
     with pytest.raises(DatasetUnavailableError, match="sends more than it should"):

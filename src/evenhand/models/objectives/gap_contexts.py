@@ -14,29 +14,24 @@ from typing import Protocol
 
 import numpy as np
 
-from evenhand.mitigation.equalising.gaps import Gap
-from evenhand.mitigation.equalising.term_trees import TermTree
 from evenhand.models.engine.requests import Tokens
-from evenhand.models.language_model import LanguageModel
-from evenhand.models.recognise import sentinel_id
-from evenhand.models.references import Family, ModelError
 
 MOST_HIDDEN = 0.5
 """Largest share of the other tokens that is hidden."""
 
-Place = tuple[int, int]
+Position = tuple[int, int]
 """A row and a column."""
 
 
 @dataclass(slots=True)
-class Rows:
-    """Rows of tokens with the places that are read."""
+class GapRows:
+    """GapRows of tokens with the places that are read."""
 
     rows: list[Tokens] = field(default_factory=list)
-    nodes: list[Place] = field(default_factory=list)
+    nodes: list[Position] = field(default_factory=list)
     """A place for each node of each gap's tree, gap after gap."""
-    after_male: list[Place] = field(default_factory=list)
-    after_female: list[Place] = field(default_factory=list)
+    after_male: list[Position] = field(default_factory=list)
+    after_female: list[Position] = field(default_factory=list)
     """Where the tokens behind the term are expected; the two lists go together."""
 
     def add(self, row: Tokens) -> int:
@@ -45,7 +40,58 @@ class Rows:
         return len(self.rows) - 1
 
 
-class Contexts(Protocol):
+class TermGap(Protocol):
+    """What stands before and after a term, as tokens."""
+
+    @property
+    def before(self) -> Tokens:
+        """Before the term."""
+        ...
+
+    @property
+    def after(self) -> Tokens:
+        """After the term."""
+        ...
+
+    @property
+    def word(self) -> Tokens:
+        """The term itself."""
+        ...
+
+    @property
+    def tree(self) -> int:
+        """Which of the trees has the words that could stand there."""
+        ...
+
+
+class TermGroup(Protocol):
+    """Male and female words that go together."""
+
+    @property
+    def male(self) -> tuple[Tokens, ...]:
+        """Words for men."""
+        ...
+
+    @property
+    def female(self) -> tuple[Tokens, ...]:
+        """Words for women."""
+        ...
+
+
+class TermChoices(Protocol):
+    """The words that could stand in a gap, as a tree of tokens."""
+
+    @property
+    def nodes(self) -> Sequence[Tokens]:
+        """Every beginning of a word that more tokens follow; the first is the empty one."""
+        ...
+
+    def group_of(self, word: Tokens) -> TermGroup | None:
+        """The group that has a word."""
+        ...
+
+
+class GapContexts(Protocol):
     """Lays gaps out as rows, in the way that suits a family of models."""
 
     @property
@@ -53,7 +99,9 @@ class Contexts(Protocol):
         """What the decoder of an encoder-decoder is given; nothing for others."""
         ...
 
-    def lay_out(self, gaps: Sequence[Gap], trees: Sequence[TermTree], generator: np.random.Generator) -> Rows:
+    def lay_out(
+        self, gaps: Sequence[TermGap], trees: Sequence[TermChoices], generator: np.random.Generator
+    ) -> GapRows:
         """The rows of some gaps."""
         ...
 
@@ -74,9 +122,11 @@ class MaskedContexts:
         """There is no decoder."""
         return ()
 
-    def lay_out(self, gaps: Sequence[Gap], trees: Sequence[TermTree], generator: np.random.Generator) -> Rows:
-        """See ``Contexts``."""
-        found = Rows()
+    def lay_out(
+        self, gaps: Sequence[TermGap], trees: Sequence[TermChoices], generator: np.random.Generator
+    ) -> GapRows:
+        """See ``GapContexts``."""
+        found = GapRows()
         for gap in gaps:
             before, after = self._partly_hidden(gap, generator)
             for node in trees[gap.tree].nodes:
@@ -84,7 +134,7 @@ class MaskedContexts:
                 found.nodes.append((row, len(before) + len(node)))
         return found
 
-    def _partly_hidden(self, gap: Gap, generator: np.random.Generator) -> tuple[Tokens, Tokens]:
+    def _partly_hidden(self, gap: TermGap, generator: np.random.Generator) -> tuple[Tokens, Tokens]:
         share = max(0.0, generator.uniform(-MOST_HIDDEN, MOST_HIDDEN))
         draws = iter(generator.random(len(gap.before) + len(gap.after)).tolist())
         before, after = (
@@ -101,9 +151,11 @@ class SentinelContexts:
     sentinel: int
     decoder_row: Tokens
 
-    def lay_out(self, gaps: Sequence[Gap], trees: Sequence[TermTree], _: np.random.Generator) -> Rows:
-        """See ``Contexts``."""
-        found = Rows()
+    def lay_out(
+        self, gaps: Sequence[TermGap], trees: Sequence[TermChoices], _: np.random.Generator
+    ) -> GapRows:
+        """See ``GapContexts``."""
+        found = GapRows()
         for gap in gaps:
             for node in trees[gap.tree].nodes:
                 row = found.add((*gap.before, *node, self.sentinel, *gap.after))
@@ -117,9 +169,11 @@ class LeftContexts:
 
     decoder_row: Tokens = ()
 
-    def lay_out(self, gaps: Sequence[Gap], trees: Sequence[TermTree], generator: np.random.Generator) -> Rows:
-        """See ``Contexts``."""
-        found = Rows()
+    def lay_out(
+        self, gaps: Sequence[TermGap], trees: Sequence[TermChoices], generator: np.random.Generator
+    ) -> GapRows:
+        """See ``GapContexts``."""
+        found = GapRows()
         for gap in gaps:
             tree = trees[gap.tree]
             words = _a_man_and_a_woman(gap, tree, generator)
@@ -133,7 +187,9 @@ class LeftContexts:
         return found
 
 
-def _a_man_and_a_woman(gap: Gap, tree: TermTree, generator: np.random.Generator) -> tuple[Tokens, Tokens]:
+def _a_man_and_a_woman(
+    gap: TermGap, tree: TermChoices, generator: np.random.Generator
+) -> tuple[Tokens, Tokens]:
     """The word that stood there, and any of the other side."""
     group = tree.group_of(gap.word)
     if group is None:
@@ -141,25 +197,3 @@ def _a_man_and_a_woman(gap: Gap, tree: TermTree, generator: np.random.Generator)
     if gap.word in group.male:
         return gap.word, group.female[generator.integers(len(group.female))]
     return group.male[generator.integers(len(group.male))], gap.word
-
-
-def contexts_of(model: LanguageModel) -> Contexts:
-    """The way that suits a model.
-
-    Raises:
-        ModelError: If no single word can be read from the model.
-    """
-    tokenizer = model.loaded.tokenizer
-    match model.family:
-        case Family.MASKED:
-            return MaskedContexts(tokenizer.mask_token_id, frozenset(tokenizer.all_special_ids))
-        case Family.DECODER:
-            return LeftContexts()
-        case Family.SENTINEL:
-            mark = sentinel_id(tokenizer)
-            if mark is not None:
-                return SentinelContexts(mark, (model.decoder_start, mark))
-    raise ModelError(
-        f"{model.loaded.ref.id} ({model.family.value}) cannot be equalised: what it expects in a gap cannot be read. "
-        "Masked models, decoders and T5's kin can be."
-    )

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch.nn import functional
 
-from evenhand.models.language_model import LanguageModel
-from evenhand.training.hiding import random_spans, sentinels_of
-from evenhand.training.pretraining.sentences import TokenisedSentence, tokenised
-from evenhand.training.trainer import IGNORED, Batch, padded
+from evenhand.models.objectives.batches import IGNORED, Batch, padded
+from evenhand.models.objectives.held_out import random_spans, sentinels_of
+from evenhand.models.objectives.sentences import TokenisedSentence, refuse_whole_words, tokenised
+
+if TYPE_CHECKING:
+    from evenhand.models.language_model import LanguageModel
+    from evenhand.models.objectives.objective import PretrainingOptions
 
 
 class SpanPretraining:
@@ -24,10 +27,9 @@ class SpanPretraining:
 
     name = "span corruption"
 
-    def __init__(
-        self, sentences: Sequence[str], model: LanguageModel, *, max_tokens: int | None = None
-    ) -> None:
-        self.examples = tokenised(sentences, model, max_tokens=max_tokens)
+    def __init__(self, sentences: Sequence[str], model: LanguageModel, options: PretrainingOptions) -> None:
+        refuse_whole_words(model, options)
+        self.examples = tokenised(sentences, model, max_tokens=options.max_tokens)
         self._sentinels = sentinels_of(model.loaded.tokenizer)
         self._end = model.loaded.tokenizer.eos_token_id
         self._pad = model.loaded.pad_id

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch.nn import functional
 
-from evenhand.models.language_model import LanguageModel
+from evenhand.models.engine.position_reader import PositionReader
+from evenhand.models.objectives.batches import IGNORED, Batch
+from evenhand.models.objectives.sentences import NO_WORD, Ids, TokenisedSentence, tokenised
 from evenhand.models.references import ModelError
-from evenhand.training.place_reading import Reader
-from evenhand.training.pretraining.sentences import NO_WORD, Ids, TokenisedSentence, tokenised
-from evenhand.training.trainer import IGNORED, Batch
+
+if TYPE_CHECKING:
+    from evenhand.models.language_model import LanguageModel
+    from evenhand.models.objectives.objective import PretrainingOptions
 
 CHOSEN = 0.15
 """Share of tokens that the model has to find."""
@@ -35,23 +38,16 @@ class MaskedPretraining:
 
     name = "masked language modelling"
 
-    def __init__(
-        self,
-        sentences: Sequence[str],
-        model: LanguageModel,
-        *,
-        whole_words: bool = False,
-        max_tokens: int | None = None,
-    ) -> None:
+    def __init__(self, sentences: Sequence[str], model: LanguageModel, options: PretrainingOptions) -> None:
         tokenizer = model.loaded.tokenizer
         if tokenizer.mask_token_id is None:
             raise ModelError(
                 f"The tokenizer of {model.loaded.ref.id} has no mask token, so the model cannot be trained to fill "
                 "gaps."
             )
-        self.examples = tokenised(sentences, model, max_tokens=max_tokens)
-        self.whole_words = whole_words
-        self._reader = Reader(model)
+        self.examples = tokenised(sentences, model, max_tokens=options.max_tokens)
+        self.whole_words = options.whole_words
+        self._reader = PositionReader(model.projection)
         self._mask = tokenizer.mask_token_id
         self._pad = model.loaded.pad_id
         special = set(tokenizer.all_special_ids)

@@ -6,9 +6,16 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from transformers.models.auto import modeling_auto as auto
+
 from evenhand.core.items import Association
 from evenhand.models.engine.requests import PairRequest
-from evenhand.models.families.method import Question
+from evenhand.models.questions import Question
+
+
+def has_next_sentence_class(config: Any) -> bool:
+    """Whether Transformers has a next-sentence class for this type of model."""
+    return config.model_type in auto.MODEL_FOR_NEXT_SENTENCE_PREDICTION_MAPPING_NAMES
 
 
 @dataclass(frozen=True, slots=True)

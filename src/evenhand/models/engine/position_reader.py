@@ -9,14 +9,13 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from evenhand.models.engine.projection import SplitProjection
-from evenhand.models.language_model import LanguageModel
+from evenhand.models.engine.runners import Projection
 
 
-class Reader:
+class PositionReader:
     """Reads a model, its copies and its wrapped self at chosen places."""
 
-    def __init__(self, model: LanguageModel) -> None:
-        projection = model.projection
+    def __init__(self, projection: Projection) -> None:
         self._vocabulary = 0
         self._body: str | None = None
         if isinstance(projection, SplitProjection):
@@ -25,7 +24,7 @@ class Reader:
             self._vocabulary = projection.vocabulary
 
     def logits(self, model: nn.Module, inputs: Mapping[str, Any], rows: Tensor, columns: Tensor) -> Tensor:
-        """Logits in 32 bits, a row a place."""
+        """Logits in 32 bits, one row for each place."""
         # torchrun wraps the model of a single process too; the wrapper gathers gradients in its own forward, so it is
         # called whole.
         if self._body is None or isinstance(model, DistributedDataParallel):

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import EvenhandError
-from evenhand.models.language_model import LanguageModel
+from evenhand.models.references import ModelError
+
+if TYPE_CHECKING:
+    from evenhand.models.language_model import LanguageModel
+    from evenhand.models.objectives.objective import PretrainingOptions
 
 Ids = npt.NDArray[np.int64]
 
@@ -69,6 +73,12 @@ def longest_row(model: LanguageModel, max_tokens: int | None) -> int | None:
         )
     limits = [limit for limit in (max_tokens, model.longest_input) if limit is not None]
     return min(limits, default=None)
+
+
+def refuse_whole_words(model: LanguageModel, options: PretrainingOptions) -> None:
+    """Refuse to hide whole words from a model that has no mask to hide them behind."""
+    if options.whole_words:
+        raise ModelError(f"{model.ref.id} is no masked model, so it has no whole words to hide.")
 
 
 def _words(encoded: Any, number: int) -> Ids:

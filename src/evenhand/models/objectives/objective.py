@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import torch
 
-from evenhand.training.trainer import Batch
+from evenhand.models.objectives.batches import Batch
+
+
+@dataclass(frozen=True, slots=True)
+class PretrainingOptions:
+    """How a model goes on learning from sentences."""
+
+    whole_words: bool = False
+    """For masked models: hide all tokens of a word or none."""
+    max_tokens: int | None = None
+    """Longer sentences are cut."""
 
 
 class Objective(Protocol):

@@ -9,7 +9,7 @@ from typing import Any
 from evenhand.core.items import BLANK, Association, Candidate
 from evenhand.core.spans import Span, filled_spans
 from evenhand.models.engine.requests import Request, Tokens
-from evenhand.models.families.method import COMBINATIONS, Question, ScoreKind, UnscorableError, of_all
+from evenhand.models.questions import COMBINATIONS, Question, ScoreKind, UnscorableError, of_all
 from evenhand.models.tokenised_text import TokenisedText, tokenise
 
 

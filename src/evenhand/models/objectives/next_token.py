@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch.nn import functional
 
-from evenhand.models.families.decoder import start_token
-from evenhand.models.language_model import LanguageModel
-from evenhand.training.pretraining.sentences import longest_row, tokenised
-from evenhand.training.trainer import IGNORED, Batch, padded
+from evenhand.models.engine.requests import Tokens
+from evenhand.models.objectives.batches import IGNORED, Batch, padded
+from evenhand.models.objectives.sentences import longest_row, refuse_whole_words, tokenised
 
-Row = tuple[int, ...]
+if TYPE_CHECKING:
+    from evenhand.models.language_model import LanguageModel
+    from evenhand.models.objectives.objective import PretrainingOptions
 
 
-class DecoderPretraining:
+class NextTokenPretraining:
     """Every token from those before it, each sentence behind the model's start token."""
 
     name = "next-token prediction"
 
-    def __init__(
-        self,
-        sentences: Sequence[str],
-        model: LanguageModel,
-        *,
-        max_tokens: int | None = None,
-    ) -> None:
-        loaded = model.loaded
-        start = start_token(loaded.tokenizer, loaded.config)
+    def __init__(self, sentences: Sequence[str], model: LanguageModel, options: PretrainingOptions) -> None:
+        refuse_whole_words(model, options)
+        loaded, max_tokens = model.loaded, options.max_tokens
+        start = model.family.text_start(loaded)
         before = () if start is None else (start,)
         longest = longest_row(model, max_tokens)
         rows = [
@@ -38,9 +34,9 @@ class DecoderPretraining:
             for sentence in tokenised(sentences, model, max_tokens=max_tokens)
         ]
         self._pad = loaded.pad_id
-        self.examples: list[Row] = [row for row in rows if len(row) > 1]
+        self.examples: list[Tokens] = [row for row in rows if len(row) > 1]
 
-    def collate(self, examples: Sequence[Row], _generator: np.random.Generator) -> Batch:
+    def collate(self, examples: Sequence[Tokens], _generator: np.random.Generator) -> Batch:
         """Rows that are their own labels: as everywhere in Transformers, a label is wanted one place before its own."""
         return {
             "input_ids": padded(examples, self._pad),

@@ -1,7 +1,6 @@
-"""Which tokens of a sentence are hidden from a model and asked for, family by family.
+"""Held-out rows: which tokens of a sentence are hidden from a model and asked for.
 
-Held-out sentences are read with all of it; pre-training on spans takes the spans and sentinels from here, and
-fine-tuning how much of a sentence is looked at.
+Pre-training on spans takes the spans and sentinels from here, and fine-tuning how much of a sentence is looked at.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.models.engine.requests import Tokens
-from evenhand.models.families.decoder import start_token
 from evenhand.models.references import ModelError
+from evenhand.models.text_boundaries import start_token
 
 HIDDEN = 0.15
 """Share of a sentence's tokens that is hidden."""
@@ -32,7 +31,7 @@ _RESERVED = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class HeldOutRow:
     """A sentence as a model sees it, and what is asked at which of its places."""
 
     ids: Tokens
@@ -50,34 +49,34 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class HeldOutRows:
     """The rows of all sentences."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[HeldOutRow, ...]
     whole: npt.NDArray[np.bool_]
     """Which sentences are scored from their first character to their last."""
 
 
-NOTHING = Row((), (), ())
+NOTHING = HeldOutRow((), (), ())
 
 
-def masked_rows(sentences: Sequence[str], tokenizer: Any, config: Any, *, seed: int) -> Rows:
+def masked_rows(sentences: Sequence[str], tokenizer: Any, config: Any, *, seed: int) -> HeldOutRows:
     """A mask in place of some tokens."""
     mask = tokenizer.mask_token_id
     if mask is None:
         raise ModelError("The model's tokenizer has no mask token, so nothing can be hidden from the model.")
 
-    def row(ids: list[int], own: list[int], generator: np.random.Generator) -> Row:
+    def row(ids: list[int], own: list[int], generator: np.random.Generator) -> HeldOutRow:
         places = sorted(generator.choice(own, size=_hidden(len(own)), replace=False).tolist())
         shown = list(ids)
         for place in places:
             shown[place] = mask
-        return Row(tuple(shown), tuple(places), tuple(ids[place] for place in places))
+        return HeldOutRow(tuple(shown), tuple(places), tuple(ids[place] for place in places))
 
     return _with_special_tokens(sentences, tokenizer, config, seed=seed, row=row)
 
 
-def decoder_rows(sentences: Sequence[str], tokenizer: Any, config: Any) -> Rows:
+def decoder_rows(sentences: Sequence[str], tokenizer: Any, config: Any) -> HeldOutRows:
     """Every token that has something before it."""
     start = start_token(tokenizer, config)
     limit = longest_sentence(tokenizer, config) - 1
@@ -86,18 +85,20 @@ def decoder_rows(sentences: Sequence[str], tokenizer: Any, config: Any) -> Rows:
     for ids in encoded:
         seen = (*(() if start is None else (start,)), *ids[:limit])
         asked = len(seen) > 1
-        rows.append(Row(seen, tuple(range(len(seen) - 1)), seen[1:], remembers=True) if asked else NOTHING)
+        rows.append(
+            HeldOutRow(seen, tuple(range(len(seen) - 1)), seen[1:], remembers=True) if asked else NOTHING
+        )
     whole = np.array([start is not None and 0 < len(ids) <= limit for ids in encoded], dtype=bool)
-    return Rows(tuple(rows), whole)
+    return HeldOutRows(tuple(rows), whole)
 
 
-def sentinel_rows(sentences: Sequence[str], tokenizer: Any, config: Any, *, seed: int) -> Rows:
+def sentinel_rows(sentences: Sequence[str], tokenizer: Any, config: Any, *, seed: int) -> HeldOutRows:
     """Sentinels in place of spans, which the decoder writes."""
     sentinels = sentinels_of(tokenizer)
     start = getattr(config, "decoder_start_token_id", None)
     first = tokenizer.pad_token_id if start is None else start
 
-    def row(ids: list[int], own: list[int], generator: np.random.Generator) -> Row:
+    def row(ids: list[int], own: list[int], generator: np.random.Generator) -> HeldOutRow:
         spans = random_spans(len(own), len(sentinels), generator)
         source = list(ids[: own[0]])
         written, places, targets = [first], [], []
@@ -111,7 +112,7 @@ def sentinel_rows(sentences: Sequence[str], tokenizer: Any, config: Any, *, seed
                 written.append(ids[place])
             after = end
         source += [*(ids[place] for place in own[after:]), *ids[own[-1] + 1 :]]
-        return Row(tuple(written[:-1]), tuple(places), tuple(targets), tuple(source), remembers=True)
+        return HeldOutRow(tuple(written[:-1]), tuple(places), tuple(targets), tuple(source), remembers=True)
 
     return _with_special_tokens(sentences, tokenizer, config, seed=seed, row=row)
 
@@ -137,14 +138,14 @@ def longest_sentence(tokenizer: Any, config: Any) -> int:
     return min(limits)
 
 
-_MakeRow = Callable[[list[int], list[int], np.random.Generator], Row]
+_MakeRow = Callable[[list[int], list[int], np.random.Generator], HeldOutRow]
 """From tokens, the places of those that are no special ones, and chance."""
 
 
 def _with_special_tokens(
     sentences: Sequence[str], tokenizer: Any, config: Any, *, seed: int, row: _MakeRow
-) -> Rows:
-    """Rows whose chance depends on the seed and the place of the sentence alone."""
+) -> HeldOutRows:
+    """HeldOutRows whose chance depends on the seed and the place of the sentence alone."""
     rows = []
     for number, sentence in enumerate(sentences):
         encoded = tokenizer(
@@ -156,7 +157,7 @@ def _with_special_tokens(
         own = [place for place, special in enumerate(encoded["special_tokens_mask"]) if not special]
         generator = np.random.default_rng([seed, number])
         rows.append(row(encoded["input_ids"], own, generator) if own else NOTHING)
-    return Rows(tuple(rows), np.zeros(len(rows), dtype=bool))
+    return HeldOutRows(tuple(rows), np.zeros(len(rows), dtype=bool))
 
 
 def _hidden(length: int) -> int:

@@ -1,0 +1,177 @@
+"""Datasets that have a name: bundled with a package, or public files that are fetched and checked.
+
+A public file is pinned to a commit and to the hash that git itself gives the file. So what is fetched is what the name
+promises, whoever serves it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from evenhand.core.errors import DatasetUnavailableError, UnknownNameError
+from evenhand.core.files import MAX_BYTES, write_bytes
+
+HOME_VARIABLE = "EVENHAND_HOME"
+OFFLINE_VARIABLE = "EVENHAND_OFFLINE"
+
+
+@dataclass(frozen=True, slots=True)
+class BundledDataset:
+    """A dataset inside a package, one file per language.
+
+    Attributes:
+        name: What users call it.
+        title: One line for ``evenhand data list``.
+        licence: Of the content.
+        languages: Those that it has, in the order of a table.
+        default_language: The one that is read if none is chosen.
+        used_by: The command that takes it.
+        package: The package that holds the files.
+        folder: The folder of the package with one file per language, such as ``en.json``.
+        suffix: How the files end.
+    """
+
+    name: str
+    title: str
+    licence: str
+    languages: tuple[str, ...]
+    default_language: str
+    folder: str
+    used_by: str = "audit"
+    package: str = "evenhand.data"
+    suffix: str = ".json"
+
+    def language_for(self, language: str | None) -> str:
+        """The language that is read where this one, or none, is chosen."""
+        chosen = language or self.default_language
+        if chosen not in self.languages:
+            raise UnknownNameError(f"language of {self.name}", chosen, self.languages)
+        return chosen
+
+    def file(self, language: str | None = None) -> Path:
+        """The file of one language."""
+        name = f"{self.language_for(language)}{self.suffix}"
+        return Path(str(resources.files(self.package).joinpath(*self.folder.split("/"), name)))
+
+    @property
+    def whereabouts(self) -> str:
+        """Where it is, in words."""
+        return "bundled"
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedDataset:
+    """A public file at a fixed commit.
+
+    Attributes:
+        name: What users call it.
+        title: One line for ``evenhand data list``.
+        licence: Of the content.
+        language: Of the content.
+        repository: Owner and name on GitHub.
+        commit: The full hash of the commit.
+        path: The file within the repository.
+        git_blob_sha1: The hash that git gives the file.
+        used_by: The command that takes it.
+    """
+
+    name: str
+    title: str
+    licence: str
+    language: str
+    repository: str
+    commit: str
+    path: str
+    git_blob_sha1: str
+    used_by: str = "audit"
+
+    @property
+    def url(self) -> str:
+        """Where the file is served."""
+        return f"https://raw.githubusercontent.com/{self.repository}/{self.commit}/{self.path}"
+
+    @property
+    def local_path(self) -> Path:
+        """Where a copy is kept, or can be put by hand."""
+        return home() / "datasets" / self.name / f"{self.commit[:12]}{Path(self.path).suffix}"
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Its only language."""
+        return (self.language,)
+
+    @property
+    def whereabouts(self) -> str:
+        """Where it is, in words."""
+        return "on this machine" if self.local_path.exists() else "fetched when first used"
+
+    def language_for(self, language: str | None) -> str:
+        """Its language; another one is refused."""
+        if language not in (None, self.language):
+            raise DatasetUnavailableError(
+                f"{self.name} is in {self.language!r} only. For a translation, give its file: "
+                f"--data PATH/{language}{Path(self.path).suffix}."
+            )
+        return self.language
+
+    def file(self, language: str | None = None) -> Path:
+        """The local copy, fetched if there is none, and surely the file that was pinned."""
+        self.language_for(language)
+        path = self.local_path
+        content = path.read_bytes() if path.exists() else fetch(self)
+        digest = git_blob_sha1(content)
+        if digest != self.git_blob_sha1:
+            raise DatasetUnavailableError(
+                f"The copy of {self.name} is not the pinned file: its git hash is {digest}, "
+                f"{self.git_blob_sha1} is needed. Remove {path} and try again, or use another file knowingly "
+                "with --data PATH."
+            )
+        if not path.exists():
+            write_bytes(path, content)
+        return path
+
+
+NamedDataset = BundledDataset | PinnedDataset
+
+
+def home() -> Path:
+    """The folder for fetched data: ``$EVENHAND_HOME``, or ``~/.cache/evenhand``."""
+    chosen = os.environ.get(HOME_VARIABLE)
+    return Path(chosen) if chosen else Path.home() / ".cache" / "evenhand"
+
+
+def fetch(dataset: PinnedDataset) -> bytes:
+    """Download a pinned file, within bounds."""
+    import httpx
+
+    advice = (
+        f"To use it offline, put {dataset.path} of github.com/{dataset.repository} at commit "
+        f"{dataset.commit[:12]} into {dataset.local_path}, or give any copy with --data PATH."
+    )
+    if os.environ.get(OFFLINE_VARIABLE, "") not in ("", "0"):
+        raise DatasetUnavailableError(
+            f"{dataset.name} is not on this machine, and {OFFLINE_VARIABLE} forbids fetching it. {advice}"
+        )
+    content = bytearray()
+    try:
+        with httpx.stream("GET", dataset.url, follow_redirects=True, timeout=30) as response:
+            response.raise_for_status()
+            for chunk in response.iter_bytes():
+                content += chunk
+                if len(content) > MAX_BYTES:
+                    raise DatasetUnavailableError(f"{dataset.url} sends more than it should. {advice}")
+    except (httpx.HTTPError, httpx.InvalidURL, OSError) as problem:
+        raise DatasetUnavailableError(
+            f"{dataset.name} is not on this machine and could not be fetched ({type(problem).__name__}: "
+            f"{problem}). {advice}"
+        ) from None
+    return bytes(content)
+
+
+def git_blob_sha1(content: bytes) -> str:
+    """The name that git gives to a file with this content."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()

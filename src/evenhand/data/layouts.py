@@ -1,0 +1,266 @@
+"""Dataset layouts: how a file of items is read, and which named datasets come in that layout.
+
+A layout is one object; StereoSet, CrowS-Pairs and Winogender are entries like any other. Another package adds its own
+with an entry point, and every command that takes ``--data`` reads it:
+
+    [project.entry-points."evenhand.datasets"]
+    my-layout = "my_package.my_layout:MY_LAYOUT"
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+from evenhand.core.errors import DatasetError, EvenhandError, UnknownNameError
+from evenhand.core.items import Benchmark
+from evenhand.core.registry import PluginError, Registry, lacks
+from evenhand.data.datasets import BundledDataset, NamedDataset
+
+LANGUAGE_TAG = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+
+_STORAGE_SUFFIXES = (".gz", ".json", ".jsonl", ".csv", ".tsv", ".parquet")
+
+Dataset = TypeVar("Dataset")
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetLayout:
+    """A way in which files hold items. Any object with these attributes will do.
+
+    Attributes:
+        name: The same as in the registry.
+        description: What a file holds, for messages: "pairs of sentences".
+        kind: The class that ``read`` returns: ``Benchmark``, ``PairSet``, ...
+        suffixes: How its files end, without ``.gz``.
+        recognises: Whether a file is in this layout; asked where several layouts have the suffix of a file.
+        read: Reads a file. Called with the path and the keywords ``language`` (None if the file must say it), ``name``
+            and ``licence`` (None unless the file belongs to a named dataset or a folder).
+        datasets: Named datasets in this layout.
+    """
+
+    name: str
+    description: str
+    kind: type
+    suffixes: tuple[str, ...]
+    recognises: Callable[[Path], bool]
+    read: Callable[..., Any]
+    datasets: tuple[NamedDataset, ...] = ()
+
+
+DATASET_LAYOUTS: Registry[DatasetLayout] = Registry(
+    "dataset layout",
+    "evenhand.datasets",
+    {
+        "stereoset": "evenhand.data.stereoset:STEREOSET_LAYOUT",
+        "crows-pairs": "evenhand.data.crows_pairs:CROWS_PAIRS_LAYOUT",
+        "winogender": "evenhand.data.winogender:WINOGENDER_LAYOUT",
+        "occupation-shares": "evenhand.data.winogender:OCCUPATION_SHARES_LAYOUT",
+    },
+    check=lambda entry: lacks(entry, "name", "description", "kind", "suffixes", "recognises", "read"),
+)
+
+
+@overload
+def load_dataset(data: str | Path, *, language: str | None = None) -> Benchmark: ...
+
+
+@overload
+def load_dataset(data: str | Path, *, language: str | None = None, kind: type[Dataset]) -> Dataset: ...
+
+
+def load_dataset(data: str | Path, *, language: str | None = None, kind: type = Benchmark) -> Any:
+    """One language of a dataset.
+
+    Args:
+        data: ``starter`` or another name that ``evenhand data list`` shows, a file, or a folder with one file per
+            language (``en.json``, ``de.json`` ...).
+        language: Needed when ``data`` holds several languages and has no default, or when a file does not say
+            its language.
+        kind: What is needed: a ``Benchmark`` with contexts and candidates, a ``PairSet``, ...
+
+    Raises:
+        UnknownNameError: If no dataset of this kind has the name.
+        DatasetError: If the data cannot be read, or are of another kind.
+        PluginError: If the layout of another package fails.
+    """
+    named = _named(str(data), kind)
+    if named is not None:
+        layout, dataset = named
+        return _read(
+            layout,
+            dataset.file(language),
+            language=dataset.language_for(language),
+            name=dataset.name,
+            licence=dataset.licence,
+        )
+    path = Path(data)
+    if path.is_dir():
+        files = _files_by_language(path, kind)
+        chosen = _chosen_language(path, files, language)
+        return _read(
+            _layout_of(files[chosen], kind), files[chosen], language=chosen, name=path.resolve().name
+        )
+    _refuse_unknown_name(data, kind)
+    return _read(_layout_of(path, kind), path, language=language)
+
+
+def dataset_path(data: str | Path, *, kind: type) -> Path:
+    """The file that a name or a path stands for, for readers that need more than ``load_dataset`` gives.
+
+    Raises:
+        UnknownNameError: If no dataset of this kind has the name.
+    """
+    named = _named(str(data), kind)
+    if named is not None:
+        return named[1].file()
+    _refuse_unknown_name(data, kind)
+    return Path(data)
+
+
+def languages_of(data: str | Path) -> tuple[str | None, ...]:
+    """The languages that ``load_dataset`` can be asked for; None where the file itself decides."""
+    dataset = named_datasets().get(str(data))
+    if isinstance(dataset, BundledDataset):
+        return dataset.languages
+    if dataset is None and Path(data).is_dir():
+        return tuple(_files_by_language(Path(data), Benchmark))
+    return (None,)
+
+
+def named_datasets() -> dict[str, NamedDataset]:
+    """All datasets that have a name, in the order of the layouts, those of other packages last."""
+    return {dataset.name: dataset for _, dataset in _all_named()}
+
+
+def file_stem(path: Path) -> str:
+    """A file's name without the endings that only say how it is stored."""
+    stem = path.name
+    for ending in _STORAGE_SUFFIXES:
+        stem = stem.removesuffix(ending)
+    return stem or path.name
+
+
+def _all_named() -> list[tuple[DatasetLayout, NamedDataset]]:
+    named: list[tuple[DatasetLayout, NamedDataset]] = []
+    owners: dict[str, str] = {}
+    for layout in DATASET_LAYOUTS:
+        for dataset in getattr(layout, "datasets", ()):
+            package = DATASET_LAYOUTS.package_of(layout.name)
+            if dataset.name in owners:
+                raise PluginError(
+                    f"The package {package} has a dataset named {dataset.name!r}, a name that {owners[dataset.name]} "
+                    "has taken. Rename or uninstall one of them."
+                )
+            owners[dataset.name] = package
+            named.append((layout, dataset))
+    return named
+
+
+def _named(name: str, kind: type) -> tuple[DatasetLayout, NamedDataset] | None:
+    for layout, dataset in _all_named():
+        if dataset.name == name:
+            if not issubclass(layout.kind, kind):
+                raise DatasetError(
+                    f"{name} has {layout.description}, not {_description_of(kind)}. Use it with: evenhand "
+                    f"{dataset.used_by}."
+                )
+            return layout, dataset
+    return None
+
+
+def _refuse_unknown_name(data: str | Path, kind: type) -> None:
+    path = Path(data)
+    if not path.exists() and not path.suffix and os.sep not in str(data):
+        of_kind = [dataset.name for layout, dataset in _all_named() if issubclass(layout.kind, kind)]
+        raise UnknownNameError("dataset", str(data), of_kind)
+
+
+def _has_suffix(path: Path, layout: DatasetLayout) -> bool:
+    return path.name.lower().removesuffix(".gz").endswith(tuple(layout.suffixes))
+
+
+def _layout_of(path: Path, kind: type) -> DatasetLayout:
+    """The layout of a file; where none recognises it, the one whose errors say best what is wrong."""
+    of_kind = [layout for layout in DATASET_LAYOUTS if issubclass(layout.kind, kind)]
+    fitting = [layout for layout in of_kind if _has_suffix(path, layout)]
+    if len(fitting) > 1:
+        return next((layout for layout in fitting if _recognises(layout, path)), fitting[0])
+    if fitting:
+        return fitting[0]
+    for layout in DATASET_LAYOUTS:
+        if layout not in of_kind and _has_suffix(path, layout) and _recognises(layout, path):
+            raise DatasetError(
+                f"{path} is in the layout {layout.name}: it has {layout.description}, not {_description_of(kind)}."
+            )
+    return of_kind[0]
+
+
+def _description_of(kind: type) -> str:
+    return next(layout.description for layout in DATASET_LAYOUTS if issubclass(layout.kind, kind))
+
+
+def _recognises(layout: DatasetLayout, path: Path) -> bool:
+    return path.is_file() and bool(_guarded(layout, path, layout.recognises))
+
+
+def _read(layout: DatasetLayout, path: Path, **options: str | None) -> Any:
+    dataset = _guarded(
+        layout, path, lambda path: layout.read(path, **{"name": None, "licence": None, **options})
+    )
+    if not isinstance(dataset, layout.kind):
+        raise PluginError(
+            f"The dataset layout {layout.name!r} of the package {DATASET_LAYOUTS.package_of(layout.name)} gave "
+            f"{type(dataset).__name__} for {path}, not {layout.kind.__name__} as it says."
+        )
+    return dataset
+
+
+def _guarded(layout: DatasetLayout, path: Path, call: Callable[[Path], Any]) -> Any:
+    """What a layout says of a file; a fault of another package is told with the name of that package."""
+    try:
+        return call(path)
+    except EvenhandError:
+        raise
+    except Exception as problem:
+        package = DATASET_LAYOUTS.package_of(layout.name)
+        if package == "evenhand":
+            raise
+        raise PluginError(
+            f"The dataset layout {layout.name!r} of the package {package} failed on {path}: "
+            f"{type(problem).__name__}: {problem}. Mend or uninstall that package."
+        ) from problem
+
+
+def _files_by_language(folder: Path, kind: type) -> dict[str, Path]:
+    """The files of a folder that are named after a language and end as files of this kind do."""
+    suffixes = [
+        suffix for layout in DATASET_LAYOUTS if issubclass(layout.kind, kind) for suffix in layout.suffixes
+    ]
+    files: dict[str, Path] = {}
+    for path in sorted(folder.iterdir()):
+        name = path.name.removesuffix(".gz")
+        for suffix in suffixes:
+            stem = name.removesuffix(suffix)
+            if stem != name and "." not in stem:
+                files.setdefault(stem, path)
+    return files
+
+
+def _chosen_language(folder: Path, files: dict[str, Path], language: str | None) -> str:
+    if not files:
+        raise DatasetError(
+            f"{folder} has no files named after a language, such as en.json. Rename them, or give a single file."
+        )
+    if language is None and len(files) > 1:
+        raise DatasetError(
+            f"{folder} has several languages ({', '.join(files)}). Choose one with --language."
+        )
+    chosen = language or next(iter(files))
+    if chosen not in files:
+        raise UnknownNameError(f"language of {folder}", chosen, files)
+    return chosen

@@ -1,0 +1,180 @@
+"""What an instrument is: one way of measuring a model, under a versioned name."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+import polars as pl
+from pydantic import BaseModel, TypeAdapter
+
+from evenhand.core.progress import Progress
+from evenhand.models.references import ModelError
+from evenhand.runs.comparison import Comparison, ComparisonOptions, compare_units
+from evenhand.runs.figures import Figure
+from evenhand.runs.records import RunRecord, StatisticsRecord
+from evenhand.runs.run import Run, fingerprint_of_run, open_run
+from evenhand.runs.store import Parts, open_job
+from evenhand.stats.resampling import Resampling
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstrumentOptions:
+    """What every instrument can be told. Fields that an instrument adds may carry ``help`` in their metadata."""
+
+    data: Any = field(
+        default=None, metadata={"help": "A dataset's name or a file; the instrument's own if not given."}
+    )
+    language: str | None = field(default=None, metadata={"help": "Which language of the data."})
+    limit: int | None = field(default=None, metadata={"help": "Only the first items."})
+    max_tokens: int | None = field(default=None, metadata={"help": "Most tokens in a batch."})
+    resampling: Resampling = field(default_factory=Resampling)
+
+
+Options = TypeVar("Options", bound=InstrumentOptions)
+
+
+class Preparation(ABC):
+    """A measurement that is ready to start: everything that determines it is known and checked."""
+
+    record: RunRecord
+    """As it will be; ``fingerprint`` is final, counts and warnings come with the results."""
+    unit: str = "items"
+    """What progress is counted in."""
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What should be known before the work starts."""
+        return ()
+
+    @abstractmethod
+    def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:
+        """Ask the model, and make a run of the answers.
+
+        Args:
+            parts: Where answers are kept as they come; those that are there are not asked for again.
+            progress: Told how much is done.
+        """
+
+
+def keep_run(
+    preparation: Preparation,
+    place: Path,
+    *,
+    replace: bool = False,
+    progress: Progress | None = None,
+    pages: Callable[[Run], Mapping[str, str]] = lambda _: {},
+) -> Run:
+    """The run at a place: opened if it is this very one, else measured, from where an interrupted process left off.
+
+    Args:
+        preparation: What is measured.
+        place: The run folder.
+        replace: Start afresh, and let another run give way.
+        progress: Told how much is done.
+        pages: Further text files for the run folder, by name.
+    """
+    fingerprint = preparation.record.fingerprint
+    with open_job(place, fingerprint, fingerprint_at=fingerprint_of_run, replace=replace) as job:
+        if job.is_done:
+            return open_run(place)
+        run = preparation.measure(parts=job.parts("answers"), progress=progress)
+        run.save(job, pages=pages(run))
+        return run
+
+
+class Instrument(ABC, Generic[Options]):
+    """One way of measuring a model."""
+
+    name: ClassVar[str]
+    """The name under which it is registered."""
+    version: ClassVar[str]
+    """Changes with the meaning of its figures: ``malor.v1``."""
+    title: ClassVar[str]
+    """Its name for people."""
+    summary: ClassVar[str]
+    """What it measures, in one sentence."""
+    needs: ClassVar[tuple[type, ...]]
+    """Capabilities, of which a model needs one."""
+    options_type: ClassVar[type[InstrumentOptions]]
+    result_type: ClassVar[type[BaseModel]]
+    gives_one_result: ClassVar[bool] = True
+    """Whether a run has one result, or one for each experiment."""
+
+    @abstractmethod
+    def prepare(self, model: Any, options: Options, *, name: str | None = None) -> Preparation:
+        """Load and check what is asked, so that what is left is asking.
+
+        Args:
+            model: The model, loaded.
+            options: What is measured, and how.
+            name: Name of the run.
+        """
+
+    @abstractmethod
+    def figures(self, run: Run) -> tuple[Figure, ...]:
+        """The numbers of a run, those of the whole first."""
+
+    def units(self, run: Run) -> pl.DataFrame:  # noqa: ARG002 # for those that override it
+        """What figures are means of, for paired comparisons: ``key`` of the figure, ``unit`` and ``value``."""
+        return pl.DataFrame(schema={"key": pl.String(), "unit": pl.String(), "value": pl.Float64()})
+
+    def compare(self, first: Run, second: Run, options: ComparisonOptions) -> Comparison:
+        """Differences between two runs over what both were asked."""
+        self.refuse_incomparable(first, second)
+        return compare_units(first, second, (self.units(first), self.units(second)), options)
+
+    def refuse_incomparable(self, first: Run, second: Run) -> None:
+        """Raise a ComparisonError where two runs have nothing that can be compared."""
+
+    def write_results(self, results: Sequence[BaseModel]) -> str:
+        """Results as JSON: one object, or a list where there may be several."""
+        if self.gives_one_result:
+            (result,) = results
+            return result.model_dump_json(indent=1) + "\n"
+        return _several(self.result_type).dump_json(list(results), indent=1).decode() + "\n"
+
+    def read_results(self, content: bytes) -> tuple[BaseModel, ...]:
+        """Results from JSON, in either form."""
+        if content.lstrip().startswith(b"["):
+            return tuple(_several(self.result_type).validate_json(content))
+        return (self.result_type.model_validate_json(content),)
+
+    def read_scores(self, scores: pl.DataFrame) -> pl.DataFrame:
+        """Scores as this version has them."""
+        return scores
+
+    def extra_files(self, run: Run) -> Mapping[str, str]:  # noqa: ARG002 # for those that override it
+        """Further files for the run folder, by name."""
+        return {}
+
+    def refuse_unable(self, model: Any) -> None:
+        """Raise a ModelError if a model has none of the capabilities that are needed."""
+        if not any(isinstance(model, capability) for capability in self.needs):
+            raise ModelError(
+                f"{self.title} needs a model that {_listed(self.needs)}, which {model.ref.id} does not. "
+                "evenhand models inspect says what a model can do."
+            )
+
+
+def _several(result_type: type[BaseModel]) -> TypeAdapter[list[BaseModel]]:
+    return TypeAdapter(list[result_type])  # type: ignore[valid-type] # known only at run time
+
+
+def _listed(capabilities: Sequence[type]) -> str:
+    return " or ".join(capability.__name__ for capability in capabilities)
+
+
+def statistics_record(resampling: Resampling) -> StatisticsRecord:
+    """The record of how intervals and tests were made."""
+    return StatisticsRecord(
+        resamples=resampling.resamples, seed=resampling.seed, confidence=resampling.confidence
+    )
+
+
+def default_name(short_name: str, language: str, instrument: str) -> str:
+    """The name of a run that was given none."""
+    return f"{short_name}_{language}_{instrument}"

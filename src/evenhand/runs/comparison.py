@@ -1,0 +1,258 @@
+"""Comparisons: two runs of one instrument over what both were asked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+from pydantic import BaseModel, ConfigDict
+
+from evenhand.core.errors import ComparisonError
+from evenhand.core.estimates import Estimate, Number
+from evenhand.runs.figures import Figure
+from evenhand.runs.run import INSTRUMENTS, Run
+from evenhand.stats.differences import difference_of_means
+from evenhand.stats.resampling import Floats, Resampling
+from evenhand.stats.significance import clustered_sign_flip, holm
+
+ALL_ITEMS = "all"
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Difference(_Frozen):
+    """One measure in two runs over the same items: second minus first."""
+
+    task: str
+    group: str
+    measure: str
+    first: Number
+    second: Number
+    difference: Estimate
+    p_value: Number
+    """From swapping the two runs within whole clusters: target terms, occupations, pairs."""
+    p_holm: Number = math.nan
+    """The same, adjusted for all rows of the table."""
+    neutral: float | None = None
+    unit: str = "points"
+    title: str = ""
+
+
+class McNemar(_Frozen):
+    """Item by item: on how many do the two runs prefer different candidates?"""
+
+    task: str
+    only_first: int
+    """Items on which only the first run prefers the stereotype."""
+    only_second: int
+    p_value: Number
+
+
+class Comparison(_Frozen):
+    """Two runs over the items that both scored."""
+
+    instrument: str
+    first: str
+    second: str
+    first_language: str
+    second_language: str
+    protocol: str | None = None
+    n: int
+    left_out: int
+    """Items that only one of the two runs scored."""
+    differences: tuple[Difference, ...]
+    mcnemar: tuple[McNemar, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonOptions:
+    """What of two runs is compared, and how."""
+
+    measures: tuple[str, ...] | None = None
+    """Names; the headline ones if None. Holm's adjustment covers every row, so ask for what you want to know."""
+    by_group: bool = False
+    """Add a row for each part: bias types, fields of work."""
+    resampling: Resampling = field(default_factory=Resampling)
+
+
+def compare(
+    first: Run,
+    second: Run,
+    *,
+    measures: Sequence[str] | None = None,
+    by_group: bool = False,
+    resampling: Resampling | None = None,
+) -> Comparison:
+    """Differences between two runs of one instrument, second minus first, with paired intervals and tests.
+
+    Args:
+        first: The baseline.
+        second: The run that is compared with it.
+        measures: What to compare; the headline measures if not given. Holm's adjustment covers every row, so ask for
+            what you want to know.
+        by_group: Add a row for each part: bias types, fields of work.
+        resampling: Number of resamples, seed and confidence level.
+    """
+    pairs = [(first, second)]
+    return compare_pairs(pairs, measures=measures, by_group=by_group, resampling=resampling)[0]
+
+
+def compare_pairs(
+    pairs: Sequence[tuple[Run, Run]],
+    *,
+    measures: Sequence[str] | None = None,
+    by_group: bool = False,
+    resampling: Resampling | None = None,
+) -> list[Comparison]:
+    """Compare several pairs of runs; Holm's adjustment covers the rows of all of them.
+
+    Raises:
+        ComparisonError: If two runs are of different instruments or were not asked the same.
+    """
+    chosen = ComparisonOptions(
+        measures=None if measures is None else tuple(measures),
+        by_group=by_group,
+        resampling=resampling or Resampling(),
+    )
+    comparisons = [_compare(first, second, chosen) for first, second in pairs]
+    adjusted = iter(holm([row.p_value for comparison in comparisons for row in comparison.differences]))
+    return [
+        comparison.model_copy(
+            update={
+                "differences": tuple(
+                    row.model_copy(update={"p_holm": next(adjusted)}) for row in comparison.differences
+                )
+            }
+        )
+        for comparison in comparisons
+    ]
+
+
+def pairs_to_compare(runs: Sequence[Run], *, all_pairs: bool) -> list[tuple[Run, Run]]:
+    """Each run with the first one of its instrument, or every run with every other of its instrument.
+
+    Raises:
+        ComparisonError: If no two runs are of one instrument.
+    """
+    groups: dict[str, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(run.record.instrument, []).append(run)
+    pairs = [
+        pair
+        for group in groups.values()
+        for pair in (combinations(group, 2) if all_pairs else ((group[0], other) for other in group[1:]))
+    ]
+    if not pairs:
+        raise ComparisonError(
+            "At least two runs of one instrument are needed for a comparison"
+            + (f"; these are of {', '.join(groups)}." if len(groups) > 1 else ".")
+        )
+    return pairs
+
+
+def comparable_pairs(runs: Sequence[Run]) -> tuple[list[tuple[Run, Run]], dict[str, str]]:
+    """Each run with the first of its instrument where the two can be compared, and why others cannot, by name."""
+    firsts: dict[str, Run] = {}
+    pairs, reasons = [], {}
+    for run in runs:
+        first = firsts.setdefault(run.record.instrument, run)
+        if first is run:
+            continue
+        try:
+            INSTRUMENTS.get(run.record.instrument).refuse_incomparable(first, run)
+        except ComparisonError as problem:
+            reasons[run.name] = str(problem)
+        else:
+            pairs.append((first, run))
+    return pairs, reasons
+
+
+def _compare(first: Run, second: Run, options: ComparisonOptions) -> Comparison:
+    if first.record.instrument != second.record.instrument:
+        raise ComparisonError(
+            f"{first.name} was measured with {first.record.instrument}, {second.name} with "
+            f"{second.record.instrument}. Only runs of one instrument can be compared."
+        )
+    instrument = INSTRUMENTS.get(first.record.instrument)
+    comparison: Comparison = instrument.compare(first, second, options)
+    return comparison
+
+
+def compare_units(
+    first: Run, second: Run, units: tuple[pl.DataFrame, pl.DataFrame], options: ComparisonOptions
+) -> Comparison:
+    """Compare figures that are means over units which both runs have.
+
+    Args:
+        first: The baseline.
+        second: The run that is compared with it.
+        units: For each run one row per figure and unit: ``key``, ``unit`` and ``value``. A figure's value is the mean.
+        options: What is compared, and how.
+    """
+    ours, theirs = (frame.drop_nulls("value") for frame in units)
+    shared = ours.join(theirs, on=["key", "unit"], suffix="_second", maintain_order="left")
+    if shared.is_empty():
+        raise ComparisonError(f"{first.name} and {second.name} were not asked the same questions.")
+    figures = {figure.key: figure for figure in first.figures if _is_compared(figure, options)}
+    rows = []
+    for key, figure in figures.items():
+        values = shared.filter(pl.col("key") == key)
+        if values.is_empty():
+            continue
+        before, after = (values[name].to_numpy().astype(np.float64) for name in ("value", "value_second"))
+        rows.append(difference_row(figure, before, after, resampling=options.resampling))
+    asked = {(key, unit) for frame in (ours, theirs) for key, unit in frame.select("key", "unit").iter_rows()}
+    return comparison_of(first, second, rows, n=len(shared), left_out=len(asked) - len(shared))
+
+
+def _is_compared(figure: Figure, options: ComparisonOptions) -> bool:
+    if options.measures is not None and figure.measure not in options.measures:
+        return False
+    return figure.is_headline or options.by_group or options.measures is not None
+
+
+def difference_row(figure: Figure, before: Floats, after: Floats, *, resampling: Resampling) -> Difference:
+    """The difference of two means over the same units."""
+    value, interval = difference_of_means(before, after, weights=np.ones(len(before)), resampling=resampling)
+    return Difference(
+        task=figure.group[0] if figure.group else ALL_ITEMS,
+        group=".".join(figure.group[1:]) or ALL_ITEMS,
+        measure=figure.measure,
+        first=float(before.mean()),
+        second=float(after.mean()),
+        difference=interval.around(value, n=len(before), clusters=len(before)),
+        p_value=clustered_sign_flip(after - before, resampling=resampling),
+        neutral=figure.neutral,
+        unit=figure.unit,
+        title=figure.title,
+    )
+
+
+def comparison_of(
+    first: Run,
+    second: Run,
+    differences: Sequence[Difference],
+    *,
+    n: int,
+    left_out: int,
+    mcnemar: Sequence[McNemar] = (),
+) -> Comparison:
+    """A comparison of two runs with these rows."""
+    return Comparison(
+        instrument=first.record.instrument,
+        first=first.name,
+        second=second.name,
+        first_language=first.record.language,
+        second_language=second.record.language,
+        protocol=first.record.protocol.name if first.record.protocol else None,
+        n=n,
+        left_out=left_out,
+        differences=tuple(differences),
+        mcnemar=tuple(mcnemar),
+    )

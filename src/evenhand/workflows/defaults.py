@@ -1,0 +1,26 @@
+"""What suits a model where nothing was asked for. Every such choice is made in this room."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from evenhand.data.layouts import load_dataset
+from evenhand.data.stereoset import LAB
+from evenhand.instruments.instrument import Instrument, InstrumentOptions
+from evenhand.instruments.malor.instrument import MalorOptions
+from evenhand.lab.probe_set import lab_probes
+from evenhand.runs.mitigation_records import lab_origin
+
+
+def with_defaults(instrument: Instrument[Any], model: Any, options: InstrumentOptions) -> InstrumentOptions:
+    """Options with what suits the model: models of the lab know the lab's words alone, so they get its own items."""
+    planted = lab_origin(model.loaded.ref.location)
+    if planted is None or options.data is not None:
+        return options
+    language = options.language or planted.language
+    if instrument.name == "association":
+        return replace(options, data=load_dataset(LAB.name, language=language), language=language)
+    if isinstance(options, MalorOptions) and not (options.structures or options.occupations or options.terms):
+        return replace(options, data=lab_probes(language), language=language)
+    return replace(options, language=language) if instrument.name == "direct-bias" else options

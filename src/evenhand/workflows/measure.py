@@ -1,0 +1,167 @@
+"""Measure: a model and an instrument, or scores and a benchmark, to a run that is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.items import Benchmark
+from evenhand.core.progress import SILENT, Monitor
+from evenhand.core.protocols import DEFAULT_PROTOCOL, Protocol
+from evenhand.data.predictions import Predictions
+from evenhand.instruments.association.evaluation import Evaluation
+from evenhand.instruments.association.instrument import ASSOCIATION, AuditOptions
+from evenhand.instruments.instrument import Instrument, InstrumentOptions, Preparation, keep_run
+from evenhand.models.references import ModelRef
+from evenhand.report import render_page
+from evenhand.runs.records import PAGE_FILE
+from evenhand.runs.run import INSTRUMENTS, Run, fingerprint_of_run, open_run
+from evenhand.stats.resampling import Resampling
+from evenhand.workflows.defaults import with_defaults
+from evenhand.workflows.models import loaded_model
+
+
+def audit(
+    model: str | ModelRef | Any,
+    data: str | Path | Benchmark | None = None,
+    *,
+    language: str | None = None,
+    options: AuditOptions | None = None,
+    name: str | None = None,
+    out: Path | None = None,
+    fresh: bool = False,
+    monitor: Monitor = SILENT,
+) -> Run:
+    """Score every candidate of a benchmark with a model and evaluate the scores.
+
+    Args:
+        model: A name or folder, a reference, or a model already loaded.
+        data: A dataset's name, a file or folder in a known layout, or a benchmark already loaded. If not given, what
+            suits the model: the starter set, and for a model of the lab the lab's own items.
+        language: Which language of ``data``, where it has several.
+        options: How to score; the defaults suit the model.
+        name: Name of the run.
+        out: Folder for the run folder. An interrupted audit with the same arguments goes on where it was, a finished
+            one is opened. Nothing is kept without it.
+        fresh: Forget what an earlier audit left in ``out``.
+        monitor: Told how it goes.
+    """
+    chosen = options or AuditOptions()
+    if data is not None or language is not None:
+        chosen = replace(
+            chosen,
+            data=chosen.data if data is None else data,
+            language=chosen.language if language is None else language,
+        )
+    return measure(model, ASSOCIATION, options=chosen, name=name, out=out, fresh=fresh, monitor=monitor)
+
+
+def probe(
+    model: str | ModelRef | Any,
+    instrument: str | Instrument[Any] = "malor",
+    *,
+    options: InstrumentOptions | None = None,
+    name: str | None = None,
+    out: Path | None = None,
+    fresh: bool = False,
+    monitor: Monitor = SILENT,
+) -> Run:
+    """Measure a model with any instrument: MALoR, CrowS-Pairs, cosine, direct bias, or one of another package.
+
+    Args:
+        model: A name or folder, a reference, or a model already loaded.
+        instrument: By name, or itself.
+        options: Of the instrument's own type; the defaults suit the model.
+        name: Name of the run.
+        out: Folder for the run folder, as for ``audit``.
+        fresh: Forget what an earlier probe left in ``out``.
+        monitor: Told how it goes.
+    """
+    chosen = INSTRUMENTS.get(instrument) if isinstance(instrument, str) else instrument
+    return measure(model, chosen, options=options, name=name, out=out, fresh=fresh, monitor=monitor)
+
+
+def evaluate(
+    predictions: str | Path | Mapping[str, float] | Predictions,
+    data: str | Path | Benchmark = "starter",
+    *,
+    language: str | None = None,
+    protocol: str | Protocol = DEFAULT_PROTOCOL,
+    resampling: Resampling | None = None,
+    name: str | None = None,
+    out: Path | None = None,
+    fresh: bool = False,
+    monitor: Monitor = SILENT,
+) -> Run:
+    """Turn scores per candidate into a run with estimates, intervals and tests.
+
+    Args:
+        predictions: A file of scores, or scores by candidate id.
+        data: A dataset's name, a file or folder in a known layout, or a benchmark already loaded.
+        language: Which language of ``data``, where it has several.
+        protocol: How scores become numbers.
+        resampling: Number of resamples, seed and confidence level.
+        name: Name of the run; the name of the predictions if not given.
+        out: Folder for the run folder; nothing is kept without it.
+        fresh: Replace another run in its place.
+        monitor: Told what is worth knowing.
+    """
+    preparation = Evaluation(
+        predictions, data, language=language, protocol=protocol, resampling=resampling, name=name
+    )
+    return kept(preparation, out=out, fresh=fresh, monitor=monitor)
+
+
+def measure(
+    model: str | ModelRef | Any,
+    instrument: Instrument[Any],
+    *,
+    options: InstrumentOptions | None = None,
+    name: str | None = None,
+    out: Path | None = None,
+    fresh: bool = False,
+    monitor: Monitor = SILENT,
+) -> Run:
+    """Measure a model with an instrument and keep the run."""
+    asked = loaded_model(model, monitor=monitor)
+    suited = with_defaults(instrument, asked, options or instrument.options_type())
+    return kept(instrument.prepare(asked, suited, name=name), out=out, fresh=fresh, monitor=monitor)
+
+
+def kept(preparation: Preparation, *, out: Path | None, fresh: bool, monitor: Monitor) -> Run:
+    """The run that a preparation gives: opened if it is there, made and kept otherwise."""
+    record = preparation.record
+    for notice in preparation.notices:
+        monitor.warn(f"{record.name}: {notice}")
+    if out is None:
+        with monitor.stage(record.name, preparation.unit) as progress:
+            return preparation.measure(progress=progress)
+    place = out / record.name
+    if not fresh and fingerprint_of_run(place) == record.fingerprint:
+        monitor.note(f"{place} holds this very run already; it was left as it is.")
+        return open_run(place)
+    with monitor.stage(record.name, preparation.unit) as progress:
+        run = keep_run(
+            preparation,
+            place,
+            replace=fresh,
+            progress=progress,
+            pages=lambda run: {PAGE_FILE: render_page([run])},
+        )
+    _tell(run, monitor)
+    monitor.note(f"Wrote {place / PAGE_FILE}")
+    return run
+
+
+def _tell(run: Run, monitor: Monitor) -> None:
+    """What a reader of the run should know at once."""
+    for warning in run.record.warnings:
+        monitor.warn(f"{run.name}: {warning}")
+    planted = run.record.model.planted if run.record.model else None
+    if planted is not None:
+        monitor.note(f"{run.name}: {planted.description}")
+    if run.record.scoring is not None:
+        for task, method in run.record.scoring.methods.items():
+            monitor.note(f"{run.name}: {task} scored by {method}: {run.record.scoring.descriptions[task]}.")

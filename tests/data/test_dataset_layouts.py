@@ -1,0 +1,219 @@
+"""A dataset layout of another package is one object, and everything that reads datasets finds it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import builders
+import pytest
+
+from evenhand.core.errors import DatasetError, UnknownNameError
+from evenhand.core.items import Association, Benchmark, Candidate, Label, PairSet, Task
+from evenhand.core.registry import PluginError
+from evenhand.data import (
+    DATASET_LAYOUTS,
+    BundledDataset,
+    DatasetLayout,
+    languages_of,
+    load_dataset,
+    load_pairs,
+    named_datasets,
+)
+
+LINES = "woman|The woman is a BLANK.|nurse|engineer|cloud\nman|The man is a BLANK.|pilot|nurse|stone\n"
+
+
+def read_lines(
+    path: Path, *, language: str | None = None, name: str | None = None, licence: str | None = None
+) -> Benchmark:
+    """One item per line: target, context, and the three fills."""
+    items = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines()):
+        target, context, *fills = line.split("|")
+        first, second, third = (
+            Candidate(id=f"{number}-{label}", text=context.replace("BLANK", fill), label=label)
+            for label, fill in zip(Label, fills, strict=True)
+        )
+        items.append(
+            Association(
+                id=str(number),
+                language=language or "en",
+                bias_type="gender",
+                target=target,
+                cluster=target,
+                task=Task.INTRASENTENCE,
+                context=context,
+                candidates=(first, second, third),
+            )
+        )
+    return Benchmark(
+        name=name or path.stem,
+        language=language or "en",
+        items=tuple(items),
+        source=path.name,
+        sha256="0",
+        licence=licence,
+    )
+
+
+LINES_LAYOUT = DatasetLayout(
+    name="lines",
+    description="lines of fills",
+    kind=Benchmark,
+    suffixes=(".lines",),
+    recognises=lambda path: "|" in path.read_text(encoding="utf-8"),
+    read=read_lines,
+)
+
+Register = Callable[..., None]
+
+
+@pytest.fixture
+def register() -> Iterator[Register]:
+    names: list[str] = []
+
+    def add(entry: Any, name: str = "lines") -> None:
+        DATASET_LAYOUTS.register(name, entry)
+        names.append(name)
+
+    yield add
+    for name in names:
+        DATASET_LAYOUTS.unregister(name)
+
+
+@pytest.fixture
+def lines_file(tmp_path: Path) -> Path:
+    path = tmp_path / "jobs.lines"
+    path.write_text(LINES)
+    return path
+
+
+def test_our_own_layouts_are_entries_like_any_other() -> None:
+    assert DATASET_LAYOUTS.names() == ("stereoset", "crows-pairs", "winogender", "occupation-shares")
+    assert list(named_datasets()) == [
+        "starter", "lab", "stereoset", "crows-pairs", "winogender", "winogender-occupations",
+    ]  # fmt: skip
+    for name in DATASET_LAYOUTS.names():
+        assert DATASET_LAYOUTS.get(name).name == name
+
+
+def test_a_file_in_the_layout_of_another_package_is_read(register: Register, lines_file: Path) -> None:
+    register(LINES_LAYOUT)
+
+    benchmark = load_dataset(lines_file, language="fr")
+
+    assert (benchmark.name, benchmark.language, len(benchmark)) == ("jobs", "fr", 2)
+
+
+def test_any_object_with_the_attributes_will_do(register: Register, lines_file: Path) -> None:
+    class Lines:
+        name = "lines"
+        description = "lines of fills"
+        kind = Benchmark
+        suffixes = (".lines",)
+        read = staticmethod(read_lines)
+
+        @staticmethod
+        def recognises(path: Path) -> bool:
+            return path.exists()
+
+    register(Lines())
+    assert len(load_dataset(lines_file)) == 2
+    assert "lines" not in named_datasets()
+
+
+def test_layouts_that_share_a_suffix_are_told_apart_by_content(register: Register, tmp_path: Path) -> None:
+    register(replace(LINES_LAYOUT, suffixes=(".json",)))
+    ours = builders.write_json(tmp_path / "ours.json", builders.document([builders.intra(1)]))
+    theirs = tmp_path / "theirs.json"
+    theirs.write_text(LINES)
+
+    assert len(load_dataset(ours)) == 1
+    assert len(load_dataset(theirs)) == 2
+
+
+def test_a_folder_has_one_file_per_language_in_any_layout(register: Register, tmp_path: Path) -> None:
+    register(LINES_LAYOUT)
+    for language in ("de", "en"):
+        (tmp_path / f"{language}.lines").write_text(LINES)
+
+    assert languages_of(tmp_path) == ("de", "en")
+    assert load_dataset(tmp_path, language="de").name == tmp_path.name
+    with pytest.raises(DatasetError, match=r"several languages \(de, en\)"):
+        load_dataset(tmp_path)
+
+
+def test_a_named_dataset_of_another_package_is_found(
+    register: Register, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "jobs_package"
+    (package / "items").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "items" / "fr.lines").write_text(LINES)
+    monkeypatch.syspath_prepend(tmp_path)
+    jobs = BundledDataset(
+        name="jobs", title="Two jobs", licence="CC0", languages=("fr",), default_language="fr",
+        package="jobs_package", folder="items", suffix=".lines",
+    )  # fmt: skip
+    register(replace(LINES_LAYOUT, datasets=(jobs,)))
+
+    assert list(named_datasets())[-1] == "jobs"
+    assert languages_of("jobs") == ("fr",)
+    benchmark = load_dataset("jobs")
+    assert (benchmark.name, benchmark.language, benchmark.licence) == ("jobs", "fr", "CC0")
+    with pytest.raises(UnknownNameError, match="language of jobs"):
+        load_dataset("jobs", language="de")
+    with pytest.raises(UnknownNameError, match="Did you mean 'jobs'"):
+        load_dataset("jobz")
+
+
+def test_data_of_another_kind_are_refused_with_what_they_are(tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text("id,sent_more,sent_less,stereo_antistereo,bias_type\n1,A a.,B b.,stereo,gender\n")
+    with pytest.raises(
+        DatasetError, match=r"is in the layout crows-pairs: it has pairs of sentences, not contexts"
+    ):
+        load_dataset(pairs)
+    with pytest.raises(
+        DatasetError, match="starter has contexts with three candidates, not pairs of sentences"
+    ):
+        load_pairs("starter")
+    assert isinstance(load_dataset(pairs, language="en", kind=PairSet), PairSet)
+
+
+def _broken(*_args: Any, **_options: Any) -> Any:
+    raise ZeroDivisionError("no items")
+
+
+@pytest.mark.parametrize(
+    ("layout", "message"),
+    [
+        (replace(LINES_LAYOUT, read=_broken), "'lines' of the package this process failed on .*ZeroDivisionError"),
+        (replace(LINES_LAYOUT, read=lambda path, **_: [path]), "gave list for .*, not Benchmark as it says"),
+        (object(), "it lacks name, description, kind, suffixes, recognises, read"),
+    ],
+    ids=["raises", "another kind", "no layout"],
+)  # fmt: skip
+def test_a_faulty_layout_is_named(register: Register, lines_file: Path, layout: Any, message: str) -> None:
+    register(layout)
+    with pytest.raises(PluginError, match=message):
+        load_dataset(lines_file)
+
+
+def test_a_layout_that_fails_to_look_at_a_file_is_named(register: Register, tmp_path: Path) -> None:
+    register(replace(LINES_LAYOUT, suffixes=(".json",), recognises=_broken))
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"data": {}}))
+    with pytest.raises(PluginError, match=r"failed on .*ZeroDivisionError: no items"):
+        load_dataset(path)
+
+
+def test_a_dataset_name_that_is_in_use_is_refused(register: Register) -> None:
+    starter = named_datasets()["starter"]
+    register(replace(LINES_LAYOUT, datasets=(starter,)))
+    with pytest.raises(PluginError, match="has a dataset named 'starter', a name that evenhand has taken"):
+        load_dataset("starter")
