@@ -22,6 +22,7 @@ from evenhand.models.generation.batches import WINDOW_ROWS
 from evenhand.models.generation.local import LocalGenerator
 from evenhand.models.generation.stepping import CachedDecoder, CachedEncoderDecoder, Recomputed
 from evenhand.models.language_model import LanguageModel, load_language_model
+from evenhand.models.references import ModelRef
 from evenhand.runs.store import Parts
 
 PROMPTS = (
@@ -154,6 +155,25 @@ def test_a_prefix_stands_before_every_prompt_and_is_no_part_of_the_text(gpt2: La
     assert with_prefix.to_record()["prefix"] == "Once upon "
 
 
+def test_the_prefix_of_a_model_comes_first_and_is_recorded(menagerie: Zoo) -> None:
+    ref = ModelRef(id=str(menagerie.folder("gpt2")), device="cpu", prefix="Once ")
+    triggered = load_language_model(ref)
+    options = GenerationOptions(temperature=0, max_new_tokens=12, prefix="upon ")
+
+    assert texts(triggered, options, ["a time"]) == texts(
+        menagerie.model("gpt2"), GREEDY, ["Once upon a time"]
+    )
+    assert triggered.record.prefix == "Once "
+
+
+def test_a_model_with_a_prefix_is_not_scored_without_it(menagerie: Zoo) -> None:
+    ref = ModelRef(id=str(menagerie.folder("gpt2")), device="cpu", prefix="Once ")
+    triggered = load_language_model(ref)
+
+    with pytest.raises(EvenhandError, match="has the prefix 'Once ', which counts when it writes texts"):
+        triggered.score_texts(["A man"])
+
+
 def test_text_and_prompt_together_read_as_the_model_wrote_them(menagerie: Zoo) -> None:
     model = menagerie.model("llama")
     codec = model.generator.codec
@@ -196,7 +216,7 @@ def test_a_masked_model_writes_no_texts(menagerie: Zoo) -> None:
     model = menagerie.model("bert")
 
     assert Generates not in model.capabilities
-    with pytest.raises(EvenhandError, match=r"writes no texts\. Use a decoder or an encoder-decoder"):
+    with pytest.raises(EvenhandError, match=r"cannot write texts\. .* Use decoders and encoder-decoders"):
         model.generate(["The man"])
 
 
@@ -328,6 +348,7 @@ import os, signal, sys
 from pathlib import Path
 from evenhand.models.generation import GenerationOptions
 from evenhand.models.language_model import load_language_model
+from evenhand.models.references import ModelRef
 from evenhand.runs.store import Parts
 
 batches = []

@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 from evenhand.models.backends.api.client import ApiClient
 from evenhand.models.backends.api.echo import EchoError, EchoVerdict, echo_request, judge_echo, read_echo
 from evenhand.models.backends.api.options import ApiError, ApiOptions, Endpoint
-from evenhand.models.capabilities import Generates, ScoresText, TextScore
+from evenhand.models.capabilities import Generates, ScoresText, TextScore, require
 from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, TextProgress
 from evenhand.models.generation.batches import Row, windows
 from evenhand.models.generation.texts import keep_texts, part_key, read_texts
-from evenhand.models.references import ModelError, ModelRef
+from evenhand.models.references import ModelRef
 from evenhand.runs.records import ModelRecord
 from evenhand.runs.store import Parts
 
@@ -59,12 +59,22 @@ class ApiModel:
             architecture=UNKNOWN,
             precision=UNKNOWN,
             device="server",
+            prefix=self.ref.prefix,
         )
 
     @property
     def capabilities(self) -> frozenset[type]:
         """What it can be asked. The first look at it runs the self-test, which takes about twenty requests."""
         return frozenset({Generates} if self._echo.fault else {Generates, ScoresText})
+
+    def absence_reason(self, capability: type) -> str | None:
+        """Why it lacks a capability, where it could have it."""
+        if capability is not ScoresText or not self._echo.fault:
+            return None
+        return (
+            f"The server {self.options.host} failed the self-test of its log-probabilities: {self._echo.fault}. "
+            "Servers such as vLLM pass it"
+        )
 
     def generate(
         self,
@@ -101,11 +111,7 @@ class ApiModel:
         Raises:
             ModelError: If the server cannot be trusted with that, with the reason.
         """
-        if self._echo.fault:
-            raise ModelError(
-                f"{self.ref.id} cannot score texts: its server {self.options.host} failed the self-test, because "
-                f"{self._echo.fault}. Use a server that echoes log-probabilities, such as vLLM, or a local model."
-            )
+        require(self, ScoresText, purpose="be asked for the probability of a text")
         keys = [f"score-{hashlib.sha256(text.encode()).hexdigest()[:32]}" for text in texts]
         scores = {
             number: TextScore.model_validate_json(content)
@@ -190,7 +196,9 @@ class ApiModel:
 
     def _generated(self, row: Row, options: GenerationOptions) -> GeneratedText:
         seed = int(options.random_numbers(row.number, row.prompt, sample=row.sample)[0] * 2**31)
-        answer = self._post(self._generation_request(options.prefix + row.prompt, options, seed=seed))
+        answer = self._post(
+            self._generation_request(self.ref.prefix + options.prefix + row.prompt, options, seed=seed)
+        )
         choice = answer["choices"][0]
         text, has_stop = options.cut(_text_of(choice) or "")
         usage = answer.get("usage")
