@@ -153,7 +153,7 @@ def _language(path: Path, columns: tuple[str, ...], *, chosen: str | None) -> st
 
 
 def _language_from_name(path: Path) -> str | None:
-    """The one language that a file's name has: as a word such as ``french``, or at its end as a tag such as ``fr``."""
+    """The only language in a file's name: as a word such as ``french``, or at its end as a tag such as ``fr``."""
     words = re.split(r"[\W_]+", file_stem(path).casefold())
     tags = {_LANGUAGES[word] for word in words if word in _LANGUAGES}
     if words[-1] in _LANGUAGES.values():

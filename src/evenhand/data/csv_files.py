@@ -1,4 +1,4 @@
-"""Rows of small tables that people write by hand: CSV, or TSV where a file's name ends so."""
+"""Small tables that people write by hand: CSV, or TSV if the file's name ends in ``.tsv``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 
 @dataclass(frozen=True, slots=True)
 class CsvRow:
-    """The cells of a row by column, empty where there is none, and where the row stands."""
+    """The cells of a row by column, empty where there is none, and the place of the row for messages."""
 
     place: str
     cells: Mapping[str, str]
@@ -32,7 +32,7 @@ class CsvRow:
 
 @dataclass(frozen=True, slots=True)
 class CsvTable:
-    """The rows of a file, and what it contained."""
+    """The rows of a file, and the digest of its content."""
 
     columns: tuple[str, ...]
     rows: tuple[CsvRow, ...]
@@ -93,7 +93,7 @@ def _parsed(text: str, path: Path) -> list[tuple[int, list[str]]]:
 
 
 def _parted_by_tabs(text: str) -> list[tuple[int, list[str]]] | None:
-    """The rows that are not empty, if each line has as many cells, two at least.
+    """The rows that are not empty, if all lines have the same number of cells, at least two.
 
     None otherwise: then a cell may have a tab or a line break in it, which only quotation marks can tell.
     """
@@ -107,7 +107,7 @@ def _parted_by_tabs(text: str) -> list[tuple[int, list[str]]] | None:
 
 
 def _unquoted(cell: str) -> str:
-    """What a cell says that is quoted as in CSV; any other cell as it is."""
+    """The content of a cell that is quoted as in CSV; any other cell as it is."""
     return cell[1:-1].replace('""', '"') if _QUOTED.fullmatch(cell) else cell
 
 
@@ -135,7 +135,7 @@ def _refuse_columns(columns: tuple[str, ...], path: Path, *, needed: Sequence[st
 
 
 def _separator_hint(columns: tuple[str, ...], path: Path) -> str:
-    """What to do about a file whose columns are parted by something else than its name says."""
+    """Advice for a file whose separator does not fit its name."""
     expected = _separator(path)
     separator = next((sign for sign in (";", TAB, ",") if sign != expected and sign in columns[0]), None)
     if separator is None:

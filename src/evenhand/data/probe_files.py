@@ -93,7 +93,7 @@ GAP_FORMS: Mapping[str, Mapping[GapKind, tuple[str, ...]]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class StructuresFile:
-    """Structures as a file has them, repeats included."""
+    """The structures of a file, repeats included."""
 
     structures: tuple[Structure, ...]
     sha256: str
@@ -101,7 +101,7 @@ class StructuresFile:
 
 @dataclass(frozen=True, slots=True)
 class OccupationsFile:
-    """Occupations as a file has them."""
+    """The occupations of a file."""
 
     occupations: tuple[Occupation, ...]
     sha256: str
@@ -109,7 +109,7 @@ class OccupationsFile:
 
 @dataclass(frozen=True, slots=True)
 class TermsFile:
-    """Pairs of terms by experiment, under None those for which the file names no experiment."""
+    """The pairs of terms of a file by experiment; None for those without one."""
 
     terms: Mapping[Experiment | None, TermPairs]
     sha256: str

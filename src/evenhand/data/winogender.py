@@ -60,7 +60,7 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 @dataclass(frozen=True, slots=True)
 class PronounPair:
-    """Two sentences that differ in the pronoun only, and where the occupation stands in them."""
+    """Two sentences that differ in the pronoun only, and the position of the occupation in them."""
 
     occupation: str
     participant: str
@@ -77,7 +77,7 @@ class PronounPair:
 
     @property
     def pronoun_comes_first(self) -> bool:
-        """Whether the pronoun stands before the occupation."""
+        """Whether the pronoun comes before the occupation."""
         return self.male[: self.male_span.start] != self.female[: self.female_span.start]
 
 
