@@ -1,7 +1,7 @@
 """Corpora: files of text, read sentence by sentence in memory that does not grow with them.
 
 A file is plain text, or JSON Lines with a ``text`` in every line if its name ends in ``.jsonl`` or ``.ndjson``. Either
-may be compressed with gzip. A folder stands for the text files in it and below it. How text is split into sentences is
+may be compressed with gzip. A folder means all text files in it and below it. How text is split into sentences is
 described in ``evenhand.text.sentence_splitting``.
 """
 
@@ -79,7 +79,7 @@ def decoded(chunks: Iterable[bytes], path: Path) -> Iterator[str]:
         if zero:
             raise DatasetError(
                 f"{path} is not UTF-8 text (byte {begin + len(readable.encode())} is zero, as in UTF-16 and "
-                "in files that are no text). Convert it, for example with: iconv -f UTF-16 -t UTF-8."
+                "in files that are not text). Convert it, for example with: iconv -f UTF-16 -t UTF-8."
             )
         taken += len(chunk)
         if is_first and text:

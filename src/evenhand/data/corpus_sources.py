@@ -263,7 +263,7 @@ def _texts(corpus: HubCorpus) -> Iterator[str]:
             f"{corpus.name} broke off: {problem}. Give the same command again to go on."
         ) from None
     except (ValueError, RuntimeError) as problem:
-        raise DatasetError(f"{corpus.name} cannot be read: {problem} Mend its data files.") from None
+        raise DatasetError(f"{corpus.name} cannot be read: {problem} Repair its data files.") from None
 
 
 def _stream(corpus: HubCorpus) -> Any:

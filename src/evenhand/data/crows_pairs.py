@@ -2,7 +2,7 @@
 
     id, sent_more, sent_less, stereo_antistereo, bias_type
 
-Other columns may stand beside these. The original English file has no name for the first column, which holds
+Other columns are allowed. The original English file has no name for the first column, which holds
 the ids, and further columns about its annotators; the French file has the five above.
 
 In the published French file one pair lacks a sentence. Such a pair is kept, so that it is counted as one that
@@ -95,14 +95,14 @@ def read_pairs(
         pair = _pair(row, row[id_column], language=tag)
         if pairs.setdefault(pair.id, pair) is not pair:
             raise DatasetError(
-                f"{row.place}: the id {pair.id!r} stands there a second time. Scores could not be told apart; "
+                f"{row.place}: the id {pair.id!r} occurs a second time. Scores could not be told apart; "
                 "make the ids unique."
             )
     if not any(pair.complete for pair in pairs.values()):
         empty = "sent_less" if next(iter(pairs.values())).more else "sent_more"
         raise DatasetError(
             f"{table.rows[0].place}: {empty} is empty, and no pair of the file has both sentences. Two sentences "
-            "a row are needed."
+            "per row are needed."
         )
     return PairSet(
         name=name or _name_from_path(path),

@@ -42,7 +42,7 @@ class CsvTable:
 def read_table(path: Path, *, needed: Sequence[str], list_of: str | None = None) -> CsvTable:
     """Read a CSV file with a header, in UTF-8; a file whose name ends in ``.tsv`` has tabs instead of commas.
 
-    In a file with tabs a quotation mark may stand anywhere, as in the files of GLUE; a cell that is quoted as in CSV
+    In a file with tabs a quotation mark may occur anywhere, as in the files of GLUE; a cell that is quoted as in CSV
     is read as there.
 
     Rows are numbered as spreadsheets do: the header is row 1, and empty rows count.
@@ -79,7 +79,7 @@ def has_columns(path: Path, columns: Sequence[str]) -> bool:
 
 def _parsed(text: str, path: Path) -> list[tuple[int, list[str]]]:
     """The rows that are not empty, without the empty cells that spreadsheets leave at their end."""
-    if _separator(path) == TAB and (plain := _parted_by_tabs(text)) is not None:
+    if _separator(path) == TAB and (plain := _split_at_tabs(text)) is not None:
         return plain
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(path), strict=True)
     try:
@@ -87,12 +87,12 @@ def _parsed(text: str, path: Path) -> list[tuple[int, list[str]]]:
     except csv.Error as problem:
         raise DatasetError(
             f"{path}, line {reader.line_num}: not valid CSV ({problem}). A cell with a separator or a "
-            'quotation mark stands in double quotes, and a double quote in it is written twice ("").'
+            'quotation mark goes into double quotes, and a double quote in it is written twice ("").'
         ) from None
     return [(number, cells) for number, cells in numbered if cells]
 
 
-def _parted_by_tabs(text: str) -> list[tuple[int, list[str]]] | None:
+def _split_at_tabs(text: str) -> list[tuple[int, list[str]]] | None:
     """The rows that are not empty, if all lines have the same number of cells, at least two.
 
     None otherwise: then a cell may have a tab or a line break in it, which only quotation marks can tell.

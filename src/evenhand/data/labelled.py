@@ -124,7 +124,7 @@ def _records(text: str, path: Path) -> Iterator[LabelledExample]:
         label = record.get(LABEL_COLUMN)
         if isinstance(label, float) and not math.isfinite(label):
             raise DatasetError(
-                f"{place}: the label is {label}, which is no class. Give the row a label, or leave the row out."
+                f"{place}: the label is {label}, which is not a class. Give the row a label, or leave the row out."
             )
         yield _example(words if isinstance(words, str) else "", "" if label is None else str(label), place)
 

@@ -237,7 +237,7 @@ def _guarded(layout: DatasetLayout, path: Path, call: Callable[[Path], Any]) -> 
             raise
         raise PluginError(
             f"The dataset layout {layout.name!r} of the package {package} failed on {path}: "
-            f"{type(problem).__name__}: {problem}. Mend or uninstall that package."
+            f"{type(problem).__name__}: {problem}. Repair or uninstall that package."
         ) from problem
 
 

@@ -171,7 +171,7 @@ def read_terms(path: Path) -> TermsFile:
         of_experiment = pairs.setdefault(_experiment(row) if row["experiment"] else None, [])
         pair = (row["male"], row["female"])
         if pair in of_experiment:
-            raise DatasetError(f"{row.place}: the pair {' and '.join(pair)} stands there a second time.")
+            raise DatasetError(f"{row.place}: the pair {' and '.join(pair)} occurs a second time.")
         of_experiment.append(pair)
         both = {male for male, _ in of_experiment} & {female for _, female in of_experiment}
         if both:

@@ -163,7 +163,7 @@ def load_probes(
 def definitional_pairs(language: str = "en") -> TermPairs:
     """Pairs of words that differ in gender by definition.
 
-    A word can stand in two pairs (German *Frau* is the counterpart of *Mann* and of *Herr*); the first is
+    A word can be in two pairs (German *Frau* is the counterpart of *Mann* and of *Herr*); the first is
     the usual one.
     """
     return read_terms(bundled_probe_path(language, "definitional_pairs")).terms[None]

@@ -124,7 +124,7 @@ def read_pronoun_pairs(
         variants = sentences.setdefault((occupation, participant, answer), {})
         if variants.setdefault(gender, row) is not row:
             raise DatasetError(
-                f"{row.place}: the sentid {row['sentid']!r} stands there a second time. Remove a row."
+                f"{row.place}: the sentid {row['sentid']!r} occurs a second time. Remove a row."
             )
     pairs = [_pair(key, variants) for key, variants in sentences.items() if not set(variants) <= {NEUTRAL}]
     if not pairs:
@@ -149,9 +149,7 @@ def occupation_shares(
     for row in table.rows:
         occupation = row["occupation"]
         if not occupation or occupation in shares:
-            problem = (
-                f"{occupation!r} stands there a second time" if occupation else "no occupation in this row"
-            )
+            problem = f"{occupation!r} occurs a second time" if occupation else "no occupation in this row"
             raise DatasetError(f"{row.place}: {problem}. Every occupation has one row.")
         shares[occupation] = _share(row, column)
     return MappingProxyType(shares)
