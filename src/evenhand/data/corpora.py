@@ -243,8 +243,8 @@ def corpus_files(paths: str | Path | Iterable[str | Path], *, counts: CorpusCoun
     Raises:
         DatasetError: If a path does not exist or a folder has no text.
     """
-    given = [paths] if isinstance(paths, str | Path) else list(paths)
-    files = [file for path in given for file in _files(Path(path), counts)]
+    listed = [paths] if isinstance(paths, str | Path) else list(paths)
+    files = [file for path in listed for file in _files(Path(path), counts)]
     if not files:
         raise DatasetError("No corpus was given. Give text files or folders.")
     return files

@@ -178,7 +178,7 @@ def _commit(corpus: HubCorpus) -> str:
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
 
     try:
-        found = HfApi().dataset_info(corpus.dataset, revision=corpus.revision)
+        info = HfApi().dataset_info(corpus.dataset, revision=corpus.revision)
     except (OfflineModeIsEnabled, TransportError, ConnectionError) as problem:
         raise _unreachable(corpus, problem) from None
     except (HfHubHTTPError, HFValidationError) as problem:
@@ -187,7 +187,7 @@ def _commit(corpus: HubCorpus) -> str:
             f"{f' at {corpus.revision!r}' if corpus.revision else ''}: {problem} Check the name and your access, or "
             f"give a folder of data files as {HUB_PREFIX}FOLDER."
         ) from None
-    return str(found.sha)
+    return str(info.sha)
 
 
 def _unreachable(corpus: HubCorpus, problem: Exception) -> DatasetUnavailableError:
@@ -200,10 +200,10 @@ def _unreachable(corpus: HubCorpus, problem: Exception) -> DatasetUnavailableErr
 
 def _refuse_column(stream: Any, corpus: HubCorpus) -> None:
     columns: Mapping[str, Any] | None = stream.features
-    known = list(columns) if columns else list(next(iter(stream), {corpus.column: ""}))
-    if corpus.column not in known:
+    names = list(columns) if columns else list(next(iter(stream), {corpus.column: ""}))
+    if corpus.column not in names:
         raise DatasetError(
-            f"{corpus.name} has no column {corpus.column!r}; it has {', '.join(known)}. Choose with --column."
+            f"{corpus.name} has no column {corpus.column!r}; it has {', '.join(names)}. Choose with --column."
         )
 
 
@@ -326,11 +326,11 @@ def corpus_sources(
     """
     counts = CorpusCounts()
     sources: list[CorpusSource] = []
-    for given in corpora:
-        if str(given).startswith(HUB_PREFIX):
-            sources += pinned_shards(hub_corpus(str(given), split=split, column=column))
+    for corpus in corpora:
+        if str(corpus).startswith(HUB_PREFIX):
+            sources += pinned_shards(hub_corpus(str(corpus), split=split, column=column))
         else:
-            sources += [TextFile(path) for path in corpus_files(given, counts=counts)]
+            sources += [TextFile(path) for path in corpus_files(corpus, counts=counts)]
     if not sources:
         raise DatasetError(
             "No corpus was given. Give text files, folders, or hub:NAME for a dataset of the hub."

@@ -83,7 +83,7 @@ def read_pairs(
         licence: The licence, where it is known.
     """
     table = read_table(path, needed=COLUMNS)
-    tag = _language(path, table.columns, given=language)
+    tag = _language(path, table.columns, chosen=language)
     id_column = "id" if "id" in table.columns else ""
     if id_column not in table.columns:
         raise DatasetError(
@@ -127,9 +127,9 @@ def _pair(row: CsvRow, identifier: str, *, language: str) -> SentencePair:
         )
     direction = row["stereo_antistereo"]
     if direction not in set(Direction):
-        known = " or ".join(known.value for known in Direction)
+        directions = " or ".join(known.value for known in Direction)
         raise DatasetError(
-            f"{row.place} (id {identifier}): stereo_antistereo is {direction!r}; {known} is needed."
+            f"{row.place} (id {identifier}): stereo_antistereo is {direction!r}; {directions} is needed."
         )
     return SentencePair(
         id=identifier,
@@ -141,11 +141,11 @@ def _pair(row: CsvRow, identifier: str, *, language: str) -> SentencePair:
     )
 
 
-def _language(path: Path, columns: tuple[str, ...], *, given: str | None) -> str:
-    if given is not None:
-        if not LANGUAGE_TAG.fullmatch(given):
-            raise DatasetError(f"The language {given!r} is not a tag such as 'en' or 'fr'.")
-        return given
+def _language(path: Path, columns: tuple[str, ...], *, chosen: str | None) -> str:
+    if chosen is not None:
+        if not LANGUAGE_TAG.fullmatch(chosen):
+            raise DatasetError(f"The language {chosen!r} is not a tag such as 'en' or 'fr'.")
+        return chosen
     tag = _language_from_name(path) or ("en" if columns == _ORIGINAL_COLUMNS else None)
     if tag is None:
         raise DatasetError(f"{path} does not say its language. Name it with --language, for example fr.")

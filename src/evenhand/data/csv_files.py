@@ -136,12 +136,12 @@ def _refuse_columns(columns: tuple[str, ...], path: Path, *, needed: Sequence[st
 
 def _separator_hint(columns: tuple[str, ...], path: Path) -> str:
     """What to do about a file whose columns are parted by something else than its name says."""
-    wanted = _separator(path)
-    found = next((sign for sign in (";", TAB, ",") if sign != wanted and sign in columns[0]), None)
-    if found is None:
+    expected = _separator(path)
+    separator = next((sign for sign in (";", TAB, ",") if sign != expected and sign in columns[0]), None)
+    if separator is None:
         return ""
-    name = {TAB: ", or name it .tsv", ",": ", or name it .csv"}.get(found, "")
-    return f" Separate the columns by {'tabs' if wanted == TAB else 'commas'}, not by {found!r}{name}."
+    name = {TAB: ", or name it .tsv", ",": ", or name it .csv"}.get(separator, "")
+    return f" Separate the columns by {'tabs' if expected == TAB else 'commas'}, not by {separator!r}{name}."
 
 
 def _row(cells: list[str], columns: tuple[str, ...], *, place: str) -> CsvRow:

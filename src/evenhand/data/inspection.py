@@ -49,10 +49,10 @@ class CheckReport:
         """Ids of the items with a defect that can move a score."""
         owner = {candidate.id: item.id for item in self.benchmark for candidate in item.candidates}
         return frozenset(
-            found if finding.defect.unit is DefectUnit.ITEMS else owner[found]
+            flawed_id if finding.defect.unit is DefectUnit.ITEMS else owner[flawed_id]
             for finding in self.findings
             if finding.defect.flagged
-            for found in finding.ids
+            for flawed_id in finding.ids
         )
 
     def flagged_defects(self, task: str) -> tuple[str, ...]:
@@ -70,11 +70,11 @@ class CheckReport:
         owner = {candidate.id: item.id for item in self.benchmark for candidate in item.candidates}
         names: dict[str, list[str]] = {}
         for finding in self.findings:
-            for found in finding.ids:
-                listed = names.setdefault(owner.get(found, found), [])
+            for flawed_id in finding.ids:
+                listed = names.setdefault(owner.get(flawed_id, flawed_id), [])
                 if finding.defect.name not in listed:
                     listed.append(finding.defect.name)
-        return {item: tuple(found) for item, found in names.items()}
+        return {item: tuple(defects) for item, defects in names.items()}
 
     def to_frame(self) -> pl.DataFrame:
         """A row a check and task."""
@@ -108,18 +108,18 @@ class CheckReport:
 @lru_cache(maxsize=8)
 def check(benchmark: Benchmark) -> CheckReport:
     """Run every check on a benchmark."""
-    known = [
+    checked = [
         defect
         for defect in DEFECT_CLASSES
         if defect.languages is None or benchmark.language in defect.languages
     ]
     findings = tuple(
         Finding(defect, task, tuple(defect.find(benchmark.of_task(task))))
-        for defect in known
+        for defect in checked
         for task in defect.tasks
         if task in benchmark.tasks
     )
-    unchecked = tuple(defect.name for defect in DEFECT_CLASSES if defect not in known)
+    unchecked = tuple(defect.name for defect in DEFECT_CLASSES if defect not in checked)
     return CheckReport(benchmark, findings, unchecked)
 
 

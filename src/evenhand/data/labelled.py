@@ -82,14 +82,16 @@ def _shuffled(
 
 def _named(folder: Path, names: Sequence[str]) -> Path:
     """The file of a folder that has one of these names, the first that is there."""
-    wanted = [f"{name}{ending}{packed}" for name in names for ending in _ENDINGS for packed in ("", ".gz")]
-    found = next((folder / name for name in wanted if (folder / name).is_file()), None)
-    if found is None:
+    file_names = [
+        f"{name}{ending}{packed}" for name in names for ending in _ENDINGS for packed in ("", ".gz")
+    ]
+    path = next((folder / name for name in file_names if (folder / name).is_file()), None)
+    if path is None:
         raise DatasetError(
             f"The folder {folder} has no file {' or '.join(names)} that ends in {', '.join(_ENDINGS)}. Give a folder "
             "with one to train on (train) and one to judge by (dev), or a single file."
         )
-    return found
+    return path
 
 
 def _read(path: Path) -> tuple[list[LabelledExample], str]:

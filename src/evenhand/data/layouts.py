@@ -150,7 +150,7 @@ def _all_named() -> list[tuple[DatasetLayout, NamedDataset]]:
     owners: dict[str, str] = {}
     for layout in DATASET_LAYOUTS.values():
         for dataset in getattr(layout, "datasets", ()):
-            package = DATASET_LAYOUTS.package_of(layout.name)
+            package = _package_of(layout)
             if dataset.name in owners:
                 raise PluginError(
                     f"The package {package} has a dataset named {dataset.name!r}, a name that {owners[dataset.name]} "
@@ -178,6 +178,11 @@ def _refuse_unknown_name(data: str | Path, kind: type) -> None:
     if not path.exists() and not path.suffix and os.sep not in str(data):
         of_kind = [dataset.name for layout, dataset in _all_named() if issubclass(layout.kind, kind)]
         raise UnknownNameError("dataset", str(data), of_kind)
+
+
+def _package_of(layout: DatasetLayout) -> str:
+    owners = (name for name in DATASET_LAYOUTS.names() if DATASET_LAYOUTS.get(name) is layout)
+    return DATASET_LAYOUTS.package_of(next(owners))
 
 
 def _has_suffix(path: Path, layout: DatasetLayout) -> bool:
@@ -214,7 +219,7 @@ def _read(layout: DatasetLayout, path: Path, **options: str | None) -> Any:
     )
     if not isinstance(dataset, layout.kind):
         raise PluginError(
-            f"The dataset layout {layout.name!r} of the package {DATASET_LAYOUTS.package_of(layout.name)} gave "
+            f"The dataset layout {layout.name!r} of the package {_package_of(layout)} gave "
             f"{type(dataset).__name__} for {path}, not {layout.kind.__name__} as it says."
         )
     return dataset
@@ -227,7 +232,7 @@ def _guarded(layout: DatasetLayout, path: Path, call: Callable[[Path], Any]) -> 
     except EvenhandError:
         raise
     except Exception as problem:
-        package = DATASET_LAYOUTS.package_of(layout.name)
+        package = _package_of(layout)
         if package == "evenhand":
             raise
         raise PluginError(

@@ -102,12 +102,12 @@ def _collect(entries: Iterable[tuple[str, Any]], path: Path) -> tuple[dict[str, 
     conflicts: dict[str, None] = {}
     for candidate_id, raw in entries:
         score = as_score(raw)
-        known = scores.setdefault(candidate_id, score)
-        if known is score:
+        first = scores.setdefault(candidate_id, score)
+        if first is score:
             continue
         repeats += 1
-        same_value = known.value == score.value or (math.isnan(known.value) and math.isnan(score.value))
-        if not same_value or known.problem != score.problem:
+        same_value = first.value == score.value or (math.isnan(first.value) and math.isnan(score.value))
+        if not same_value or first.problem != score.problem:
             conflicts[candidate_id] = None
     if conflicts:
         raise PredictionsError(
@@ -207,7 +207,7 @@ def _parquet_entries(content: bytes, path: Path) -> Iterator[tuple[str, Any]]:
         )
     if len(frame) > MOST_ROWS:
         raise PredictionsError(
-            f"{path} has more than {MOST_ROWS:,} rows. Split it, one file a model and language."
+            f"{path} has more than {MOST_ROWS:,} rows. Split it, one file per model and language."
         )
     return ((str(candidate), score) for candidate, score in frame.select(key, "score").iter_rows())
 

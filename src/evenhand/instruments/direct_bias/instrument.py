@@ -239,7 +239,7 @@ def _professions(given: str | Path | None, language: str) -> OccupationsFile:
     bundled = read_occupations(bundled_probe_path(language, "occupations"), language=language)
     if given is None:
         return bundled
-    return read_occupations(Path(given), language=language, known=bundled.occupations)
+    return read_occupations(Path(given), language=language, bundled=bundled.occupations)
 
 
 def _refuse_nothing(found: Sequence[ProfessionVector], vectors: CorpusVectors) -> None:

@@ -1,4 +1,4 @@
-"""German pronouns of the third person: what each is in its sentence, and what stands for it in the twin."""
+"""German pronouns of the third person: their role in the sentence, and what replaces them in the twin."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PARTICIPLE = re.compile(r"(?:\w{2,})?ge(?!h|b|lt|ni|wi|sch|l[aiä]|ra|fa|st)\w{
 
 
 class PronounUse(StrEnum):
-    """What a pronoun is in its clause."""
+    """The role of a pronoun in its clause."""
 
     SUBJECT = "subject"
     OBJECT = "object"
@@ -53,7 +53,7 @@ class Pronoun:
 
 
 def classify_sie(sentence: GermanSentence) -> None:
-    """Find out of every *sie* whether it is a subject, and of one woman or of several persons."""
+    """Classify every *sie*: a subject or an object, one woman or several persons."""
     for at, word in enumerate(sentence.words):
         if word.lower == "sie" and (not word.capital or word.starts):
             _classify(sentence, at, sentence.clause_by_word[at])
@@ -92,7 +92,7 @@ def _parted(sentence: GermanSentence, first: int, second: int) -> bool:
 
 
 def _number_as_subject(sentence: GermanSentence, at: int, clause: Clause) -> str:
-    """The number of the verb of which *sie* would be the subject; empty if there is none."""
+    """The number of the verb whose subject *sie* would be; empty if there is none."""
     place = clause.words.index(at)
     opening = [sentence.lower(i) for i in clause.words[:place]]
     while opening and opening[0] in _COORDINATORS:
@@ -156,7 +156,7 @@ def pronouns_in(sentence: GermanSentence) -> Iterator[Pronoun]:
 
 
 def determined_by(sentence: GermanSentence, at: int) -> NounPhrase | None:
-    """The noun phrase whose determiner stands here."""
+    """The noun phrase whose determiner is at this position."""
     for phrase in sentence.phrases.values():
         if phrase.determiner_at == at:
             return phrase

@@ -1,4 +1,4 @@
-"""Clauses of a German sentence: between which marks they stand, of which kind they are, which verb is theirs."""
+"""A German sentence taken apart into words, noun phrases and clauses."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MARKS = frozenset(',;:.!?–—()„“”»«"‚‘›‹…-[]/*')
 
 
 class ClauseKind(StrEnum):
-    """Where the verb of a clause stands, and what the clause belongs to."""
+    """The kind of a clause, which decides the position of its verb."""
 
     MAIN = "main"
     SUBORDINATE = "subordinate"
@@ -67,12 +67,12 @@ class Clause:
 
     @property
     def has_singular_verb(self) -> bool:
-        """Whether some verb is of one person."""
+        """Whether some verb is singular."""
         return any(number == SINGULAR for _, number in self.verbs)
 
     @property
     def has_plural_verb(self) -> bool:
-        """Whether some verb may be of several persons (an infinitive looks the same)."""
+        """Whether some verb may be plural (an infinitive looks the same)."""
         return any(number == PLURAL for _, number in self.verbs)
 
 
@@ -193,7 +193,7 @@ def _kind(
 def _is_article(
     words: Sequence[GermanWord], phrases: Sequence[NounPhrase], at: int, *, behind_preposition: bool
 ) -> bool:
-    """Whether the word belongs to a noun phrase behind which a verb follows: a subject, no relative pronoun."""
+    """Whether the word is the article of a noun phrase before a verb, and not a relative pronoun."""
     for phrase in phrases:
         if phrase.determiner_at == at:
             if behind_preposition:
@@ -205,7 +205,7 @@ def _is_article(
 
 
 def _joined(words: Sequence[GermanWord], clauses: list[Clause]) -> Iterator[Clause]:
-    """Put clauses together that another clause interrupts, as in *die Lehrerin, die gestern kam, ist krank*."""
+    """Join clauses that another clause interrupts, as in *die Lehrerin, die gestern kam, ist krank*."""
     taken: set[int] = set()
     for place, clause in enumerate(clauses):
         if place in taken:
@@ -220,7 +220,7 @@ def _joined(words: Sequence[GermanWord], clauses: list[Clause]) -> Iterator[Clau
 
 
 def _continuation(words: Sequence[GermanWord], clauses: list[Clause], place: int) -> int | None:
-    """Where the verb follows of a clause that is interrupted between commas."""
+    """The index of the clause with the verb of a clause that is interrupted between commas."""
     if clauses[place].kind is not ClauseKind.FRAGMENT:
         return None
     for later in range(place + 1, len(clauses)):
@@ -280,6 +280,6 @@ class GermanSentence:
         return (self.phrases[at] for at in clause.words if at in self.phrases)
 
     def narrow(self, phrase: NounPhrase) -> None:
-        """Put what was found out about a phrase in its place."""
+        """Replace a phrase by one with fewer readings."""
         self.phrases[phrase.noun] = phrase
         self.by_start[phrase.start] = phrase
