@@ -41,7 +41,7 @@ class EnglishSwapper:
     """Writes the twins of English sentences.
 
     *her* becomes *his* before a noun phrase and *him* otherwise; *his* becomes *her* or *hers*. The words around them
-    decide. Where they do not, the sentence is rejected, and so is one with a gendered word that has no clear counterpart.
+    decide. Where they do not, the sentence is rejected, as is one with a gendered word that has no clear counterpart.
     """
 
     language = "en"
