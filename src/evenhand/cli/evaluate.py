@@ -36,7 +36,7 @@ from evenhand.core.errors import EvenhandError
 def evaluate_command(
     predictions: Annotated[
         list[Path],
-        typer.Argument(help="Files with a score for each candidate, one file for each model and language."),
+        typer.Argument(help="Files with a score for each candidate, one file per model and language."),
     ],
     data: Annotated[
         str,

@@ -88,7 +88,7 @@ def counterfactual_command(
     """Find sentences with an occupation and a gendered word, and write each with its twin.
 
     In the twin men and women have changed places, so both sides are equal in number. Sentences whose twin might be
-    wrong are left out and counted, and so are sentences that the probes ask. Counts stand in `pairs.counts.json` beside
+    wrong are left out and counted, and so are sentences that the probes ask. Counts go to `pairs.counts.json` beside
     the pairs. A run that was stopped goes on with the files that it had not finished.
 
     **Examples**
@@ -205,9 +205,9 @@ def _show_experiments(counts: PairCounts) -> None:
     numbers = ("found", "male", "female", "pairs")
     table = plain_table("experiment", *numbers, right=numbers)
     for row in counts.by_experiment:
-        found = row.found
+        sides = row.found
         table.add_row(
-            row.experiment, *_written(found.male + found.female, found.male, found.female, row.pairs)
+            row.experiment, *_written(sides.male + sides.female, sides.male, sides.female, row.pairs)
         )
     table.add_row("together", f"{counts.found:,}", "", "", f"{counts.pairs:,}", style="bold")
     print_table(table)

@@ -60,13 +60,13 @@ def build_pairs(
     if not places:
         raise EvenhandError("No corpus was given. Write --corpus PATH: text files, folders, or hub:NAME.")
     searcher = _searcher(on, workers)
-    found = corpus_sources(places, split=split, column=column)
-    if found.files_left_out:
-        monitor.note(f"{len(found.files_left_out):,} files are not named like text and are left alone.")
+    listing = corpus_sources(places, split=split, column=column)
+    if listing.files_left_out:
+        monitor.note(f"{len(listing.files_left_out):,} files are not named like text and are left alone.")
     target = Path(out)
     with monitor.stage(target.name, "bytes") as progress:
         counts = building.build_pairs(
-            found.sources,
+            listing.sources,
             target,
             options=options or PairOptions(load_probes("en")),
             searcher=searcher,

@@ -144,8 +144,8 @@ class _Batch:
         assignment = self._assignments[number]
         if self._attempts[number] == ATTEMPTS:
             raise ExecutorError(
-                f"{assignment.title}: {ATTEMPTS} workers died at it, the last with: {_first_line(problem)} What is finished is kept. "
-                "If memory ran out, use fewer workers at a time or lower --max-tokens."
+                f"{assignment.title}: {ATTEMPTS} workers died at it ({_first_line(problem)}). What is "
+                "finished is kept. If memory ran out, use fewer workers at a time or lower --max-tokens."
             )
         self._monitor.warn(f"{assignment.title}: its worker died; another one goes on with what was kept.")
         if assignment.folder is not None and number in self._workers:
@@ -321,7 +321,8 @@ def _refuse_dead(address: str) -> None:
 def _no_cluster(address: str | None, problem: Exception) -> ExecutorError:
     where = f"at {address}" if address else "on this machine"
     return ExecutorError(
-        f"There is no Ray cluster {where} ({_first_line(problem)}). Start one with: ray start --head. Nothing was begun."
+        f"There is no Ray cluster {where} ({_first_line(problem)}). Start one with: ray start --head. "
+        "Nothing was begun."
     )
 
 
