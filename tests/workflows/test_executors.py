@@ -95,7 +95,8 @@ class _KillingMonitor:
 
 def _measure(monitor: Monitor, *, job: eh.MeasurementJob, out: Path, marker: Path | None = None) -> Path:
     watched = _KillingMonitor(marker, monitor) if marker else monitor
-    return out / eh.audit(job.model, options=job.options, out=out, monitor=watched).name
+    (run,) = eh.measure_all([job], out=out, monitor=watched)
+    return out / run.name
 
 
 def _jobs() -> list[eh.MeasurementJob]:
@@ -119,7 +120,7 @@ def test_ray_writes_the_same_bytes_although_a_worker_is_killed(tmp_path: Path) -
     local = eh.measure_all(jobs, out=tmp_path / "here")
     marker, out = tmp_path / "killed", tmp_path / "ray"
     first, second = (
-        Assignment(title=job.model, work=partial(_measure, job=job, out=out, marker=kill), folder=out)
+        Assignment(title=str(job.model), work=partial(_measure, job=job, out=out, marker=kill), folder=out)
         for job, kill in zip(jobs, (marker, None), strict=True)
     )
 

@@ -288,11 +288,11 @@ def _connected(address: str | None) -> Iterator[Any]:
     """Ray, connected; disconnected again if it was not connected before."""
     import ray
 
+    if address is not None:
+        _refuse_dead(address)
     if ray.is_initialized():
         yield ray
         return
-    if address is not None:
-        _refuse_dead(address)
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
         if address is None:
