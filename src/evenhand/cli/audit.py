@@ -40,7 +40,6 @@ from evenhand.cli.options import (
 from evenhand.cli.output import say
 from evenhand.cli.results import fail_if_conditions_hold, show_results
 from evenhand.core.errors import UnknownNameError
-from evenhand.core.extras import require_extra
 
 if TYPE_CHECKING:
     from evenhand.core.items import Task
@@ -140,10 +139,12 @@ def audit_command(
     `evenhand audit gpt2 bert-base-cased --data stereoset --on ray`
     """
     say(f"Auditing {', '.join(models) if models else 'the embedded models'}")
-    require_extra("hf", purpose="evenhand audit")
+    from evenhand.models.backends import require_backends
+    from evenhand.models.backends.lab import embedded_names
+
+    require_backends(models or embedded_names(), purpose="evenhand audit")
     from evenhand.core.protocols import get_protocol
     from evenhand.data import load_dataset
-    from evenhand.models.backends.lab import embedded_names
 
     refuse_two_formats(json=json, form=format_)
     conditions = conditions_of(fail_if)

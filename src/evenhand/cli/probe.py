@@ -39,7 +39,6 @@ from evenhand.cli.options import (
 )
 from evenhand.cli.output import say
 from evenhand.cli.results import fail_if_conditions_hold, show_results
-from evenhand.core.extras import require_extra
 
 Test = Annotated[
     str, typer.Option("--test", "-t", help="What is measured: $instruments.", rich_help_panel=SCORING)
@@ -178,7 +177,9 @@ def probe_command(
     `evenhand probe bert-base-uncased --test direct-bias --corpus novels/`
     """
     say(f"Probing {', '.join(models)}")
-    require_extra("hf", purpose="evenhand probe")
+    from evenhand.models.backends import require_backends
+
+    require_backends(models, purpose="evenhand probe")
     refuse_two_formats(json=json, form=format_)
     conditions = conditions_of(fail_if)
     references = [
