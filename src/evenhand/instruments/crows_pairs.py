@@ -26,11 +26,10 @@ from evenhand.instruments.instrument import (
 )
 from evenhand.instruments.probe_results import CrowsPairsResult, PairsGroup
 from evenhand.instruments.skipped import skipped_rows
-from evenhand.models.capabilities import FillsBlanks, ScoresText
-from evenhand.models.identity import record_of
-from evenhand.models.language_model import LanguageModel
-from evenhand.models.languages import warnings_of_texts
+from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
+from evenhand.models.measurable import Measurable
 from evenhand.models.pair_scoring import PairScore, score_pairs
+from evenhand.models.text_model import measurable
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
@@ -67,16 +66,13 @@ class CrowsPairsInstrument(Instrument[InstrumentOptions]):
     options_type = InstrumentOptions
     result_type = CrowsPairsResult
 
-    def prepare(
-        self, model: LanguageModel, options: InstrumentOptions, *, name: str | None = None
-    ) -> Preparation:
+    def prepare(self, model: Model, options: InstrumentOptions, *, name: str | None = None) -> Preparation:
         """Load the pairs and choose the method."""
-        self.refuse_unable(model)
         data = options.data
         pairs = (
             data if isinstance(data, PairSet) else load_pairs(data or self.name, language=options.language)
         )
-        return _PairsPreparation(model, pairs, options, name=name)
+        return _PairsPreparation(measurable(model), pairs, options, name=name)
 
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """The share over all pairs, by bias type and by direction."""
@@ -123,13 +119,13 @@ class _PairsPreparation(Preparation):
     unit = "pairs"
 
     def __init__(
-        self, model: LanguageModel, pairs: PairSet, options: InstrumentOptions, *, name: str | None
+        self, model: Measurable, pairs: PairSet, options: InstrumentOptions, *, name: str | None
     ) -> None:
         self.model = model
         self.pairs = pairs.first(options.limit)
         self.options = options
         self.method = model.pair_method()
-        ref = model.loaded.ref
+        ref = model.ref
         self.record = RunRecord(
             instrument=CrowsPairsInstrument.name,
             name=name or default_name(ref.short_name, pairs.language, CrowsPairsInstrument.name),
@@ -141,16 +137,11 @@ class _PairsPreparation(Preparation):
                 items=len(pairs.pairs),
             ),
             options={"method": self.method.name, "limit": options.limit},
-            model=record_of(model),
+            model=model.record,
             statistics=statistics_record(options.resampling),
             environment=EnvironmentRecord.current(),
-            warnings=warnings_of_texts(
-                ref.location,
-                model.loaded.tokenizer,
-                [pair.more or pair.less for pair in self.pairs],
-                name=pairs.name,
-                language=pairs.language,
-                revision=ref.revision,
+            warnings=model.language_warnings(
+                [pair.more or pair.less for pair in self.pairs], name=pairs.name, language=pairs.language
             ),
         )
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from importlib.metadata import version
 from itertools import count
 from typing import Any
 
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.items import BLANK, Task
 from evenhand.core.precision import Precision
+from evenhand.core.progress import Progress
 from evenhand.core.spans import Span
 from evenhand.models.backends import backend_of
 from evenhand.models.capabilities import (
@@ -36,21 +38,23 @@ from evenhand.models.engine.forward_inputs import (
 from evenhand.models.engine.modes import gc_disabled
 from evenhand.models.engine.plan import ForwardPlan, make_plan
 from evenhand.models.engine.projection import SplitProjection
-from evenhand.models.engine.requests import Request, length_of, requested_tokens
+from evenhand.models.engine.requests import Request, length_of, requested_tokens, shown_tokens
 from evenhand.models.engine.runners import PairRunner, Projection, Runner
-from evenhand.models.engine.scoring_job import too_long
+from evenhand.models.engine.scoring_job import RequestGroup, ScoringJob, too_long
 from evenhand.models.engine.self_check import can_share_prefixes, choose_projection
-from evenhand.models.families import Family, MethodOptions
+from evenhand.models.families import Family
 from evenhand.models.generation import GeneratedText, GenerationOptions, TextProgress
 from evenhand.models.generation.local import LocalGenerator
 from evenhand.models.identity import record_of
+from evenhand.models.languages import warnings_of_texts
 from evenhand.models.limits import attention_window, longest_input
 from evenhand.models.loading import Loaded, NextSentenceHead, load_next_sentence_head
+from evenhand.models.measurable import MethodOptions, ScoringFacts
 from evenhand.models.next_sentence import NextSentence
 from evenhand.models.objectives.gap_contexts import GapContexts
 from evenhand.models.objectives.held_out import HeldOutRows
 from evenhand.models.objectives.objective import Objective, PretrainingOptions
-from evenhand.models.questions import Method, UnscorableError, WordMethod
+from evenhand.models.questions import Method, Requests, UnscorableError, WordMethod
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.models.sentence_pairs import PairMethod
 from evenhand.runs.records import ModelRecord
@@ -90,6 +94,21 @@ class LanguageModel:
     def family(self) -> Family:
         """How the model predicts tokens."""
         return self.loaded.family
+
+    @property
+    def tokenizer(self) -> Any:
+        """What cuts texts into tokens."""
+        return self.loaded.tokenizer
+
+    @property
+    def scoring_facts(self) -> ScoringFacts:
+        """How answers are computed, for records."""
+        return ScoringFacts(
+            max_tokens=self.default_budget,
+            only_needed_positions=self.is_split,
+            shared_prefixes=self.shares_prefixes,
+            libraries={name: version(name) for name in ("torch", "transformers", "tokenizers")},
+        )
 
     @cached_property
     def projection(self) -> Projection:
@@ -175,6 +194,33 @@ class LanguageModel:
         """Whether no sequence is longer than the model's attention window, which joined rows have no notion of."""
         window = attention_window(self.loaded.config)
         return window is None or all(length_of(request) <= window for request in requests)
+
+    def shows_unknown_word(self, requests: Requests) -> bool:
+        """Whether requests show a word that the tokenizer does not know."""
+        unknown = self.tokenizer.unk_token_id
+        return unknown is not None and any(unknown in shown_tokens(request) for request in requests)
+
+    def language_warnings(self, texts: Sequence[str], *, name: str, language: str) -> tuple[str, ...]:
+        """Reasons to doubt that it knows the language of texts; ``name`` is what they are called."""
+        return warnings_of_texts(
+            self.ref.location,
+            self.tokenizer,
+            texts,
+            name=name,
+            language=language,
+            revision=self.ref.revision,
+        )
+
+    def answer_groups(
+        self,
+        groups: Sequence[RequestGroup],
+        *,
+        max_tokens: int | None = None,
+        parts: Parts | None = None,
+        progress: Progress | None = None,
+    ) -> list[list[list[float]]]:
+        """For each group, the natural log-probabilities of each of its requests."""
+        return ScoringJob(self, groups, max_tokens=max_tokens).answers(parts=parts, progress=progress)
 
     def answer(
         self,

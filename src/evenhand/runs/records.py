@@ -132,9 +132,9 @@ class ScoringRecord(_Frozen):
     methods: dict[str, str]
     """Task to method."""
     descriptions: dict[str, str]
-    max_tokens: int
-    only_needed_positions: bool
-    shared_prefixes: bool
+    max_tokens: int | None = None
+    only_needed_positions: bool = False
+    shared_prefixes: bool = False
     limit: int | None = None
     libraries: dict[str, str]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version
 
 import polars as pl
 
@@ -22,13 +21,12 @@ from evenhand.instruments.association.measures import MEASURES
 from evenhand.instruments.association.results import GroupResult, RunResult
 from evenhand.instruments.association.scores import items_from_scores, predictions_json, with_later_columns
 from evenhand.instruments.instrument import Instrument, InstrumentOptions, Preparation
-from evenhand.models.capabilities import FillsBlanks, ScoresText
-from evenhand.models.engine.scoring_job import RequestGroup, ScoringJob, too_long
-from evenhand.models.identity import record_of
-from evenhand.models.language_model import LanguageModel
-from evenhand.models.languages import language_warnings
+from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
+from evenhand.models.engine.scoring_job import RequestGroup, too_long
+from evenhand.models.measurable import Measurable
 from evenhand.models.method_choice import choose_method
 from evenhand.models.questions import Method, Question, questions_of, sum_of_logs
+from evenhand.models.text_model import measurable
 from evenhand.runs.comparison import Comparison, ComparisonOptions
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import PREDICTIONS_FILE, RunRecord, ScoringRecord
@@ -71,16 +69,18 @@ class AssociationInstrument(Instrument[AuditOptions]):
     options_type = AuditOptions
     result_type = RunResult
 
-    def prepare(self, model: LanguageModel, options: AuditOptions, *, name: str | None = None) -> Preparation:
+    def prepare(self, model: Model, options: AuditOptions, *, name: str | None = None) -> Preparation:
         """Choose the methods, and say what the record will be."""
-        self.refuse_unable(model)
+        asked = measurable(model)
+        if not asked.tasks:
+            self.refuse_unable(model)
         data = options.data
         benchmark = (
             data
             if isinstance(data, Benchmark)
             else load_dataset(data or STARTER.name, language=options.language)
         )
-        return _Audit(model, benchmark, options, name=name)
+        return _Audit(asked, benchmark, options, name=name)
 
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """Every measure of every task and bias type; the whole is last among the tasks, and comes first here."""
@@ -141,14 +141,14 @@ class _Audit(Preparation):
     """A model and a benchmark, with the methods chosen."""
 
     def __init__(
-        self, model: LanguageModel, benchmark: Benchmark, options: AuditOptions, *, name: str | None
+        self, model: Measurable, benchmark: Benchmark, options: AuditOptions, *, name: str | None
     ) -> None:
         self.model = model
         self.benchmark = limited(benchmark, options.limit)
         self.options = options
         self.protocol = get_protocol(options.protocol)
         self.methods = self._methods()
-        self.record = self._record(name or f"{model.loaded.ref.short_name}_{benchmark.language}")
+        self.record = self._record(name or f"{model.ref.short_name}_{benchmark.language}")
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -157,7 +157,7 @@ class _Audit(Preparation):
         if self.options.tasks is not None or not left_out:
             return ()
         return (
-            f"{', '.join(left_out)} is left out: {self.model.loaded.ref.id} cannot do it "
+            f"{', '.join(left_out)} is left out: {self.model.ref.id} cannot do it "
             "(see evenhand models inspect).",
         )
 
@@ -171,15 +171,16 @@ class _Audit(Preparation):
             parts=parts,
             progress=progress,
         )
-        ref = self.model.loaded.ref
         return assemble(
             self.record,
             _predictions(self.record.name, scores),
             self.benchmark,
             protocol=self.protocol,
             resampling=self.options.resampling,
-            warnings=language_warnings(
-                ref.location, self.model.loaded.tokenizer, self.benchmark, revision=ref.revision
+            warnings=self.model.language_warnings(
+                [item.context for item in self.benchmark.items],
+                name=self.benchmark.name,
+                language=self.benchmark.language,
             ),
         )
 
@@ -201,22 +202,23 @@ class _Audit(Preparation):
         record = evaluation_record(
             name, self.benchmark, protocol=self.protocol, resampling=self.options.resampling
         )
-        return record.model_copy(update={"model": record_of(self.model), "scoring": self._scoring()})
+        return record.model_copy(update={"model": self.model.record, "scoring": self._scoring()})
 
     def _scoring(self) -> ScoringRecord:
+        facts = self.model.scoring_facts
         return ScoringRecord(
             methods={task.value: _method_name(method) for task, method in self.methods.items()},
             descriptions={task.value: method.description for task, method in self.methods.items()},
-            max_tokens=self.options.max_tokens or self.model.default_budget,
-            only_needed_positions=self.model.is_split,
-            shared_prefixes=self.model.shares_prefixes,
+            max_tokens=self.options.max_tokens or facts.max_tokens,
+            only_needed_positions=facts.only_needed_positions,
+            shared_prefixes=facts.shared_prefixes,
             limit=self.options.limit,
-            libraries={name: version(name) for name in ("torch", "transformers", "tokenizers")},
+            libraries=dict(facts.libraries),
         )
 
 
 def score_items(
-    model: LanguageModel,
+    model: Measurable,
     benchmark: Benchmark,
     methods: Mapping[Task, Method],
     *,
@@ -229,15 +231,14 @@ def score_items(
     questions: list[tuple[Association, Question]] = []
     for task, method in methods.items():
         items = benchmark.of_task(task)
-        for item, asked in zip(items, questions_of(method, model.loaded.tokenizer, items), strict=True):
+        for item, asked in zip(items, questions_of(method, model.tokenizer, items), strict=True):
             reason = asked if isinstance(asked, str) else _too_long(asked, model.longest_input)
             if isinstance(asked, str) or reason:
                 scores |= {candidate.id: Score(math.nan, reason) for candidate in item.candidates}
             else:
                 questions += [(item, question) for question in asked]
     asked_for = [RequestGroup(item.id, question.requests) for item, question in questions]
-    job = ScoringJob(model, asked_for, max_tokens=max_tokens)
-    answers = job.answers(parts=parts, progress=progress)
+    answers = model.answer_groups(asked_for, max_tokens=max_tokens, parts=parts, progress=progress)
     return scores | {
         question.candidate: _score(question, values)
         for (_, question), values in zip(questions, answers, strict=True)

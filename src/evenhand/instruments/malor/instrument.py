@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -43,10 +42,10 @@ from evenhand.instruments.malor.questions import (
 )
 from evenhand.instruments.probe_results import Correlation, MalorResult, Skipped
 from evenhand.instruments.word_scoring import WordScore, WordScorer
-from evenhand.models.capabilities import FillsBlanks, ScoresText
-from evenhand.models.identity import record_of
-from evenhand.models.language_model import LanguageModel
+from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
+from evenhand.models.measurable import Measurable
 from evenhand.models.references import ModelError
+from evenhand.models.text_model import measurable
 from evenhand.runs.comparison import Comparison, ComparisonOptions
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
@@ -103,10 +102,10 @@ class MalorInstrument(Instrument[MalorOptions]):
     result_type = MalorResult
     gives_one_result = False
 
-    def prepare(self, model: LanguageModel, options: MalorOptions, *, name: str | None = None) -> Preparation:
+    def prepare(self, model: Model, options: MalorOptions, *, name: str | None = None) -> Preparation:
         """Load the probes, and say what the record will be."""
         self.refuse_unable(model)
-        return _MalorPreparation(model, _probes(options), options, name=name)
+        return _MalorPreparation(measurable(model), _probes(options), options, name=name)
 
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """MALoR and the signed mean of each experiment and direction, and signed means by field."""
@@ -139,7 +138,7 @@ class _MalorPreparation(Preparation):
     unit = "sentences"
 
     def __init__(
-        self, model: LanguageModel, probes: ProbeSet, options: MalorOptions, *, name: str | None
+        self, model: Measurable, probes: ProbeSet, options: MalorOptions, *, name: str | None
     ) -> None:
         self.model = model
         self.probes = probes
@@ -214,7 +213,7 @@ class _MalorPreparation(Preparation):
         language = self.probes.language
         return RunRecord(
             instrument=MalorInstrument.name,
-            name=name or default_name(self.model.loaded.ref.short_name, language, MalorInstrument.name),
+            name=name or default_name(self.model.ref.short_name, language, MalorInstrument.name),
             dataset=DatasetRecord(
                 name="probes",
                 language=language,
@@ -232,9 +231,9 @@ class _MalorPreparation(Preparation):
                 "score": WordScore.named(self.options.score).value,
                 "case": TermCase.named(self.options.case).value,
                 "scoring": self.scorer.description,
-                "libraries": {name: version(name) for name in ("torch", "transformers", "tokenizers")},
+                "libraries": dict(self.model.scoring_facts.libraries),
             },
-            model=record_of(self.model),
+            model=self.model.record,
             statistics=statistics_record(self.options.resampling),
             environment=EnvironmentRecord.current(),
             warnings=tuple(str(warning) for warning in self.probes.warnings),
@@ -276,14 +275,12 @@ def chosen_experiments(probes: ProbeSet, name: str) -> tuple[Experiment, ...]:
     return (Experiment(name),)
 
 
-def refuse_unknown_terms(
-    model: LanguageModel, probes: ProbeSet, experiment: Experiment, table: AnswerTable
-) -> None:
+def refuse_unknown_terms(model: Model, probes: ProbeSet, experiment: Experiment, table: AnswerTable) -> None:
     """Raise an error if no pair of terms is left."""
     if table.logs.shape[3] == 0:
         reasons = "; ".join(sorted(table.problems)) or "no answer"
         raise ModelError(
-            f"{model.loaded.ref.id} cannot be asked for any pair of {experiment.value} terms "
+            f"{model.ref.id} cannot be asked for any pair of {experiment.value} terms "
             f"({shortlist(probes.terms[experiment].all)}): {reasons}."
         )
 

@@ -12,6 +12,7 @@ from evenhand.core.reasons import too_long_reason
 from evenhand.models.engine.execution import execute
 from evenhand.models.engine.forward_inputs import ForwardInputs
 from evenhand.models.engine.requests import Request, length_of
+from evenhand.models.questions import Requests
 from evenhand.runs.store import Parts
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class RequestGroup:
     """Requests that belong together, and the item that they are about; an item may have several of these."""
 
     item: str
-    requests: tuple[Request, ...]
+    requests: Requests
 
 
 class ScoringJob:
@@ -62,10 +63,10 @@ class ScoringJob:
 
 def too_long(requests: Iterable[Request], longest: int | None) -> str | None:
     """Why requests do not fit into the model, if one of them does not."""
-    needed = max(map(length_of, requests), default=0)
-    if longest is None or needed <= longest:
+    if longest is None:
         return None
-    return too_long_reason(needed, longest)
+    needed = max(map(length_of, requests), default=0)
+    return None if needed <= longest else too_long_reason(needed, longest)
 
 
 class _ItemProgress:
