@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from evenhand.mitigation.counterfactual import CounterfactualMethod
     from evenhand.mitigation.equalising.method import EqualiseMethod
     from evenhand.mitigation.mitigate import Mitigated, mitigate
+    from evenhand.models.generation import GenerationOptions
     from evenhand.models.language_model import load_model as load
     from evenhand.models.references import ModelRef
     from evenhand.report import format_table, write_certificate_page, write_page
@@ -59,6 +60,7 @@ _HOME = {
     "Estimate": "evenhand.core.estimates",
     "EvenhandError": "evenhand.core.errors",
     "Figure": "evenhand.runs.figures",
+    "GenerationOptions": "evenhand.models.generation",
     "HeldOutText": "evenhand.certificate",
     "Instrument": "evenhand.instruments.instrument",
     "InstrumentOptions": "evenhand.instruments.instrument",
@@ -111,6 +113,7 @@ __all__ = [
     "Estimate",
     "EvenhandError",
     "Figure",
+    "GenerationOptions",
     "HeldOutText",
     "Instrument",
     "InstrumentOptions",

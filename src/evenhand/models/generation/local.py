@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from evenhand.models.engine.execution import _is_out_of_memory
+from evenhand.models.engine.execution import is_out_of_memory
 from evenhand.models.generation.batches import BatchLimits, Row, pack, windows
 from evenhand.models.generation.codec import TextCodec
 from evenhand.models.generation.options import GenerationOptions
@@ -39,13 +39,10 @@ class LocalGenerator:
     """Writes texts with a loaded decoder or encoder-decoder."""
 
     def __init__(self, loaded: Loaded) -> None:
-        if not loaded.model.can_generate():  # type: ignore[operator]
-            raise ModelError(
-                f"{loaded.ref.id} fills blanks and writes no texts. Use a decoder or an encoder-decoder."
-            )
         self._loaded = loaded
         self.codec = TextCodec(loaded)
         self._longest = longest_input(loaded)
+        self._prefix = loaded.ref.prefix
 
     @cached_property
     def stepper(self) -> StepperMaker:
@@ -87,7 +84,7 @@ class LocalGenerator:
             yield from sorted(texts, key=lambda text: (text.prompt, text.sample))
 
     def _rows(self, window: Sequence[tuple[int, str]], options: GenerationOptions) -> list[Row]:
-        tokens = self.codec.encode([options.prefix + prompt for _, prompt in window])
+        tokens = self.codec.encode([self._prefix + options.prefix + prompt for _, prompt in window])
         rows = []
         for (number, prompt), ids in zip(window, tokens, strict=True):
             self._refuse_long(number, len(ids), options)
@@ -119,10 +116,9 @@ class LocalGenerator:
             with torch.inference_mode():
                 return self._generate(rows, options)
         except RuntimeError as problem:
-            out_of_memory = isinstance(problem, torch.OutOfMemoryError) or _is_out_of_memory(problem)
-            if len(rows) == 1 or not out_of_memory:
+            if len(rows) == 1 or not is_out_of_memory(problem):
                 raise
-        torch.cuda.empty_cache()
+            torch.cuda.empty_cache()
         middle = math.ceil(len(rows) / 2)
         return [
             text for part in (rows[:middle], rows[middle:]) for text in self._generate_or_halve(part, options)
