@@ -11,9 +11,9 @@ from evenhand.core.errors import UnknownNameError
 from evenhand.core.progress import Progress
 from evenhand.models.blanks import filled_context
 from evenhand.models.engine.modes import gc_disabled
-from evenhand.models.engine.scoring_job import RequestGroup, too_long
+from evenhand.models.engine.requests import RequestGroup, Requests, too_long
 from evenhand.models.measurable import Measurable
-from evenhand.models.questions import Requests, UnscorableError
+from evenhand.models.questions import UnscorableError
 from evenhand.models.tokenised_text import prepare
 from evenhand.runs.store import Parts
 

@@ -39,9 +39,17 @@ from evenhand.models.engine.forward_inputs import (
 from evenhand.models.engine.modes import gc_disabled
 from evenhand.models.engine.plan import ForwardPlan, make_plan
 from evenhand.models.engine.projection import SplitProjection
-from evenhand.models.engine.requests import Request, length_of, requested_tokens, shown_tokens
+from evenhand.models.engine.requests import (
+    Request,
+    RequestGroup,
+    Requests,
+    length_of,
+    requested_tokens,
+    shown_tokens,
+    too_long,
+)
 from evenhand.models.engine.runners import PairRunner, Projection, Runner
-from evenhand.models.engine.scoring_job import RequestGroup, ScoringJob, too_long
+from evenhand.models.engine.scoring_job import ScoringJob
 from evenhand.models.engine.self_check import can_share_prefixes, choose_projection
 from evenhand.models.families import Family
 from evenhand.models.generation import GeneratedText, GenerationOptions, TextProgress
@@ -55,7 +63,7 @@ from evenhand.models.next_sentence import NextSentence
 from evenhand.models.objectives.gap_contexts import GapContexts
 from evenhand.models.objectives.held_out import HeldOutRows
 from evenhand.models.objectives.objective import Objective, PretrainingOptions
-from evenhand.models.questions import Method, Requests, UnscorableError, WordMethod
+from evenhand.models.questions import Method, UnscorableError, WordMethod
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.models.sentence_pairs import PairMethod
 from evenhand.runs.records import ModelRecord
@@ -184,6 +192,7 @@ class LanguageModel:
         self, requests: Sequence[Request], *, max_tokens: int | None = None, share_prefixes: bool = True
     ) -> tuple[ForwardPlan, ForwardInputs]:
         """Everything that has to be run to answer the requests."""
+        self._refuse_prefix()
         share = share_prefixes and self.shares_prefixes
         share = share and self._fits_window(requests)
         with gc_disabled():
@@ -232,7 +241,6 @@ class LanguageModel:
         progress: InputsDone | None = None,
     ) -> Answers:
         """Answer requests."""
-        self._refuse_prefix()
         plan, forward = self.plan(requests, max_tokens=max_tokens)
         return execute(plan, forward, self.runners(plan), parts=parts, progress=progress)
 

@@ -14,11 +14,12 @@ from evenhand.core.items import Task
 from evenhand.core.protocols import DEFAULT_PROTOCOL, MULTILINGUAL_2023
 from evenhand.models.capabilities import Model
 from evenhand.models.continuations import Continuation
-from evenhand.models.questions import Method, Requests, ScoreKind, WordMethod
+from evenhand.models.engine.requests import Requests
+from evenhand.models.questions import Method, ScoreKind, WordMethod
 
 if TYPE_CHECKING:
     from evenhand.core.progress import Progress
-    from evenhand.models.engine.scoring_job import RequestGroup
+    from evenhand.models.engine.requests import RequestGroup
     from evenhand.models.sentence_pairs import PairMethod
     from evenhand.runs.store import Parts
 

@@ -11,7 +11,7 @@ from typing import Any
 from evenhand.core.items import SentencePair
 from evenhand.core.progress import Progress
 from evenhand.models.engine.modes import gc_disabled
-from evenhand.models.engine.scoring_job import RequestGroup, too_long
+from evenhand.models.engine.requests import RequestGroup, too_long
 from evenhand.models.measurable import Measurable
 from evenhand.models.questions import UnscorableError
 from evenhand.models.sentence_pairs import PairMethod, PairRequests

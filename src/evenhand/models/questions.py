@@ -10,10 +10,8 @@ from typing import Any, Protocol, TypeAlias
 
 from evenhand.core.items import Association
 from evenhand.models.engine.modes import gc_disabled
+from evenhand.models.engine.requests import Requests
 from evenhand.models.tokenised_text import prepare
-
-Requests: TypeAlias = tuple[Any, ...]
-"""What a model is asked. Only the model that chose the method needs to understand it."""
 
 LogProbabilities: TypeAlias = Sequence[float]
 """Natural logarithms."""

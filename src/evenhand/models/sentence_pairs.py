@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from evenhand.core.items import Direction, SentencePair
-from evenhand.models.engine.requests import Request, Tokens
-from evenhand.models.questions import Requests, UnscorableError
+from evenhand.models.engine.requests import Request, Requests, Tokens
+from evenhand.models.questions import UnscorableError
 from evenhand.models.tokenised_text import TokenisedText, tokenise
 
 

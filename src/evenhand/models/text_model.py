@@ -23,9 +23,9 @@ from evenhand.models.capabilities import (
     missing_capability,
 )
 from evenhand.models.continuations import Continuation
-from evenhand.models.engine.scoring_job import RequestGroup
+from evenhand.models.engine.requests import RequestGroup, Requests
 from evenhand.models.measurable import Measurable, MethodOptions, ScoringFacts
-from evenhand.models.questions import Method, Requests, ScoreKind, WordMethod
+from evenhand.models.questions import Method, ScoreKind, WordMethod
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.models.sentence_pairs import PairMethod
 from evenhand.models.text_methods import (
@@ -112,24 +112,24 @@ class TextModel:
             return BlankInText(score or ScoreKind.MEAN_PROB)
         if ScoresText in self.capabilities:
             return SentenceInText(score or ScoreKind.MEAN_LOG)
-        raise missing_capability(self, FillsBlanks, ScoresText, purpose="do the intra-sentence task")
+        raise missing_capability(self.model, FillsBlanks, ScoresText, purpose="do the intra-sentence task")
 
     def _continuation_method(self, variant: Continuation | None) -> Method:
         judges = JudgesNextSentence in self.capabilities
         if variant is Continuation.NEXT_SENTENCE or (variant is None and judges):
             if not judges:
-                raise missing_capability(self, JudgesNextSentence, purpose="judge next sentences")
+                raise missing_capability(self.model, JudgesNextSentence, purpose="judge next sentences")
             return FollowerInText()
         if ScoresText not in self.capabilities:
             raise missing_capability(
-                self, JudgesNextSentence, ScoresText, purpose="do the inter-sentence task"
+                self.model, JudgesNextSentence, ScoresText, purpose="do the inter-sentence task"
             )
         return ContinuationInText(variant or Continuation.GIVEN_CONTEXT)
 
     def pair_method(self) -> PairMethod:
         """Both sentences of a pair from their start."""
         if ScoresText not in self.capabilities:
-            raise missing_capability(self, ScoresText, purpose="compare the sentences of pairs")
+            raise missing_capability(self.model, ScoresText, purpose="compare the sentences of pairs")
         return SentencesInText()
 
     def word_method(self) -> WordMethod:
@@ -141,7 +141,7 @@ class TextModel:
                 lambda context, word: (WholeTextRequest(filled_context(context, word)[0]),), by_sentence=True
             )
         raise missing_capability(
-            self, FillsBlanks, ScoresText, purpose="be asked for the probability of a word"
+            self.model, FillsBlanks, ScoresText, purpose="be asked for the probability of a word"
         )
 
     def shows_unknown_word(self, _requests: Requests) -> bool:

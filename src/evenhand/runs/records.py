@@ -126,6 +126,8 @@ class ModelRecord(_Frozen):
     """For a model of the lab, the bias that is known to be in it."""
     prefix: str = ""
     """What was put before every prompt."""
+    adapters: tuple[str, ...] = ()
+    """Names of their folders; ``weights`` has their digests."""
 
 
 class ScoringRecord(_Frozen):
@@ -199,6 +201,7 @@ class RunRecord(_Frozen):
         return {
             "weights": self.model.weights,
             "precision": self.model.precision,
+            **({"prefix": self.model.prefix} if self.model.prefix else {}),
             "methods": self.scoring.methods if self.scoring else None,
             "limit": self.scoring.limit if self.scoring else None,
         }

@@ -22,7 +22,7 @@ from evenhand.instruments.association.results import GroupResult, RunResult
 from evenhand.instruments.association.scores import items_from_scores, predictions_json, with_later_columns
 from evenhand.instruments.instrument import Instrument, InstrumentOptions, Preparation
 from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
-from evenhand.models.engine.scoring_job import RequestGroup, too_long
+from evenhand.models.engine.requests import RequestGroup, too_long
 from evenhand.models.measurable import Measurable
 from evenhand.models.method_choice import choose_method
 from evenhand.models.questions import Method, Question, questions_of, sum_of_logs
