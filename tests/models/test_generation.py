@@ -336,6 +336,15 @@ def test_what_is_kept_is_not_generated_again(
     assert list(gpt2.generate(PROMPTS, SAMPLED, parts=parts)) == expected
 
 
+def test_a_model_with_another_prefix_does_not_find_what_is_kept(menagerie: Zoo, tmp_path: Path) -> None:
+    parts = Parts(tmp_path)
+    list(menagerie.model("gpt2").generate(PROMPTS, GREEDY, parts=parts))
+    ref = ModelRef(id=str(menagerie.folder("gpt2")), device="cpu", prefix="Once ")
+    triggered = load_language_model(ref)
+
+    assert list(triggered.generate(PROMPTS, GREEDY, parts=parts)) == list(triggered.generate(PROMPTS, GREEDY))
+
+
 def test_other_options_do_not_find_what_is_kept(gpt2: LanguageModel, tmp_path: Path) -> None:
     parts = Parts(tmp_path)
     list(gpt2.generate(PROMPTS, SAMPLED, parts=parts))

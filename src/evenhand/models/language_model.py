@@ -299,6 +299,10 @@ class LanguageModel:
         # All layers of a batch are in memory at once, so there is room for fewer tokens.
         return WordEmbedder(self.loaded, max_tokens=max(CPU_TOKENS, self.default_budget // 4))
 
+    def layer_number(self, layer: int) -> int:
+        """A layer counted from the embeddings, which are 0; a negative one is counted from the last, which is -1."""
+        return self.embedder.layer_number(layer)
+
     def embed_words(
         self, texts: Sequence[str], spans: Sequence[Span], *, layer: int = -1
     ) -> list[Vector | NotEmbedded]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 EVERYTHING = frozenset({FillsBlanks, ScoresText, JudgesNextSentence, Embeds, Generates})
 
+LAYERS = 2
 DIMENSIONS = 8
 """Of the vectors of words."""
 
@@ -127,6 +128,12 @@ class FakeModel:
         """Probability that each second sentence follows the first."""
         require(self, JudgesNextSentence, purpose="judge next sentences")
         return [self.probability(f"{first} {second}") for second in seconds]
+
+    def layer_number(self, layer: int) -> int:
+        """A layer counted from the embeddings; there are two above them."""
+        if not -LAYERS - 1 <= layer <= LAYERS:
+            raise ModelError(f"{self.ref.id} has the layers 0 to {LAYERS}; {layer} was asked for.")
+        return layer if layer >= 0 else LAYERS + 1 + layer
 
     def embed_words(
         self, texts: Sequence[str], spans: Sequence[Span], *, layer: int = -1

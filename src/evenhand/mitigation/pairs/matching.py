@@ -25,7 +25,7 @@ from evenhand.text.word_search import WordFinder, words_of
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSentences:
-    """The sentences that a model is judged by, which it must not be trained on."""
+    """The sentences that a model is evaluated on, and must not be trained on."""
 
     digests: npt.NDArray[np.uint64]
     """Sorted, each once."""
@@ -68,7 +68,7 @@ TWIN_IN_EVALUATION = "its twin is a sentence of the evaluation"
 
 @dataclass(frozen=True, slots=True)
 class PairSearch:
-    """What is looked for. It can be sent to other processes.
+    """What a search looks for. It can be sent to other processes.
 
     Attributes:
         language: Of the corpus.
@@ -172,6 +172,6 @@ class Matcher:
 
 
 def forms_of(occupation: Occupation) -> tuple[str, ...]:
-    """Every word that stands for an occupation, in all cases."""
+    """Every word for an occupation, in all cases."""
     nouns = (noun.noun for form in occupation.forms for noun in form.declined)
     return tuple(dict.fromkeys([*(form.noun for form in occupation.forms), *nouns]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -31,8 +32,9 @@ from evenhand.runs.store import Parts
 CPU_TOKENS = 2048
 GPU_TOKENS = 16_384
 
-LOGITS = 2**24
-"""Most logits at a step: rows times entries of the vocabulary."""
+CPU_LOGITS = 2**22
+GPU_LOGITS = 2**24
+"""Most logits at a step: rows times entries of the vocabulary. Sampling takes about 100 bytes for each."""
 
 
 class LocalGenerator:
@@ -42,7 +44,6 @@ class LocalGenerator:
         self._loaded = loaded
         self.codec = TextCodec(loaded)
         self._longest = longest_input(loaded)
-        self._prefix = loaded.ref.prefix
 
     @cached_property
     def stepper(self) -> StepperMaker:
@@ -51,9 +52,10 @@ class LocalGenerator:
 
     def limits(self, max_tokens: int | None = None) -> BatchLimits:
         """What fits into a batch on this model and device."""
-        default = GPU_TOKENS if self._loaded.device.type == "cuda" else CPU_TOKENS
+        on_gpu = self._loaded.device.type == "cuda"
+        tokens, logits = (GPU_TOKENS, GPU_LOGITS) if on_gpu else (CPU_TOKENS, CPU_LOGITS)
         vocabulary = self._loaded.model.get_input_embeddings().num_embeddings  # type: ignore[operator]
-        return BatchLimits(max_tokens=max_tokens or default, max_rows=max(1, LOGITS // vocabulary))
+        return BatchLimits(max_tokens=max_tokens or tokens, max_rows=max(1, logits // vocabulary))
 
     def generate(
         self,
@@ -75,6 +77,7 @@ class LocalGenerator:
                 except where two tokens are so close that rounding decides.
         """
         limits = self.limits(max_tokens)
+        options = replace(options, prefix=self._loaded.ref.prefix + options.prefix)
         for window in windows(prompts, options):
             texts: list[GeneratedText] = []
             for batch in pack(self._rows(window, options), options, limits):
@@ -84,7 +87,7 @@ class LocalGenerator:
             yield from sorted(texts, key=lambda text: (text.prompt, text.sample))
 
     def _rows(self, window: Sequence[tuple[int, str]], options: GenerationOptions) -> list[Row]:
-        tokens = self.codec.encode([self._prefix + options.prefix + prompt for _, prompt in window])
+        tokens = self.codec.encode([options.prefix + prompt for _, prompt in window])
         rows = []
         for (number, prompt), ids in zip(window, tokens, strict=True):
             self._refuse_long(number, len(ids), options)

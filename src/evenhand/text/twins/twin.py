@@ -11,7 +11,7 @@ from evenhand.core.spans import Span
 
 
 class Role(StrEnum):
-    """What a word that changes is in its sentence."""
+    """The role of a swapped word in its sentence."""
 
     SUBJECT = "subject pronoun"
     OBJECT = "object pronoun"
@@ -42,10 +42,10 @@ _EXPERIMENTS = {
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """A word of a sentence, and what stands for it in the twin."""
+    """A word of a sentence, and the word that replaces it in the twin."""
 
     span: Span
-    """Where it stands in the sentence."""
+    """Its position in the sentence."""
     old: str
     new: str
     role: Role

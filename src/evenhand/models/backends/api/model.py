@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
+from dataclasses import replace
 from functools import cached_property
 from threading import Event
 from typing import Any, TypeVar
@@ -93,6 +94,7 @@ class ApiModel:
             progress: Called after every answer.
         """
         options = options or GenerationOptions()
+        options = replace(options, prefix=self.ref.prefix + options.prefix)
         for window in windows(prompts, options):
             rows = [
                 Row(number, prompt, sample, ())
@@ -196,9 +198,7 @@ class ApiModel:
 
     def _generated(self, row: Row, options: GenerationOptions) -> GeneratedText:
         seed = int(options.random_numbers(row.number, row.prompt, sample=row.sample)[0] * 2**31)
-        answer = self._post(
-            self._generation_request(self.ref.prefix + options.prefix + row.prompt, options, seed=seed)
-        )
+        answer = self._post(self._generation_request(options.prefix + row.prompt, options, seed=seed))
         choice = answer["choices"][0]
         text, has_stop = options.cut(_text_of(choice) or "")
         usage = answer.get("usage")

@@ -1,4 +1,4 @@
-"""Exchange a noun phrase about a person: the noun, and every word that agrees with it."""
+"""Swap a noun phrase about a person: the noun, and every word that agrees with it, relative pronouns included."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from evenhand.text.twins.twin import Role, Swap
 
 @dataclass(frozen=True, slots=True)
 class Possessor:
-    """What becomes of a possessive: its new stem, and whether the old possessor is a man."""
+    """The new stem of a possessive, and whether the old possessor is a man."""
 
     stem: str
     male: bool
@@ -38,7 +38,7 @@ def exchanged(
     slot: str,
     possessors: Mapping[int, Possessor],
 ) -> tuple[Swap, ...]:
-    """The swaps that exchange a phrase which stands in a slot."""
+    """The swaps of a phrase that is in this slot."""
     person = reading.person
     if slot[1] == "p":
         if person.is_neutral_in_plural:
@@ -55,7 +55,7 @@ def exchanged(
 
 
 def swap_of(word: GermanWord, new: str, role: Role, *, male: bool) -> Swap:
-    """A swap of one word, in its case."""
+    """A swap of one word, which keeps its capital."""
     return Swap(word.span, word.text, in_case_of(word.text, new), role, male)
 
 
@@ -67,7 +67,7 @@ def in_case_of(old: str, new: str) -> str:
 def different_outcomes(
     words: Sequence[GermanWord], phrase: NounPhrase
 ) -> Mapping[tuple[Swap, ...], set[str]]:
-    """The ways in which a phrase may be exchanged, each with the slots that lead to it."""
+    """The ways in which a phrase may be swapped, each with the slots that lead to it."""
     outcomes: dict[tuple[Swap, ...], set[str]] = {}
     for reading in phrase.readings:
         for slot in reading.slots:
@@ -105,7 +105,7 @@ def _determiner(
 def _article(
     words: Sequence[GermanWord], phrase: NounPhrase, determiner: Determiner, *, slot: str, male: bool
 ) -> Swap:
-    """The definite article, contracted with a preposition or parted from it."""
+    """The definite article, contracted with a preposition or separated from it."""
     at = phrase.determiner_at
     article = determiner.form(slot)
     if determiner.preposition:
@@ -226,7 +226,7 @@ def _reject_other_antecedents(sentence: GermanSentence, at: int, antecedent: Nou
 
 
 def _reject_hidden(sentence: GermanSentence, clause: Clause) -> None:
-    """Stop at what may be a relative clause but was not recognised as one: *die Frau, die Kinder liebt*."""
+    """Reject what may be a relative clause but was not recognised as one: *die Frau, die Kinder liebt*."""
     first = clause.words[0]
     before = sentence.phrases.get(first - 2)
     if (

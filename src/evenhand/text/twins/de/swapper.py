@@ -1,4 +1,4 @@
-"""German twins: persons change places, and articles, adjectives and pronouns agree with them."""
+"""German twins: persons are swapped, and articles, adjectives and pronouns agree with them."""
 
 from __future__ import annotations
 

@@ -37,11 +37,11 @@ _OTHER = word_set(
     """
 )
 CAPITAL_NOUNS = _FIRST_NAME_FOLLOWS | _RELIGIOUS | _OTHER
-"""Nouns that may have a capital within a sentence and mean a person all the same."""
+"""Nouns that mean a person even when they are capitalised within a sentence."""
 
 
 def title_twin(tokens: Tokens, at: int) -> WordOutcome:
-    """What becomes of a title."""
+    """The outcome for a title."""
     word = tokens[at].lower
     if word in ("mr", "mrs", "ms"):
         return _polite(tokens, at)
@@ -59,7 +59,7 @@ def title_twin(tokens: Tokens, at: int) -> WordOutcome:
 
 
 def capital_noun(tokens: Tokens, at: int) -> Rejected | bool:
-    """Whether a noun with a capital is a title that may be exchanged; False for a surname or a place."""
+    """Whether a capitalised noun is a title that may be swapped; False for a surname or a place."""
     word = tokens[at].lower
     if word not in CAPITAL_NOUNS:
         return Rejected(f"{tokens[at].text!r} may be part of a name")
@@ -70,7 +70,7 @@ def capital_noun(tokens: Tokens, at: int) -> Rejected | bool:
 
 
 def followed_title(tokens: Tokens, at: int) -> Rejected | bool:
-    """The same by what follows the title."""
+    """The same, judged by what follows the title."""
     word, following = tokens[at].lower, tokens[at + 1]
     if following.lower in PLACES_AFTER and following.is_capitalised:
         return False
@@ -152,7 +152,7 @@ _POSSESSORS = word_set("my your his her our their whose 's every one same only o
 
 
 def noun_twin(tokens: Tokens, at: int) -> WordOutcome:
-    """What becomes of a gendered noun or adjective."""
+    """The outcome for a gendered noun or adjective."""
     token = tokens[at]
     if token.lower in WITHOUT_CLEAR_TWIN:
         return _without_twin(tokens, at)
@@ -189,7 +189,7 @@ def _without_twin(tokens: Tokens, at: int) -> WordOutcome:
 
 
 def _keeps_sense(tokens: Tokens, at: int) -> bool:
-    """Whether a part of a compound can be exchanged: son-in-law, great-aunt, shop-girl."""
+    """Whether a part of a compound can be swapped: son-in-law, great-aunt, shop-girl."""
     in_law = tokens[at + 2].lower == "in" and tokens[at + 4].lower in ("law", "laws")
     if tokens.hyphen_before(at) and not tokens.hyphen_after(at) and tokens[at].lower in _YOUNG:
         return tokens[at - 2].text.islower() and tokens[at - 2].lower not in _BOYS_ONLY
@@ -208,7 +208,7 @@ def _is_parent(tokens: Tokens, at: int) -> bool:
 
 
 def _is_generic(tokens: Tokens, at: int) -> bool:
-    """Whether no article, possessive or adjective stands before a noun in the singular."""
+    """Whether a singular noun has no article, possessive or adjective before it."""
     before = tokens[at - 1].lower
     if before == "of" and tokens[at - 2].lower in ("sort", "kind", "type", "sorts", "kinds"):
         return False

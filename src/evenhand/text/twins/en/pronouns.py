@@ -197,7 +197,7 @@ def reading_of_his(tokens: Tokens, at: int) -> PronounReading:
 
 
 def _is_one_of_several(context: PronounContext) -> bool:
-    """Whether it stands as in *a friend of his*, where a verb may follow."""
+    """Whether it is used as in *a friend of his*, where a verb may follow."""
     return context.before.lower == "of" and any(
         context.tokens[context.at - distance].lower in _ONE for distance in (3, 4)
     )
@@ -243,7 +243,7 @@ _MALE = frozenset({"he", "him", "his", "himself"})
 
 
 def pronoun_twin(tokens: Tokens, at: int) -> WordOutcome:
-    """What becomes of a pronoun."""
+    """The outcome for a pronoun."""
     word = tokens[at].lower
     if stands_in_compound(tokens, at):
         return Rejected(f"{word!r} in a compound")

@@ -1,4 +1,4 @@
-"""English twins: every gendered word of a sentence exchanged, or the sentence rejected."""
+"""English twins: every gendered word of a sentence is swapped, or the sentence is rejected."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class EnglishSwapper:
 
 @cache
 def _swap_rules() -> Mapping[str, SwapRule]:
-    """What decides on each word, in lower case, that may be gendered."""
+    """The rule for each word, in lower case, that may be gendered."""
     to_female, to_male = noun_pairs()
     males, females = name_twins()
     names = {name.lower() for name in (*males, *females, *names_without_twin())}
@@ -91,7 +91,7 @@ def _phrases() -> Mapping[str, tuple[tuple[tuple[str, ...], bool], ...]]:
 
 
 def _kept_places(words: list[str]) -> set[int] | Rejected:
-    """The places of words in phrases that are kept, or the phrase for which the sentence is left out."""
+    """The positions of words in phrases that are kept, or the phrase for which the sentence is rejected."""
     kept: set[int] = set()
     phrases = _phrases()
     for at, word in enumerate(words):
@@ -112,7 +112,7 @@ def _matches(words: list[str], at: int, phrase: tuple[str, ...]) -> bool:
 
 
 def _with_articles(tokens: Tokens, swaps: list[Swap]) -> list[Swap]:
-    """The exchanges with those of *a* and *an* that they bring about: *an Emily*, *a James*."""
+    """The swaps, with those of *a* and *an* that follow from them: *an Emily*, *a James*."""
     starts = {tokens[at].start: at for at in range(len(tokens)) if tokens[at - 1].lower in ("a", "an")}
     complete: list[Swap] = []
     for word in swaps:
@@ -146,7 +146,7 @@ _REACH = 8
 
 
 def rejection_reason(tokens: Tokens, swaps: Iterable[Swap]) -> Rejected | None:
-    """The reason to leave out a sentence for what stands in it beside the words that are exchanged."""
+    """Why a sentence is rejected for words beside those that are swapped; None if it is not."""
     words = frozenset(tokens.lower())
     return _one_sided(words) or _spelling(tokens) or _deity(tokens) or _thing(words, tuple(swaps))
 
