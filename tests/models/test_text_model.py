@@ -168,9 +168,9 @@ def test_answers_are_kept_and_not_asked_for_again(tmp_path: Path, quick: Resampl
 
     first = audit(Parts(tmp_path))
     once = len(asked)
-    kept = Parts(tmp_path).keys()
+    kept = sorted(tmp_path.iterdir())
     assert len(kept) > 1
-    (tmp_path / kept[0]).unlink()
+    kept[0].unlink()
     second = audit(Parts(tmp_path))
 
     assert first.scores.equals(second.scores)
