@@ -9,12 +9,9 @@ from importlib.metadata import version
 from itertools import count
 from typing import Any
 
-from evenhand.core.errors import UnknownNameError
 from evenhand.core.items import BLANK, Task
-from evenhand.core.precision import Precision
 from evenhand.core.progress import Progress
 from evenhand.core.spans import Span
-from evenhand.models.backends import backend_of
 from evenhand.models.capabilities import (
     Embeds,
     FillsBlanks,
@@ -64,7 +61,7 @@ from evenhand.models.objectives.gap_contexts import GapContexts
 from evenhand.models.objectives.held_out import HeldOutRows
 from evenhand.models.objectives.objective import Objective, PretrainingOptions
 from evenhand.models.questions import Method, UnscorableError, WordMethod
-from evenhand.models.references import ModelError, ModelRef
+from evenhand.models.references import ModelError, ModelRef, load_model
 from evenhand.models.sentence_pairs import PairMethod
 from evenhand.runs.records import ModelRecord
 from evenhand.runs.store import Parts
@@ -360,22 +357,6 @@ class LanguageModel:
             names = self.loaded.tokenizer.convert_ids_to_tokens(tokens)
             scores.append(TextScore(tokens=tuple(names), log_probabilities=tuple(values)))
         return scores
-
-
-def load_model(
-    model: str | ModelRef, *, device: str = "auto", precision: str = "fp32", revision: str | None = None
-) -> Any:
-    """Load a model by id or folder, ready to be asked; its id says which backend does it.
-
-    Returns:
-        A ``Model``. What more it has depends on the model, so the type says nothing; ``capabilities`` does.
-    """
-    if isinstance(model, str):
-        name, pinned = ModelRef.parse(model)
-        if precision not in set(Precision):
-            raise UnknownNameError("precision", precision, [known.value for known in Precision])
-        model = ModelRef(id=name, revision=revision or pinned, device=device, precision=precision)
-    return backend_of(model.id).load(model)
 
 
 def load_language_model(
