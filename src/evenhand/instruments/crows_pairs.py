@@ -31,14 +31,17 @@ from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.languages import warnings_of_texts
 from evenhand.models.pair_scoring import PairScore, score_pairs
+from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
 from evenhand.stats.intervals import wilson_interval
+from evenhand.stats.resampling import Resampling
 
 MEASURE = "score"
+CERTIFICATE_TITLE = "CrowS-Pairs: the more stereotypical sentence is the likelier"
 
 SCORES_SCHEMA: Mapping[str, pl.DataType] = {
     "pair": pl.String(),
@@ -104,6 +107,11 @@ class CrowsPairsInstrument(Instrument[InstrumentOptions]):
             for column in ("bias_type", "direction")
         ]
         return pl.concat([whole, *parts])
+
+    def bias_rows(self, before: Run, after: Run, *, resampling: Resampling) -> dict[str, BiasRow]:
+        """The share over all pairs."""
+        rows = super().bias_rows(before, after, resampling=resampling)
+        return {key: row.model_copy(update={"title": CERTIFICATE_TITLE}) for key, row in rows.items()}
 
     def refuse_incomparable(self, first: Run, second: Run) -> None:
         """Refuse runs without a pair that both scored."""

@@ -29,11 +29,13 @@ from evenhand.models.language_model import LanguageModel
 from evenhand.models.languages import language_warnings
 from evenhand.models.method_choice import choose_method
 from evenhand.models.questions import Method, Question, questions_of, sum_of_logs
+from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import Comparison, ComparisonOptions
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import PREDICTIONS_FILE, RunRecord, ScoringRecord
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
+from evenhand.stats.resampling import Resampling
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +104,10 @@ class AssociationInstrument(Instrument[AuditOptions]):
     def compare(self, first: Run, second: Run, options: ComparisonOptions) -> Comparison:
         """Paired by item, whole target terms resampled and swapped."""
         return comparison.compare_associations(first, second, options)
+
+    def bias_rows(self, before: Run, after: Run, *, resampling: Resampling) -> dict[str, BiasRow]:
+        """SS and ICAT, and SS about gender."""
+        return comparison.association_bias_rows(before, after, resampling=resampling)
 
     def refuse_incomparable(self, first: Run, second: Run) -> None:
         """Refuse runs without a common item."""

@@ -24,7 +24,7 @@ from evenhand.instruments.instrument import (
     default_name,
     statistics_record,
 )
-from evenhand.instruments.malor.comparison import compare_malor, refuse_different_questions
+from evenhand.instruments.malor.comparison import compare_malor, malor_bias_rows, refuse_different_questions
 from evenhand.instruments.malor.estimates import (
     correlation,
     field_estimates,
@@ -47,11 +47,13 @@ from evenhand.models.capabilities import FillsBlanks, ScoresText
 from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelError
+from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import Comparison, ComparisonOptions
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
+from evenhand.stats.resampling import Resampling
 
 ALL = "all"
 DEFAULT_LANGUAGE = "en"
@@ -116,6 +118,14 @@ class MalorInstrument(Instrument[MalorOptions]):
     def compare(self, first: Run, second: Run, options: ComparisonOptions) -> Comparison:
         """Paired by occupation and structure."""
         return compare_malor(first, second, options)
+
+    def experiments(self, options: MalorOptions) -> tuple[str, ...]:
+        """Those that are asked."""
+        return tuple(known.value for known in chosen_experiments(_probes(options), options.experiment))
+
+    def bias_rows(self, before: Run, after: Run, *, resampling: Resampling) -> dict[str, BiasRow]:
+        """MALoR of each experiment."""
+        return malor_bias_rows(before, after, resampling=resampling)
 
     def refuse_incomparable(self, first: Run, second: Run) -> None:
         """Refuse runs without a common question."""
