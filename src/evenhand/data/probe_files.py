@@ -93,7 +93,7 @@ GAP_FORMS: Mapping[str, Mapping[GapKind, tuple[str, ...]]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class StructuresFile:
-    """Structures as a file has them, repeats included."""
+    """The structures of a file, repeats included."""
 
     structures: tuple[Structure, ...]
     sha256: str
@@ -101,7 +101,7 @@ class StructuresFile:
 
 @dataclass(frozen=True, slots=True)
 class OccupationsFile:
-    """Occupations as a file has them."""
+    """The occupations of a file."""
 
     occupations: tuple[Occupation, ...]
     sha256: str
@@ -109,7 +109,7 @@ class OccupationsFile:
 
 @dataclass(frozen=True, slots=True)
 class TermsFile:
-    """Pairs of terms by experiment, under None those for which the file names no experiment."""
+    """The pairs of terms of a file by experiment; None for those without one."""
 
     terms: Mapping[Experiment | None, TermPairs]
     sha256: str
@@ -171,7 +171,7 @@ def read_terms(path: Path) -> TermsFile:
         of_experiment = pairs.setdefault(_experiment(row) if row["experiment"] else None, [])
         pair = (row["male"], row["female"])
         if pair in of_experiment:
-            raise DatasetError(f"{row.place}: the pair {' and '.join(pair)} stands there a second time.")
+            raise DatasetError(f"{row.place}: the pair {' and '.join(pair)} occurs a second time.")
         of_experiment.append(pair)
         both = {male for male, _ in of_experiment} & {female for _, female in of_experiment}
         if both:

@@ -43,7 +43,7 @@ def first_of_each(structures: Sequence[Structure]) -> tuple[tuple[Structure, ...
 
 
 def gendered_words(structures: Iterable[Structure], words: Iterable[str]) -> tuple[ProbeWarning, ...]:
-    """Structures with another gendered word, which tells the model what it is asked.
+    """Structures with another gendered word, which gives the answer away.
 
     Args:
         structures: The structures.
@@ -163,7 +163,7 @@ def load_probes(
 def definitional_pairs(language: str = "en") -> TermPairs:
     """Pairs of words that differ in gender by definition.
 
-    A word can stand in two pairs (German *Frau* is the counterpart of *Mann* and of *Herr*); the first is
+    A word can be in two pairs (German *Frau* is the counterpart of *Mann* and of *Herr*); the first is
     the usual one.
     """
     return read_terms(bundled_probe_path(language, "definitional_pairs")).terms[None]
@@ -196,7 +196,7 @@ def _warnings(structures: tuple[Structure, ...], language: str) -> tuple[ProbeWa
 def _terms(
     structures: Iterable[Structure], own_terms: str | Path | None, *, language: str
 ) -> tuple[Mapping[Experiment, TermPairs], tuple[str, ...]]:
-    """The terms of each experiment that is asked, and the digests of the files that they are from."""
+    """The terms of each experiment, and the digests of the files that they come from."""
     pronouns = read_terms(bundled_probe_path(language, "pronouns"))
     names = read_terms(bundled_probe_path(language, "names"))
     experiments = {structure.experiment for structure in structures}

@@ -136,7 +136,7 @@ def build_pairs(
             job.discard()
             raise
         except BaseException:
-            if not parts.tallies.keys():
+            if not any(parts.tallies):
                 job.discard()
             raise
         job.discard()

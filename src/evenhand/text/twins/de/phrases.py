@@ -41,7 +41,7 @@ class NounPhrase:
         noun: Its last word.
         determiner: With its place, if it has one.
         readings: What it may be, if it is about a person whose word has a counterpart.
-        slots: Cases and kinds in which it may stand.
+        slots: Cases and kinds that it may have.
         preposition: The one that governs it, if it is right before it or contracted with the article.
     """
 
@@ -267,10 +267,10 @@ def _title(words: Sequence[GermanWord], at: int, lexicon: PersonLexicon) -> Pers
         place += 1
     if text not in {"Herr", "Herrn", "Frau"} or place >= len(words) or not words[place].capital:
         return None
-    behind = words[place].text
-    if behind in _FORMAL:
+    following = words[place].text
+    if following in _FORMAL:
         return None
-    if text == "Frau" and has_article and not lexicon.knows(behind):
+    if text == "Frau" and has_article and not lexicon.knows(following):
         raise Ambiguous("a title or a noun before a name")
     male = text != "Frau"
     forms = TITLE.male if male else TITLE.female

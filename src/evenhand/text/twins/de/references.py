@@ -57,7 +57,7 @@ def _reject_things(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequenc
         _reject_neuter(sentence, pronoun, clause)
     if pronoun.male and not _has_subject(sentence, pronoun, clause, pronouns):
         _reject_everything(sentence, pronoun, clause)
-    _reject_things_behind(sentence, pronoun, clause, pronouns)
+    _reject_later_things(sentence, pronoun, clause, pronouns)
     things = [
         thing
         for thing in _things_before(sentence, pronoun)
@@ -103,7 +103,7 @@ def _reject_everything(sentence: GermanSentence, pronoun: Pronoun, clause: Claus
         raise Ambiguous("a pronoun may be about a thing")
 
 
-def _reject_things_behind(
+def _reject_later_things(
     sentence: GermanSentence, pronoun: Pronoun, clause: Clause, pronouns: Sequence[Pronoun]
 ) -> None:
     """Reject a pronoun that may refer to the subject after it, as in *sein Kreuz trägt jeder Mensch*."""

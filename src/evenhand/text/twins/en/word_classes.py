@@ -106,7 +106,7 @@ def may_be_noun(token: Token) -> bool:
 
 
 def may_describe(token: Token) -> bool:
-    """Whether a token can stand before a noun and describe it."""
+    """Whether a token can describe a noun that follows it."""
     return is_open(token) and bool(
         classes_of(token.lower) & (WordClass.ADJECTIVE | WordClass.PAST | WordClass.ING)
     )
