@@ -61,6 +61,11 @@ def small_plan(**changes: Any) -> CertificatePlan:
     return CertificatePlan(**{**made, **changes})
 
 
+def probes_alone(plan: CertificatePlan) -> CertificatePlan:
+    """A plan that asks about occupations and nothing else, for the sake of speed."""
+    return replace(plan, measurements=plan.measurements[:1])
+
+
 def with_pairs(plan: CertificatePlan) -> CertificatePlan:
     """A plan with CrowS-Pairs beside the rest."""
     pairs = Measurement("crows-pairs", InstrumentOptions(data=PAIRS))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from certificate_runs import LABELLED, PAIRS, SENTENCES, nudged, small_plan, with_pairs
+from certificate_runs import LABELLED, PAIRS, SENTENCES, nudged, probes_alone, small_plan, with_pairs
 from measuring import probe_pairs
 from peft import LoraConfig, get_peft_model
 
@@ -122,7 +122,7 @@ def test_another_plan_makes_another_certificate_of_the_runs_that_still_fit(
 
 STOPPED = """
 import os, signal, sys
-from certificate_runs import LABELLED, small_plan
+from certificate_runs import LABELLED, probes_alone, small_plan
 from evenhand.certificate import Finetuning, certify, measuring
 
 left = int(sys.argv[1])
@@ -141,7 +141,8 @@ make = measuring.Parts
 measuring.Parts = lambda folder: Stopping(make(folder))
 finetuning = Finetuning(seeds=2, steps=2, batch_size=8, learning_rate=1e-4)
 from pathlib import Path
-certify(sys.argv[2], sys.argv[3], small_plan(labelled=LABELLED, finetuning=finetuning), place=Path(sys.argv[4]))
+plan = probes_alone(small_plan(labelled=LABELLED, finetuning=finetuning))
+certify(sys.argv[2], sys.argv[3], plan, place=Path(sys.argv[4]))
 """
 
 
@@ -157,7 +158,7 @@ def test_a_certificate_that_was_killed_goes_on_from_there(
     assert not place.exists()
 
     finetuning = Finetuning(seeds=2, steps=2, batch_size=8, learning_rate=1e-4)
-    plan = small_plan(labelled=LABELLED, finetuning=finetuning)
+    plan = probes_alone(small_plan(labelled=LABELLED, finetuning=finetuning))
     asked: list[int] = []
 
     def accuracy(*arguments: Any, seed: int, **options: Any) -> float:
@@ -302,14 +303,14 @@ def test_accuracy_is_measured_over_seeds_and_kept(bert: Path, changed: Path, tmp
     certificate = certify(
         str(bert),
         str(changed),
-        small_plan(labelled=LABELLED, finetuning=finetuning),
+        probes_alone(small_plan(labelled=LABELLED, finetuning=finetuning)),
         place=tmp_path / "certificate.json",
     )
     row = certificate.quality[2]
     assert len(row.seeds) == 2
     assert row.before == pytest.approx(np.mean([seed.before for seed in row.seeds]))
     kept = Parts(tmp_path / "certificate" / "after" / "figures")
-    (key,) = [key for key in kept.keys() if key.startswith("accuracy-1")]  # noqa: SIM118 # parts are no mapping
+    (key,) = [key for key in kept if key.startswith("accuracy-1")]
     assert kept.get_array(key, (1,)) == [row.seeds[1].after]
 
 
@@ -360,7 +361,7 @@ def mitigated_in(language: str, source: Path, folder: Path) -> Path:
 def test_a_model_mitigated_in_another_language_was_not_trained_for_these_probes(
     bert: Path, tmp_path: Path
 ) -> None:
-    plan = small_plan(trained=None)
+    plan = probes_alone(small_plan(trained=None))
     other, own = (
         certify(
             str(bert),

@@ -11,7 +11,13 @@ import probe_runs
 import pytest
 from scipy import stats
 
-from evenhand.certificate.bias import bias_verdict, flip_p_values, flipped_occupations, trained_keys
+from evenhand.certificate.bias import (
+    KeyedRow,
+    bias_verdict,
+    flip_p_values,
+    flipped_occupations,
+    split_by_training,
+)
 from evenhand.certificate.plan import HeldOutText, Margins
 from evenhand.certificate.quality import (
     accuracy_of_seeds,
@@ -21,11 +27,11 @@ from evenhand.certificate.quality import (
 )
 from evenhand.core.errors import ComparisonError, DatasetError, EvenhandError, UnknownNameError
 from evenhand.instruments.association.instrument import ASSOCIATION
-from evenhand.instruments.crows_pairs import CROWS_PAIRS
+from evenhand.instruments.crows_pairs.instrument import CROWS_PAIRS
 from evenhand.instruments.malor.comparison import malor_difference, shared_ratios
 from evenhand.instruments.malor.measure import LogRatios
 from evenhand.models.references import ModelRef
-from evenhand.runs.certificates import BiasVerdict, QualityVerdict
+from evenhand.runs.certificates import BiasRow, BiasVerdict, QualityVerdict
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 from evenhand.training.perplexity import HeldOutLoss
@@ -253,26 +259,29 @@ def test_a_score_is_lowered_when_it_comes_closer_to_its_neutral_value_from_eithe
     assert bias_verdict([past], changed=True) is BiasVerdict.NOT_LOWERED
 
 
+MALOR_ROW, SS_ROW = certificates.malor_row("he-she", 1, 0.2), certificates.score_row("SS", 60, 55)
+ROWS = [KeyedRow("he-she.gender.MALoR", MALOR_ROW), KeyedRow("overall.SS", SS_ROW)]
+
+
 @pytest.mark.parametrize(
-    ("trained", "keys"),
+    ("names", "trained"),
     [
-        (("he-she",), {"he-she.gender.MALoR"}),
-        (("he-she.gender.MALoR", "overall.SS"), {"he-she.gender.MALoR", "overall.SS"}),
-        (("he",), set()),
-        (None, {"he-she.gender.MALoR"}),
+        (("he-she",), [MALOR_ROW]),
+        (("he-she.gender.MALoR", "overall.SS"), [MALOR_ROW, SS_ROW]),
+        (("overall.SS",), [SS_ROW]),
+        (("he",), []),
+        (None, [MALOR_ROW]),
     ],
 )
-def test_what_was_trained_on_is_found_by_figure_key(trained: tuple[str, ...] | None, keys: set[str]) -> None:
-    rows = {
-        "he-she.gender.MALoR": certificates.malor_row("he-she", 1, 0.2),
-        "overall.SS": certificates.score_row("SS", 60, 55),
-    }
-    assert trained_keys(rows, trained) == keys
+def test_what_was_trained_on_is_found_by_figure_key(
+    names: tuple[str, ...] | None, trained: list[BiasRow]
+) -> None:
+    rest = [keyed.row for keyed in ROWS if keyed.row not in trained]
+    assert split_by_training(ROWS, names) == (trained, rest)
 
 
 def test_without_experiments_everything_is_judged_where_nothing_is_known_of_the_training() -> None:
-    rows = {"overall.SS": certificates.score_row("SS", 60, 55)}
-    assert trained_keys(rows, None) == {"overall.SS"}
+    assert split_by_training(ROWS[1:], None) == ([SS_ROW], [])
 
 
 @pytest.mark.parametrize(

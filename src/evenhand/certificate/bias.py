@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
@@ -22,37 +23,55 @@ _FEWEST_STRUCTURES = 3
 """Structures without which nothing is said about an occupation."""
 
 
-def bias_rows(before: Measurements, after: Measurements, *, resampling: Resampling) -> dict[str, BiasRow]:
-    """The rows of every instrument that measured both models, by figure key."""
-    rows: dict[str, BiasRow] = {}
-    for name, run in before.runs.items():
-        if name in after.runs:
-            rows |= INSTRUMENTS.get(name).bias_rows(run, after.runs[name], resampling=resampling)
-    return rows
+@dataclass(frozen=True, slots=True)
+class KeyedRow:
+    """A row with the key of its figure, which is unique within an instrument."""
+
+    key: str
+    row: BiasRow
+
+    def is_about(self, names: Iterable[str]) -> bool:
+        """Whether any name is the key or its beginning: ``he-she.gender.MALoR`` or ``he-she``."""
+        return any(self.key == name or self.key.startswith(f"{name}.") for name in names)
 
 
-def trained_keys(rows: Mapping[str, BiasRow], trained: Sequence[str] | None) -> set[str]:
-    """The keys of what was trained on; where that is not known, of all experiments, or of everything if there are none.
+def bias_rows(before: Measurements, after: Measurements, *, resampling: Resampling) -> list[KeyedRow]:
+    """The rows of every instrument that measured both models."""
+    return [
+        KeyedRow(key, row)
+        for name, run in before.runs.items()
+        if name in after.runs
+        for key, row in INSTRUMENTS.get(name).bias_rows(run, after.runs[name], resampling=resampling).items()
+    ]
+
+
+def split_by_training(
+    rows: Sequence[KeyedRow], trained: Sequence[str] | None
+) -> tuple[list[BiasRow], list[BiasRow]]:
+    """What was trained on, and the rest. Where it is not known, all experiments count as trained on.
 
     Args:
-        rows: By figure key.
-        trained: Keys or their beginnings: ``he-she.gender.MALoR`` or ``he-she``.
+        rows: All rows.
+        trained: Keys of figures, or their beginnings.
     """
-    if trained is None:
-        experiments = {key for key, row in rows.items() if row.experiment is not None}
-        return experiments or set(rows)
-    return {key for key in rows if any(_is_about(key, name) for name in trained)}
+    if trained is not None:
+        is_trained = [keyed.is_about(trained) for keyed in rows]
+    elif any(keyed.row.experiment for keyed in rows):
+        is_trained = [keyed.row.experiment is not None for keyed in rows]
+    else:
+        is_trained = [True] * len(rows)
+    ours, theirs = (
+        [keyed.row for keyed, own in zip(rows, is_trained, strict=True) if own is side]
+        for side in (True, False)
+    )
+    return ours, theirs
 
 
-def refuse_unknown_figures(rows: Collection[str], trained: Sequence[str]) -> None:
+def refuse_unknown_figures(rows: Sequence[KeyedRow], trained: Sequence[str]) -> None:
     """Refuse what is said to be trained on and no figure is about."""
     for name in trained:
-        if not any(_is_about(key, name) for key in rows):
-            raise UnknownNameError("figure", name, rows)
-
-
-def _is_about(key: str, name: str) -> bool:
-    return key == name or key.startswith(f"{name}.")
+        if not any(keyed.is_about([name]) for keyed in rows):
+            raise UnknownNameError("figure", name, [keyed.key for keyed in rows])
 
 
 def bias_verdict(trained: Sequence[BiasRow], *, changed: bool) -> BiasVerdict:

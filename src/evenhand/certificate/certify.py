@@ -12,7 +12,7 @@ from evenhand.certificate.bias import (
     flipped_occupations,
     lean_changes,
     refuse_unknown_figures,
-    trained_keys,
+    split_by_training,
 )
 from evenhand.certificate.measuring import Measurements, ModelMeasurer
 from evenhand.certificate.plan import CertificatePlan
@@ -154,13 +154,12 @@ def _certificate(
     rows = bias_rows(before, after, resampling=plan.resampling)
     if plan.trained and not (before.gaps or after.gaps):
         refuse_unknown_figures(rows, plan.trained)
-    chosen = trained_keys(rows, trained)
+    trained_rows, untrained_rows = split_by_training(rows, trained)
     quality = (
         held_out_row(ours, theirs, plan, same_tokens=pair.same_tokenizer),
         lms_row(before, after, plan),
         accuracy_row(ours, theirs, plan),
     )
-    trained_rows = tuple(row for key, row in rows.items() if key in chosen)
     probes = [side.runs[MALOR] for side in (before, after) if MALOR in side.runs]
     both_probed = len(probes) == 2
     certificate = Certificate(
@@ -168,8 +167,8 @@ def _certificate(
             bias=bias_verdict(trained_rows, changed=pair.differs), quality=quality_verdict(quality)
         ),
         weights_changed=pair.weights.any,
-        trained=trained_rows,
-        untrained=tuple(row for key, row in rows.items() if key not in chosen),
+        trained=tuple(trained_rows),
+        untrained=tuple(untrained_rows),
         quality=quality,
         flipped=tuple(flipped_occupations(*probes, confidence=plan.resampling.confidence))
         if both_probed
