@@ -20,6 +20,15 @@ MODEL = "pairs-1"
 SERVED = "pairs-1-2024-05"
 KEY = "sk-test-0123456789-secret"
 START = "<s>"
+
+ODD_ANSWERS: dict[str, Any] = {
+    "choiceless": {"model": SERVED, "choices": []},
+    "textless": {"choices": [{"finish_reason": "stop"}]},
+    "filtered": {"choices": [{"text": None, "finish_reason": "content_filter"}]},
+    "disguised": {"error": {"message": "overloaded"}},
+}
+"""Answers with status 200 that are none."""
+
 _TOKEN = re.compile(r"\s?[^\s]+|\s")
 
 
@@ -57,7 +66,7 @@ class ApiServer:
     manner: str = "right"
     """How it echoes."""
     faults: list[str] = field(default_factory=list)
-    """What happens to the next requests, one after the other; then all goes well."""
+    """What happens to the next requests, one after the other, an empty string being nothing; then all goes well."""
     always: str | None = None
     """What happens to every request."""
     requests: list[dict[str, Any]] = field(default_factory=list)
@@ -152,6 +161,7 @@ def _handler(server: ApiServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         timeout = 5
+        disable_nagle_algorithm = True
 
         def log_message(self, *_: Any) -> None:
             pass
@@ -181,7 +191,7 @@ def _handler(server: ApiServer) -> type[BaseHTTPRequestHandler]:
             if request["model"] != MODEL:
                 return self.send(404, {"error": {"message": "The model does not exist"}})
             fault = server.next_fault()
-            if fault is not None:
+            if fault:
                 return self.fail(fault, request)
             if request.get("echo") and server.manner == "refuses echo":
                 return self.send(400, {"error": {"message": "echo is not supported"}})
@@ -214,14 +224,10 @@ def _handler(server: ApiServer) -> type[BaseHTTPRequestHandler]:
                     content = json.dumps(self.body(request)).encode()
                     self.send_bytes(200, content[: len(content) // 2], length=len(content))
                     self.close_connection = True
-                case "choiceless":
-                    self.send(200, {"model": SERVED, "choices": []})
-                case "textless":
-                    self.send(200, {"choices": [{"finish_reason": "stop"}]})
-                case "filtered":
-                    self.send(200, {"choices": [{"text": None, "finish_reason": "content_filter"}]})
+                case "undecodable":
+                    self.send(200, {"choices": []}, {"Content-Encoding": "gzip"})
                 case _:
-                    raise AssertionError(fault)
+                    self.send(200, ODD_ANSWERS[fault])
 
         def drip(self) -> None:
             self.send_response(200)

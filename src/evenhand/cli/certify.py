@@ -102,7 +102,7 @@ def certify_command(
     """
     require_extra("hf", purpose="evenhand certify")
     from evenhand.certificate import Finetuning
-    from evenhand.cli.audit import model_reference
+    from evenhand.cli.options import model_reference
     from evenhand.workflows.certificate_plans import CertifyWishes, margins_for
 
     page, record = output_files(out)

@@ -30,6 +30,9 @@ LONGEST_RECORD = 2**24
 
 TEXT_FIELD = "text"
 BYTE_ORDER_MARK = "\ufeff"
+RECORD_ENDINGS = (".jsonl", ".ndjson")
+TEXT_ENDINGS = (".txt", ".text", *RECORD_ENDINGS)
+"""Endings of the files that are read of a folder, with or without ``.gz``."""
 
 
 def read_bytes(
@@ -130,11 +133,6 @@ def lines_of(chunks: Iterable[str]) -> Iterator[str | None]:
             else:
                 parts.clear()
     yield "".join(parts) if size <= LONGEST_RECORD else None
-
-
-RECORD_ENDINGS = (".jsonl", ".ndjson")
-TEXT_ENDINGS = (".txt", ".text", *RECORD_ENDINGS)
-"""Endings of the files that are read of a folder, with or without ``.gz``."""
 
 
 @dataclass(slots=True)

@@ -47,6 +47,17 @@ _FEMININE = MappingProxyType(
         Case.GENITIVE: ("der", "feminine"),
     }
 )
+GAP_FORMS: Mapping[str, Mapping[GapKind, tuple[str, ...]]] = MappingProxyType(
+    {
+        GERMAN: MappingProxyType(
+            {
+                GapKind.TERM: (BARE_STEM, "e", "en", "em", "er", "es"),
+                GapKind.OCCUPATION: tuple(case.value for case in Case),
+            }
+        )
+    }
+)
+"""What may follow the colon of a gap, by language."""
 
 
 def single_form(noun: str) -> tuple[OccupationForm, ...]:
@@ -76,19 +87,6 @@ def _form(
         for case, (article, column) in declension.items()
     )
     return OccupationForm(noun=declined[0].noun, gender=gender, declined=declined)
-
-
-GAP_FORMS: Mapping[str, Mapping[GapKind, tuple[str, ...]]] = MappingProxyType(
-    {
-        GERMAN: MappingProxyType(
-            {
-                GapKind.TERM: (BARE_STEM, "e", "en", "em", "er", "es"),
-                GapKind.OCCUPATION: tuple(case.value for case in Case),
-            }
-        )
-    }
-)
-"""What may follow the colon of a gap, by language."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,13 @@ MOST_LISTED = 8
 _WORD = re.compile(r"[^\W\d_]+")
 _ENGLISH_ARTICLE = re.compile(r"\ban?\s+$", re.IGNORECASE)
 _FINAL_PUNCTUATION = ".!?… "
+_SAYS = {
+    ProbeProblem.REPEATED: "repeated",
+    ProbeProblem.GENDERED_WORD: "with another gendered word",
+    ProbeProblem.ARTICLE: "with a or an before a gap",
+}
+PROBE_LANGUAGES = ("de", "en")
+"""The languages whose probes are bundled."""
 
 
 def first_of_each(structures: Sequence[Structure]) -> tuple[tuple[Structure, ...], tuple[ProbeWarning, ...]]:
@@ -78,13 +85,6 @@ def articles_before_gaps(structures: Iterable[Structure]) -> tuple[ProbeWarning,
     )
 
 
-_SAYS = {
-    ProbeProblem.REPEATED: "repeated",
-    ProbeProblem.GENDERED_WORD: "with another gendered word",
-    ProbeProblem.ARTICLE: "with a or an before a gap",
-}
-
-
 def _words_beside_gaps(structure: Structure) -> list[str]:
     pieces, end = [], 0
     for gap in find_gaps(structure.text):
@@ -113,10 +113,6 @@ def _grouped_by_experiment(
                 )
             )
     return tuple(warnings)
-
-
-PROBE_LANGUAGES = ("de", "en")
-"""The languages whose probes are bundled."""
 
 
 def load_probes(

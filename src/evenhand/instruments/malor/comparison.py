@@ -53,7 +53,7 @@ def malor_bias_rows(before: Run, after: Run, *, resampling: Resampling) -> dict[
             malor_estimate(ratios, resampling=resampling) for ratios in shared_ratios(before, after, row.task)
         )
         rows[row.key] = BiasRow.of(
-            row,
+            row.model_copy(update={"first": first.value, "second": second.value}),
             (first, second),
             measure=f"{row.measure} {row.task}",
             title=f"Lean of occupations: {EXPERIMENT_WORDS.get(row.task, row.task)}",

@@ -27,7 +27,7 @@ def decide_cases(sentence: GermanSentence) -> None:
     for noun in sorted(sentence.phrases):
         phrase = sentence.phrases[noun]
         if len(different_outcomes(sentence.words, phrase)) > 1:
-            sentence.narrow(_decided(sentence, phrase))
+            sentence.narrow(_narrowed_to_case(sentence, phrase))
     _reject_unknown_subjects(sentence)
 
 
@@ -125,7 +125,7 @@ def _cases_of(preposition: str) -> str:
     return "AD" if preposition in classes["two-way prepositions"] else "G"
 
 
-def _decided(sentence: GermanSentence, phrase: NounPhrase) -> NounPhrase:
+def _narrowed_to_case(sentence: GermanSentence, phrase: NounPhrase) -> NounPhrase:
     clause = sentence.clause_by_word[phrase.noun]
     for narrowed in (_like_neighbour, _by_number, _by_nominative, _by_oblique):
         phrase = narrowed(sentence, phrase, clause)
@@ -140,11 +140,11 @@ def _like_neighbour(sentence: GermanSentence, phrase: NounPhrase, _clause: Claus
     neighbour = sentence.phrases.get(phrase.start - 2)
     title = sentence.phrases.get(phrase.start - 1)
     if title is not None and title.is_title and phrase.determiner is None:
-        return _limited(phrase, title, singular=True)
+        return _agreeing_with(phrase, title, singular=True)
     if before in {"und", "oder", "sowie"} and neighbour is not None:
         cases = {slot[0] for slot in neighbour.slots}
         if len(cases) == 1 or neighbour.preposition:
-            return _limited(phrase, neighbour, singular=False)
+            return _agreeing_with(phrase, neighbour, singular=False)
     is_apposition = (
         before == "," and phrase.noun + 1 < len(sentence.words) and sentence.lower(phrase.noun + 1) == ","
     )
@@ -162,7 +162,7 @@ def _is_subject_before(sentence: GermanSentence, phrase: NounPhrase) -> bool:
     return not phrase.preposition and is_nominative(sentence, phrase, clause) is True
 
 
-def _limited(phrase: NounPhrase, like: NounPhrase, *, singular: bool) -> NounPhrase:
+def _agreeing_with(phrase: NounPhrase, like: NounPhrase, *, singular: bool) -> NounPhrase:
     slots = _with_case("".join(slot[0] for slot in like.slots))
     limited = phrase.limited(slots & _of_number(plural=False) if singular else slots)
     if not limited.slots:

@@ -30,6 +30,10 @@ _FORMAL = frozenset(
     ["Sie", "Ihnen", "Du", "Dir", "Dich", "Euch", "Er", "Ihm", "Ihn", "Es", "Euer"]
     + [stem + ending for stem in ("Ihr", "Dein", "Eur") for ending in ("", "e", "em", "en", "er", "es")]
 )
+PREPOSITIONS = frozenset(
+    word for name, words_of in word_classes().items() if name.endswith("prepositions") for word in words_of
+)
+_PLURAL_SLOTS: Slots = frozenset({"Np", "Ap", "Dp", "Gp"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,11 +188,6 @@ def _preposition(words: Sequence[GermanWord], at: int) -> str:
     return lower if lower in PREPOSITIONS else ""
 
 
-PREPOSITIONS = frozenset(
-    word for name, words_of in word_classes().items() if name.endswith("prepositions") for word in words_of
-)
-
-
 def _before(words: Sequence[GermanWord], noun: int) -> tuple[Determiner | None, int, tuple[int, ...]]:
     """The determiner of a noun, its position, and the positions of the adjectives between them."""
     adjectives: list[int] = []
@@ -216,9 +215,6 @@ def _before(words: Sequence[GermanWord], noun: int) -> tuple[Determiner | None, 
         else:
             break
     return None, -1, _without_determiner(words, noun, adjectives)
-
-
-_PLURAL_SLOTS: Slots = frozenset({"Np", "Ap", "Dp", "Gp"})
 
 
 def _determiner(words: Sequence[GermanWord], at: int) -> Determiner | None:

@@ -152,12 +152,12 @@ def pronouns_in(sentence: GermanSentence) -> Iterator[Pronoun]:
         elif lower == "ihr":
             yield from _her(sentence, at, sentence.clause_by_word[at])
         elif lower in HER:
-            if determined_by(sentence, at) is None:
+            if phrase_of_determiner(sentence, at) is None:
                 raise Ambiguous("ihr may be of one woman or of several persons")
             yield Pronoun(at, PronounUse.POSSESSIVE, male=False, new="sein", may_be_plural=True)
 
 
-def determined_by(sentence: GermanSentence, at: int) -> NounPhrase | None:
+def phrase_of_determiner(sentence: GermanSentence, at: int) -> NounPhrase | None:
     """The noun phrase whose determiner is at this position."""
     for phrase in sentence.phrases.values():
         if phrase.determiner_at == at:
@@ -170,7 +170,9 @@ def _his(sentence: GermanSentence, at: int) -> Iterator[Pronoun]:
     if word.capital and not word.starts:
         raise Ambiguous("a pronoun with a capital")
     if word.lower in HIS:
-        if word.lower == "sein" and (sentence.lower(at - 1) == "zu" or determined_by(sentence, at) is None):
+        if word.lower == "sein" and (
+            sentence.lower(at - 1) == "zu" or phrase_of_determiner(sentence, at) is None
+        ):
             return
         if word.lower == "sein" and sentence.lower(at - 1) in {"ich", "wir", "sie", "ihr"}:
             raise Ambiguous("sein may be a verb")
@@ -189,7 +191,7 @@ def _she(sentence: GermanSentence, at: int) -> Iterator[Pronoun]:
 
 def _her(sentence: GermanSentence, at: int, clause: Clause) -> Iterator[Pronoun]:
     """*ihr* alone: her book, (to) her, or you."""
-    phrase = determined_by(sentence, at)
+    phrase = phrase_of_determiner(sentence, at)
     before, following = sentence.lower(at - 1), sentence.lower(at + 1)
     classes = word_classes()
     is_dative = before in classes["dative prepositions"] or (

@@ -8,7 +8,7 @@ from functools import lru_cache
 from evenhand.text.twins.de.declension import ALL_SLOTS, DETERMINERS, Declension, Determiner
 from evenhand.text.twins.de.persons import german_lexicon
 from evenhand.text.twins.de.phrases import NounPhrase
-from evenhand.text.twins.de.pronouns import determined_by
+from evenhand.text.twins.de.pronouns import phrase_of_determiner
 from evenhand.text.twins.de.sentences import GermanSentence
 from evenhand.text.twins.de.words import AGENT_ENDINGS, Ambiguous, verb_number, word_classes
 from evenhand.text.twins.twin import Role
@@ -88,7 +88,7 @@ def reject_unclear_persons(sentence: GermanSentence) -> None:
             )
             and word.lower not in _WITHOUT_NOUN
         )
-        if stands_alone and determined_by(sentence, at) is None and not _is_adjective(sentence, at):
+        if stands_alone and phrase_of_determiner(sentence, at) is None and not _is_adjective(sentence, at):
             raise Ambiguous("a pronoun without a noun")
     _reject_unlisted(sentence)
     _reject_honours(sentence)

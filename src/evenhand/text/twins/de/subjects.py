@@ -53,6 +53,7 @@ _POSSIBLE = frozenset(
 _FUTURE = frozenset({"wird", "werden", "werde", "wirst", "würde", "würden"})
 _PASSIVE = frozenset({"wurde", "wurden", "ward"})
 _BECOMING = frozenset({"wird", "werde", "werden", "wurde", "würde", "geworden"})
+_COORDINATORS = frozenset({"und", "oder", "aber", "sondern", "doch"})
 
 
 def is_certain_nominative(sentence: GermanSentence, phrase: NounPhrase) -> bool:
@@ -158,9 +159,6 @@ def _is_attribute(sentence: GermanSentence, phrase: NounPhrase) -> bool:
     if before is None:
         return False
     return phrase.determiner is None or any(slot[0] == "G" for slot in phrase.slots)
-
-
-_COORDINATORS = frozenset({"und", "oder", "aber", "sondern", "doch"})
 
 
 def is_nominative(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) -> bool | None:
