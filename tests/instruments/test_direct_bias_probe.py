@@ -137,7 +137,7 @@ def test_the_record_says_what_determines_the_result(
     opened = open_run(run.save(tmp_path / "run"))
 
     assert (run.record.instrument, run.record.name) == ("direct-bias", "bert_en_direct-bias")
-    assert set(run.record.data) == {"corpus", "professions", "gendered words"}
+    assert set(run.record.data) == {"professions", "gendered words"}
     assert run.record.options["layer"] == 1
     assert run.record.options["pronouns"] == ["he", "she"]
     assert dict(run.scores.schema) == SCORES_SCHEMA
