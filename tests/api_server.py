@@ -57,7 +57,7 @@ class ApiServer:
     manner: str = "right"
     """How it echoes."""
     faults: list[str] = field(default_factory=list)
-    """What happens to the next requests, one after the other; then all goes well."""
+    """What happens to the next requests, one after the other, an empty string being nothing; then all goes well."""
     always: str | None = None
     """What happens to every request."""
     requests: list[dict[str, Any]] = field(default_factory=list)
@@ -152,6 +152,7 @@ def _handler(server: ApiServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         timeout = 5
+        disable_nagle_algorithm = True
 
         def log_message(self, *_: Any) -> None:
             pass
@@ -181,7 +182,7 @@ def _handler(server: ApiServer) -> type[BaseHTTPRequestHandler]:
             if request["model"] != MODEL:
                 return self.send(404, {"error": {"message": "The model does not exist"}})
             fault = server.next_fault()
-            if fault is not None:
+            if fault:
                 return self.fail(fault, request)
             if request.get("echo") and server.manner == "refuses echo":
                 return self.send(400, {"error": {"message": "echo is not supported"}})

@@ -57,7 +57,7 @@ def counterfactual_command(
     """Find sentences with an occupation and a gendered word, and write each with its twin.
 
     In the twin men and women have changed places, so both sides are equal in number. Sentences whose twin might be
-    wrong are left out and counted, and so are sentences that the probes ask. Counts stand in `pairs.counts.json` beside
+    wrong are left out and counted, and so are sentences that the probes ask. Counts go to `pairs.counts.json` beside
     the pairs. A run that was stopped goes on with the files that it had not finished.
 
     **Examples**

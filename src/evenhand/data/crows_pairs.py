@@ -2,7 +2,7 @@
 
     id, sent_more, sent_less, stereo_antistereo, bias_type
 
-Other columns may stand beside these. The original English file has no name for the first column, which holds
+Other columns are allowed. The original English file has no name for the first column, which holds
 the ids, and further columns about its annotators; the French file has the five above.
 
 In the published French file one pair lacks a sentence. Such a pair is kept, so that it is counted as one that
@@ -95,14 +95,14 @@ def read_pairs(
         pair = _pair(row, row[id_column], language=tag)
         if pairs.setdefault(pair.id, pair) is not pair:
             raise DatasetError(
-                f"{row.place}: the id {pair.id!r} stands there a second time. Scores could not be told apart; "
+                f"{row.place}: the id {pair.id!r} occurs a second time. Scores could not be told apart; "
                 "make the ids unique."
             )
     if not any(pair.complete for pair in pairs.values()):
         empty = "sent_less" if next(iter(pairs.values())).more else "sent_more"
         raise DatasetError(
             f"{table.rows[0].place}: {empty} is empty, and no pair of the file has both sentences. Two sentences "
-            "a row are needed."
+            "per row are needed."
         )
     return PairSet(
         name=name or _name_from_path(path),
@@ -153,7 +153,7 @@ def _language(path: Path, columns: tuple[str, ...], *, chosen: str | None) -> st
 
 
 def _language_from_name(path: Path) -> str | None:
-    """The one language that a file's name has: as a word such as ``french``, or at its end as a tag such as ``fr``."""
+    """The only language in a file's name: as a word such as ``french``, or at its end as a tag such as ``fr``."""
     words = re.split(r"[\W_]+", file_stem(path).casefold())
     tags = {_LANGUAGES[word] for word in words if word in _LANGUAGES}
     if words[-1] in _LANGUAGES.values():

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found in one task. ``ids`` are of items or of candidates, as the unit says."""
+    """The items or candidates of one task that have a defect."""
 
     defect: DefectClass
     task: Task
@@ -30,7 +30,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """The findings of all checks, and the checks that could not be made."""
+    """The findings of all checks, and the checks that were skipped."""
 
     benchmark: Benchmark
     findings: tuple[Finding, ...]
@@ -77,7 +77,7 @@ class CheckReport:
         return {item: tuple(defects) for item, defects in names.items()}
 
     def to_frame(self) -> pl.DataFrame:
-        """A row a check and task."""
+        """One row per check and task."""
         import polars as pl
 
         return pl.DataFrame(
@@ -130,7 +130,7 @@ class Description:
     name: str
     licence: str | None
     items: pl.DataFrame
-    """A row an item: language, task, bias_type, cluster, target."""
+    """One row per item: language, task, bias_type, cluster, target."""
 
     def counts(self, *by: str) -> pl.DataFrame:
         """Numbers of items and of target terms by any of the columns of ``items``."""
@@ -143,7 +143,7 @@ class Description:
         )
 
     def targets(self) -> pl.DataFrame:
-        """A row a target term and language: items of each task, and the forms it takes."""
+        """One row per target term and language: items of each task, and the forms it takes."""
         import polars as pl
 
         return (

@@ -110,7 +110,7 @@ def load_dataset(data: str | Path, *, language: str | None = None, kind: type = 
 
 
 def dataset_path(data: str | Path, *, kind: type) -> Path:
-    """The file that a name or a path stands for, for readers that need more than ``load_dataset`` gives.
+    """The file of a name or a path, for readers that need more than ``load_dataset`` gives.
 
     Raises:
         UnknownNameError: If no dataset of this kind has the name.
@@ -190,7 +190,7 @@ def _has_suffix(path: Path, layout: DatasetLayout) -> bool:
 
 
 def _layout_of(path: Path, kind: type) -> DatasetLayout:
-    """The layout of a file; where none recognises it, the one whose errors say best what is wrong."""
+    """The layout of a file; if none recognises it, the first one, whose errors say what is wrong."""
     of_kind = [layout for layout in DATASET_LAYOUTS.values() if issubclass(layout.kind, kind)]
     fitting = [layout for layout in of_kind if _has_suffix(path, layout)]
     if len(fitting) > 1:
@@ -226,7 +226,7 @@ def _read(layout: DatasetLayout, path: Path, **options: str | None) -> Any:
 
 
 def _guarded(layout: DatasetLayout, path: Path, call: Callable[[Path], Any]) -> Any:
-    """What a layout says of a file; a fault of another package is told with the name of that package."""
+    """Call a layout of any package; errors of another package carry its name."""
     try:
         return call(path)
     except EvenhandError:
@@ -237,7 +237,7 @@ def _guarded(layout: DatasetLayout, path: Path, call: Callable[[Path], Any]) -> 
             raise
         raise PluginError(
             f"The dataset layout {layout.name!r} of the package {package} failed on {path}: "
-            f"{type(problem).__name__}: {problem}. Mend or uninstall that package."
+            f"{type(problem).__name__}: {problem}. Repair or uninstall that package."
         ) from problem
 
 

@@ -29,7 +29,7 @@ LAYOUT_HELP = (
 
 
 MOST_ROWS = 2_000_000
-"""Largest table that is read; compressed, far more would fit into a small file."""
+"""The largest table that is read; a small compressed file could hold far more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Score:
     problem: str | None = None
     token_log_probabilities: tuple[float, ...] | None = None
     log2_probability: float | None = None
-    """Of the whole candidate, whatever the score makes of its tokens; None where it is not known."""
+    """Of the whole candidate, however the score combines its tokens; None if it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def read_predictions(path: Path) -> Predictions:
 
 
 def as_score(value: Any) -> Score:
-    """A score from whatever a file holds in its place."""
+    """A score from whatever value a file has."""
     if value is None:
         return Score(math.nan, "score is null")
     if isinstance(value, bool) or not isinstance(value, Real):

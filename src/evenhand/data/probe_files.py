@@ -47,6 +47,17 @@ _FEMININE = MappingProxyType(
         Case.GENITIVE: ("der", "feminine"),
     }
 )
+GAP_FORMS: Mapping[str, Mapping[GapKind, tuple[str, ...]]] = MappingProxyType(
+    {
+        GERMAN: MappingProxyType(
+            {
+                GapKind.TERM: (BARE_STEM, "e", "en", "em", "er", "es"),
+                GapKind.OCCUPATION: tuple(case.value for case in Case),
+            }
+        )
+    }
+)
+"""What may follow the colon of a gap, by language."""
 
 
 def single_form(noun: str) -> tuple[OccupationForm, ...]:
@@ -78,22 +89,9 @@ def _form(
     return OccupationForm(noun=declined[0].noun, gender=gender, declined=declined)
 
 
-GAP_FORMS: Mapping[str, Mapping[GapKind, tuple[str, ...]]] = MappingProxyType(
-    {
-        GERMAN: MappingProxyType(
-            {
-                GapKind.TERM: (BARE_STEM, "e", "en", "em", "er", "es"),
-                GapKind.OCCUPATION: tuple(case.value for case in Case),
-            }
-        )
-    }
-)
-"""What may follow the colon of a gap, by language."""
-
-
 @dataclass(frozen=True, slots=True)
 class StructuresFile:
-    """Structures as a file has them, repeats included."""
+    """The structures of a file, repeats included."""
 
     structures: tuple[Structure, ...]
     sha256: str
@@ -101,7 +99,7 @@ class StructuresFile:
 
 @dataclass(frozen=True, slots=True)
 class OccupationsFile:
-    """Occupations as a file has them."""
+    """The occupations of a file."""
 
     occupations: tuple[Occupation, ...]
     sha256: str
@@ -109,7 +107,7 @@ class OccupationsFile:
 
 @dataclass(frozen=True, slots=True)
 class TermsFile:
-    """Pairs of terms by experiment, under None those for which the file names no experiment."""
+    """The pairs of terms of a file by experiment; None for those without one."""
 
     terms: Mapping[Experiment | None, TermPairs]
     sha256: str
@@ -171,7 +169,7 @@ def read_terms(path: Path) -> TermsFile:
         of_experiment = pairs.setdefault(_experiment(row) if row["experiment"] else None, [])
         pair = (row["male"], row["female"])
         if pair in of_experiment:
-            raise DatasetError(f"{row.place}: the pair {' and '.join(pair)} stands there a second time.")
+            raise DatasetError(f"{row.place}: the pair {' and '.join(pair)} occurs a second time.")
         of_experiment.append(pair)
         both = {male for male, _ in of_experiment} & {female for _, female in of_experiment}
         if both:

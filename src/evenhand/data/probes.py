@@ -21,6 +21,13 @@ MOST_LISTED = 8
 _WORD = re.compile(r"[^\W\d_]+")
 _ENGLISH_ARTICLE = re.compile(r"\ban?\s+$", re.IGNORECASE)
 _FINAL_PUNCTUATION = ".!?… "
+_SAYS = {
+    ProbeProblem.REPEATED: "repeated",
+    ProbeProblem.GENDERED_WORD: "with another gendered word",
+    ProbeProblem.ARTICLE: "with a or an before a gap",
+}
+PROBE_LANGUAGES = ("de", "en")
+"""The languages whose probes are bundled."""
 
 
 def first_of_each(structures: Sequence[Structure]) -> tuple[tuple[Structure, ...], tuple[ProbeWarning, ...]]:
@@ -43,7 +50,7 @@ def first_of_each(structures: Sequence[Structure]) -> tuple[tuple[Structure, ...
 
 
 def gendered_words(structures: Iterable[Structure], words: Iterable[str]) -> tuple[ProbeWarning, ...]:
-    """Structures with another gendered word, which tells the model what it is asked.
+    """Structures with another gendered word, which gives the answer away.
 
     Args:
         structures: The structures.
@@ -78,13 +85,6 @@ def articles_before_gaps(structures: Iterable[Structure]) -> tuple[ProbeWarning,
     )
 
 
-_SAYS = {
-    ProbeProblem.REPEATED: "repeated",
-    ProbeProblem.GENDERED_WORD: "with another gendered word",
-    ProbeProblem.ARTICLE: "with a or an before a gap",
-}
-
-
 def _words_beside_gaps(structure: Structure) -> list[str]:
     pieces, end = [], 0
     for gap in find_gaps(structure.text):
@@ -113,10 +113,6 @@ def _grouped_by_experiment(
                 )
             )
     return tuple(warnings)
-
-
-PROBE_LANGUAGES = ("de", "en")
-"""The languages whose probes are bundled."""
 
 
 def load_probes(
@@ -163,7 +159,7 @@ def load_probes(
 def definitional_pairs(language: str = "en") -> TermPairs:
     """Pairs of words that differ in gender by definition.
 
-    A word can stand in two pairs (German *Frau* is the counterpart of *Mann* and of *Herr*); the first is
+    A word can be in two pairs (German *Frau* is the counterpart of *Mann* and of *Herr*); the first is
     the usual one.
     """
     return read_terms(bundled_probe_path(language, "definitional_pairs")).terms[None]
@@ -196,7 +192,7 @@ def _warnings(structures: tuple[Structure, ...], language: str) -> tuple[ProbeWa
 def _terms(
     structures: Iterable[Structure], own_terms: str | Path | None, *, language: str
 ) -> tuple[Mapping[Experiment, TermPairs], tuple[str, ...]]:
-    """The terms of each experiment that is asked, and the digests of the files that they are from."""
+    """The terms of each experiment, and the digests of the files that they come from."""
     pronouns = read_terms(bundled_probe_path(language, "pronouns"))
     names = read_terms(bundled_probe_path(language, "names"))
     experiments = {structure.experiment for structure in structures}

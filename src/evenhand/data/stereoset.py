@@ -56,7 +56,7 @@ LAYOUT_HELP = (
 )
 
 _TWO_LETTERS = re.compile(r"[a-z]{2}(-[A-Za-z]{2,4})?")
-"""Names of files that are surely languages; ``dev`` could be one and hardly ever is."""
+"""Names of files that are certainly languages; ``dev`` could be one but hardly ever is."""
 
 
 def read_stereoset(

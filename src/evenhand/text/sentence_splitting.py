@@ -6,7 +6,7 @@ The rule:
    as wrapped if, in its first 64 Ki characters, at least five lines have another right below them, more than half of
    those stop without a final mark, and one in ten has a sentence end inside: a list of bare titles stays a list.
 2. Within a line, a sentence ends after ``.``, ``!``, ``?`` or ``…``, and the quotation marks and brackets that close
-   behind it, before a space and something that is no small letter.
+   after it, before a space and something that is not a small letter.
 3. A full stop ends nothing after a known abbreviation (*Mr*, *Nr*), a single letter (*J.*), a word with a full stop
    inside (*z.B.*), or a number of one or two digits (*am 3. Mai*).
 4. A sentence of more than ``LONGEST_SENTENCE`` characters is cut at its last space before that.

@@ -43,7 +43,7 @@ class WordFinder:
     off (*Lehrer/in*, *Lehrer:innen*, or with a star).
 
     Attributes:
-        anywhere: Spellings with the word of the list that each stands for.
+        anywhere: Spellings with the word of the list that each means.
         at_start: Spellings that count only where no letter or digit comes before them in the sentence.
     """
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -258,7 +261,7 @@ def test_the_key_reaches_the_server_and_nothing_else(
     parts = Parts(tmp_path)
     texts(model, parts=parts)
     seen += [str(refused.value), caplog.text, model.record.model_dump_json()]
-    seen += [(parts.get(key) or b"").decode() for key in sorted(parts.keys())]
+    seen += [(parts.get(key) or b"").decode() for key in parts]
 
     assert server.headers[-1]["Authorization"] == f"Bearer {KEY}"
     assert "[key]" in str(refused.value)
@@ -285,7 +288,7 @@ def test_no_more_requests_are_sent_than_allowed_and_what_came_is_kept(
     ):
         texts(model_of(server, max_requests=4), parts=parts)
     assert len(server.requests) == 4
-    assert len(parts.keys()) == 4
+    assert len(list(parts)) == 4
     assert texts(model_of(server, max_requests=2), parts=parts) == texts(model_of(server))
 
 
@@ -293,16 +296,51 @@ def test_answers_are_kept_as_they_come_when_a_later_one_fails(server: ApiServer,
     parts = Parts(tmp_path)
     expected = texts(model_of(server))
     server.requests.clear()
-    server.faults = ["status 503", "message odd"]
+    server.faults = ["", "", "message odd"]
 
     with pytest.raises(RequestRefusedError):
-        texts(model_of(server, concurrency=2), parts=parts)
-    kept = len(parts.keys())
-    before = len(server.requests)
+        texts(model_of(server, concurrency=1), parts=parts)
 
+    assert len(list(parts)) == 2
+    assert len(server.requests) == 3
     assert texts(model_of(server), parts=parts) == expected
-    assert kept >= 1
-    assert len(server.requests) - before == 6 - kept
+    assert len(server.requests) == 3 + 4
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from evenhand.models.backends.api import API, ApiOptions
+from evenhand.models.generation import GenerationOptions
+from evenhand.models.references import ModelRef
+from evenhand.runs.store import Parts
+
+answers = []
+
+def progress(count):
+    answers.append(count)
+    if len(answers) == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+model = API.load(ModelRef(id=sys.argv[1]), ApiOptions(base_url=sys.argv[2], concurrency=2))
+options = GenerationOptions(max_new_tokens=3, samples=2)
+list(model.generate(sys.argv[4:], options, parts=Parts(Path(sys.argv[3])), progress=progress))
+"""
+
+
+def test_a_killed_generation_asks_only_for_what_is_missing(server: ApiServer, tmp_path: Path) -> None:
+    parts = Parts(tmp_path)
+    command = [sys.executable, "-c", KILLED, f"api:{MODEL}", server.base_url, str(tmp_path), *PROMPTS]
+
+    killed = subprocess.run(command, check=False)
+    kept = len(list(parts))
+    server.requests.clear()
+    resumed = texts(model_of(server), parts=parts)
+
+    assert killed.returncode == -signal.SIGKILL
+    assert kept == 3
+    assert len(server.requests) == 3
+    assert resumed == texts(model_of(server))
 
 
 def test_progress_counts_kept_answers_too(server: ApiServer, tmp_path: Path) -> None:

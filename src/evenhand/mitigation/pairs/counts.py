@@ -14,6 +14,13 @@ from evenhand.mitigation.pairs.twin_pairs import PairSide, PairSwap, TwinPair
 from evenhand.text.twins.twin import Role
 
 COUNTS_ENDING = ".counts.json"
+Term = tuple[Role, str, str]
+"""A role, and the male and the female word in it."""
+Key = TypeVar("Key", bound=Hashable)
+_LOWERED = frozenset(
+    {Role.SUBJECT, Role.OBJECT, Role.POSSESSIVE, Role.STANDALONE_POSSESSIVE, Role.REFLEXIVE, Role.AGREEMENT}
+)
+"""Roles whose words have a capital only where a sentence begins."""
 
 
 class _CountModel(BaseModel):
@@ -122,17 +129,6 @@ class PairCounts(_CountModel):
     def to_json(self) -> str:
         """For the file beside the pairs."""
         return self.model_dump_json(indent=1) + "\n"
-
-
-Term = tuple[Role, str, str]
-"""A role, and the male and the female word in it."""
-
-Key = TypeVar("Key", bound=Hashable)
-
-_LOWERED = frozenset(
-    {Role.SUBJECT, Role.OBJECT, Role.POSSESSIVE, Role.STANDALONE_POSSESSIVE, Role.REFLEXIVE, Role.AGREEMENT}
-)
-"""Roles whose words have a capital only where a sentence begins."""
 
 
 @dataclass(slots=True)

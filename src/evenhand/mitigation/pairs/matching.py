@@ -22,6 +22,12 @@ from evenhand.text.twins.languages import swapper_for
 from evenhand.text.twins.twin import Rejected, Swapper
 from evenhand.text.word_search import WordFinder, words_of
 
+NO_OCCUPATION = "no occupation in it"
+NO_TERM = "an occupation, but no gendered word of the experiments"
+REPEATED = "repeated, itself or as the twin of another"
+EVALUATION = "a sentence of the evaluation"
+TWIN_IN_EVALUATION = "its twin is a sentence of the evaluation"
+
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSentences:
@@ -57,13 +63,6 @@ def evaluation_sentences(probes: ProbeSet) -> EvaluationSentences:
                 opened = open_term(structure, form, terms=terms)
                 digests.update(digest_of(opened.text.replace(BLANK, fill)) for fill in opened.fills)
     return EvaluationSentences(np.fromiter(sorted(digests), dtype=np.uint64, count=len(digests)))
-
-
-NO_OCCUPATION = "no occupation in it"
-NO_TERM = "an occupation, but no gendered word of the experiments"
-REPEATED = "repeated, itself or as the twin of another"
-EVALUATION = "a sentence of the evaluation"
-TWIN_IN_EVALUATION = "its twin is a sentence of the evaluation"
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,8 @@ class NameTable:
     """Repeats pairs over a table of name pairs.
 
     All names of a sentence move on in the table by the same number of rows, so that two people keep two names. A
-    sentence is not repeated if one of its names is not in the table as it stands (a German genitive such as *Marias*),
-    or stands after an English *a* or *an*, which would have to agree with it.
+    sentence is not repeated if one of its names is not in the table in this form (a German genitive such as *Marias*),
+    or follows an English *a* or *an*, which would have to agree with it.
     """
 
     def __init__(self, names: TermPairs, *, language: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -60,6 +61,17 @@ class Twin:
     text: str
     swaps: tuple[Swap, ...]
     """In the order of the sentence."""
+
+    @classmethod
+    def of(cls, sentence: str, swaps: Iterable[Swap]) -> Twin:
+        """The twin that swaps, in the order of the sentence, make of it."""
+        ordered = tuple(swaps)
+        pieces: list[str] = []
+        end = 0
+        for swap in ordered:
+            pieces += (sentence[end : swap.span.start], swap.new)
+            end = swap.span.end
+        return cls("".join((*pieces, sentence[end:])), ordered)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ def decide_cases(sentence: GermanSentence) -> None:
     for noun in sorted(sentence.phrases):
         phrase = sentence.phrases[noun]
         if len(different_outcomes(sentence.words, phrase)) > 1:
-            sentence.narrow(_decided(sentence, phrase))
+            sentence.narrow(_narrowed_to_case(sentence, phrase))
     _reject_unknown_subjects(sentence)
 
 
@@ -125,7 +125,7 @@ def _cases_of(preposition: str) -> str:
     return "AD" if preposition in classes["two-way prepositions"] else "G"
 
 
-def _decided(sentence: GermanSentence, phrase: NounPhrase) -> NounPhrase:
+def _narrowed_to_case(sentence: GermanSentence, phrase: NounPhrase) -> NounPhrase:
     clause = sentence.clause_by_word[phrase.noun]
     for narrowed in (_like_neighbour, _by_number, _by_nominative, _by_oblique):
         phrase = narrowed(sentence, phrase, clause)
@@ -140,11 +140,11 @@ def _like_neighbour(sentence: GermanSentence, phrase: NounPhrase, _clause: Claus
     neighbour = sentence.phrases.get(phrase.start - 2)
     title = sentence.phrases.get(phrase.start - 1)
     if title is not None and title.is_title and phrase.determiner is None:
-        return _limited(phrase, title, singular=True)
+        return _agreeing_with(phrase, title, singular=True)
     if before in {"und", "oder", "sowie"} and neighbour is not None:
         cases = {slot[0] for slot in neighbour.slots}
         if len(cases) == 1 or neighbour.preposition:
-            return _limited(phrase, neighbour, singular=False)
+            return _agreeing_with(phrase, neighbour, singular=False)
     is_apposition = (
         before == "," and phrase.noun + 1 < len(sentence.words) and sentence.lower(phrase.noun + 1) == ","
     )
@@ -162,7 +162,7 @@ def _is_subject_before(sentence: GermanSentence, phrase: NounPhrase) -> bool:
     return not phrase.preposition and is_nominative(sentence, phrase, clause) is True
 
 
-def _limited(phrase: NounPhrase, like: NounPhrase, *, singular: bool) -> NounPhrase:
+def _agreeing_with(phrase: NounPhrase, like: NounPhrase, *, singular: bool) -> NounPhrase:
     slots = _with_case("".join(slot[0] for slot in like.slots))
     limited = phrase.limited(slots & _of_number(plural=False) if singular else slots)
     if not limited.slots:
@@ -178,7 +178,7 @@ def _by_number(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) -> 
     if phrase.determiner is None:
         return _number_without_determiner(sentence, phrase, clause)
     if phrase.slots <= {"Nm", "Gp"}:
-        return phrase.limited(_with_case("G" if _is_behind_noun(sentence, phrase) else "N"))
+        return phrase.limited(_with_case("G" if _follows_noun(sentence, phrase) else "N"))
     if phrase.slots <= {"Am", "Dp"}:
         objects = [
             other for other in sentence.phrases_of(clause) if other.may_be("A") and other.noun > phrase.noun
@@ -191,8 +191,8 @@ def _by_number(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) -> 
 
 
 def _number_without_determiner(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) -> NounPhrase:
-    behind = sentence.phrases.get(phrase.noun + 1)
-    is_before_name = behind is not None and behind.determiner is None
+    following = sentence.phrases.get(phrase.noun + 1)
+    is_before_name = following is not None and following.determiner is None
     says_what = sentence.lower(phrase.start - 1) == "als" or is_predicative(sentence, clause)
     is_one = says_what and clause.has_singular_verb and not _may_be_of_several(sentence, clause)
     if is_before_name or is_one:
@@ -239,24 +239,24 @@ def _by_oblique(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) ->
         return phrase
     if any(slot[1] == "p" for slot in phrase.slots):
         raise Ambiguous("a noun may be one person or several")
-    if _is_behind_noun(sentence, phrase):
+    if _follows_noun(sentence, phrase):
         gives = _has_verb(sentence, clause, "dative verbs") or _has_verb(sentence, clause, "giving verbs")
-        if gives or _has_body_part(sentence, clause, behind=phrase.noun):
+        if gives or _has_body_part(sentence, clause, after=phrase.noun):
             raise Ambiguous("a dative or a genitive")
         return phrase.limited(_with_case("G"))
-    behind = sentence.phrases.get(phrase.noun + 1)
-    if behind is not None and behind.determiner is None:
+    following = sentence.phrases.get(phrase.noun + 1)
+    if following is not None and following.determiner is None:
         raise Ambiguous("a dative or a genitive")
     return phrase.limited(_with_case("D"))
 
 
-def _has_body_part(sentence: GermanSentence, clause: Clause, *, behind: int) -> bool:
+def _has_body_part(sentence: GermanSentence, clause: Clause, *, after: int) -> bool:
     """Whether a dative may name the person to whose body something happens: *der Frau in die Arme*."""
     parts = word_classes()["body parts"]
-    return any(at > behind and sentence.words[at].text in parts for at in clause.words)
+    return any(at > after and sentence.words[at].text in parts for at in clause.words)
 
 
-def _is_behind_noun(sentence: GermanSentence, phrase: NounPhrase) -> bool:
+def _follows_noun(sentence: GermanSentence, phrase: NounPhrase) -> bool:
     before = sentence.phrases.get(phrase.start - 1)
     if before is None:
         return False

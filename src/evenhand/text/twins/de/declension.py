@@ -144,7 +144,7 @@ _CONTRACTED = {
 }
 
 
-def contracted(preposition: str, article: str) -> str | None:
+def contraction(preposition: str, article: str) -> str | None:
     """The usual contraction of a preposition and an article: *zum* of *zu* and *dem*."""
     return _CONTRACTED.get((preposition, article))
 

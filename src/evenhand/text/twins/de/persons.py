@@ -74,7 +74,7 @@ def _plural(form: str) -> dict[str, str]:
     return {"Np": form, "Ap": form, "Dp": dative, "Gp": form}
 
 
-def declined(row: Mapping[str, str]) -> PersonTerm:
+def term_from_row(row: Mapping[str, str]) -> PersonTerm:
     """The term of a row of the word list."""
     noun, genitive = row["masculine"], row["genitive"]
     oblique = genitive if genitive.endswith("n") else noun
@@ -233,7 +233,7 @@ def german_lexicon() -> PersonLexicon:
     """The bundled lexicon."""
     forms: dict[str, tuple[PersonReading, ...]] = {}
     with german_resource("persons").open(encoding="utf-8", newline="") as lines:
-        persons = [declined(row) for row in csv.DictReader(lines)]
+        persons = [term_from_row(row) for row in csv.DictReader(lines)]
     adjectival = {stem: _adjectival(stem) for stem in word_classes()["adjectival nouns"]}
     official = _official()
     adjectival["Beamt"] = official

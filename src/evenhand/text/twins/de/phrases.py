@@ -30,6 +30,10 @@ _FORMAL = frozenset(
     ["Sie", "Ihnen", "Du", "Dir", "Dich", "Euch", "Er", "Ihm", "Ihn", "Es", "Euer"]
     + [stem + ending for stem in ("Ihr", "Dein", "Eur") for ending in ("", "e", "em", "en", "er", "es")]
 )
+PREPOSITIONS = frozenset(
+    word for name, words_of in word_classes().items() if name.endswith("prepositions") for word in words_of
+)
+_PLURAL_SLOTS: Slots = frozenset({"Np", "Ap", "Dp", "Gp"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,7 @@ class NounPhrase:
         noun: Its last word.
         determiner: With its place, if it has one.
         readings: What it may be, if it is about a person whose word has a counterpart.
-        slots: Cases and kinds in which it may stand.
+        slots: Cases and kinds that it may have.
         preposition: The one that governs it, if it is right before it or contracted with the article.
     """
 
@@ -184,11 +188,6 @@ def _preposition(words: Sequence[GermanWord], at: int) -> str:
     return lower if lower in PREPOSITIONS else ""
 
 
-PREPOSITIONS = frozenset(
-    word for name, words_of in word_classes().items() if name.endswith("prepositions") for word in words_of
-)
-
-
 def _before(words: Sequence[GermanWord], noun: int) -> tuple[Determiner | None, int, tuple[int, ...]]:
     """The determiner of a noun, its position, and the positions of the adjectives between them."""
     adjectives: list[int] = []
@@ -216,9 +215,6 @@ def _before(words: Sequence[GermanWord], noun: int) -> tuple[Determiner | None, 
         else:
             break
     return None, -1, _without_determiner(words, noun, adjectives)
-
-
-_PLURAL_SLOTS: Slots = frozenset({"Np", "Ap", "Dp", "Gp"})
 
 
 def _determiner(words: Sequence[GermanWord], at: int) -> Determiner | None:
@@ -267,10 +263,10 @@ def _title(words: Sequence[GermanWord], at: int, lexicon: PersonLexicon) -> Pers
         place += 1
     if text not in {"Herr", "Herrn", "Frau"} or place >= len(words) or not words[place].capital:
         return None
-    behind = words[place].text
-    if behind in _FORMAL:
+    following = words[place].text
+    if following in _FORMAL:
         return None
-    if text == "Frau" and has_article and not lexicon.knows(behind):
+    if text == "Frau" and has_article and not lexicon.knows(following):
         raise Ambiguous("a title or a noun before a name")
     male = text != "Frau"
     forms = TITLE.male if male else TITLE.female

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from evenhand.text.twins.de.phrases import NounPhrase
-from evenhand.text.twins.de.pronouns import Pronoun, PronounUse, determined_by
+from evenhand.text.twins.de.pronouns import Pronoun, PronounUse, phrase_of_determiner
 from evenhand.text.twins.de.sentences import Clause, ClauseKind, GermanSentence
 from evenhand.text.twins.de.subjects import certain_subjects
 from evenhand.text.twins.de.words import Ambiguous, word_classes
@@ -57,7 +57,7 @@ def _reject_things(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequenc
         _reject_neuter(sentence, pronoun, clause)
     if pronoun.male and not _has_subject(sentence, pronoun, clause, pronouns):
         _reject_everything(sentence, pronoun, clause)
-    _reject_things_behind(sentence, pronoun, clause, pronouns)
+    _reject_later_things(sentence, pronoun, clause, pronouns)
     things = [
         thing
         for thing in _things_before(sentence, pronoun)
@@ -103,7 +103,7 @@ def _reject_everything(sentence: GermanSentence, pronoun: Pronoun, clause: Claus
         raise Ambiguous("a pronoun may be about a thing")
 
 
-def _reject_things_behind(
+def _reject_later_things(
     sentence: GermanSentence, pronoun: Pronoun, clause: Clause, pronouns: Sequence[Pronoun]
 ) -> None:
     """Reject a pronoun that may refer to the subject after it, as in *sein Kreuz trägt jeder Mensch*."""
@@ -196,7 +196,7 @@ def _is_plural(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequence[Pr
         Ambiguous: If that is not certain.
     """
     clause = sentence.clause_by_word[pronoun.at]
-    own = determined_by(sentence, pronoun.at)
+    own = phrase_of_determiner(sentence, pronoun.at)
     women = [phrase for phrase in _persons(sentence, male=False) if phrase is not own]
     others = [other for other in pronouns if not other.male and not other.may_be_plural]
     several = _several_before(sentence, pronoun)
@@ -219,7 +219,7 @@ def _is_plural(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequence[Pr
 
 
 def _several_before(sentence: GermanSentence, pronoun: Pronoun) -> list[NounPhrase]:
-    own = determined_by(sentence, pronoun.at)
+    own = phrase_of_determiner(sentence, pronoun.at)
     return [
         phrase
         for phrase in sentence.phrases.values()

@@ -8,7 +8,7 @@ from functools import lru_cache
 from evenhand.text.twins.de.declension import ALL_SLOTS, DETERMINERS, Declension, Determiner
 from evenhand.text.twins.de.persons import german_lexicon
 from evenhand.text.twins.de.phrases import NounPhrase
-from evenhand.text.twins.de.pronouns import determined_by
+from evenhand.text.twins.de.pronouns import phrase_of_determiner
 from evenhand.text.twins.de.sentences import GermanSentence
 from evenhand.text.twins.de.words import AGENT_ENDINGS, Ambiguous, verb_number, word_classes
 from evenhand.text.twins.twin import Role
@@ -88,7 +88,7 @@ def reject_unclear_persons(sentence: GermanSentence) -> None:
             )
             and word.lower not in _WITHOUT_NOUN
         )
-        if stands_alone and determined_by(sentence, at) is None and not _is_adjective(sentence, at):
+        if stands_alone and phrase_of_determiner(sentence, at) is None and not _is_adjective(sentence, at):
             raise Ambiguous("a pronoun without a noun")
     _reject_unlisted(sentence)
     _reject_honours(sentence)
@@ -96,8 +96,8 @@ def reject_unclear_persons(sentence: GermanSentence) -> None:
     _reject_unlisted_appositions(sentence)
     for phrase in sentence.persons():
         _reject_farm_names(sentence, phrase)
-        behind = sentence.by_start.get(phrase.noun + 1)
-        if phrase.readings[0].person.role is Role.NAME and behind and _is_byname(sentence, behind):
+        following = sentence.by_start.get(phrase.noun + 1)
+        if phrase.readings[0].person.role is Role.NAME and following and _is_byname(sentence, following):
             raise Ambiguous("an article behind a name")
 
 
@@ -150,9 +150,9 @@ def _reject_unlisted_appositions(sentence: GermanSentence) -> None:
             continue
         before = sentence.phrases.get(phrase.start - 2)
         is_of_person = before is not None and bool(before.readings)
-        behind = sentence.lower(phrase.noun + 1)
+        following = sentence.lower(phrase.noun + 1)
         if (is_of_person or sentence.lower(phrase.start - 2) in _PERSONAL) and not (
-            verb_number(behind) or behind == "und"
+            verb_number(following) or following == "und"
         ):
             raise Ambiguous("an occupation that is not listed")
 
@@ -197,20 +197,20 @@ def _reject_farm_names(sentence: GermanSentence, phrase: NounPhrase) -> None:
     is_surname = before is not None and has_article and sentence.words[before.noun].text.endswith("er")
     if before is not None and is_surname and not before.readings and phrase.determiner is None:
         raise Ambiguous("an article apart from its noun")
-    behind = sentence.phrases.get(phrase.noun + 1)
-    is_unlisted = phrase.is_title and behind is not None and not behind.readings
+    following = sentence.phrases.get(phrase.noun + 1)
+    is_unlisted = phrase.is_title and following is not None and not following.readings
     if is_unlisted and sentence.words[phrase.noun + 1].text.endswith(_TITLE_ENDINGS):
         raise Ambiguous("an occupation that is not listed")
 
 
 def _reject_article_before_name(sentence: GermanSentence, phrase: NounPhrase) -> None:
     """Reject *der alte Sam Hawkens*, whose article would not change."""
-    behind = sentence.phrases.get(phrase.noun + 1)
+    following = sentence.phrases.get(phrase.noun + 1)
     article = sentence.lower(phrase.determiner_at) if phrase.determiner_at >= 0 else ""
     if (
-        behind is not None
-        and behind.determiner is None
-        and not behind.readings
+        following is not None
+        and following.determiner is None
+        and not following.readings
         and article in {"der", "den", "die"}
     ):
         raise Ambiguous("a name that is not listed")

@@ -124,12 +124,12 @@ def _begins_clause(words: Sequence[GermanWord], starts: dict[int, NounPhrase], r
     """Whether a subject and its verb come next."""
     first = right[0]
     if words[first].lower in {"ich", "du", "er", "sie", "es", "wir", "man", "ihr", "niemand", "jeder"}:
-        behind = right[1] if len(right) > 1 else -1
+        following = right[1] if len(right) > 1 else -1
     elif first in starts and starts[first].may_be("N"):
-        behind = starts[first].noun + 1
+        following = starts[first].noun + 1
     else:
         return False
-    return behind in right and not words[behind].capital and bool(verb_number(words[behind].lower))
+    return following in right and not words[following].capital and bool(verb_number(words[following].lower))
 
 
 def _clause(
@@ -184,23 +184,23 @@ def _kind(
     relative = place + (first.lower in PREPOSITIONS)
     if relative < len(segment) and segment[place] > 0 and words[segment[place] - 1].text == ",":
         at = segment[relative]
-        is_article = _is_article(words, phrases, at, behind_preposition=relative > place)
+        is_article = _is_article(words, phrases, at, after_preposition=relative > place)
         if words[at].lower in RELATIVES and ends_with_verb and not is_article:
             return ClauseKind.RELATIVE, at
     return (ClauseKind.MAIN if has_verb else ClauseKind.FRAGMENT), -1
 
 
 def _is_article(
-    words: Sequence[GermanWord], phrases: Sequence[NounPhrase], at: int, *, behind_preposition: bool
+    words: Sequence[GermanWord], phrases: Sequence[NounPhrase], at: int, *, after_preposition: bool
 ) -> bool:
     """Whether the word is the article of a noun phrase before a verb, and not a relative pronoun."""
     for phrase in phrases:
         if phrase.determiner_at == at:
-            if behind_preposition:
+            if after_preposition:
                 return True
-            behind = phrase.noun + 1
-            is_last = behind < len(words) - 1 and words[behind + 1].is_word
-            return behind < len(words) and (bool(verb_number(words[behind].lower)) or not is_last)
+            following = phrase.noun + 1
+            is_last = following < len(words) - 1 and words[following + 1].is_word
+            return following < len(words) and (bool(verb_number(words[following].lower)) or not is_last)
     return False
 
 

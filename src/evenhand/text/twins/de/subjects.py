@@ -53,6 +53,7 @@ _POSSIBLE = frozenset(
 _FUTURE = frozenset({"wird", "werden", "werde", "wirst", "würde", "würden"})
 _PASSIVE = frozenset({"wurde", "wurden", "ward"})
 _BECOMING = frozenset({"wird", "werde", "werden", "wurde", "würde", "geworden"})
+_COORDINATORS = frozenset({"und", "oder", "aber", "sondern", "doch"})
 
 
 def is_certain_nominative(sentence: GermanSentence, phrase: NounPhrase) -> bool:
@@ -160,9 +161,6 @@ def _is_attribute(sentence: GermanSentence, phrase: NounPhrase) -> bool:
     return phrase.determiner is None or any(slot[0] == "G" for slot in phrase.slots)
 
 
-_COORDINATORS = frozenset({"und", "oder", "aber", "sondern", "doch"})
-
-
 def is_nominative(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) -> bool | None:
     """Whether a phrase that may be a subject is one; None if that is not certain."""
     is_conjunction = clause.kind is ClauseKind.SUBORDINATE and clause.words[0] == phrase.start - 1
@@ -172,7 +170,7 @@ def is_nominative(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) 
     joined = sentence.by_start.get(phrase.noun + 2)
     if sentence.lower(phrase.noun + 1) in {"und", "oder", "sowie"} and joined and joined.noun in certain:
         return True
-    if any(_parted(sentence, at, phrase) for at in certain):
+    if any(_are_separated(sentence, at, phrase) for at in certain):
         return None
     if certain or is_predicative(sentence, clause):
         return is_predicative(sentence, clause)
@@ -196,7 +194,7 @@ def _is_address(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) ->
     )
 
 
-def _parted(sentence: GermanSentence, at: int, phrase: NounPhrase) -> bool:
+def _are_separated(sentence: GermanSentence, at: int, phrase: NounPhrase) -> bool:
     """Whether a coordinator between them may begin another clause with its own subject."""
     first, last = sorted((at, phrase.start))
     for between in range(first + 1, last):
@@ -210,10 +208,10 @@ def _parted(sentence: GermanSentence, at: int, phrase: NounPhrase) -> bool:
 def _joins_others(sentence: GermanSentence, between: int, at: int, phrase: NounPhrase) -> bool:
     """Whether the coordinator joins two nouns, neither of which is the phrase or the subject."""
     before = sentence.phrases.get(between - 1)
-    behind = sentence.by_start.get(between + 1)
-    if before is None or behind is None:
+    following = sentence.by_start.get(between + 1)
+    if before is None or following is None:
         return False
-    return not {before.noun, behind.noun} & {at, phrase.noun}
+    return not {before.noun, following.noun} & {at, phrase.noun}
 
 
 def _joins_adjectives(sentence: GermanSentence, between: int) -> bool:
@@ -223,7 +221,9 @@ def _joins_adjectives(sentence: GermanSentence, between: int) -> bool:
 def _is_infinitive_clause(sentence: GermanSentence, clause: Clause) -> bool:
     """Whether a clause has *zu* with an infinitive and no finite verb, so that it has no subject."""
     forms = [sentence.lower(at) for at in clause.words]
-    has_infinitive = any(form == "zu" and verb_number(behind) == PLURAL for form, behind in pairwise(forms))
+    has_infinitive = any(
+        form == "zu" and verb_number(following) == PLURAL for form, following in pairwise(forms)
+    )
     if not has_infinitive or clause.has_singular_verb:
         return False
     in_phrases = {at for phrase in sentence.phrases_of(clause) for at in range(phrase.start, phrase.noun + 1)}
@@ -249,7 +249,7 @@ def _by_position(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) -
     if clause.kind is ClauseKind.RELATIVE:
         return None
     if _is_first(sentence, phrase, clause):
-        return True if _verb_behind(clause, phrase, several=coordinated) else None
+        return True if _verb_follows(clause, phrase, several=coordinated) else None
     follow_only = all(at > phrase.noun for at in others)
     things = all(at in sentence.phrases and not sentence.phrases[at].readings for at in others)
     return True if follow_only and things else None
@@ -284,6 +284,6 @@ def _is_first(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) -> b
     return False
 
 
-def _verb_behind(clause: Clause, phrase: NounPhrase, *, several: bool) -> bool:
+def _verb_follows(clause: Clause, phrase: NounPhrase, *, several: bool) -> bool:
     numbers = {SINGULAR, PLURAL} if several else {SINGULAR}
     return any(at > phrase.noun and number in numbers for at, number in clause.verbs)

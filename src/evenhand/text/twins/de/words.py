@@ -35,6 +35,24 @@ AGENT_ENDINGS = (
     "e",
 )
 """Common endings of nouns for persons."""
+SINGULAR = "singular"
+PLURAL = "plural"
+NO_NUMBER = ""
+_PLURAL_VERBS = frozenset({"sind", "seien", "tun"})
+_NO_CONTENT = (
+    "accusative prepositions",
+    "dative prepositions",
+    "two-way prepositions",
+    "genitive prepositions",
+    "subordinators",
+    "coordinators",
+    "subject pronouns",
+    "pronouns",
+    "adverbs",
+    "intensifiers",
+    "numbers",
+    "standalone pronouns",
+)
 
 
 class Ambiguous(Exception):  # noqa: N818 - a way out, no error
@@ -88,28 +106,6 @@ def word_classes() -> Mapping[str, frozenset[str]]:
 def german_resource(name: str) -> Path:
     """One of the bundled word lists, such as ``persons``."""
     return Path(str(resources.files("evenhand.data") / "resources" / "counterfactual" / "de" / f"{name}.csv"))
-
-
-SINGULAR = "singular"
-PLURAL = "plural"
-NO_NUMBER = ""
-
-_PLURAL_VERBS = frozenset({"sind", "seien", "tun"})
-
-_NO_CONTENT = (
-    "accusative prepositions",
-    "dative prepositions",
-    "two-way prepositions",
-    "genitive prepositions",
-    "subordinators",
-    "coordinators",
-    "subject pronouns",
-    "pronouns",
-    "adverbs",
-    "intensifiers",
-    "numbers",
-    "standalone pronouns",
-)
 
 
 @lru_cache(maxsize=1)

@@ -156,4 +156,4 @@ PERSONIFIED = word_set(
     navy empire
     """
 )
-"""Words for which *her* may stand, though no person is meant."""
+"""Things that *her* may refer to, though they are not persons."""

@@ -23,6 +23,31 @@ from evenhand.text.twins.en.word_classes import (
 
 _OBJECTS = word_set("a an the my your our their its it them me us him himself herself")
 _GREETINGS = word_set("day night morning evening afternoon luck bye")
+_ADJECTIVE_LIKE = word_set(
+    """
+    near past inside outside round opposite then later earlier close right left better best present early
+    late long straight high low little most more less least nearest dearest favourite favorite worst
+    """
+)
+_ADVERB_LIKE = word_set(
+    """
+    far north south east west now once still just even down well much fast hard back home like half all
+    first last next
+    """
+)
+_ADJECTIVES = word_set("early late long close straight high low near round little")
+_NOUN_LIKE = word_set(
+    """
+    past right left best worst back home present like better half all last next equal
+    """
+)
+_AFTER_FAR = word_set("more less better from away beyond too into")
+_AFTER_ALL = word_set("the his about that this he she day night")
+_AFTER_MORE = word_set("than and for because in when as every")
+_AT_HOME = word_set("door garden room town life pocket teeth country village")
+_DONE = word_set("do try give look feel be see")
+_HURT = word_set("hurt break injure strain scratch arch straighten rub bend hit")
+_DWELLING = word_set("sell own lose build furnish return leave find buy rent share open enter")
 
 
 def open_class_reading(context: PronounContext) -> PronounReading:
@@ -164,33 +189,6 @@ def _before_verb(context: PronounContext) -> PronounReading:
     if classes & (WordClass.VERB | WordClass.THIRD_PERSON) and not classes & WordClass.PAST:
         return object_if(bool(classes & WordClass.VERB) and verb in grammar.PERCEPTION_AND_CAUSE)
     return object_if(verb is not None or context.follows_preposition)
-
-
-_ADJECTIVE_LIKE = word_set(
-    """
-    near past inside outside round opposite then later earlier close right left better best present early
-    late long straight high low little most more less least nearest dearest favourite favorite worst
-    """
-)
-_ADVERB_LIKE = word_set(
-    """
-    far north south east west now once still just even down well much fast hard back home like half all
-    first last next
-    """
-)
-_ADJECTIVES = word_set("early late long close straight high low near round little")
-_NOUN_LIKE = word_set(
-    """
-    past right left best worst back home present like better half all last next equal
-    """
-)
-_AFTER_FAR = word_set("more less better from away beyond too into")
-_AFTER_ALL = word_set("the his about that this he she day night")
-_AFTER_MORE = word_set("than and for because in when as every")
-_AT_HOME = word_set("door garden room town life pocket teeth country village")
-_DONE = word_set("do try give look feel be see")
-_HURT = word_set("hurt break injure strain scratch arch straighten rub bend hit")
-_DWELLING = word_set("sell own lose build furnish return leave find buy rent share open enter")
 
 
 def is_ambivalent(word: str) -> bool:

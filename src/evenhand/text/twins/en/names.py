@@ -112,6 +112,17 @@ ALSO_WORDS = word_set(
     """
 )
 """Names that are also common words, which may be capitalised for their position."""
+_SURNAME_TITLES = word_set(
+    """
+    mr mrs ms dr doctor professor prof judge captain colonel major general senator president
+    """
+)
+_FIRST_NAME_TITLES = word_set(
+    """
+    miss lady lord king queen prince princess uncle aunt auntie aunty brother sister emperor empress
+    cousin pope mother father little poor old young dear saintly grandma grandpa nurse master
+    """
+)
 
 
 @cache
@@ -131,19 +142,6 @@ def names_without_twin() -> frozenset[str]:
     """Well-known first names without a counterpart."""
     males, females = name_twins()
     return word_set(_UNPAIRED) - set(males) - set(females)
-
-
-_SURNAME_TITLES = word_set(
-    """
-    mr mrs ms dr doctor professor prof judge captain colonel major general senator president
-    """
-)
-_FIRST_NAME_TITLES = word_set(
-    """
-    miss lady lord king queen prince princess uncle aunt auntie aunty brother sister emperor empress
-    cousin pope mother father little poor old young dear saintly grandma grandpa nurse master
-    """
-)
 
 
 def name_twin(tokens: Tokens, at: int) -> WordOutcome:

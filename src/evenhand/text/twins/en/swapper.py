@@ -29,13 +29,19 @@ SwapRule = Callable[[Tokens, int], WordOutcome]
 
 _WORD = re.compile(r"[^\W\d_]+")
 _NO_GENDERED_WORD = Rejected("no gendered word")
+_PERSONS = frozenset({Role.NOUN, Role.TITLE, Role.NAME})
+_DIALECT = frozenset({"im", "er", "e", "isself", "erself", "imself", "is"})
+"""What follows the apostrophe in *'im*."""
+_PERSON_ENDINGS = ("man", "men", "maid", "maids")
+_REACH = 8
+"""Words after *God* within which a male pronoun is taken for his."""
 
 
 class EnglishSwapper:
     """Writes the twins of English sentences.
 
-    *her* is *his* before a noun phrase and *him* alone, *his* is *her* or *hers*, as the words around them tell; where
-    they do not, the sentence is left out. So are sentences with a gendered word that has no clear counterpart.
+    *her* becomes *his* before a noun phrase and *him* otherwise; *his* becomes *her* or *hers*. The words around them
+    decide. Where they do not, the sentence is rejected, as is one with a gendered word that has no clear counterpart.
     """
 
     language = "en"
@@ -47,7 +53,7 @@ class EnglishSwapper:
             return _NO_GENDERED_WORD
         tokens = Tokens(sentence)
         words = tokens.lower()
-        kept = _kept_places(words)
+        kept = _kept_positions(words)
         if isinstance(kept, Rejected):
             return kept
         swaps: list[Swap] = []
@@ -63,7 +69,7 @@ class EnglishSwapper:
         if not swaps:
             return _NO_GENDERED_WORD
         swaps = _with_articles(tokens, swaps)
-        return rejection_reason(tokens, swaps) or _written(tokens, swaps)
+        return rejection_reason(tokens, swaps) or Twin.of(sentence, swaps)
 
 
 @cache
@@ -90,7 +96,7 @@ def _phrases() -> Mapping[str, tuple[tuple[tuple[str, ...], bool], ...]]:
     return by_first_word
 
 
-def _kept_places(words: list[str]) -> set[int] | Rejected:
+def _kept_positions(words: list[str]) -> set[int] | Rejected:
     """The positions of words in phrases that are kept, or the phrase for which the sentence is rejected."""
     kept: set[int] = set()
     phrases = _phrases()
@@ -126,23 +132,6 @@ def _with_articles(tokens: Tokens, swaps: list[Swap]) -> list[Swap]:
 
 def _begins_with_vowel(word: str) -> bool:
     return word[0].lower() in "aeiou" and not word.lower().startswith("eu")
-
-
-def _written(tokens: Tokens, swaps: list[Swap]) -> Twin:
-    pieces: list[str] = []
-    end = 0
-    for word in swaps:
-        pieces += (tokens.sentence[end : word.span.start], word.new)
-        end = word.span.end
-    return Twin(text="".join(pieces) + tokens.sentence[end:], swaps=tuple(swaps))
-
-
-_PERSONS = frozenset({Role.NOUN, Role.TITLE, Role.NAME})
-_DIALECT = frozenset({"im", "er", "e", "isself", "erself", "imself", "is"})
-"""What follows the apostrophe in *'im*."""
-_PERSON_ENDINGS = ("man", "men", "maid", "maids")
-_REACH = 8
-"""Words after *God* within which a male pronoun is taken for his."""
 
 
 def rejection_reason(tokens: Tokens, swaps: Iterable[Swap]) -> Rejected | None:

@@ -24,6 +24,8 @@ UNKNOWN_WORD = "<unk>"
 _HYPHENS = frozenset({"-", "‐", "‑", "@-@"})
 _QUOTES = frozenset("\"'“”‘’`«»")
 _SENTENCE_ENDS = frozenset(".!?:;…—–([*") | {"--", "..."}
+WordOutcome = Swap | Rejected | None
+"""The outcome for a word: a swap, the reason to reject its sentence, or None if the word is kept."""
 
 
 @dataclass(frozen=True)
@@ -118,10 +120,6 @@ class Tokens:
 
     def _joined(self, place: int) -> bool:
         return self[place].text == "@-@" or not (self[place].spaced or self[place + 1].spaced)
-
-
-WordOutcome = Swap | Rejected | None
-"""The outcome for a word: a swap, the reason to reject its sentence, or None if the word is kept."""
 
 
 def in_case_of(old: str, new: str) -> str:

@@ -11,6 +11,12 @@ from evenhand.text.twins.en import grammar
 from evenhand.text.twins.en.grammar import word_set
 from evenhand.text.twins.en.tokens import Token, Tokens
 
+_NEVER_ADVERBS = word_set(
+    "cold dead pretty clean clear dear dirty fair firm good great green real rough sick still"
+)
+_LACKING_NOUNS = word_set("retreat resolve other others yoke bidding calling victuals merits hurts")
+_ADDED_ADJECTIVES = 3
+
 
 class WordClass(Flag):
     """Parts of speech; a word has every one that it can be."""
@@ -31,10 +37,6 @@ class WordClass(Flag):
     ANY_VERB = VERB | THIRD_PERSON | PAST | ING
 
 
-_NEVER_ADVERBS = word_set(
-    "cold dead pretty clean clear dear dirty fair firm good great green real rough sick still"
-)
-_LACKING_NOUNS = word_set("retreat resolve other others yoke bidding calling victuals merits hurts")
 _CORRECTED = dict.fromkeys(_LACKING_NOUNS, WordClass.NOUN) | {"responsible": WordClass.ADJECTIVE}
 """Words that the lexicon lacks or has wrong."""
 
@@ -86,9 +88,6 @@ def _lemmas_of() -> Callable[[str], dict[str, tuple[str, ...]]]:
     return lookup
 
 
-_ADDED_ADJECTIVES = 3
-
-
 def is_open(token: Token) -> bool:
     """Whether a token is a word of an open class: a noun, adjective, main verb, or adverb in *-ly*."""
     lower = token.lower
@@ -106,7 +105,7 @@ def may_be_noun(token: Token) -> bool:
 
 
 def may_describe(token: Token) -> bool:
-    """Whether a token can stand before a noun and describe it."""
+    """Whether a token can describe a noun that follows it."""
     return is_open(token) and bool(
         classes_of(token.lower) & (WordClass.ADJECTIVE | WordClass.PAST | WordClass.ING)
     )
