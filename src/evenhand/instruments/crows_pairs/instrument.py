@@ -43,6 +43,11 @@ class CrowsPairsInstrument(Instrument[InstrumentOptions]):
     options_type = InstrumentOptions
     result_type = CrowsPairsResult
 
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of its figures."""
+        return (MEASURE,)
+
     def prepare(self, model: Any, options: InstrumentOptions, *, name: str | None = None) -> Preparation:
         """Load the pairs and choose the method."""
         from evenhand.instruments.crows_pairs.preparation import PairsPreparation
