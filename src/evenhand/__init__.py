@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from evenhand.mitigation.equalising.method import EqualiseMethod
     from evenhand.mitigation.mitigate import Mitigated, mitigate
     from evenhand.models.generation import GenerationOptions
-    from evenhand.models.language_model import load_model as load
     from evenhand.models.references import ModelRef
+    from evenhand.models.references import load_model as load
     from evenhand.report import format_table, write_certificate_page, write_page
     from evenhand.runs.certificates import Certificate, read_certificate
     from evenhand.runs.comparison import Comparison, ComparisonOptions, compare
@@ -84,7 +84,7 @@ _HOME = {
     "example_scores": "evenhand.data.bundled_files",
     "filled_spans": "evenhand.core.spans",
     "format_table": "evenhand.report",
-    "load": "evenhand.models.language_model:load_model",
+    "load": "evenhand.models.references:load_model",
     "load_dataset": "evenhand.data",
     "load_probes": "evenhand.data.probes",
     "material_for": "evenhand.workflows.mitigation_data",

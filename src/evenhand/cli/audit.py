@@ -31,7 +31,6 @@ from evenhand.cli.options import (
 )
 from evenhand.cli.output import print_json
 from evenhand.core.errors import UnknownNameError
-from evenhand.core.extras import require_extra
 
 if TYPE_CHECKING:
     from evenhand.core.items import Task
@@ -119,11 +118,13 @@ def audit_command(
 
     `evenhand audit gpt2@main --data stereoset --protocol multilingual-2023 --inter c --fail-if "SS.low>55"`
     """
-    require_extra("hf", purpose="evenhand audit")
+    from evenhand.models.backends import require_backends
+    from evenhand.models.backends.lab import embedded_names
+
+    require_backends(models or embedded_names(), purpose="evenhand audit")
     from evenhand.core.protocols import get_protocol
     from evenhand.data import load_dataset
     from evenhand.instruments.association.instrument import AuditOptions
-    from evenhand.models.backends.lab import embedded_names
     from evenhand.runs.conditions import Condition
     from evenhand.workflows.measure import audit
     from evenhand.workflows.models import loaded_model

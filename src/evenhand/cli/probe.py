@@ -35,7 +35,6 @@ from evenhand.cli.options import (
     resampling,
 )
 from evenhand.cli.output import console, plain_table, print_json, print_table, print_text
-from evenhand.core.extras import require_extra
 
 if TYPE_CHECKING:
     from evenhand.runs.run import Run
@@ -127,7 +126,9 @@ def probe_command(
 
     `evenhand probe bert-base-uncased --test direct-bias --corpus novels/`
     """
-    require_extra("hf", purpose="evenhand probe")
+    from evenhand.models.backends import require_backends
+
+    require_backends(models, purpose="evenhand probe")
     from evenhand.cli.audit import model_reference
     from evenhand.cli.instrument_options import options_for
     from evenhand.report.probes.tables import probe_json
