@@ -12,7 +12,7 @@ import polars as pl
 from pydantic import BaseModel, TypeAdapter
 
 from evenhand.core.progress import Progress
-from evenhand.models.references import ModelError
+from evenhand.models.capabilities import Model, missing_capability
 from evenhand.runs.comparison import Comparison, ComparisonOptions, compare_units
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import RunRecord, StatisticsRecord
@@ -151,21 +151,14 @@ class Instrument(ABC, Generic[Options]):
         """Further files for the run folder, by name."""
         return {}
 
-    def refuse_unable(self, model: Any) -> None:
+    def refuse_unable(self, model: Model) -> None:
         """Raise a ModelError if a model has none of the capabilities that are needed."""
-        if not any(isinstance(model, capability) for capability in self.needs):
-            raise ModelError(
-                f"{self.title} needs a model that {_listed(self.needs)}, which {model.ref.id} does not. "
-                "evenhand models inspect says what a model can do."
-            )
+        if not model.capabilities & set(self.needs):
+            raise missing_capability(model, *self.needs, purpose=f"be measured with {self.title}")
 
 
 def _several(result_type: type[BaseModel]) -> TypeAdapter[list[BaseModel]]:
     return TypeAdapter(list[result_type])  # type: ignore[valid-type] # known only at run time
-
-
-def _listed(capabilities: Sequence[type]) -> str:
-    return " or ".join(capability.__name__ for capability in capabilities)
 
 
 def statistics_record(resampling: Resampling) -> StatisticsRecord:

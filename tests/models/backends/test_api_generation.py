@@ -174,6 +174,8 @@ def test_a_very_long_wait_is_left_to_the_user(server: ApiServer) -> None:
         ("garbage", "failed 6 times, the last time with: no JSON, but '<html>Bad gateway</html>'"),
         ("choiceless", "failed 6 times, the last time with: half an answer: no choices"),
         ("truncated", "failed 6 times, the last time with: RemoteProtocolError"),
+        ("disguised", "failed 6 times, the last time with: half an answer: an error, .*overloaded"),
+        ("undecodable", "failed 6 times, the last time with: DecodingError"),
     ],
 )
 def test_a_lasting_fault_is_an_error_after_a_bounded_number_of_tries(
@@ -284,7 +286,7 @@ def test_no_more_requests_are_sent_than_allowed_and_what_came_is_kept(
     parts = Parts(tmp_path)
 
     with pytest.raises(
-        RequestLimitError, match=r"The limit of 4 requests .* raise max_requests and run it again"
+        RequestLimitError, match=r"The limit of 4 requests .* Raise max_requests and run it again"
     ):
         texts(model_of(server, max_requests=4), parts=parts)
     assert len(server.requests) == 4

@@ -260,6 +260,8 @@ def _score_key(text: str) -> str:
 
 def _lack_of(answer: Any) -> str | None:
     """What an answer lacks; None if it has one choice with a text."""
+    if isinstance(answer, dict) and answer.get("error"):
+        return f"an error, {str(answer['error'])[:300]!r}"
     choices = answer.get("choices") if isinstance(answer, dict) else None
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         return "no choices"

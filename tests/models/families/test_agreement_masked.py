@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 import zoo
-from asking import assert_same, engine_scores
+from engine_scores import assert_same, engine_scores
 from slow_reference import Logs, mean_probability, sum_log2, two_to_the_mean_log2
 from zoo_fixtures import Zoo
 from zoo_items import inter_items, intra_items

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from asking import engine_scores
+from engine_scores import engine_scores
 from zoo import SPECIES
 from zoo_fixtures import Zoo
 from zoo_items import starter_items

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 import zoo
-from asking import Scores, assert_same, combined, engine_scores, questions, scores_without_sharing
+from engine_scores import Scores, assert_same, combined, engine_scores, questions, scores_without_sharing
 from running import HANG
 from zoo_fixtures import Zoo
 from zoo_items import MALFORMED_BLANKS, MALFORMED_CONTEXTS, starter_items
@@ -132,7 +132,7 @@ def test_half_precision_changes_few_preferences(menagerie: Zoo) -> None:
     # Transformers' DeBERTa mixes number formats and cannot run in half precision.
     folders = [menagerie.folder(name) for name in MODELS if name != "deberta"]
     script = Path(__file__).with_name("half_precision.py")
-    path = os.pathsep.join([str(script.parent), str(script.parents[1])])
+    path = os.pathsep.join([str(script.parents[2]), *sys.path])
     done = subprocess.run(
         [sys.executable, script, *folders],
         env={**os.environ, "PYTHONPATH": path},

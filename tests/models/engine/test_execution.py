@@ -1,4 +1,4 @@
-"""Carrying out a plan: too little memory, interrupted runs, damaged files and values that are no numbers."""
+"""Executing a plan: too little memory, interrupted runs, damaged files and values that are no numbers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from evenhand.models.engine.batch_store import BatchStore
 from torch import Tensor
 
-from evenhand.core.errors import RunError
 from evenhand.models.engine.execution import execute
 from evenhand.models.engine.forward_inputs import ForwardInput, ForwardInputs, MaskedInput, merge_requests
 from evenhand.models.engine.plan import ForwardPlan, make_plan
 from evenhand.models.engine.requests import MaskedRequest
+from evenhand.runs.store import Parts
 
 REQUESTS = [MaskedRequest((number, 1, 2), place, number) for number in range(10) for place in (0, 2)]
 
@@ -57,16 +56,10 @@ def plan(forward: ForwardInputs) -> ForwardPlan:
 
 
 def executed(
-    plan: ForwardPlan, forward: ForwardInputs, runner: CountingRunner, store: BatchStore | None = None
+    plan: ForwardPlan, forward: ForwardInputs, runner: CountingRunner, parts: Parts | None = None
 ) -> list[list[float]]:
-    answers = execute(plan, forward, {MaskedInput: runner}, store=store)
+    answers = execute(plan, forward, {MaskedInput: runner}, parts=parts)
     return [answers.of(number) for number in range(len(REQUESTS))]
-
-
-def opened(folder: Path, plan: ForwardPlan) -> BatchStore:
-    store = BatchStore(folder / "scores", plan.fingerprint)
-    store.open()
-    return store
 
 
 def no_memory_on_the_processor() -> Exception:
@@ -108,43 +101,43 @@ def test_finished_batches_do_not_run_again(plan: ForwardPlan, forward: ForwardIn
             return super().start(inputs)
 
     with pytest.raises(KeyboardInterrupt):
-        executed(plan, forward, Interrupted(), opened(tmp_path, plan))
+        executed(plan, forward, Interrupted(), Parts(tmp_path))
     resumed = CountingRunner()
-    assert executed(plan, forward, resumed, opened(tmp_path, plan)) == EXPECTED
+    assert executed(plan, forward, resumed, Parts(tmp_path)) == EXPECTED
     assert resumed.sizes == [4, 2]
     again = CountingRunner()
-    assert executed(plan, forward, again, opened(tmp_path, plan)) == EXPECTED
+    assert executed(plan, forward, again, Parts(tmp_path)) == EXPECTED
     assert again.sizes == []
 
 
-def test_the_values_of_another_plan_are_refused(
+def test_the_values_of_another_plan_are_not_taken_for_its_own(
     plan: ForwardPlan, forward: ForwardInputs, tmp_path: Path
 ) -> None:
-    executed(plan, forward, CountingRunner(), opened(tmp_path, plan))
-    with pytest.raises(RunError, match="--fresh"):
-        opened(tmp_path, make_plan(forward, max_tokens=6))
+    executed(plan, forward, CountingRunner(), Parts(tmp_path))
+    runner = CountingRunner()
+    assert executed(make_plan(forward, max_tokens=6), forward, runner, Parts(tmp_path)) == EXPECTED
+    assert sum(runner.sizes) == len(plan.inputs)
 
 
 @pytest.mark.parametrize("kept", [0, 5, 60, 130, -1], ids=lambda kept: f"first {kept} bytes")
 def test_a_truncated_file_is_computed_again(
     plan: ForwardPlan, forward: ForwardInputs, tmp_path: Path, kept: int
 ) -> None:
-    store = opened(tmp_path, plan)
-    executed(plan, forward, CountingRunner(), store)
-    damaged = sorted(store.folder.glob("*.npy"))[1]
+    executed(plan, forward, CountingRunner(), Parts(tmp_path))
+    damaged = sorted(tmp_path.iterdir())[1]
     damaged.write_bytes(damaged.read_bytes()[:kept])
     runner = CountingRunner()
-    assert executed(plan, forward, runner, opened(tmp_path, plan)) == EXPECTED
+    assert executed(plan, forward, runner, Parts(tmp_path)) == EXPECTED
     assert runner.sizes == [4]
 
 
 def test_a_file_with_too_few_values_is_computed_again(
     plan: ForwardPlan, forward: ForwardInputs, tmp_path: Path
 ) -> None:
-    store = opened(tmp_path, plan)
-    store.save(0, np.zeros(3))
+    parts = Parts(tmp_path)
+    parts.put_array(f"{plan.fingerprint[:16]}-000000", np.zeros(3))
     runner = CountingRunner()
-    assert executed(plan, forward, runner, store) == EXPECTED
+    assert executed(plan, forward, runner, parts) == EXPECTED
     assert runner.sizes == [4, 4, 2]
 
 
@@ -155,13 +148,13 @@ def test_what_is_no_number_reaches_the_caller(
         def start(self, inputs: Sequence[ForwardInput]) -> Tensor:
             return torch.full_like(super().start(inputs), math.nan)
 
-    store = opened(tmp_path, plan)
+    parts = Parts(tmp_path)
     for runner in (Undefined(), CountingRunner(most=0)):
-        found = executed(plan, forward, runner, store)
+        found = executed(plan, forward, runner, parts)
         assert all(math.isnan(value) for values in found for value in values)
 
 
 def test_progress_counts_every_input_once(plan: ForwardPlan, forward: ForwardInputs) -> None:
-    told: list[int] = []
-    execute(plan, forward, {MaskedInput: CountingRunner()}, progress=told.extend)
-    assert sorted(told) == list(range(len(plan.inputs)))
+    finished: list[int] = []
+    execute(plan, forward, {MaskedInput: CountingRunner()}, progress=finished.extend)
+    assert sorted(finished) == list(range(len(plan.inputs)))

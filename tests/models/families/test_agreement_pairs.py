@@ -6,7 +6,7 @@ import difflib
 
 import pytest
 import zoo
-from asking import assert_same
+from engine_scores import assert_same
 from pair_builders import pair
 from slow_reference import Logs, SlowReference, SlowText
 from zoo_fixtures import Zoo

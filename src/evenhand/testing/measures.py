@@ -1,39 +1,15 @@
-"""For tests of one's own: conformance checks, and a model with exactly known probabilities.
-
-Each check raises ``AssertionError`` with a message that says what was expected and what was found:
-
-    from evenhand.testing import check_measure
-
-    def test_my_measure_conforms() -> None:
-        check_measure(MY_MEASURE)
-
-``AnalyticModel`` needs no weights and no training; what a measure should read on it is known, because it was planted:
-
-    from evenhand.testing import AnalyticModel, lab_benchmark
-
-    def test_my_scoring_finds_what_was_planted() -> None:
-        items = lab_benchmark()
-        run = evenhand.evaluate(AnalyticModel(strength=2.0).scores(items), data=items)
-        assert run.result.tasks["overall"].SS.low > 50
-"""
+"""Conformance of measures over totals per target term."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
 
-from evenhand.core.items import BLANK, Association, Benchmark, Label, Task, repeated
-from evenhand.core.spans import filled_spans
-from evenhand.data.layouts import LANGUAGE_TAG
 from evenhand.instruments.association.measures import ClusterTotals, Measure
-from evenhand.lab.analytic import AnalyticModel
-from evenhand.lab.items import lab_benchmark
-
-__all__ = ["AnalyticModel", "check_dataset", "check_measure", "lab_benchmark"]
+from evenhand.testing.expectations import require, require_equal
 
 DOC_SECTIONS = ("Measures:", "Reads as:", "Caveats:", "References:")
 
@@ -65,50 +41,22 @@ def check_measure(measure: Measure) -> None:
         _check_neutral(measure, totals)
 
 
-def check_dataset(benchmark: Benchmark) -> None:
-    """Check that a benchmark can be evaluated and compared with its translations.
-
-    Args:
-        benchmark: A benchmark, from a reader or built in Python.
-
-    Raises:
-        AssertionError: If the benchmark is empty or its language is no tag; if an id occurs twice; if an
-            item is in another language, lacks a text or one of the three labels; or if the fill of an
-            intra-sentence candidate cannot be found.
-    """
-    _require(bool(benchmark.name.strip()), "the benchmark has no name")
-    _require(len(benchmark) > 0, f"{benchmark.name} has no items")
-    _require(
-        LANGUAGE_TAG.fullmatch(benchmark.language) is not None,
-        f"the language of {benchmark.name} is {benchmark.language!r}; a tag such as 'en' or 'de' is needed",
-    )
-    _check_unique("item", (item.id for item in benchmark))
-    _check_unique("candidate", (candidate.id for item in benchmark for candidate in item.candidates))
-    for item in benchmark:
-        _check_item(item, benchmark.language)
-
-
-def _require(condition: bool, message: str) -> None:
-    if not condition:
-        raise AssertionError(message)
-
-
 def _check_words_of_measure(measure: Measure) -> None:
     name = measure.name
-    _require(bool(name) and not name.isspace(), "the measure has no name")
-    _require(bool(measure.title.strip()), f"{name} has no title")
-    _require(
+    require(bool(name) and not name.isspace(), "the measure has no name")
+    require(bool(measure.title.strip()), f"{name} has no title")
+    require(
         _VERSION.fullmatch(measure.version) is not None,
         f"the version of {name} is {measure.version!r}; a versioned name such as 'ss.v1' is needed",
     )
     for section in DOC_SECTIONS:
         parts = re.split(rf"^{section}$", measure.doc, flags=re.MULTILINE)
-        _require(
+        require(
             len(parts) == 2 and bool(parts[1].strip()),
             f"the documentation of {name} needs one section {section!r} with a text below it",
         )
     for role, value in (("ideal", measure.ideal), ("neutral", measure.neutral)):
-        _require(
+        require(
             value is None or measure.lowest <= value <= measure.highest,
             f"the {role} value of {name} is {value}, outside its range {measure.lowest} to {measure.highest}",
         )
@@ -147,7 +95,7 @@ def _check_range(measure: Measure, totals: ClusterTotals, generator: np.random.G
         for value in values
         if not math.isfinite(value) or not measure.lowest - slack <= value <= measure.highest + slack
     ]
-    _require(
+    require(
         not outside,
         f"{measure.name} gives {outside}, outside its range {measure.lowest} to {measure.highest}",
     )
@@ -156,18 +104,18 @@ def _check_range(measure: Measure, totals: ClusterTotals, generator: np.random.G
 def _check_rows(measure: Measure, totals: ClusterTotals, generator: np.random.Generator) -> None:
     weights = generator.integers(1, 4, size=(5, len(totals))).astype(np.float64)
     together = measure.compute(totals, weights)
-    _require(
+    require(
         together.shape == (5,),
         f"{measure.name} gives an array of shape {together.shape} for five rows of weights",
     )
     for row, value in zip(weights, together.tolist(), strict=True):
         alone = float(measure.compute(totals, row[None, :])[0])
-        _require_equal(value, alone, f"{measure.name} of a row of weights, among others and alone")
+        require_equal(value, alone, f"{measure.name} of a row of weights, among others and alone")
 
 
 def _check_order(measure: Measure, totals: ClusterTotals, generator: np.random.Generator) -> None:
     shuffled = _chosen(totals, generator.permutation(len(totals)).tolist())
-    _require_equal(
+    require_equal(
         measure.value(totals), measure.value(shuffled), f"{measure.name} of target terms in two orders"
     )
 
@@ -177,7 +125,7 @@ def _check_weight_of_two(measure: Measure, totals: ClusterTotals, generator: np.
     weights = np.ones((1, len(totals)))
     weights[0, twice] = 2
     doubled = _chosen(totals, [*range(len(totals)), twice])
-    _require_equal(
+    require_equal(
         float(measure.compute(totals, weights)[0]),
         measure.value(doubled),
         f"{measure.name} with a target term of weight 2, and with the term twice",
@@ -188,48 +136,8 @@ def _check_neutral(measure: Measure, totals: ClusterTotals) -> None:
     if measure.neutral is None:
         return
     halves = replace(totals, stereotype=totals.items / 2, log_ratio=np.zeros(len(totals)))
-    _require_equal(
+    require_equal(
         measure.value(halves),
         measure.neutral,
         f"{measure.name} of half the preferences and equal probabilities, and its neutral value",
     )
-
-
-def _require_equal(first: float, second: float, what: str) -> None:
-    _require(bool(np.isclose(first, second, rtol=1e-9, atol=1e-9)), f"{what}: {first} is not {second}")
-
-
-def _check_unique(kind: str, ids: Iterable[str]) -> None:
-    listed = list(ids)
-    _require(all(identifier.strip() for identifier in listed), f"there is an empty {kind} id")
-    twice = repeated(listed)
-    _require(not twice, f"{len(twice)} {kind} ids occur more than once, such as {twice[:3]}")
-
-
-def _check_item(item: Association, language: str) -> None:
-    _require(
-        item.language == language,
-        f"item {item.id} is in {item.language!r}, its benchmark in {language!r}",
-    )
-    labels = sorted(candidate.label.value for candidate in item.candidates)
-    _require(
-        labels == sorted(label.value for label in Label),
-        f"item {item.id} has the labels {labels}; one candidate of each label is needed",
-    )
-    texts: dict[str, Callable[[Association], str]] = {
-        "bias type": lambda item: item.bias_type,
-        "target": lambda item: item.target,
-        "cluster": lambda item: item.cluster,
-        "context": lambda item: item.context,
-    }
-    for name, text in texts.items():
-        _require(bool(text(item).strip()), f"item {item.id} has an empty {name}")
-    for candidate in item.candidates:
-        _require(bool(candidate.text.strip()), f"candidate {candidate.id} has an empty text")
-        if item.task is Task.INTRASENTENCE:
-            _require(BLANK in item.context, f"the context of intra-sentence item {item.id} has no {BLANK}")
-            _require(
-                bool(filled_spans(item.context, candidate.text)),
-                f"what fills the blank of item {item.id} cannot be found in candidate {candidate.id}: "
-                f"{candidate.text!r}",
-            )

@@ -11,8 +11,8 @@ import pytest
 import torch
 import zoo
 import zoo_tokenizers
-from asking import engine_scores
 from builders import inter
+from engine_scores import engine_scores
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import UnknownNameError

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from itertools import combinations
 from pathlib import Path
 
-from asking import Scores, engine_scores
+from engine_scores import Scores, engine_scores
 from zoo_items import starter_items
 
 from evenhand.core.items import Association
