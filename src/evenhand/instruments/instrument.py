@@ -105,6 +105,14 @@ class Instrument(ABC, Generic[Options]):
     gives_one_result: ClassVar[bool] = True
     """Whether a run has one result, or one for each experiment."""
 
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Names of the measures that its figures have, so that a wrong name is told before anything is measured.
+
+        None are known of an instrument that does not say.
+        """
+        return ()
+
     @abstractmethod
     def prepare(self, model: Any, options: Options, *, name: str | None = None) -> Preparation:
         """Load and check what is asked, so that what is left is asking.

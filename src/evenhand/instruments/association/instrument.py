@@ -61,6 +61,11 @@ class AssociationInstrument(Instrument[AuditOptions]):
     options_type = AuditOptions
     result_type = RunResult
 
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Those that are registered, other packages' too."""
+        return MEASURES.names()
+
     def prepare(self, model: Model, options: AuditOptions, *, name: str | None = None) -> Preparation:
         """Choose the methods, and say what the record will be."""
         from evenhand.instruments.association.scoring import AuditPreparation

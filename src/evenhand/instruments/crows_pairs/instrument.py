@@ -45,6 +45,11 @@ class CrowsPairsInstrument(Instrument[InstrumentOptions]):
     options_type = InstrumentOptions
     result_type = CrowsPairsResult
 
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of its figures."""
+        return (MEASURE,)
+
     def prepare(self, model: Model, options: InstrumentOptions, *, name: str | None = None) -> Preparation:
         """Load the pairs and choose the method."""
         from evenhand.instruments.crows_pairs.preparation import PairsPreparation

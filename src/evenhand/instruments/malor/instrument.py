@@ -70,6 +70,11 @@ class MalorInstrument(Instrument[MalorOptions]):
     result_type = MalorResult
     gives_one_result = False
 
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of its figures."""
+        return ("MALoR", "signed_mean")
+
     def prepare(self, model: Model, options: MalorOptions, *, name: str | None = None) -> Preparation:
         """Load the probes, and say what the record will be."""
         from evenhand.instruments.malor.preparation import MalorPreparation
