@@ -32,7 +32,7 @@ from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.text.word_search import words_of
 from evenhand.training.epoch_trainer import EpochTrainer
-from evenhand.training.pretraining.choice import pretraining_objective
+from evenhand.training.pretraining import pretraining_objective
 from evenhand.training.trainer import Examples
 
 SIZES = {"base": (768, 12, 30_522), "tiny": (64, 2, 0)}

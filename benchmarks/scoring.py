@@ -29,11 +29,12 @@ import transformers
 from evenhand.core.items import Association, Benchmark, Task
 from evenhand.core.precision import Precision
 from evenhand.data.stereoset import read_stereoset
-from evenhand.models.families.method import questions_of
+from evenhand.models.families.decoder import DECODER
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.loading import Loaded
-from evenhand.models.method_choice import choose_method
-from evenhand.models.references import Family, ModelRef
+from evenhand.models.measurable import choose_method
+from evenhand.models.questions import questions_of
+from evenhand.models.references import ModelRef
 
 PEAK_FLOPS = {"NVIDIA H200": 990e12}
 """Dense bfloat16 arithmetic by the vendor's datasheet."""
@@ -151,7 +152,7 @@ def large_vocabulary(tokenizer: Any, items: Sequence[Association]) -> Row:
     """Memory that scoring adds over the weights of a decoder with 250,000 vocabulary entries."""
     model: Any = models_of_size.gpt2_small(tokenizer, vocabulary=250_000)
     model.eval()
-    loaded = Loaded(ModelRef(id="large-vocabulary"), Family.DECODER, model.config, tokenizer, model,
+    loaded = Loaded(ModelRef(id="large-vocabulary"), DECODER, model.config, tokenizer, model,
                     torch.device("cpu"), torch.float32)  # fmt: skip
     asked = LanguageModel(loaded)
     before = resident_gigabytes("VmRSS")
@@ -191,9 +192,7 @@ def large_decoder(tokenizer: Any, items: Sequence[Association]) -> list[Row]:
     model: Any = models_of_size.llama_7b(tokenizer, "cuda")
     model.eval()
     reference = ModelRef(id="llama-shaped", precision=Precision.BF16)
-    loaded = Loaded(
-        reference, Family.DECODER, model.config, tokenizer, model, torch.device("cuda"), torch.bfloat16
-    )
+    loaded = Loaded(reference, DECODER, model.config, tokenizer, model, torch.device("cuda"), torch.bfloat16)
     asked = LanguageModel(loaded)
     row = compare(
         "Llama shape, 6.7 B, bf16, inter d", asked, items, Task.INTERSENTENCE, plain_scoring.continuation

@@ -17,7 +17,7 @@ from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.runs.learning_curves import LearningCurve
 from evenhand.training import checkpoints
 from evenhand.training.fitting import FitReport, Fitted, fit
-from evenhand.training.pretraining.choice import pretraining_objective
+from evenhand.training.pretraining import pretraining_objective
 from evenhand.training.watching import Reading
 
 SENTENCES = tuple(

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.estimates import Estimate
-from evenhand.core.planted_bias import Planted
+from evenhand.core.planted_bias import PlantedBias
 from evenhand.instruments.probe_results import (
     Correlation,
     CosineResult,
@@ -25,7 +25,7 @@ from evenhand.instruments.probe_results import (
     ProfessionCosine,
     Skipped,
 )
-from evenhand.runs.records import EnvironmentRecord, ModelRecord, RunRecord, StatisticsRecord
+from evenhand.runs.records import DatasetRecord, EnvironmentRecord, ModelRecord, RunRecord, StatisticsRecord
 from evenhand.runs.run import Run
 
 MADE = datetime(2026, 3, 14, 9, 30, tzinfo=UTC)
@@ -117,6 +117,11 @@ def plausible_malor(seed: int = 3, *, experiment: str = "he-she", direction: str
     return malor(leans, experiment=experiment, direction=direction, shares=shares, skipped=[skip])
 
 
+def malor_run() -> Run:
+    """Two experiments in one direction."""
+    return probe_run(plausible_malor(), plausible_malor(experiment="his-her"))
+
+
 def crows_pairs(value: float = 60.5, half: float = 2.5) -> CrowsPairsResult:
     """Pairs of two types, in both directions."""
     group = PairsGroup(n=1508, ties=3, score=estimate(value, half))
@@ -170,7 +175,7 @@ def probe_run(
     name: str = "bert_en_probe",
     test: str | None = None,
     model: str = "bert-base-uncased",
-    planted: Planted | None = None,
+    planted: PlantedBias | None = None,
     warnings: Sequence[str] = (),
     options: Mapping[str, Any] | None = None,
 ) -> Run:
@@ -178,10 +183,9 @@ def probe_run(
     return Run(
         record=RunRecord(
             name=name,
-            test=test or results[0].kind,
-            language="en",
+            instrument=test or results[0].kind,
             created=MADE,
-            data={"probes": "a" * 64},
+            dataset=DatasetRecord(name="probes", language="en", source="bundled", sha256="a" * 64, items=54),
             options=dict(options or {"score": "product", "libraries": {"torch": "2.6.0"}}),
             model=ModelRecord(
                 id=model,
@@ -232,7 +236,14 @@ def asked_run(answers: Mapping[tuple[str, int], float | None], *, experiment: st
 def pairs_run(preferences: Mapping[str, float | None]) -> Run:
     """A run over pairs of sentences, by which of them was the likelier."""
     scores = pl.DataFrame(
-        list(preferences.items()), schema={"pair": pl.String, "preference": pl.Float64}, orient="row"
+        [(pair, "gender", "stereo", preference) for pair, preference in preferences.items()],
+        schema={
+            "pair": pl.String,
+            "bias_type": pl.String,
+            "direction": pl.String,
+            "preference": pl.Float64,
+        },
+        orient="row",
     )
     made = probe_run(crows_pairs())
     return Run(record=made.record, results=made.results, scores=scores)

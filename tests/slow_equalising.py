@@ -11,8 +11,10 @@ import torch
 
 from evenhand.mitigation.equalising.term_trees import Sides, TermTree
 from evenhand.models.engine.requests import Tokens
+from evenhand.models.families.decoder import DECODER
+from evenhand.models.families.denoiser import shifted
+from evenhand.models.families.sentinel import SENTINEL, decoder_start
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.references import Family
 
 IGNORED = -100
 Distribution = list[float]
@@ -39,7 +41,7 @@ class RecordingReplay:
 def distributions(torch_model: Any, model: LanguageModel, ids: Tokens, decoder: Tokens = ()) -> torch.Tensor:
     """What a model expects at every place of one row."""
     inputs = {"input_ids": torch.tensor([ids])}
-    if model.family is Family.SENTINEL:
+    if model.family is SENTINEL:
         inputs["decoder_input_ids"] = torch.tensor([decoder])
     with torch.no_grad():
         return torch.as_tensor(torch_model(**inputs)[0][0]).double().softmax(-1)
@@ -103,8 +105,8 @@ def slow_loss(
     ]
     first_ordinary = len(rows) - len(replayed["input_ids"])
     decoder: Tokens = ()
-    if model.family is Family.SENTINEL:
-        decoder = (model.decoder_start, model.loaded.tokenizer.convert_tokens_to_ids("<extra_id_0>"))
+    if model.family is SENTINEL:
+        decoder = (decoder_start(model.loaded), model.loaded.tokenizer.convert_tokens_to_ids("<extra_id_0>"))
     seen = [
         [distributions(known, model, row, decoder) for known in (original, trained)]
         for row in rows[:first_ordinary]
@@ -141,10 +143,10 @@ def changes(
         row = tuple(ids[: int(mask.sum())].tolist())
         wanted = labels.tolist()
         decoder: Tokens = ()
-        if model.family is Family.SENTINEL:
-            decoder = model.shifted(tuple(label for label in wanted if label != IGNORED))
+        if model.family is SENTINEL:
+            decoder = shifted(model.loaded, tuple(label for label in wanted if label != IGNORED))
         before, after = (distributions(known, model, row, decoder) for known in (original, trained))
-        offset = 1 if model.family is Family.DECODER else 0
+        offset = 1 if model.family is DECODER else 0
         for place, label in enumerate(wanted):
             if label != IGNORED and place >= offset:
                 yield kl(before[place - offset].tolist(), after[place - offset].tolist())

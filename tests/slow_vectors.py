@@ -9,7 +9,9 @@ import numpy.typing as npt
 import torch
 from slow_reference import SlowReference, SlowText
 
-from evenhand.models.references import Family
+from evenhand.models.families import Family
+from evenhand.models.families.decoder import DECODER
+from evenhand.models.families.masked import MASKED
 
 Vector = npt.NDArray[np.float64]
 
@@ -27,13 +29,13 @@ def slow_vector(
     begin = text.index(word) if start is None else start
     tokens = SlowText(reference.tokenizer, text)
     places = tokens.of(begin, begin + len(word))
-    if family is Family.DECODER:
+    if family is DECODER:
         assert reference.start is not None
         leading = tokens.special.index(False)
         ids = [reference.start, *reference.plain_ids(text)]
         places = [place - leading + 1 for place in places]
         states = _states(reference.decoder, ids, "hidden_states")
-    elif family is Family.MASKED:
+    elif family is MASKED:
         states = _states(reference.masked_model, tokens.ids, "hidden_states")
     else:
         states = _states(reference.encoder_decoder, tokens.ids, "encoder_hidden_states")

@@ -14,7 +14,11 @@ import torch
 import transformers
 import zoo_tokenizers
 
-from evenhand.models.references import Family
+from evenhand.models.families import Family
+from evenhand.models.families.decoder import DECODER
+from evenhand.models.families.denoiser import DENOISER
+from evenhand.models.families.masked import MASKED
+from evenhand.models.families.sentinel import SENTINEL
 
 BuildTokenizer = Callable[[Path], Any]
 LAYERS = 2
@@ -68,10 +72,10 @@ _T5 = {
     "decoder_start_token_id": 0,
 }
 
-_masked = partial(Species, Family.MASKED)
-_decoder = partial(Species, Family.DECODER)
-_sentinel = partial(Species, Family.SENTINEL)
-_denoiser = partial(Species, Family.DENOISER)
+_masked = partial(Species, MASKED)
+_decoder = partial(Species, DECODER)
+_sentinel = partial(Species, SENTINEL)
+_denoiser = partial(Species, DENOISER)
 
 SPECIES: Mapping[str, Species] = {
     "bert": _masked("BertForPreTraining", _plain(zoo_tokenizers.bert), _ENCODER),

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import calibrations
 import pytest
-from browsing import WIDTHS_AND_SCHEMES, Visit, assert_accessible_and_fitting
+from browsing import WIDTHS_AND_SCHEMES, Visit, assert_accessible_and_fitting, wait_for_another_fill
 
 import evenhand as eh
-from evenhand.models.references import Family
 from evenhand.report import render_page, write_calibration_page
 from evenhand.runs.calibration import Response
 
@@ -37,7 +36,7 @@ def evaluated(name: str, strength: float, family: str) -> eh.Run:
 @pytest.fixture(scope="module")
 def run_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("pages") / "run.html"
-    runs = [evaluated("leaning", 2.0, Family.MASKED)]
+    runs = [evaluated("leaning", 2.0, "masked")]
     place.write_text(render_page(runs, calibration=calibrations.plausible()), encoding="utf-8")
     return place
 
@@ -45,7 +44,10 @@ def run_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def runs_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("pages") / "runs.html"
-    runs = [evaluated("neutral", 0.0, Family.DECODER), evaluated("leaning", -1.0, Family.SENTINEL)]
+    runs = [
+        evaluated("neutral", 0.0, "decoder"),
+        evaluated("leaning", -1.0, "encoder-decoder with sentinels"),
+    ]
     place.write_text(render_page(runs, calibration=calibrations.failing()), encoding="utf-8")
     return place
 
@@ -79,8 +81,7 @@ def test_plots_follow_the_theme(visit: Visit, passing_page: Path) -> None:
     dot = ".plot .mark-symbol path"
     light = page.get_attribute(dot, "fill")
     page.emulate_media(color_scheme="dark")
-    page.wait_for_timeout(500)
-    assert page.get_attribute(dot, "fill") not in (None, light)
+    wait_for_another_fill(page, dot, light)
 
 
 def test_the_badge_stands_in_the_card_of_its_measure(visit: Visit, run_page: Path) -> None:

@@ -6,9 +6,15 @@ from pathlib import Path
 
 import probe_runs
 import pytest
-from browsing import EVERY_PLOT_IS_DRAWN, WIDTHS_AND_SCHEMES, Visit, assert_accessible_and_fitting
+from browsing import (
+    EVERY_PLOT_IS_DRAWN,
+    WIDTHS_AND_SCHEMES,
+    Visit,
+    assert_accessible_and_fitting,
+    wait_for_another_fill,
+)
 
-from evenhand.core.planted_bias import Planted
+from evenhand.core.planted_bias import PlantedBias
 from evenhand.report.page import write_page
 
 HOSTILE = "<img src=x onerror=\"window.hacked = 'yes'\"></script><script>window.hacked = 'yes'</script>"
@@ -19,7 +25,7 @@ def one_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = probe_runs.probe_run(
         probe_runs.plausible_malor(),
         probe_runs.plausible_malor(4, experiment="names"),
-        planted=Planted(family="masked", strength=2.0, language="en", seed=3),
+        planted=PlantedBias(family="masked", strength=2.0, language="en", seed=3),
         warnings=["Structures 3 and 7 are the same."],
     )
     return write_page(run, tmp_path_factory.mktemp("pages") / "one.html")
@@ -83,8 +89,7 @@ def test_plots_follow_the_theme(visit: Visit, one_run: Path) -> None:
     dot = ".plot .mark-symbol path"
     light = page.get_attribute(dot, "fill")
     page.emulate_media(color_scheme="dark")
-    page.wait_for_timeout(500)
-    assert page.get_attribute(dot, "fill") not in (None, light)
+    wait_for_another_fill(page, dot, light)
 
 
 def test_what_was_planted_is_the_first_thing_on_the_page(visit: Visit, one_run: Path) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from evenhand.models.objectives.objective import Batch
 from evenhand.training.batches import DrawnExamples, EpochBatches, collation
-from evenhand.training.trainer import Batch
 
 LENGTHS = np.random.default_rng(3).integers(3, 60, size=3000)
 EXAMPLES = [tuple(range(length)) for length in LENGTHS]

@@ -13,10 +13,11 @@ from evenhand.mitigation.equalising import gaps as gaps_module
 from evenhand.mitigation.equalising.gaps import Gaps
 from evenhand.mitigation.equalising.selection import Finder, by_vocabulary
 from evenhand.mitigation.equalising.term_trees import Sides, told_apart
-from evenhand.mitigation.pairs.digests import digest_of
 from evenhand.models.engine.requests import Tokens
+from evenhand.models.families.decoder import DECODER
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.references import Family, ModelError
+from evenhand.models.references import ModelError
+from evenhand.text.digests import digest_of
 
 TERMS = {
     Experiment.HE_SHE: TermPairs(("he",), ("she",)),
@@ -51,7 +52,7 @@ def collected(
 def whole(model: LanguageModel, sentence: str) -> Tokens:
     """What the model is given for a sentence."""
     tokenizer = model.loaded.tokenizer
-    if model.family is not Family.DECODER:
+    if model.family is not DECODER:
         return tuple(tokenizer(sentence)["input_ids"])
     own = tuple(tokenizer(sentence, add_special_tokens=False)["input_ids"])
     start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
@@ -219,7 +220,7 @@ def test_a_decoder_without_start_token_expects_no_first_word(
     menagerie: Zoo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = menagerie.model("gpt2")
-    monkeypatch.setattr(gaps_module, "start_token", lambda *_: None)
+    monkeypatch.setattr(type(model.family), "text_start", lambda *_: None)
     found, _ = collected(model, ["He slept.", "Then he slept."])
     assert found.left_out == {"nothing stands before the term, so the model cannot expect it": 1}
     (gap,) = found.found

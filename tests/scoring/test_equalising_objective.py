@@ -24,10 +24,10 @@ from evenhand.mitigation.equalising.objective import Balance, EqualisingObjectiv
 from evenhand.mitigation.equalising.selection import by_vocabulary
 from evenhand.mitigation.equalising.term_trees import Sides, TermTree
 from evenhand.models.engine.projection import WholeProjection
+from evenhand.models.families.sentinel import SENTINEL
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.references import Family
 from evenhand.training.adapters import Adapters
-from evenhand.training.pretraining.choice import pretraining_objective
+from evenhand.training.pretraining import pretraining_objective
 
 TERMS = {
     Experiment.HE_SHE: TermPairs(("he",), ("she",)),
@@ -79,7 +79,7 @@ def own_copy(menagerie: Zoo, name: str) -> LanguageModel:
     """A model that may be changed."""
     loaded = menagerie.model(name).loaded
     model: Any = copy.deepcopy(loaded.model)
-    if loaded.family is Family.SENTINEL:
+    if loaded.family is SENTINEL:
         # T5 of the zoo expects all tokens about equally; so there would be nothing to even out.
         with torch.no_grad():
             model.decoder.final_layer_norm.weight *= 3
@@ -104,7 +104,7 @@ def lesson(model: LanguageModel, gaps: Gaps | None = None, balance: Balance = BA
         gaps = Gaps(model)
         assert not list(gaps.collect(SENTENCES, by_vocabulary(TERMS, frozenset(), language="en")))
         assert len(gaps.found) == len(SENTENCES)
-        if model.family is Family.SENTINEL:
+        if model.family is SENTINEL:
             with_words_of_like_length(gaps)
     replay = RecordingReplay(pretraining_objective(ORDINARY, model))
     original = copy.deepcopy(model.loaded.model)

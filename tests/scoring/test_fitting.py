@@ -42,7 +42,7 @@ from evenhand.runs.learning_curves import LearningCurve
 from evenhand.training import checkpoints
 from evenhand.training.batches import DrawnExamples, EpochBatches, collation
 from evenhand.training.fitting import FitReport, Fitted, fit
-from evenhand.training.pretraining.choice import pretraining_objective
+from evenhand.training.pretraining import pretraining_objective
 
 
 @pytest.fixture(scope="module")

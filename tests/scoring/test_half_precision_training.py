@@ -17,7 +17,7 @@ from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelError
 from evenhand.training.adapters import Adapters
 from evenhand.training.half_precision import HalfPrecision
-from evenhand.training.pretraining.choice import pretraining_objective
+from evenhand.training.pretraining import pretraining_objective
 
 SENTENCES = tuple(dict.fromkeys(zoo_tokenizers.sentences()))[:8]
 FAMILIES = ["bert", "distilbert", "roberta", "albert", "xlm-roberta", "gpt2", "llama", "t5", "mt5"]

@@ -32,7 +32,7 @@ from evenhand.models.references import ModelError, ModelRef
 from evenhand.runs.learning_curves import LearningCurve
 from evenhand.stats.resampling import Resampling
 from evenhand.training.fitting import FitReport
-from evenhand.training.pretraining.choice import pretraining_objective
+from evenhand.training.pretraining import pretraining_objective
 
 PROBES = lab_probes("en")
 WORDS = [occupation.name for occupation in PROBES.occupations][:8]

@@ -11,7 +11,7 @@ from zoo_fixtures import Zoo
 from evenhand.core.errors import EvenhandError
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.training.fitting import FitReport, fit
-from evenhand.training.pretraining.choice import pretraining_objective
+from evenhand.training.pretraining import pretraining_objective
 from evenhand.training.seeds import FittedSeeds, fit_seeds
 
 ONE_EPOCH = RECIPE.model_copy(update={"epochs": 1})

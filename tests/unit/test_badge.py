@@ -9,7 +9,6 @@ import pytest
 from evenhand.report.calibration.badge import Badge, badge
 
 from evenhand.core.items import OVERALL
-from evenhand.models.references import Family
 from evenhand.runs.calibration import Calibration, Response
 
 FOUND = {24: (1.5, 72.04), 384: (0.4, 55.12), 3072: (0.12, 51.58)}
@@ -30,7 +29,7 @@ def calibration() -> Calibration:
     )
 
 
-def said(calibration: Calibration, items: int = 384, *, family: str | None = Family.MASKED) -> Badge:
+def said(calibration: Calibration, items: int = 384, *, family: str | None = "masked") -> Badge:
     found = badge(calibration, "SS", task=OVERALL, items=items, family=family)
     assert found is not None
     return found
@@ -64,12 +63,12 @@ def test_fewer_items_than_the_lab_tried_are_not_judged(calibration: Calibration)
 
 
 def test_a_bias_that_is_never_found_is_called_so(calibration: Calibration) -> None:
-    assert said(calibration, 24, family=Family.DECODER) == Badge(
+    assert said(calibration, 24, family="decoder") == Badge(
         "In the lab, 24 items do not show even 3 planted bits in four of five cases.", "more than 3 bits"
     )
 
 
-@pytest.mark.parametrize("family", [None, "of a new kind", Family.DENOISER])
+@pytest.mark.parametrize("family", [None, "of a new kind", "encoder-decoder with a mask"])
 def test_without_a_calibrated_family_the_worst_one_speaks(family: str | None) -> None:
     both = calibrations.calibration_of(
         calibrations.entry("SS", "masked", detectable=FOUND),
@@ -79,7 +78,7 @@ def test_without_a_calibrated_family_the_worst_one_speaks(family: str | None) ->
     assert said(both, 24, family=family).brief == "more than 3 bits"
 
 
-@pytest.mark.parametrize("family", [Family.SENTINEL, Family.DENOISER])
+@pytest.mark.parametrize("family", ["encoder-decoder with sentinels", "encoder-decoder with a mask"])
 def test_both_kinds_of_encoder_decoders_are_one_family_of_the_lab(
     calibration: Calibration, family: str
 ) -> None:
@@ -89,12 +88,12 @@ def test_both_kinds_of_encoder_decoders_are_one_family_of_the_lab(
 
 
 def test_a_family_does_not_borrow_from_others_what_the_lab_left_out_for_it(calibration: Calibration) -> None:
-    assert badge(calibration, "SS", task=OVERALL, items=384, family=Family.SENTINEL) is None
+    assert badge(calibration, "SS", task=OVERALL, items=384, family="encoder-decoder with sentinels") is None
 
 
 @pytest.mark.parametrize(
     ("family", "lowest", "models"),
-    [(Family.MASKED, "99.2", 4), (Family.DECODER, "98.8", 4), (None, "98.8", 8)],
+    [("masked", "99.2", 4), ("decoder", "98.8", 4), (None, "98.8", 8)],
 )
 def test_a_measure_that_stays_names_its_lowest_value_rounded_down(
     calibration: Calibration, family: str | None, lowest: str, models: int
@@ -115,7 +114,7 @@ def test_a_measure_that_should_stay_and_does_not_is_not_said_to() -> None:
 
 
 def test_a_measure_that_falls_away_says_how_fast(calibration: Calibration) -> None:
-    assert badge(calibration, "ICAT", task=OVERALL, items=96, family=Family.MASKED) == Badge(
+    assert badge(calibration, "ICAT", task=OVERALL, items=96, family="masked") == Badge(
         "In the lab it falls by 12.3 points for each planted bit.", "falls 12.3 points a bit"
     )
     assert badge(calibration, "ICAT", task=OVERALL, items=96) == Badge(

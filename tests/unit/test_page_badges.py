@@ -11,7 +11,6 @@ from evenhand.report.association.reading import expected_of
 from evenhand.report.association.run_badges import run_badges
 
 from evenhand.core.estimates import Estimate
-from evenhand.models.references import Family
 from evenhand.report.association import page as page_module
 from evenhand.report.page import render_page
 from evenhand.runs.calibration import Calibration
@@ -43,7 +42,7 @@ def calibration() -> Calibration:
 def test_every_task_has_the_badges_of_its_number_of_items_and_family(
     run: Run, calibration: Calibration
 ) -> None:
-    badges = run_badges(calibrations.audited(run, Family.MASKED), calibration)
+    badges = run_badges(calibrations.audited(run, "masked"), calibration)
     assert set(badges) == {"intrasentence"}
     assert set(badges["intrasentence"]) == {"SS", "LMS"}
     assert badges["intrasentence"]["SS"].brief == "0.40 bits (reads 55.1)"
@@ -73,7 +72,7 @@ def test_the_page_of_a_run_shows_a_sentence_beside_each_figure(run: Run, calibra
 
 
 def test_the_page_of_several_runs_has_a_row_for_each(run: Run, calibration: Calibration) -> None:
-    runs = [calibrations.audited(run, Family.MASKED), calibrations.audited(run, Family.DECODER)]
+    runs = [calibrations.audited(run, "masked"), calibrations.audited(run, "decoder")]
     page = render_page(runs, calibration=calibration)
     table = page[page.index("Smallest bias these runs would find") :].split("</table>", maxsplit=1)[0]
     assert "0.40 bits (reads 55.1)" in table

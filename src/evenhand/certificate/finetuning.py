@@ -13,9 +13,10 @@ from transformers import AutoConfig, AutoModelForSequenceClassification
 from evenhand.core.progress import Progress
 from evenhand.data.labelled import LabelledExample, LabelledText
 from evenhand.models.language_model import LanguageModel
+from evenhand.models.objectives.held_out import longest_sentence
+from evenhand.models.objectives.objective import Batch, padded
 from evenhand.models.references import ModelError
-from evenhand.training.hiding import longest_sentence
-from evenhand.training.trainer import Batch, TrainingPlan, padded, train
+from evenhand.training.trainer import TrainingPlan, train
 
 _LEAST_SHARE = 0.9
 """Of a classifier's body, what must come from the model; a pooling layer of its own may be new."""

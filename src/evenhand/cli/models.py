@@ -59,9 +59,9 @@ def describe_model(model: LanguageModel) -> dict[str, Any]:
     """Facts about a loaded model, as plain values."""
     from evenhand.core.items import Task
     from evenhand.core.protocols import DEFAULT_PROTOCOL
-    from evenhand.models.families.decoder import start_token
-    from evenhand.models.method_choice import choose_method
+    from evenhand.models.measurable import choose_method
     from evenhand.models.references import ModelError
+    from evenhand.models.tokenised_text import start_token
 
     loaded = model.loaded
     tokenizer = loaded.tokenizer
@@ -76,7 +76,7 @@ def describe_model(model: LanguageModel) -> dict[str, Any]:
     speed = "fast" if tokenizer.is_fast else "slow"
     specials = ("bos_token", "eos_token", "pad_token", "mask_token", "unk_token", "cls_token", "sep_token")
     return {
-        "family": model.family.value,
+        "family": model.family.name,
         "class": type(loaded.model).__name__,
         "type": loaded.config.model_type,
         "parameters": f"{sum(weight.numel() for weight in loaded.model.parameters()):,}",
@@ -100,7 +100,7 @@ def _single_tokens(model: LanguageModel) -> dict[str, str]:
     """How many terms and occupations of the probes are one token inside a sentence, in each language."""
     from evenhand.core.probes import Experiment
     from evenhand.data.probes import PROBE_LANGUAGES, load_probes
-    from evenhand.models.families.blanks import filled_blanks
+    from evenhand.models.blanks import filled_blanks
 
     def counted(words: Sequence[str]) -> str:
         tokenizer = model.loaded.tokenizer

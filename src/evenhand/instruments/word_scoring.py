@@ -3,96 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Sequence
 
-from evenhand.core.errors import UnknownNameError
-from evenhand.core.items import BLANK
 from evenhand.core.progress import Progress
+from evenhand.instruments.open_questions import Answer, OpenQuestion, WordScore
+from evenhand.models.blanks import filled_context
 from evenhand.models.engine.modes import gc_disabled
-from evenhand.models.engine.requests import CausalRequest, MaskedRequest, Request, Seq2SeqRequest
-from evenhand.models.engine.scoring_job import RequestGroup, ScoringJob, too_long
-from evenhand.models.families.blanks import filled_context
-from evenhand.models.families.decoder import SentenceScore, start_token
-from evenhand.models.families.encoder_decoder import SentinelBlank
-from evenhand.models.families.masked import StepwiseBlank
-from evenhand.models.families.method import UnscorableError
-from evenhand.models.language_model import LanguageModel
-from evenhand.models.references import Family, ModelError
+from evenhand.models.engine.requests import RequestGroup, Requests, too_long
+from evenhand.models.measurable import Measurable
+from evenhand.models.questions import UnscorableError
 from evenhand.models.tokenised_text import prepare
 from evenhand.runs.store import Parts
 
 UNKNOWN_WORD = "it has a word that the tokenizer does not know"
 
 
-class WordScore(StrEnum):
-    """How the probabilities of a word's tokens become that of the word."""
-
-    PRODUCT = "product"
-    """What the chain rule says, so that words of different length compare."""
-    MEAN_PROB = "mean-prob"
-    """The arithmetic mean, as in the context association tests."""
-
-    @classmethod
-    def named(cls, name: str) -> WordScore:
-        """The score of this name."""
-        if name not in set(cls):
-            raise UnknownNameError("score", name, [known.value for known in cls])
-        return cls(name)
-
-    def combine(self, logs: Sequence[float]) -> float:
-        """The natural logarithm of the word's probability."""
-        if self is WordScore.PRODUCT:
-            return math.fsum(logs)
-        return math.log(math.fsum(map(math.exp, logs)) / len(logs)) if logs else -math.inf
-
-
-@dataclass(frozen=True, slots=True)
-class OpenQuestion:
-    """A sentence with ``BLANK`` at its gap, and the words whose probabilities are wanted there."""
-
-    text: str
-    fills: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The natural logarithm of a word's probability, or why there is none."""
-
-    log_probability: float
-    problem: str | None = None
-
-
 class WordScorer:
-    """Puts open sentences to a model, in the way that suits its family."""
+    """Puts open sentences to a model, in the way that suits it."""
 
-    def __init__(self, model: LanguageModel, *, score: WordScore = WordScore.PRODUCT) -> None:
+    def __init__(self, model: Measurable, *, score: WordScore = WordScore.PRODUCT) -> None:
         self.model = model
         self.score = score
-        loaded = model.loaded
-        match model.family:
-            case Family.MASKED:
-                self._requests: Callable[[str, str], tuple[Request, ...]] = StepwiseBlank(
-                    loaded.tokenizer
-                ).requests
-            case Family.SENTINEL:
-                self._requests = SentinelBlank(loaded.tokenizer, model.decoder_start).requests
-            case Family.DECODER:
-                sentence = SentenceScore(loaded.tokenizer, start_token(loaded.tokenizer, loaded.config))
-                self._requests = lambda text, fill: (
-                    sentence.request(filled_context(text, fill)[0], text.partition(BLANK)[0]),
-                )
-            case Family.DENOISER:
-                raise ModelError(
-                    f"{loaded.ref.id} writes whole sentences anew ({model.family.value}), so a single word's "
-                    "probability cannot be read from it. Masked models, decoders and T5's kin can be probed."
-                )
+        self._method = model.word_method()
 
     @property
     def by_sentence(self) -> bool:
         """Whether probabilities are those of whole sentences, and compare only with each other."""
-        return self.model.family is Family.DECODER
+        return self._method.by_sentence
 
     @property
     def description(self) -> str:
@@ -120,8 +57,7 @@ class WordScorer:
             for requests in of_question
             if not isinstance(requests, str)
         ]
-        asking = ScoringJob(self.model, asked, max_tokens=max_tokens)
-        found = iter(asking.answers(parts=parts, progress=progress))
+        found = iter(self.model.answer_groups(asked, max_tokens=max_tokens, parts=parts, progress=progress))
         return [
             tuple(
                 Answer(math.nan, word) if isinstance(word, str) else self._answer(next(found))
@@ -130,13 +66,13 @@ class WordScorer:
             for of_question in words
         ]
 
-    def requests(self, questions: Sequence[OpenQuestion]) -> list[list[tuple[Request, ...] | str]]:
+    def requests(self, questions: Sequence[OpenQuestion]) -> list[list[Requests | str]]:
         """For every word of every question its requests, or why it cannot be asked for."""
         with gc_disabled():
             texts = (
                 filled_context(question.text, fill)[0] for question in questions for fill in question.fills
             )
-            prepare(self.model.loaded.tokenizer, texts, special=not self.by_sentence)
+            prepare(self.model.tokenizer, texts, special=not self.by_sentence)
             return [[self._asked(question.text, fill) for fill in question.fills] for question in questions]
 
     def _answer(self, values: Sequence[Sequence[float]]) -> Answer:
@@ -145,23 +81,12 @@ class WordScorer:
             return Answer(math.nan, "the model gave NaN or infinite values")
         return Answer(self.score.combine(logs))
 
-    def _asked(self, text: str, fill: str) -> tuple[Request, ...] | str:
+    def _asked(self, text: str, fill: str) -> Requests | str:
         """The requests for a word, or why it cannot be asked for."""
         try:
-            requests = self._requests(text, fill)
+            requests = self._method.requests(text, fill)
         except UnscorableError as reason:
             return str(reason)
-        unknown = self.model.loaded.tokenizer.unk_token_id
-        if unknown is not None and any(unknown in _tokens(request) for request in requests):
+        if self.model.shows_unknown_word(requests):
             return UNKNOWN_WORD
         return too_long(requests, self.model.longest_input) or requests
-
-
-def _tokens(request: Request) -> tuple[int, ...]:
-    """Every token that a request shows or asks for."""
-    if isinstance(request, MaskedRequest):
-        return (*request.ids, request.token)
-    if isinstance(request, Seq2SeqRequest):
-        return (*request.encoder_ids, *request.tokens)
-    # GPT-2's unknown token is its start token too, which stands first and is no word.
-    return request.ids[1:] if isinstance(request, CausalRequest) else request.ids

@@ -17,10 +17,10 @@ from evenhand.lab.corpus import Document, language
 from evenhand.lab.lessons import Lesson, Tally, Tokens, draw, soft_cross_entropy, wanted_batch
 from evenhand.lab.sentences import Sentence
 from evenhand.lab.world import World
-from evenhand.models.recognise import sentinel_id
+from evenhand.models.families.sentinel import sentinel_id
+from evenhand.models.objectives.objective import Batch, padded
 from evenhand.models.references import ModelError
 from evenhand.models.tokenised_text import prepare, tokenise
-from evenhand.training.trainer import Batch, padded
 
 EMPHASIS = {"attribute": 12.0, "gendered": 22.0, "occupation": 9.0, "noun": 4.0}
 """How much more often a gap is at a word that the grammar chose than at a word of the frame."""

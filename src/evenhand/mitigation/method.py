@@ -11,8 +11,8 @@ from evenhand.core.probes import Experiment, ProbeSet
 from evenhand.core.recipes import Recipe
 from evenhand.mitigation.texts import TrainingText
 from evenhand.models.language_model import LanguageModel
+from evenhand.models.objectives.objective import Objective
 from evenhand.runs.mitigation_records import TextRecord
-from evenhand.training.objective import Objective
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,15 +19,15 @@ from evenhand.mitigation.method import Method, Prepared, Wanted
 from evenhand.mitigation.model_folder import mitigated_before, save_mitigated
 from evenhand.mitigation.texts import HeldOutSentences, TrainingText, given_held_out, kept_back
 from evenhand.mitigation.unfinished import claimed, leave_if_untrained, unfinished_folder
+from evenhand.models.capabilities import Trains, require
 from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef
-from evenhand.runs.mitigation_records import DataRecord, MitigationRecord, SeedRecord, lab_origin
+from evenhand.runs.mitigation_records import DataRecord, MitigationRecord, SeedRecord, planted_bias_of
 from evenhand.runs.records import EnvironmentRecord
 from evenhand.training.epoch_trainer import chosen_precision, refuse_missing_reporters
 from evenhand.training.fitting import ADAPTER_FOLDER, LOGS_FOLDER, FitReport, Fitted
 from evenhand.training.perplexity import HeldOut
-from evenhand.training.pretraining.choice import refuse_untrainable
 from evenhand.training.seeds import fit_seeds, recipes_by_seed
 from evenhand.training.watching import ModelWatch
 
@@ -112,7 +112,7 @@ def mitigate(
     recipes_by_seed(recipe, all_seeds)
     refuse_missing_reporters(recipe)
     model = load_language_model(ref)
-    refuse_untrainable(model)
+    require(model, Trains, purpose="be mitigated")
     fingerprint = fingerprint_of(model, method, material, recipe, all_seeds)
     done = mitigated_before(out, fingerprint)
     if done is not None:
@@ -158,7 +158,7 @@ class _Work:
             self.model,
             self.material.probes,
             experiments=self.material.experiments,
-            held_out=HeldOut(self.held_out.sentences, loaded.tokenizer, loaded.config, loaded.family),
+            held_out=HeldOut(self.held_out.sentences, self.model),
         )
         before = watch.estimates()
         fitted = fit_seeds(
@@ -175,7 +175,7 @@ class _Work:
             method=self.method.name,
             objective=self.prepared.objective.name,
             model=original,
-            lab=lab_origin(loaded.ref.location),
+            lab=planted_bias_of(loaded.ref.location),
             language=self.material.probes.language,
             experiments=tuple(experiment.value for experiment in self.material.experiments),
             probes=self.material.probes.sha256,

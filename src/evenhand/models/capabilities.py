@@ -6,19 +6,23 @@ model is built.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
 from evenhand.core.spans import Span
+from evenhand.models.references import ModelError
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from evenhand.models.generation import GeneratedText, GenerationOptions, TextProgress
+    from evenhand.models.loading import Loaded
+    from evenhand.models.objectives.held_out import HeldOutRows
+    from evenhand.models.objectives.objective import Objective, PretrainingOptions
     from evenhand.models.references import ModelRef
     from evenhand.runs.records import ModelRecord
     from evenhand.runs.store import Parts
@@ -40,6 +44,15 @@ class Model(Protocol):
     @property
     def capabilities(self) -> frozenset[type]:
         """The protocols of this module that it keeps."""
+        ...
+
+
+@runtime_checkable
+class ExplainsAbsence(Protocol):
+    """Knows why it lacks a capability that other models of its kind have."""
+
+    def absence_reason(self, capability: type) -> str | None:
+        """The reason, as a sentence without its full stop; None if there is nothing to say."""
         ...
 
 
@@ -95,11 +108,28 @@ class NotEmbedded:
 class Embeds(Protocol):
     """Gives the contextual vectors of words."""
 
+    @property
+    def reads_left_to_right(self) -> bool:
+        """Whether the vector of a word knows nothing of what comes after the word."""
+        ...
+
+    def layer_number(self, layer: int) -> int:
+        """A layer counted from the embeddings, which are 0; a negative one is counted from the last, which is -1.
+
+        Raises:
+            ModelError: If there is no such layer.
+        """
+        ...
+
     def embed_words(
         self, texts: Sequence[str], spans: Sequence[Span], *, layer: int = -1
     ) -> list[npt.NDArray[np.float32] | NotEmbedded]:
         """The vector of a span of characters in each text, at a layer: 0 is the embeddings, -1 the last."""
         ...
+
+
+class EmbeddingModel(Model, Embeds, Protocol):
+    """A model that gives the contextual vectors of words."""
 
 
 @runtime_checkable
@@ -123,3 +153,80 @@ class Generates(Protocol):
             progress: Called after every batch.
         """
         ...
+
+
+@runtime_checkable
+class Trains(Protocol):
+    """Goes on learning from sentences: its weights are in this process, and it has an objective."""
+
+    @property
+    def loaded(self) -> Loaded:
+        """Weights, tokenizer and configuration."""
+        ...
+
+    def pretraining_objective(self, sentences: Sequence[str], options: PretrainingOptions) -> Objective:
+        """The objective that it was first taught with, over other sentences."""
+        ...
+
+    def held_out_rows(self, sentences: Sequence[str], *, seed: int) -> HeldOutRows:
+        """Sentences with some of their tokens hidden, chosen from a seed, which the model is asked for."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Capability:
+    meaning: str
+    models: str
+
+
+CAPABILITIES: Mapping[type, _Capability] = {
+    FillsBlanks: _Capability(
+        "gives the probability of words in a blank", "masked models and T5-style models, such as lab:masked"
+    ),
+    ScoresText: _Capability(
+        "gives the probability of a text", "decoders and masked models, such as lab:decoder"
+    ),
+    JudgesNextSentence: _Capability(
+        "says whether a sentence follows another", "BERT with its next-sentence head, such as bert-base-cased"
+    ),
+    Embeds: _Capability(
+        "gives the contextual vectors of words", "models that are loaded from a folder or the hub"
+    ),
+    Generates: _Capability("writes texts", "decoders and encoder-decoders, such as lab:decoder"),
+    Trains: _Capability(
+        "goes on learning from sentences",
+        "masked models, decoders and T5-style models that are loaded from a folder or the hub",
+    ),
+}
+
+
+def missing_capability(model: Model, *capabilities: type, purpose: str) -> ModelError:
+    """The error for a model that lacks what a purpose needs.
+
+    Args:
+        model: The model.
+        capabilities: Protocols of which one would do.
+        purpose: What it was to do, after "cannot".
+    """
+    own = ", ".join(known.__name__ for known in CAPABILITIES if known in model.capabilities) or "nothing"
+    needed = " or ".join(f"{CAPABILITIES[known].meaning} ({known.__name__})" for known in capabilities)
+    others = "; or ".join(CAPABILITIES[known].models for known in capabilities)
+    reasons = [
+        f"{reason}. "
+        for known in capabilities
+        if isinstance(model, ExplainsAbsence) and (reason := model.absence_reason(known))
+    ]
+    return ModelError(
+        f"{model.ref.id} ({model.record.family}) cannot {purpose}. That needs a model that {needed}; this one has "
+        f"{own}. {''.join(reasons)}Use {others}."
+    )
+
+
+def require(model: Model, capability: type, *, purpose: str) -> None:
+    """Refuse a model without a capability.
+
+    Raises:
+        ModelError: If the model lacks it.
+    """
+    if capability not in model.capabilities:
+        raise missing_capability(model, capability, purpose=purpose)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +20,9 @@ from evenhand.core.spans import Span
 from evenhand.models.capabilities import NotEmbedded
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.engine.runners import padded
-from evenhand.models.families.decoder import start_token
 from evenhand.models.limits import longest_input
 from evenhand.models.loading import Loaded
-from evenhand.models.references import Family, ModelError
+from evenhand.models.references import ModelError
 from evenhand.models.tokenised_text import prepare, tokenise
 
 Vector: TypeAlias = npt.NDArray[np.float32]
@@ -34,7 +33,7 @@ NOT_FINITE = "the model gave NaN or infinite values"
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _WordPosition:
     """Where the tokens of a word stand, and which word it is of those asked for."""
 
     number: int
@@ -49,9 +48,7 @@ class WordEmbedder:
         self.loaded = loaded
         self.max_tokens = max_tokens
         self.longest = longest_input(loaded)
-        self._start = None
-        if loaded.family is Family.DECODER:
-            self._start = start_token(loaded.tokenizer, loaded.config)
+        self._start = loaded.family.text_start(loaded)
 
     @cached_property
     def layers(self) -> int:
@@ -87,22 +84,22 @@ class WordEmbedder:
             token stands for it, the tokenizer does not know it, or the model gave NaN.
         """
         chosen = self.layer_number(layer)
-        found: list[Vector | NotEmbedded] = [NotEmbedded(NOTHING_THERE)] * len(texts)
+        embedded: list[Vector | NotEmbedded] = [NotEmbedded(NOTHING_THERE)] * len(texts)
         places = []
         for number, place in enumerate(self._places(texts, spans)):
             if isinstance(place, NotEmbedded):
-                found[number] = place
+                embedded[number] = place
             else:
                 places.append(place)
         for batch in self._batches(places):
             vectors = self._vectors_or_halves(batch, chosen)
             for place, vector in zip(batch, vectors, strict=True):
-                found[place.number] = vector if np.isfinite(vector).all() else NotEmbedded(NOT_FINITE)
-        return found
+                embedded[place.number] = vector if np.isfinite(vector).all() else NotEmbedded(NOT_FINITE)
+        return embedded
 
-    def _places(self, texts: Sequence[str], spans: Sequence[Span]) -> Iterator[_Place | NotEmbedded]:
+    def _places(self, texts: Sequence[str], spans: Sequence[Span]) -> Iterator[_WordPosition | NotEmbedded]:
         tokenizer = self.loaded.tokenizer
-        special = self.loaded.family is not Family.DECODER
+        special = self.loaded.family.adds_special_tokens
         prepare(tokenizer, texts, special=special)
         tokenised = {text: tokenise(tokenizer, text, special=special) for text in dict.fromkeys(texts)}
         begin = () if self._start is None else (self._start,)
@@ -120,11 +117,11 @@ class WordEmbedder:
             elif tokenizer.unk_token_id in [ids[token] for token in tokens]:
                 yield NotEmbedded(UNKNOWN_WORD)
             else:
-                yield _Place(number, ids, tokens)
+                yield _WordPosition(number, ids, tokens)
 
-    def _batches(self, places: Sequence[_Place]) -> Iterator[list[_Place]]:
+    def _batches(self, places: Sequence[_WordPosition]) -> Iterator[list[_WordPosition]]:
         """Words of texts of about equal length, so many that the texts fit into the budget."""
-        current: list[_Place] = []
+        current: list[_WordPosition] = []
         rows: set[Tokens] = set()
         for place in sorted(places, key=lambda place: (-len(place.ids), place.ids, place.number)):
             if place.ids not in rows and rows and (len(rows) + 1) * len(current[0].ids) > self.max_tokens:
@@ -135,7 +132,7 @@ class WordEmbedder:
         if current:
             yield current
 
-    def _vectors_or_halves(self, batch: Sequence[_Place], layer: int) -> npt.NDArray[np.float32]:
+    def _vectors_or_halves(self, batch: Sequence[_WordPosition], layer: int) -> npt.NDArray[np.float32]:
         try:
             return self._vectors(batch, layer)
         except torch.OutOfMemoryError:
@@ -146,7 +143,7 @@ class WordEmbedder:
         halves = [self._vectors_or_halves(part, layer) for part in (batch[:middle], batch[middle:])]
         return np.concatenate(halves)
 
-    def _vectors(self, batch: Sequence[_Place], layer: int) -> npt.NDArray[np.float32]:
+    def _vectors(self, batch: Sequence[_WordPosition], layer: int) -> npt.NDArray[np.float32]:
         rows = {ids: row for row, ids in enumerate(dict.fromkeys(place.ids for place in batch))}
         with torch.inference_mode():
             hidden = self._hidden_states(list(rows))[layer]
@@ -161,10 +158,13 @@ class WordEmbedder:
     def _hidden_states(self, rows: Sequence[Tokens]) -> Sequence[Tensor]:
         """Hidden states of every layer; the model's head has no part in them, so only its body runs."""
         ids, mask = padded(rows, self.loaded.device, fill=self.loaded.pad_id)
-        options = {"use_cache": False} if self.loaded.family is Family.DECODER else {}
         with torch.inference_mode():
             output = self._body(
-                input_ids=ids, attention_mask=mask, output_hidden_states=True, return_dict=True, **options
+                input_ids=ids,
+                attention_mask=mask,
+                output_hidden_states=True,
+                return_dict=True,
+                **self.loaded.family.forward_options,
             )
         states: Sequence[Tensor] | None = getattr(output, "hidden_states", None)
         if not states:
@@ -173,12 +173,7 @@ class WordEmbedder:
 
     @property
     def _body(self) -> nn.Module:
-        model: Any = self.loaded.model
-        if self.loaded.family in (Family.SENTINEL, Family.DENOISER):
-            encoder: nn.Module = model.get_encoder()
-            return encoder
-        body: nn.Module = model.base_model
-        return body
+        return self.loaded.family.body(self.loaded.model)
 
     def _no_states(self, problem: str) -> ModelError:
         return ModelError(

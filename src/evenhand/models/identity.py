@@ -6,9 +6,10 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.planted_bias import read_planted
-from evenhand.models.families.decoder import start_token
-from evenhand.models.references import Family, ModelRef
+from evenhand.core.planted_bias import read_planted_bias
+from evenhand.models.families import Family
+from evenhand.models.references import ModelRef
+from evenhand.models.tokenised_text import start_token
 from evenhand.runs.records import ModelRecord
 
 if TYPE_CHECKING:
@@ -34,25 +35,34 @@ def model_record(
         id=ref.id if not Path(ref.id).is_dir() else ref.short_name,
         revision=ref.revision,
         weights=weights_digest(ref, config),
-        family=family.value,
+        family=family.name,
         architecture=(getattr(config, "architectures", None) or [config.model_type])[0],
         precision=ref.precision.value,
         device=ref.device,
         start_token=None if start is None else str(tokenizer.convert_ids_to_tokens(start)),
-        planted=read_planted(ref.location),
+        planted=read_planted_bias(ref.location),
+        prefix=ref.prefix,
+        adapters=tuple(Path(adapter).name for adapter in ref.adapters),
     )
 
 
 def weights_digest(ref: ModelRef, config: Any) -> str:
-    """The commit of a hub model; for a folder a digest of its files.
+    """The commit of a hub model, or a digest of a folder's files; with digests of the adapters on top."""
+    commit = getattr(config, "_commit_hash", None)
+    folder = Path(ref.location)
+    if folder.is_dir():
+        own = f"sha256 {_folder_digest(folder)}"
+    else:
+        own = f"commit {commit}" if commit else f"revision {ref.revision or 'main'}"
+    return " + ".join([own, *(f"adapter {_folder_digest(Path(adapter))}" for adapter in ref.adapters)])
+
+
+def _folder_digest(folder: Path) -> str:
+    """Digest of the files of a model.
 
     Of large files the size and blocks spread over the whole are read, which tells weights apart without reading
     tens of gigabytes.
     """
-    commit = getattr(config, "_commit_hash", None)
-    folder = Path(ref.location)
-    if not folder.is_dir():
-        return f"commit {commit}" if commit else f"revision {ref.revision or 'main'}"
     digest = hashlib.sha256()
     for path in sorted(folder.iterdir()):
         if path.suffix in (".safetensors", ".json", ".txt", ".model", ".bin"):
@@ -62,4 +72,4 @@ def weights_digest(ref: ModelRef, config: Any) -> str:
                 for block in range(_BLOCKS):
                     stream.seek(block * max(_BLOCK, size // _BLOCKS))
                     digest.update(stream.read(_BLOCK))
-    return f"sha256 {digest.hexdigest()}"
+    return digest.hexdigest()

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from importlib.metadata import version
+from itertools import count
 from typing import Any
 
-import torch
-
-from evenhand.core.errors import UnknownNameError
-from evenhand.core.items import BLANK
-from evenhand.core.precision import Precision
+from evenhand.core.items import BLANK, Task
+from evenhand.core.progress import Progress
 from evenhand.core.spans import Span
-from evenhand.models.backends import backend_of
 from evenhand.models.capabilities import (
     Embeds,
     FillsBlanks,
@@ -23,33 +21,48 @@ from evenhand.models.capabilities import (
     NotEmbedded,
     ScoresText,
     TextScore,
+    require,
 )
 from evenhand.models.embedding import Vector, WordEmbedder
-from evenhand.models.engine.execution import Answers, InputsDone, execute
-from evenhand.models.engine.forward_inputs import (
+from evenhand.models.engine.execution import Answers, InputsDone, ScoringJob, execute
+from evenhand.models.engine.modes import gc_disabled
+from evenhand.models.engine.plan import (
     CausalInput,
     ForwardInputs,
+    ForwardPlan,
     MaskedInput,
     PairInput,
     Seq2SeqInput,
+    make_plan,
     merge_requests,
 )
-from evenhand.models.engine.modes import gc_disabled
-from evenhand.models.engine.plan import ForwardPlan, make_plan
-from evenhand.models.engine.projection import SplitProjection
-from evenhand.models.engine.requests import Request, Tokens
-from evenhand.models.engine.runners import PairRunner, Projection, Runner
-from evenhand.models.engine.self_check import can_share_prefixes, choose_projection, runner_for
-from evenhand.models.families.decoder import SentenceScore, start_token
-from evenhand.models.families.encoder_decoder import SentinelBlank
-from evenhand.models.families.masked import PseudoLogLikelihood, StepwiseBlank
-from evenhand.models.families.next_sentence import NextSentence
+from evenhand.models.engine.projection import Projection, SplitProjection
+from evenhand.models.engine.requests import (
+    Request,
+    RequestGroup,
+    Requests,
+    length_of,
+    requested_tokens,
+    shown_tokens,
+    too_long,
+)
+from evenhand.models.engine.runners import PairRunner, Runner
+from evenhand.models.engine.self_check import can_share_prefixes, choose_projection
+from evenhand.models.families import Family
 from evenhand.models.generation import GeneratedText, GenerationOptions, TextProgress
 from evenhand.models.generation.local import LocalGenerator
 from evenhand.models.identity import record_of
-from evenhand.models.limits import attention_window, length_of, longest_input
+from evenhand.models.languages import warnings_of_texts
+from evenhand.models.limits import attention_window, longest_input
 from evenhand.models.loading import Loaded, NextSentenceHead, load_next_sentence_head
-from evenhand.models.references import Family, ModelError, ModelRef
+from evenhand.models.measurable import MethodOptions, ScoringFacts
+from evenhand.models.next_sentence import NextSentence
+from evenhand.models.objectives.gap_contexts import GapContexts
+from evenhand.models.objectives.held_out import HeldOutRows
+from evenhand.models.objectives.objective import Objective, PretrainingOptions
+from evenhand.models.questions import Method, UnscorableError, WordMethod
+from evenhand.models.references import ModelError, ModelRef, load_model
+from evenhand.models.sentence_pairs import PairMethod
 from evenhand.runs.records import ModelRecord
 from evenhand.runs.store import Parts
 
@@ -80,16 +93,28 @@ class LanguageModel:
     @property
     def capabilities(self) -> frozenset[type]:
         """What it can be asked."""
-        fills = {FillsBlanks} if self.family in (Family.MASKED, Family.SENTINEL) else set()
-        scores = {ScoresText} if self.family in (Family.MASKED, Family.DECODER) else set()
         judges = {JudgesNextSentence} if self.judges_next_sentence else set()
-        generates = {Generates} if self.family is not Family.MASKED else set()
-        return frozenset({Embeds} | fills | scores | judges | generates)
+        return self.family.capabilities | {Embeds} | judges
 
     @property
     def family(self) -> Family:
         """How the model predicts tokens."""
         return self.loaded.family
+
+    @property
+    def tokenizer(self) -> Any:
+        """What cuts texts into tokens."""
+        return self.loaded.tokenizer
+
+    @property
+    def scoring_facts(self) -> ScoringFacts:
+        """How answers are computed, for records."""
+        return ScoringFacts(
+            max_tokens=self.default_budget,
+            only_needed_positions=self.is_split,
+            shared_prefixes=self.shares_prefixes,
+            libraries={name: version(name) for name in ("torch", "transformers", "tokenizers")},
+        )
 
     @cached_property
     def projection(self) -> Projection:
@@ -122,27 +147,50 @@ class LanguageModel:
         return longest_input(self.loaded)
 
     @property
-    def decoder_start(self) -> int:
-        """What an encoder-decoder's decoder starts with."""
-        start = getattr(self.loaded.config, "decoder_start_token_id", None)
-        return int(start) if start is not None else self.loaded.pad_id
+    def reads_left_to_right(self) -> bool:
+        """Whether a token is never given what comes after it."""
+        return self.family.reads_left_to_right
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """What it can be measured with."""
+        return self.family.tasks(self)
 
     @property
     def default_budget(self) -> int:
         """Tokens in a batch, unless somebody knows better."""
         return GPU_TOKENS if self.loaded.device.type == "cuda" else CPU_TOKENS
 
-    def shifted(self, ids: Tokens) -> Tokens:
-        """A decoder's input for a text, as the model makes it in training."""
-        labels = torch.tensor([ids], device=self.loaded.device)
-        inputs = self.loaded.model.prepare_decoder_input_ids_from_labels(labels)  # type: ignore[operator]
-        return tuple(int(token) for token in inputs[0])
+    def method(self, task: Task, options: MethodOptions) -> Method:
+        """How the candidates of a task are scored."""
+        return self.family.method(self, task, options)
+
+    def pair_method(self) -> PairMethod:
+        """How the two sentences of a pair are scored."""
+        return self.family.pair_method(self)
+
+    def word_method(self) -> WordMethod:
+        """How the probability of a word in a blank is read."""
+        return self.family.word_method(self)
+
+    def pretraining_objective(self, sentences: Sequence[str], options: PretrainingOptions) -> Objective:
+        """The objective that it was first taught with, over other sentences."""
+        return self.family.pretraining_objective(self, sentences, options)
+
+    def held_out_rows(self, sentences: Sequence[str], *, seed: int) -> HeldOutRows:
+        """Sentences with some of their tokens hidden, chosen from a seed, which the model is asked for."""
+        return self.family.held_out_rows(self, sentences, seed=seed)
+
+    def gap_contexts(self) -> GapContexts:
+        """How a sentence with a gap is shown to it, to read what it expects there."""
+        return self.family.gap_contexts(self)
 
     def plan(
         self, requests: Sequence[Request], *, max_tokens: int | None = None, share_prefixes: bool = True
     ) -> tuple[ForwardPlan, ForwardInputs]:
         """Everything that has to be run to answer the requests."""
-        share = share_prefixes and self.family is Family.DECODER and self.shares_prefixes
+        self._refuse_prefix()
+        share = share_prefixes and self.shares_prefixes
         share = share and self._fits_window(requests)
         with gc_disabled():
             forward = merge_requests(requests, share_prefixes=share)
@@ -153,6 +201,33 @@ class LanguageModel:
         """Whether no sequence is longer than the model's attention window, which joined rows have no notion of."""
         window = attention_window(self.loaded.config)
         return window is None or all(length_of(request) <= window for request in requests)
+
+    def shows_unknown_word(self, requests: Requests) -> bool:
+        """Whether requests show a word that the tokenizer does not know."""
+        unknown = self.tokenizer.unk_token_id
+        return unknown is not None and any(unknown in shown_tokens(request) for request in requests)
+
+    def language_warnings(self, texts: Sequence[str], *, name: str, language: str) -> tuple[str, ...]:
+        """Reasons to doubt that it knows the language of texts; ``name`` is what they are called."""
+        return warnings_of_texts(
+            self.ref.location,
+            self.tokenizer,
+            texts,
+            name=name,
+            language=language,
+            revision=self.ref.revision,
+        )
+
+    def answer_groups(
+        self,
+        groups: Sequence[RequestGroup],
+        *,
+        max_tokens: int | None = None,
+        parts: Parts | None = None,
+        progress: Progress | None = None,
+    ) -> list[list[list[float]]]:
+        """For each group, the natural log-probabilities of each of its requests."""
+        return ScoringJob(self, groups, max_tokens=max_tokens).answers(parts=parts, progress=progress)
 
     def answer(
         self,
@@ -171,7 +246,7 @@ class LanguageModel:
         kinds = {type(entry) for entry in plan.inputs}
         runners: dict[type, Runner] = {}
         if kinds & {MaskedInput, CausalInput, Seq2SeqInput}:
-            runner = runner_for(self.loaded, self.projection, share_prefixes=plan.joined)
+            runner = self.family.runner(self.loaded, self.projection, share_prefixes=plan.joined)
             runners = {MaskedInput: runner, CausalInput: runner, Seq2SeqInput: runner}
         head = self.next_sentence_head if PairInput in kinds else None
         if head is not None:
@@ -182,40 +257,30 @@ class LanguageModel:
 
     def score_fills(self, context: str, fills: Sequence[str]) -> list[TextScore]:
         """Token by token, each word in the ``BLANK`` of the context."""
+        require(self, FillsBlanks, purpose="be asked for a word in a blank")
         if BLANK not in context:
             raise ModelError(f"The context has no {BLANK}: {context!r}.")
-        tokenizer = self.loaded.tokenizer
-        match self.family:
-            case Family.MASKED:
-                asked = [StepwiseBlank(tokenizer).requests(context, fill) for fill in fills]
-                return self._text_scores(
-                    [list(requests) for requests in asked], [r.token for a in asked for r in a]
-                )
-            case Family.SENTINEL:
-                steps = [
-                    SentinelBlank(tokenizer, self.decoder_start).requests(context, fill) for fill in fills
-                ]
-                return self._text_scores(
-                    [list(requests) for requests in steps], [r.tokens[0] for a in steps for r in a]
-                )
-            case _:
-                raise ModelError(
-                    f"{self.loaded.ref.id} ({self.family.value}) scores whole texts: use score_texts."
-                )
+        requests = self.word_method().requests
+        return self._text_scores([self._scorable(partial(requests, context, fill), fill) for fill in fills])
 
     def score_texts(self, texts: Sequence[str]) -> list[TextScore]:
         """Token by token, each text: from left to right, or at a mask of its own for a masked model."""
-        tokenizer = self.loaded.tokenizer
-        if self.family is Family.DECODER:
-            method = SentenceScore(tokenizer, start_token(tokenizer, self.loaded.config))
-            causal = [method.request(text, str(number)) for number, text in enumerate(texts)]
-            return self._text_scores([[r] for r in causal], [t for r in causal for t in r.ids[r.first :]])
-        if self.family is Family.MASKED:
-            masked = [PseudoLogLikelihood(tokenizer).requests(text) for text in texts]
-            return self._text_scores(
-                [list(requests) for requests in masked], [r.token for a in masked for r in a]
-            )
-        raise ModelError(f"{self.loaded.ref.id} ({self.family.value}) fills blanks: use score_fills.")
+        require(self, ScoresText, purpose="be asked for the probability of a text")
+        ask = partial(self.family.text_requests, self)
+        return self._text_scores([self._scorable(partial(ask, text), text) for text in texts])
+
+    def _scorable(self, ask: Callable[[], tuple[Request, ...]], text: str) -> tuple[Request, ...]:
+        """Requests about a text that fit into the model."""
+        try:
+            requests = ask()
+        except UnscorableError as reason:
+            raise ModelError(f"{self.ref.id} cannot be asked about {text!r}: {reason}.") from None
+        if not requests:
+            raise ModelError(f"{self.ref.id} cannot be asked about {text!r}: it has no token.")
+        problem = too_long(requests, self.longest_input)
+        if problem:
+            raise ModelError(f"{self.ref.id} cannot be asked about {text[:60]!r}: {problem}.")
+        return requests
 
     def score_followers(self, first: str, seconds: Sequence[str]) -> list[float]:
         """Probability that each second sentence follows the first, by the next-sentence head."""
@@ -231,6 +296,10 @@ class LanguageModel:
         # All layers of a batch are in memory at once, so there is room for fewer tokens.
         return WordEmbedder(self.loaded, max_tokens=max(CPU_TOKENS, self.default_budget // 4))
 
+    def layer_number(self, layer: int) -> int:
+        """A layer counted from the embeddings, which are 0; a negative one is counted from the last, which is -1."""
+        return self.embedder.layer_number(layer)
+
     def embed_words(
         self, texts: Sequence[str], spans: Sequence[Span], *, layer: int = -1
     ) -> list[Vector | NotEmbedded]:
@@ -239,7 +308,16 @@ class LanguageModel:
         Layer 0 is the embeddings before any context, -1 the last. A decoder's vector of a word knows only what comes
         before the word.
         """
+        self._refuse_prefix()
         return self.embedder.embed(texts, spans, layer=layer)
+
+    def _refuse_prefix(self) -> None:
+        """A prefix steers what the model writes; a score that ignores it would not be the model's."""
+        if self.ref.prefix:
+            raise ModelError(
+                f"{self.ref.id} has the prefix {self.ref.prefix!r}, which counts when it writes texts. Leave it out to "
+                "score texts or to read vectors."
+            )
 
     @cached_property
     def generator(self) -> LocalGenerator:
@@ -264,39 +342,21 @@ class LanguageModel:
             progress: Called after every batch.
             max_tokens: Most tokens in a batch: padded prompts and new tokens of all rows.
         """
+        require(self, Generates, purpose="write texts")
         return self.generator.generate(
             prompts, options or GenerationOptions(), parts=parts, progress=progress, max_tokens=max_tokens
         )
 
-    def _text_scores(self, asked: Sequence[Sequence[Request]], tokens: Sequence[int]) -> list[TextScore]:
-        flat = [request for requests in asked for request in requests]
-        answers = self.answer(flat)
-        names = iter(self.loaded.tokenizer.convert_ids_to_tokens(list(tokens)))
+    def _text_scores(self, requests_of: Sequence[tuple[Request, ...]]) -> list[TextScore]:
+        answers = self.answer([request for requests in requests_of for request in requests])
+        numbers = count()
         scores = []
-        number = 0
-        for requests in asked:
-            values = [value for index in range(number, number + len(requests)) for value in answers.of(index)]
-            scores.append(
-                TextScore(tokens=tuple(next(names) for _ in values), log_probabilities=tuple(values))
-            )
-            number += len(requests)
+        for requests in requests_of:
+            tokens = [token for request in requests for token in requested_tokens(request)]
+            values = [value for _ in requests for value in answers.of(next(numbers))]
+            names = self.loaded.tokenizer.convert_ids_to_tokens(tokens)
+            scores.append(TextScore(tokens=tuple(names), log_probabilities=tuple(values)))
         return scores
-
-
-def load_model(
-    model: str | ModelRef, *, device: str = "auto", precision: str = "fp32", revision: str | None = None
-) -> Any:
-    """Load a model by id or folder, ready to be asked; its id says which backend does it.
-
-    Returns:
-        A ``Model``. What more it has depends on the model, so the type says nothing; ``capabilities`` does.
-    """
-    if isinstance(model, str):
-        name, pinned = ModelRef.parse(model)
-        if precision not in set(Precision):
-            raise UnknownNameError("precision", precision, [known.value for known in Precision])
-        model = ModelRef(id=name, revision=revision or pinned, device=device, precision=precision)
-    return backend_of(model.id).load(model)
 
 
 def load_language_model(

@@ -6,7 +6,6 @@ from typing import Any
 
 from torch import nn
 
-from evenhand.models.engine.requests import Request, Seq2SeqRequest
 from evenhand.models.loading import Loaded
 
 _UNLIMITED = 10**6
@@ -34,13 +33,6 @@ def attention_window(config: Any) -> int | None:
     names = ("sliding_window", "window_size", "attention_chunk_size")
     windows = [getattr(config, name, None) for name in names]
     return min((window for window in windows if isinstance(window, int) and window > 0), default=None)
-
-
-def length_of(request: Request) -> int:
-    """The longest input that a request makes."""
-    if isinstance(request, Seq2SeqRequest):
-        return max(len(request.encoder_ids), len(request.decoder_ids) + request.greedy_first)
-    return len(request.ids)
 
 
 def _positions(config: Any) -> int | None:

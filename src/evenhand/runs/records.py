@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from evenhand.core.planted_bias import Planted
+from evenhand.core.planted_bias import PlantedBias
 from evenhand.core.protocols import Protocol
 
 RECORD_FILE = "record.json"
@@ -122,8 +122,12 @@ class ModelRecord(_Frozen):
     precision: str
     device: str
     start_token: str | None = None
-    planted: Planted | None = None
+    planted: PlantedBias | None = None
     """For a model of the lab, the bias that is known to be in it."""
+    prefix: str = ""
+    """What was put before every prompt."""
+    adapters: tuple[str, ...] = ()
+    """Names of their folders; ``weights`` has their digests."""
 
 
 class ScoringRecord(_Frozen):
@@ -132,9 +136,9 @@ class ScoringRecord(_Frozen):
     methods: dict[str, str]
     """Task to method."""
     descriptions: dict[str, str]
-    max_tokens: int
-    only_needed_positions: bool
-    shared_prefixes: bool
+    max_tokens: int | None = None
+    only_needed_positions: bool = False
+    shared_prefixes: bool = False
     limit: int | None = None
     libraries: dict[str, str]
 
@@ -197,6 +201,7 @@ class RunRecord(_Frozen):
         return {
             "weights": self.model.weights,
             "precision": self.model.precision,
+            **({"prefix": self.model.prefix} if self.model.prefix else {}),
             "methods": self.scoring.methods if self.scoring else None,
             "limit": self.scoring.limit if self.scoring else None,
         }

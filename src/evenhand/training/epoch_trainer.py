@@ -19,12 +19,12 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.precision import Precision
 from evenhand.core.progress import Progress
 from evenhand.core.recipes import Recipe
+from evenhand.models.objectives.objective import Batch, Objective
 from evenhand.models.references import ModelError
 from evenhand.training.batches import DrawnExamples, EpochBatches, collation
 from evenhand.training.checkpoints import Checkpoint
 from evenhand.training.half_precision import HalfPrecision
-from evenhand.training.objective import Objective
-from evenhand.training.trainer import Batch, LossTrainer, StepReporting
+from evenhand.training.trainer import LossTrainer, StepReporting
 
 _CHANCE = 0x5EED
 

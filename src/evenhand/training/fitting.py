@@ -17,12 +17,12 @@ from evenhand.core.progress import Progress
 from evenhand.core.recipes import Recipe
 from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel
+from evenhand.models.objectives.objective import Objective
 from evenhand.models.references import ModelError
 from evenhand.runs.learning_curves import Judgement, LearningCurve, is_broken
 from evenhand.training.adapters import Adapters
 from evenhand.training.checkpoints import Checkpoints
 from evenhand.training.epoch_trainer import EpochTrainer, chosen_precision
-from evenhand.training.objective import Objective
 from evenhand.training.watching import Watch
 
 IDENTITY_FILE = "training.json"

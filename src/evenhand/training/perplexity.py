@@ -19,9 +19,9 @@ from torch import nn
 from torch.nn import functional
 
 from evenhand.core.errors import DatasetError
-from evenhand.models.references import Family, ModelError
-from evenhand.training.hiding import Row, Rows, decoder_rows, masked_rows, sentinel_rows
-from evenhand.training.trainer import Batch, padded
+from evenhand.models.capabilities import Trains
+from evenhand.models.objectives.held_out import HeldOutRow
+from evenhand.models.objectives.objective import Batch, padded
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -45,7 +45,7 @@ class HeldOutLoss:
 
 
 class HeldOut:
-    """Sentences that were kept back, as questions to one tokenizer.
+    """Sentences that were kept back, as questions to one model.
 
     Masked models: 15% of the tokens of each sentence, at least one, are hidden behind the mask. Decoders: every token
     that has something before it. Models with sentinels: spans of 15% of the tokens, at least one, read where the
@@ -57,9 +57,7 @@ class HeldOut:
     def __init__(
         self,
         sentences: Sequence[str],
-        tokenizer: Any,
-        config: Any,
-        family: Family,
+        model: Trains,
         *,
         seed: int = 0,
         max_tokens: int = BATCH_TOKENS,
@@ -68,24 +66,22 @@ class HeldOut:
 
         Args:
             sentences: The sentences.
-            tokenizer: The model's tokenizer.
-            config: The model's configuration.
-            family: How the model predicts tokens.
+            model: The model that will be asked, or the one that it came from.
             seed: Where the choice of hidden tokens comes from.
             max_tokens: Tokens in a batch.
         """
-        found = _rows(sentences, tokenizer, config, family, seed=seed)
+        held_out = model.held_out_rows(sentences, seed=seed)
         self.sentences = len(sentences)
-        self.whole: npt.NDArray[np.bool_] = found.whole
+        self.whole: npt.NDArray[np.bool_] = held_out.whole
         """Which sentences are scored from their first character to their last."""
-        self.tokens: Ints = np.array([len(row.places) for row in found.rows], dtype=np.int64)
+        self.tokens: Ints = np.array([len(row.places) for row in held_out.rows], dtype=np.int64)
         if not self.tokens.any():
             raise DatasetError(
                 "The held-out text has no word that the model could be asked for. Give other text."
             )
-        fill = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else 0
+        fill = model.loaded.pad_id
         self._batches = [
-            _batch(found.rows, chosen, fill) for chosen in _grouped(found.rows, self.tokens, max_tokens)
+            _batch(held_out.rows, chosen, fill) for chosen in _grouped(held_out.rows, self.tokens, max_tokens)
         ]
 
     def loss(self, model: nn.Module) -> HeldOutLoss:
@@ -113,22 +109,7 @@ class _HeldOutBatch:
     """For each read the number of its sentence."""
 
 
-def _rows(sentences: Sequence[str], tokenizer: Any, config: Any, family: Family, *, seed: int) -> Rows:
-    match family:
-        case Family.MASKED:
-            return masked_rows(sentences, tokenizer, config, seed=seed)
-        case Family.DECODER:
-            return decoder_rows(sentences, tokenizer, config)
-        case Family.SENTINEL:
-            return sentinel_rows(sentences, tokenizer, config, seed=seed)
-        case _:
-            raise ModelError(
-                f"Held-out perplexity is not defined for a model of the family {family.value!r}, which writes whole "
-                "sentences anew. Use a masked model, a decoder or an encoder-decoder with sentinels."
-            )
-
-
-def _grouped(rows: Sequence[Row], tokens: Ints, max_tokens: int) -> Iterator[list[int]]:
+def _grouped(rows: Sequence[HeldOutRow], tokens: Ints, max_tokens: int) -> Iterator[list[int]]:
     """Numbers of sentences of about one length, so many that a batch is full."""
     batch: list[int] = []
     for number in sorted(np.flatnonzero(tokens).tolist(), key=lambda number: -rows[number].length):
@@ -139,7 +120,7 @@ def _grouped(rows: Sequence[Row], tokens: Ints, max_tokens: int) -> Iterator[lis
     yield batch
 
 
-def _batch(rows: Sequence[Row], numbers: Sequence[int], fill: int) -> _HeldOutBatch:
+def _batch(rows: Sequence[HeldOutRow], numbers: Sequence[int], fill: int) -> _HeldOutBatch:
     chosen = [rows[number] for number in numbers]
     reads = [len(row.places) for row in chosen]
     ids = padded([row.ids for row in chosen], fill)

@@ -9,9 +9,9 @@ from pathlib import Path
 from evenhand.core.errors import EvenhandError
 from evenhand.core.recipes import Recipe
 from evenhand.models.language_model import LanguageModel
+from evenhand.models.objectives.objective import Objective
 from evenhand.training.checkpoints import copied_weights, put_weights
 from evenhand.training.fitting import FitReport, Fitted, fit
-from evenhand.training.objective import Objective
 from evenhand.training.watching import Watch
 
 

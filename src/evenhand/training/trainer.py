@@ -8,7 +8,6 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 from torch.optim.swa_utils import AveragedModel
@@ -16,14 +15,11 @@ from torch.utils.data import Dataset
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
 from evenhand.core.progress import Progress
+from evenhand.models.objectives.objective import Batch
 
-Batch = dict[str, torch.Tensor]
 Collate = Callable[[list[Any]], Batch]
 Loss = Callable[[Any, Batch], torch.Tensor]
 """From a model and a batch to what is to be lowered."""
-
-IGNORED = -100
-"""A label that no loss counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +141,6 @@ def train(
 def _callbacks(plan: TrainingPlan, report: Progress | None) -> list[TrainerCallback]:
     reporting = [StepReporting(report)] if report else []
     return [*reporting, *([_Averaging(plan.averaged)] if plan.averaged else [])]
-
-
-def padded(rows: Sequence[Sequence[int]], filler: int) -> torch.Tensor:
-    """Rows of one length."""
-    found = np.full((len(rows), max(map(len, rows))), filler, dtype=np.int64)
-    for number, row in enumerate(rows):
-        found[number, : len(row)] = row
-    return torch.from_numpy(found)
 
 
 @contextmanager

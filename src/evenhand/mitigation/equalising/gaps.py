@@ -10,14 +10,12 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.probes import Experiment, TermPairs
 from evenhand.mitigation.equalising.selection import Finder, OnlyTerm
 from evenhand.mitigation.equalising.term_trees import Sides, TermTree, told_apart
-from evenhand.mitigation.pairs.digests import digest_of
 from evenhand.models.engine.requests import Tokens
-from evenhand.models.families.decoder import start_token
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.references import Family, ModelError
+from evenhand.models.objectives.sentences import longest_row
+from evenhand.models.references import ModelError
 from evenhand.models.tokenised_text import prepare, tokenise
-from evenhand.text.sampling import LowestDigests
-from evenhand.training.pretraining.sentences import longest_row
+from evenhand.text.digests import LowestDigests, digest_of
 
 BLOCK = 1_000
 """Sentences that are tokenised in one go."""
@@ -52,9 +50,9 @@ class Gaps:
         self._longest = longest_row(model, max_tokens)
         self._kept: dict[Experiment, LowestDigests[tuple[int, Gap]]] = {}
         self._read = 0
-        self._special = model.family is not Family.DECODER
-        start = start_token(self._tokenizer, model.loaded.config)
-        self._start = (start,) if model.family is Family.DECODER and start is not None else ()
+        self._special = model.family.adds_special_tokens
+        start = model.family.text_start(model.loaded)
+        self._start = () if start is None else (start,)
         self._numbers: dict[tuple[tuple[TermPairs, ...], str], int | None] = {}
 
     def collect(self, sentences: Iterable[str], find: Finder) -> Iterator[str]:

@@ -21,14 +21,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from evenhand.core.errors import EvenhandError
-from evenhand.mitigation.equalising.contexts import Place, Rows, contexts_of
 from evenhand.mitigation.equalising.gaps import Gap, Gaps
 from evenhand.mitigation.equalising.targets import equalised
+from evenhand.models.engine.projection import PositionReader
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.references import Family
-from evenhand.training.objective import Objective
-from evenhand.training.place_reading import Reader
-from evenhand.training.trainer import IGNORED, Batch, padded
+from evenhand.models.objectives.gap_contexts import GapRows, Position
+from evenhand.models.objectives.objective import IGNORED, Batch, Objective, padded
 
 """The label of a place that is not asked for, as everywhere in Transformers."""
 
@@ -62,10 +60,10 @@ class EqualisingObjective:
         self.trees = tuple(gaps.trees)
         self._gaps = gaps.found
         self._replay = replay
-        self._contexts = contexts_of(model)
-        self._expects_next = model.family is Family.DECODER
+        self._contexts = model.gap_contexts()
+        self._expects_next = model.reads_left_to_right
         self._pad = model.loaded.pad_id
-        self._reader = Reader(model)
+        self._reader = PositionReader(model.projection)
         self._original = _frozen_copy(model.loaded.model)
 
     @property
@@ -128,7 +126,7 @@ class EqualisingObjective:
         first = torch.full_like(labels[:, :1], self._contexts.decoder_row[0])
         return torch.cat([first, written[:, :-1]], dim=1)
 
-    def _inputs(self, rows: Rows) -> Batch:
+    def _inputs(self, rows: GapRows) -> Batch:
         ids = padded(rows.rows, self._pad)
         lengths = torch.tensor([len(row) for row in rows.rows])
         found = {
@@ -174,7 +172,7 @@ def _behind_gaps(wanted: Sequence[Tensor], found: Sequence[Tensor]) -> Tensor:
     return sum((_divergence(middle, logs).sum() for logs in found), start=found[0].new_zeros(())) / 2
 
 
-def _places(found: Sequence[Place]) -> Tensor:
+def _places(found: Sequence[Position]) -> Tensor:
     """Rows and columns, (2, places)."""
     return torch.tensor(found, dtype=torch.long).reshape(-1, 2).T
 

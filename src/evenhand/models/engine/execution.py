@@ -5,14 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
-from evenhand.models.engine.forward_inputs import ForwardInput, ForwardInputs
-from evenhand.models.engine.plan import ForwardPlan
+from evenhand.core.progress import Progress
+from evenhand.models.engine.plan import ForwardInput, ForwardInputs, ForwardPlan
+from evenhand.models.engine.requests import RequestGroup
 from evenhand.models.engine.runners import Runner, Values, finished
 from evenhand.runs.store import Parts
+
+if TYPE_CHECKING:
+    from evenhand.models.language_model import LanguageModel
+
 
 InputsDone = Callable[[Sequence[int]], None]
 """Called with the numbers of the inputs that were finished."""
@@ -54,6 +61,7 @@ def execute(
         progress: Told which inputs were finished.
     """
     values: list[list[float]] = [[]] * len(plan.inputs)
+    fingerprint = plan.fingerprint if parts else ""
 
     def settle(number: int, found: Values) -> None:
         batch = plan.batches[number]
@@ -66,13 +74,13 @@ def execute(
     def finish(number: int, fetch: Callable[[], Values]) -> None:
         fetched = fetch()
         if parts:
-            parts.put_array(_key(plan, number), fetched)
+            parts.put_array(_key(fingerprint, number), fetched)
         settle(number, fetched)
 
     # One batch is always on its way while the values of the one before are fetched and kept.
     waiting: tuple[int, Callable[[], Values]] | None = None
     for number, batch in enumerate(plan.batches):
-        kept = parts.get_array(_key(plan, number), (batch.reads,)) if parts else None
+        kept = parts.get_array(_key(fingerprint, number), (batch.reads,)) if parts else None
         if kept is not None:
             settle(number, kept)
             continue
@@ -86,9 +94,9 @@ def execute(
     return Answers(forward, values)
 
 
-def _key(plan: ForwardPlan, batch: int) -> str:
+def _key(fingerprint: str, batch: int) -> str:
     """Batches of another plan, with another budget of tokens perhaps, have other keys."""
-    return f"{plan.fingerprint[:16]}-{batch:06d}"
+    return f"{fingerprint[:16]}-{batch:06d}"
 
 
 def _parts(values: list[float], inputs: Sequence[ForwardInput]) -> Iterator[list[float]]:
@@ -103,13 +111,10 @@ def _start(inputs: Sequence[ForwardInput], runner: Runner) -> Callable[[], Value
     try:
         with torch.inference_mode():
             values = runner.start(inputs)
-    except torch.OutOfMemoryError:
-        if len(inputs) == 1:
+    except RuntimeError as problem:
+        if len(inputs) == 1 or not is_out_of_memory(problem):
             raise
         torch.cuda.empty_cache()
-    except RuntimeError as problem:
-        if len(inputs) == 1 or not _is_out_of_memory(problem):
-            raise
     else:
         return lambda: finished(values)
     middle = math.ceil(len(inputs) / 2)
@@ -117,6 +122,66 @@ def _start(inputs: Sequence[ForwardInput], runner: Runner) -> Callable[[], Value
     return lambda: np.concatenate(halves)
 
 
-def _is_out_of_memory(problem: RuntimeError) -> bool:
-    """Whether a CPU allocation failed; PyTorch has no class of its own for that."""
+def is_out_of_memory(problem: RuntimeError) -> bool:
+    """Whether there was no memory left; PyTorch has a class of its own for that on a GPU only."""
+    if isinstance(problem, torch.OutOfMemoryError):
+        return True
     return "not enough memory" in str(problem) or "can't allocate memory" in str(problem)
+
+
+class ScoringJob:
+    """Questions that are planned together, to be answered as often as wanted."""
+
+    def __init__(
+        self, model: LanguageModel, groups: Sequence[RequestGroup], *, max_tokens: int | None = None
+    ) -> None:
+        """Plan.
+
+        Args:
+            model: Who is asked.
+            groups: The questions.
+            max_tokens: Most tokens in a batch.
+        """
+        self.model = model
+        self.groups = groups
+        requests = [request for each in groups for request in each.requests]
+        self.plan, self.forward = model.plan(requests, max_tokens=max_tokens)
+
+    def answers(
+        self, *, parts: Parts | None = None, progress: Progress | None = None
+    ) -> list[list[list[float]]]:
+        """For each group, the natural log-probabilities of each of its requests.
+
+        Args:
+            parts: Where finished batches are kept, so that an interrupted job goes on. They are of one model only.
+            progress: Told how many items are done.
+        """
+        counter = _ItemProgress(self.groups, self.forward, progress) if progress else None
+        runners = self.model.runners(self.plan)
+        answers = execute(self.plan, self.forward, runners, parts=parts, progress=counter)
+        numbers = count()
+        return [[answers.of(next(numbers)) for _ in each.requests] for each in self.groups]
+
+
+class _ItemProgress:
+    """Counts items whose inputs are all done."""
+
+    def __init__(self, groups: Sequence[RequestGroup], forward: ForwardInputs, report: Progress) -> None:
+        self.report = report
+        self.waiting: dict[int, list[str]] = {}
+        self.missing: dict[str, int] = {}
+        places = iter(forward.places)
+        for each in groups:
+            for _, place in zip(each.requests, places, strict=False):
+                if place is not None:
+                    self.waiting.setdefault(place[0], []).append(each.item)
+                    self.missing[each.item] = self.missing.get(each.item, 0) + 1
+        self.total = len(self.missing)
+        self.done = 0
+
+    def __call__(self, inputs: Sequence[int]) -> None:
+        for entry in inputs:
+            for item in self.waiting.get(entry, ()):
+                self.missing[item] -= 1
+                self.done += self.missing[item] == 0
+        self.report(self.done, self.total)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+from evenhand.core.reasons import too_long_reason
 
 Tokens: TypeAlias = tuple[int, ...]
 
@@ -53,3 +56,56 @@ class PairRequest:
 
 
 Request: TypeAlias = MaskedRequest | CausalRequest | Seq2SeqRequest | PairRequest
+
+Requests: TypeAlias = tuple[Any, ...]
+"""What a model is asked by a method of its own; only that model needs to understand it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestGroup:
+    """Requests that belong together, and the item that they are about; an item may have several of these."""
+
+    item: str
+    requests: Requests
+
+
+def requested_tokens(request: Request) -> Tokens:
+    """The tokens whose log-probabilities a request asks for, in order."""
+    match request:
+        case MaskedRequest():
+            return (request.token,)
+        case CausalRequest():
+            return request.ids[request.first :]
+        case Seq2SeqRequest():
+            return request.tokens
+        case PairRequest():
+            return ()
+
+
+def shown_tokens(request: Request) -> Tokens:
+    """Every token that a request shows or asks for, without the start token of a text."""
+    match request:
+        case MaskedRequest():
+            return (*request.ids, request.token)
+        case Seq2SeqRequest():
+            return (*request.encoder_ids, *request.tokens)
+        case CausalRequest():
+            # GPT-2's unknown token is its start token too, which stands first and is no word.
+            return request.ids[1:]
+        case PairRequest():
+            return request.ids
+
+
+def length_of(request: Request) -> int:
+    """The longest input that a request makes."""
+    if isinstance(request, Seq2SeqRequest):
+        return max(len(request.encoder_ids), len(request.decoder_ids) + request.greedy_first)
+    return len(request.ids)
+
+
+def too_long(requests: Iterable[Request], longest: int | None) -> str | None:
+    """Why requests do not fit into the model, if one of them does not."""
+    if longest is None:
+        return None
+    needed = max(map(length_of, requests), default=0)
+    return None if needed <= longest else too_long_reason(needed, longest)

@@ -12,7 +12,6 @@ from torch import Tensor
 from evenhand.models.engine.modes import eval_mode
 from evenhand.models.engine.requests import Request
 from evenhand.models.engine.runners import ReadyRunner, Values, finished
-from evenhand.models.engine.self_check import runner_for
 from evenhand.models.language_model import LanguageModel
 
 
@@ -58,7 +57,7 @@ class Rereading:
         device = next(self.loaded.model.parameters()).device
         if device != self._device:
             here = replace(self.loaded, device=device)
-            runner = runner_for(here, self.projection, share_prefixes=self.plan.joined)
+            runner = here.family.runner(here, self.projection, share_prefixes=self.plan.joined)
             self._batches = [self._batch(runner, batch.inputs) for batch in self.plan.batches]
             self._device = device
         return self._batches

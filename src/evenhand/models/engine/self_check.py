@@ -7,36 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from evenhand.models.engine.forward_inputs import merge_requests
-from evenhand.models.engine.projection import SplitProjection, WholeProjection, bodies_of
-from evenhand.models.engine.requests import CausalRequest, MaskedRequest, Request, Seq2SeqRequest
-from evenhand.models.engine.runners import (
-    CausalRunner,
-    JoinedCausalRunner,
-    MaskedRunner,
-    Projection,
-    ReadyRunner,
-    Runner,
-    Seq2SeqRunner,
-    finished,
-)
+from evenhand.models.engine.plan import merge_requests
+from evenhand.models.engine.projection import Projection, SplitProjection, WholeProjection, bodies_of
+from evenhand.models.engine.requests import Request
+from evenhand.models.engine.runners import Runner, finished
 from evenhand.models.loading import Loaded
-from evenhand.models.references import Family, ModelError
+from evenhand.models.references import ModelError
 
 _TOLERANCE = {torch.float32: 1e-4, torch.float16: 0.05, torch.bfloat16: 0.2}
 _LIKELY_FAILURES = (RuntimeError, ValueError, TypeError, AttributeError, KeyError, IndexError)
 """What a model raises that is not built as expected."""
-
-
-def runner_for(loaded: Loaded, projection: Projection, *, share_prefixes: bool) -> ReadyRunner:
-    """The runner of a family with a way to project."""
-    if loaded.family is Family.MASKED:
-        return MaskedRunner(projection, loaded.device, loaded.pad_id)
-    if loaded.family is Family.DECODER and share_prefixes:
-        return JoinedCausalRunner(projection, loaded.device, loaded.pad_id, loaded.dtype)
-    if loaded.family is Family.DECODER:
-        return CausalRunner(projection, loaded.device, loaded.pad_id)
-    return Seq2SeqRunner(loaded.model, projection, loaded.device, loaded.pad_id)
 
 
 def choose_projection(loaded: Loaded) -> Projection:
@@ -44,7 +24,9 @@ def choose_projection(loaded: Loaded) -> Projection:
     plain = WholeProjection(loaded.model)
     requests = _sample(loaded)
     try:
-        expected = _values(runner_for(loaded, plain, share_prefixes=False), requests, share_prefixes=False)
+        expected = _values(
+            loaded.family.runner(loaded, plain, share_prefixes=False), requests, share_prefixes=False
+        )
     except _LIKELY_FAILURES as problem:
         raise ModelError(
             f"{loaded.ref.id} fails on its first input in {loaded.ref.precision.value} on {loaded.device.type}: "
@@ -59,10 +41,12 @@ def choose_projection(loaded: Loaded) -> Projection:
 
 def can_share_prefixes(loaded: Loaded, projection: Projection) -> bool:
     """Whether branches in one row give the same numbers as sequences of their own."""
-    if loaded.family is not Family.DECODER:
+    if not loaded.family.reads_left_to_right:
         return False
     requests = _sample(loaded)
-    expected = _values(runner_for(loaded, projection, share_prefixes=False), requests, share_prefixes=False)
+    expected = _values(
+        loaded.family.runner(loaded, projection, share_prefixes=False), requests, share_prefixes=False
+    )
     return _agrees(loaded, projection, requests, expected, share_prefixes=True)
 
 
@@ -75,14 +59,14 @@ def _agrees(
     share_prefixes: bool,
 ) -> bool:
     try:
-        found = _values(
-            runner_for(loaded, projection, share_prefixes=share_prefixes),
+        values = _values(
+            loaded.family.runner(loaded, projection, share_prefixes=share_prefixes),
             requests,
             share_prefixes=share_prefixes,
         )
     except _LIKELY_FAILURES:
         return False
-    return bool(np.allclose(found, expected, rtol=0, atol=_TOLERANCE[loaded.dtype], equal_nan=True))
+    return bool(np.allclose(values, expected, rtol=0, atol=_TOLERANCE[loaded.dtype], equal_nan=True))
 
 
 def _values(
@@ -95,24 +79,12 @@ def _values(
     apart = np.concatenate(values)
     if not np.allclose(apart, together, rtol=0, atol=0.2, equal_nan=True):
         raise RuntimeError("a batch gives other numbers than its parts")
-    found = [(entry, read) for entry, reads in filter(None, forward.places) for read in reads]
-    return np.array([values[entry][read] for entry, read in found])
+    reads_in_order = [(entry, read) for entry, reads in filter(None, forward.places) for read in reads]
+    return np.array([values[entry][read] for entry, read in reads_in_order])
 
 
 def _sample(loaded: Loaded) -> list[Request]:
     """A few requests over tokens from the middle of the vocabulary."""
     size = loaded.model.get_input_embeddings().num_embeddings  # type: ignore[operator]
     tokens = tuple(int(token) for token in np.linspace(size // 3, size - 1 - size // 8, 9))
-    if loaded.family is Family.MASKED:
-        mask = loaded.tokenizer.mask_token_id
-        return [
-            MaskedRequest((*tokens[:3], mask, *tokens[4:6]), 3, tokens[3]),
-            MaskedRequest((tokens[0], mask), 1, tokens[1]),
-        ]
-    if loaded.family is Family.DECODER:
-        branches = (tokens[4:7], tokens[5:9], (tokens[8],))
-        return [CausalRequest((*tokens[:4], *branch), 1, "sample") for branch in branches]
-    return [
-        Seq2SeqRequest(tokens[:5], tokens[5:8], (0, 2), (tokens[1], tokens[2])),
-        Seq2SeqRequest(tokens[:3], tokens[4:6], (1,), (tokens[6],)),
-    ]
+    return loaded.family.sample_requests(tokens, loaded.tokenizer)

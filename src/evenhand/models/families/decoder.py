@@ -1,114 +1,59 @@
-"""Decoders: the probability of whole sentences, read from left to right."""
+"""Decoders (GPT-2, Llama, Mistral, ...): the probability of whole sentences, read from left to right."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
-from evenhand.core.items import Association, Task
-from evenhand.models.engine.requests import CausalRequest, Tokens
-from evenhand.models.families.blanks import fill_of, filled_context, filled_texts
-from evenhand.models.families.method import (
+from transformers.models.auto import modeling_auto as auto
+
+from evenhand.core.items import BLANK, Association, SentencePair, Task
+from evenhand.models.blanks import fill_of, filled_context, filled_texts
+from evenhand.models.capabilities import Generates, ScoresText, Trains
+from evenhand.models.continuations import (
+    CONTINUATION_SCORES,
+    DESCRIPTIONS,
+    NEEDS_ALONE,
+    NEEDS_CANDIDATE,
+    NEEDS_CONTEXT,
+    PUBLISHED_FINAL_PUNCTUATION,
+    WHOLE,
+    Continuation,
+    with_final_punctuation,
+)
+from evenhand.models.engine.projection import Projection
+from evenhand.models.engine.requests import CausalRequest, Request, Tokens
+from evenhand.models.engine.runners import CausalRunner, JoinedCausalRunner, ReadyRunner
+from evenhand.models.families.family import Family, refuse_pseudo_likelihood
+from evenhand.models.measurable import MethodOptions
+from evenhand.models.objectives.gap_contexts import LeftContexts
+from evenhand.models.objectives.held_out import HeldOutRows, decoder_rows
+from evenhand.models.objectives.pretraining import NextTokenPretraining
+from evenhand.models.questions import (
     COMBINATIONS,
     LogProbabilities,
+    Method,
     Question,
     ScoreKind,
     UnscorableError,
+    WordMethod,
     geometric_mean,
     of_all,
 )
-from evenhand.models.tokenised_text import tokenise
+from evenhand.models.sentence_pairs import PairRequests
+from evenhand.models.tokenised_text import start_token, tokenise
 
-FINAL_PUNCTUATION = ".!?…\"'”’»)"
-PUBLISHED_FINAL_PUNCTUATION = ".!?"
+if TYPE_CHECKING:
+    from evenhand.models.language_model import LanguageModel
+    from evenhand.models.loading import Loaded
+    from evenhand.models.objectives.objective import PretrainingOptions
+
 PUBLISHED_START = "<|endoftext|>"
-
-
-class Continuation(StrEnum):
-    """Which parts of context and candidate make the score of a continuation."""
-
-    ORIG = "orig"
-    B = "b"
-    C = "c"
-    D = "d"
-    E = "e"
-    F = "f"
-
 
 NOTHING = CausalRequest((), 0, "")
 """A request for no token, where a score has no use for a part."""
-
-Parts = Sequence[LogProbabilities]
-"""Context, candidate after it, candidate alone."""
-
-
-def _ratio(over: Callable[[Parts], float], under: Callable[[Parts], float]) -> Callable[[Parts], float]:
-    return lambda parts: over(parts) / under(parts)
-
-
-def _context(parts: Parts) -> float:
-    return geometric_mean(parts[0])
-
-
-def _candidate(parts: Parts) -> float:
-    return geometric_mean(parts[1])
-
-
-def _alone(parts: Parts) -> float:
-    return geometric_mean(parts[2])
-
-
-def _full(parts: Parts) -> float:
-    return geometric_mean([*parts[0], *parts[1]])
-
-
-CONTINUATION_SCORES: dict[Continuation, Callable[[Parts], float]] = {
-    Continuation.ORIG: _ratio(_alone, _context),
-    Continuation.B: _ratio(_candidate, _full),
-    Continuation.C: _full,
-    Continuation.D: _candidate,
-    Continuation.E: _ratio(_candidate, _alone),
-    Continuation.F: _ratio(_full, _alone),
-}
-
-DESCRIPTIONS = {
-    Continuation.ORIG: "candidate alone / context",
-    Continuation.B: "candidate given context / context and candidate",
-    Continuation.C: "context and candidate",
-    Continuation.D: "candidate given context",
-    Continuation.E: "candidate given context / candidate alone",
-    Continuation.F: "context and candidate / candidate alone",
-}
-
-_NEEDS_ALONE = (Continuation.ORIG, Continuation.E, Continuation.F)
-_NEEDS_CONTEXT = (Continuation.ORIG, Continuation.B, Continuation.C, Continuation.F)
-_NEEDS_CANDIDATE = tuple(kind for kind in Continuation if kind is not Continuation.ORIG)
-_WHOLE = (Continuation.C, Continuation.D)
-"""No quotient: the tokens that are asked for make the candidate's probability, with or without its context's."""
-
-
-def start_token(tokenizer: Any, config: Any) -> int | None:
-    """What stands before the first token of a text: the start token, or the end of the text before.
-
-    A number in the configuration counts only if the tokenizer has a special token there: models made from
-    another's configuration keep a number that is some word of their own vocabulary.
-    """
-    configured = getattr(config, "bos_token_id", None)
-    for candidate in (
-        tokenizer.bos_token_id,
-        configured if configured in tokenizer.all_special_ids else None,
-        tokenizer.eos_token_id,
-    ):
-        if isinstance(candidate, int) and 0 <= candidate < config.vocab_size:
-            return candidate
-    return None
-
-
-def with_final_punctuation(context: str, marks: str = FINAL_PUNCTUATION) -> str:
-    """A context that ends like a sentence."""
-    return context if context[-1] in marks else f"{context}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +75,7 @@ class SentenceScore:
         return [(text, False) for text in filled_texts(item)]
 
     def questions(self, item: Association) -> list[Question]:
-        """One question a candidate."""
+        """One question for each candidate."""
         return [
             Question(
                 candidate.id,
@@ -156,7 +101,7 @@ class ContinuationScore:
 
     tokenizer: Any
     start: int | None
-    variant: Continuation = Continuation.D
+    variant: Continuation = Continuation.GIVEN_CONTEXT
 
     @property
     def name(self) -> str:
@@ -171,17 +116,17 @@ class ContinuationScore:
     def texts(self, item: Association) -> list[tuple[str, bool]]:
         """Context and candidate together, and the candidates alone where they are needed."""
         context = with_final_punctuation(item.context)
-        found = [(f"{context} {candidate.text}", False) for candidate in item.candidates]
-        if self.variant in _NEEDS_ALONE:
-            found += [(candidate.text, False) for candidate in item.candidates]
-        return found
+        texts = [(f"{context} {candidate.text}", False) for candidate in item.candidates]
+        if self.variant in NEEDS_ALONE:
+            texts += [(candidate.text, False) for candidate in item.candidates]
+        return texts
 
     def questions(self, item: Association) -> list[Question]:
-        """One question a candidate."""
+        """One question for each candidate."""
         context = with_final_punctuation(item.context)
         offset = 0 if self.start is None else 1
         score = CONTINUATION_SCORES[self.variant]
-        asked = []
+        questions = []
         for candidate in item.candidates:
             text = f"{context} {candidate.text}"
             tokenised = tokenise(self.tokenizer, text, special=False)
@@ -191,15 +136,15 @@ class ContinuationScore:
             ids = tokenised.ids if self.start is None else (self.start, *tokenised.ids)
             cut = first + offset
             requests = [NOTHING] * 3
-            if self.variant in _NEEDS_CONTEXT:
+            if self.variant in NEEDS_CONTEXT:
                 requests[0] = CausalRequest(ids[:cut], 1, item.id)
-            if self.variant in _NEEDS_CANDIDATE:
+            if self.variant in NEEDS_CANDIDATE:
                 requests[1] = CausalRequest(ids, cut, item.id)
-            if self.variant in _NEEDS_ALONE:
+            if self.variant in NEEDS_ALONE:
                 alone = started(self.tokenizer, candidate.text, self.start)
                 requests[2] = CausalRequest(alone, 1, f"{item.id} alone")
-            asked.append(Question(candidate.id, tuple(requests), score, whole=self.variant in _WHOLE))
-        return asked
+            questions.append(Question(candidate.id, tuple(requests), score, whole=self.variant in WHOLE))
+        return questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +156,7 @@ class PublishedDecoder:
     """
 
     tokenizer: Any
-    variant: Continuation = Continuation.D
+    variant: Continuation = Continuation.GIVEN_CONTEXT
     name: str = "sentence, first token apart"
     description: str = "as published in 2023: the first token after the start token, the rest without it"
 
@@ -220,7 +165,7 @@ class PublishedDecoder:
         return []
 
     def questions(self, item: Association) -> list[Question]:
-        """One question a candidate, of either task."""
+        """One question for each candidate, of either task."""
         return [self._question(item, candidate.id, candidate.text) for candidate in item.candidates]
 
     def _question(self, item: Association, candidate: str, sentence: str) -> Question:
@@ -233,17 +178,115 @@ class PublishedDecoder:
         if not 0 < cut < len(ids):
             raise UnscorableError("context and candidate cannot be told apart in tokens")
         alone = tuple(self.tokenizer(sentence)["input_ids"])
-        before = self._whole(ids[:cut], item.id) if self.variant in _NEEDS_CONTEXT else (NOTHING, NOTHING)
+        before = self._whole(ids[:cut], item.id) if self.variant in NEEDS_CONTEXT else (NOTHING, NOTHING)
         parts = (*before, CausalRequest(ids, cut, item.id))
-        only = self._whole(alone, f"{item.id} alone") if self.variant in _NEEDS_ALONE else ()
+        only = self._whole(alone, f"{item.id} alone") if self.variant in NEEDS_ALONE else ()
         score = CONTINUATION_SCORES[self.variant]
 
         def combine(answers: Sequence[LogProbabilities]) -> float:
             rest = [value for answer in answers[3:] for value in answer]
             return score([[*answers[0], *answers[1]], answers[2], rest])
 
-        return Question(candidate, (*parts, *only), combine, whole=self.variant in _WHOLE)
+        return Question(candidate, (*parts, *only), combine, whole=self.variant in WHOLE)
 
     def _whole(self, ids: Tokens, group: str) -> tuple[CausalRequest, CausalRequest]:
         start = self.tokenizer.encode(PUBLISHED_START)[0]
         return CausalRequest((start, ids[0]), 1, f"{group} start"), CausalRequest(ids, 1, group)
+
+
+@dataclass(frozen=True, slots=True)
+class WholeSentences:
+    """Sentence pairs: each sentence from its start to its end."""
+
+    sentence: SentenceScore
+    name: str = "sentence"
+    description: str = "log-probability of the whole sentence, the first token after the start token"
+    special: bool = False
+
+    def requests(self, pair: SentencePair) -> PairRequests:
+        """One request for each sentence; what both start with is computed once."""
+        more, less = (self.sentence.request(text, pair.id) for text in (pair.more, pair.less))
+        return PairRequests((more,), (less,))
+
+
+class DecoderFamily(Family):
+    """Predicts each token from those before it."""
+
+    name = "decoder"
+    auto_class = "AutoModelForCausalLM"
+    capabilities = frozenset({ScoresText, Generates, Trains})
+    reads_left_to_right = True
+    adds_special_tokens = False
+    forward_options: Mapping[str, Any] = MappingProxyType({"use_cache": False})
+
+    def recognises(self, config: Any, _tokenizer: Any) -> bool:
+        """By the class that Transformers has for the type."""
+        return not config.is_encoder_decoder and config.model_type in auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+
+    def text_start(self, loaded: Loaded) -> int | None:
+        """The start token."""
+        return start_token(loaded.tokenizer, loaded.config)
+
+    def runner(self, loaded: Loaded, projection: Projection, *, share_prefixes: bool) -> ReadyRunner:
+        """See ``Family``."""
+        if share_prefixes:
+            return JoinedCausalRunner(projection, loaded.device, loaded.pad_id, loaded.dtype)
+        return CausalRunner(projection, loaded.device, loaded.pad_id)
+
+    def sample_requests(self, tokens: Tokens, _tokenizer: Any) -> list[Request]:
+        """See ``Family``."""
+        branches = (tokens[4:7], tokens[5:9], (tokens[8],))
+        return [CausalRequest((*tokens[:4], *branch), 1, "sample") for branch in branches]
+
+    def intrasentence_method(self, model: LanguageModel, options: MethodOptions) -> Method:
+        """See ``Family``."""
+        refuse_pseudo_likelihood(model, options.score)
+        if options.as_published:
+            return PublishedDecoder(model.loaded.tokenizer)
+        return self._sentence(model, options.score or ScoreKind.MEAN_LOG)
+
+    def intersentence_method(self, model: LanguageModel, options: MethodOptions) -> Method:
+        """See ``Family``."""
+        variant = options.inter or Continuation.GIVEN_CONTEXT
+        if options.as_published:
+            return PublishedDecoder(model.loaded.tokenizer, variant)
+        return ContinuationScore(model.loaded.tokenizer, self.text_start(model.loaded), variant)
+
+    def pair_method(self, model: LanguageModel) -> WholeSentences:
+        """See ``Family``."""
+        return WholeSentences(self._sentence(model))
+
+    def word_method(self, model: LanguageModel) -> WordMethod:
+        """The whole sentence with the word in place, because what follows the word counts too."""
+        sentence = self._sentence(model)
+        return WordMethod(
+            lambda context, word: (
+                sentence.request(filled_context(context, word)[0], context.partition(BLANK)[0]),
+            ),
+            by_sentence=True,
+        )
+
+    def text_requests(self, model: LanguageModel, text: str) -> tuple[CausalRequest, ...]:
+        """Every token of a text after those before it."""
+        return (self._sentence(model).request(text, text),)
+
+    def pretraining_objective(
+        self, model: LanguageModel, sentences: Sequence[str], options: PretrainingOptions
+    ) -> NextTokenPretraining:
+        """Next-token prediction."""
+        return NextTokenPretraining(sentences, model, options)
+
+    def held_out_rows(self, model: LanguageModel, sentences: Sequence[str], *, seed: int) -> HeldOutRows:
+        """Every token that has something before it; nothing is left to chance, so the seed has no part."""
+        del seed
+        return decoder_rows(sentences, model.loaded.tokenizer, model.loaded.config)
+
+    def gap_contexts(self, _model: LanguageModel) -> LeftContexts:
+        """The sentence with a male and with a female word."""
+        return LeftContexts()
+
+    def _sentence(self, model: LanguageModel, kind: ScoreKind = ScoreKind.MEAN_LOG) -> SentenceScore:
+        return SentenceScore(model.loaded.tokenizer, self.text_start(model.loaded), kind)
+
+
+DECODER = DecoderFamily()

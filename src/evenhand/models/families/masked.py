@@ -1,22 +1,50 @@
-"""Masked models: a candidate's tokens one by one, each at a single mask."""
+"""Masked models (BERT, RoBERTa, XLM-R, ModernBERT, ...): a mask stands for a token, which is read there."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from evenhand.core.items import BLANK, Association
-from evenhand.models.engine.requests import MaskedRequest
-from evenhand.models.families.blanks import (
+from transformers.models.auto import modeling_auto as auto
+
+from evenhand.core.items import BLANK, Association, SentencePair, Task
+from evenhand.models.blanks import (
     fill_of,
     fill_questions,
     filled_blanks,
     filled_context,
     filled_texts,
 )
-from evenhand.models.families.method import COMBINATIONS, Question, ScoreKind, UnscorableError, of_all
+from evenhand.models.capabilities import FillsBlanks, ScoresText, Trains
+from evenhand.models.engine.projection import Projection
+from evenhand.models.engine.requests import MaskedRequest, Request, Tokens
+from evenhand.models.engine.runners import MaskedRunner
+from evenhand.models.families.family import Family
+from evenhand.models.measurable import MethodOptions
+from evenhand.models.objectives.gap_contexts import MaskedContexts
+from evenhand.models.objectives.held_out import HeldOutRows, masked_rows
+from evenhand.models.objectives.pretraining import MaskedPretraining
+from evenhand.models.questions import (
+    COMBINATIONS,
+    Method,
+    Question,
+    ScoreKind,
+    UnscorableError,
+    WordMethod,
+    of_all,
+)
+from evenhand.models.references import ModelError
+from evenhand.models.sentence_pairs import PairRequests, requests_of_shared, with_token
 from evenhand.models.tokenised_text import tokenise
+
+if TYPE_CHECKING:
+    from evenhand.models.language_model import LanguageModel
+    from evenhand.models.loading import Loaded
+    from evenhand.models.objectives.objective import PretrainingOptions
+
+_MASKED = auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
+_CAUSAL = auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +57,7 @@ class StepwiseBlank:
     description: str = "each token of the candidate at a single mask, after its earlier tokens"
 
     def requests(self, context: str, fill: str) -> tuple[MaskedRequest, ...]:
-        """A request a token; a context with several blanks is asked about each, the others filled."""
+        """One request for each token; a context with several blanks is asked about each, the others filled."""
         mask = self.tokenizer.mask_token_id
         return tuple(
             MaskedRequest(
@@ -46,7 +74,7 @@ class StepwiseBlank:
         return [(text, True) for text in filled_texts(item)]
 
     def questions(self, item: Association) -> list[Question]:
-        """One question a candidate."""
+        """One question for each candidate."""
         return fill_questions(item, self.requests, kind=self.kind)
 
 
@@ -67,7 +95,7 @@ class PublishedStepwiseBlank:
         return []
 
     def questions(self, item: Association) -> list[Question]:
-        """One question a candidate."""
+        """One question for each candidate."""
         combine = of_all(COMBINATIONS[ScoreKind.MEAN_PROB])
         return [
             Question(
@@ -118,10 +146,10 @@ class PseudoLogLikelihood:
         return "pseudo-log-likelihood of the filled sentence, later tokens of the same word masked too"
 
     def requests(self, text: str) -> tuple[MaskedRequest, ...]:
-        """A request a token of the text."""
+        """One request for each token of the text."""
         tokenised = tokenise(self.tokenizer, text, special=True)
         mask = self.tokenizer.mask_token_id
-        asked = []
+        requests = []
         for place, span in enumerate(tokenised.spans):
             if span is None:
                 continue
@@ -133,15 +161,15 @@ class PseudoLogLikelihood:
                     if tokenised.words[later] != word:
                         break
                     ids[later] = mask
-            asked.append(MaskedRequest(tuple(ids), place, tokenised.ids[place]))
-        return tuple(asked)
+            requests.append(MaskedRequest(tuple(ids), place, tokenised.ids[place]))
+        return tuple(requests)
 
     def texts(self, item: Association) -> list[tuple[str, bool]]:
         """The filled sentences."""
         return [(text, True) for text in filled_texts(item)]
 
     def questions(self, item: Association) -> list[Question]:
-        """One question a candidate."""
+        """One question for each candidate."""
         return [
             Question(
                 candidate.id,
@@ -151,3 +179,109 @@ class PseudoLogLikelihood:
             )
             for candidate in item.candidates
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class SharedAtMask:
+    """Sentence pairs: each shared token at a mask."""
+
+    tokenizer: Any
+    name: str = "shared-tokens"
+    description: str = (
+        "pseudo-log-likelihood of the tokens that both sentences share, each at a mask of its own"
+    )
+    special: bool = True
+
+    def requests(self, pair: SentencePair) -> PairRequests:
+        """One request for each shared token."""
+        return requests_of_shared(self.tokenizer, pair, self._requests)
+
+    def _requests(self, ids: Tokens, places: Sequence[int]) -> list[MaskedRequest]:
+        mask = self.tokenizer.mask_token_id
+        return [MaskedRequest(with_token(ids, place, mask), place, ids[place]) for place in places]
+
+
+class MaskedFamily(Family):
+    """Sees both sides of a mask."""
+
+    name = "masked"
+    auto_class = "AutoModelForMaskedLM"
+    capabilities = frozenset({FillsBlanks, ScoresText, Trains})
+
+    def recognises(self, config: Any, _tokenizer: Any) -> bool:
+        """By the class that Transformers has for the type, unless the model was made to predict the next token."""
+        declared = set(getattr(config, "architectures", None) or ())
+        causal_only = bool(getattr(config, "is_decoder", False) or getattr(config, "causal", False))
+        predicts_next_only = set(_CAUSAL.values()) - set(_MASKED.values())
+        return (
+            not config.is_encoder_decoder
+            and config.model_type in _MASKED
+            and not causal_only
+            and not declared & predicts_next_only
+        )
+
+    def runner(self, loaded: Loaded, projection: Projection, *, share_prefixes: bool) -> MaskedRunner:
+        """See ``Family``; masked inputs share nothing."""
+        del share_prefixes
+        return MaskedRunner(projection, loaded.device, loaded.pad_id)
+
+    def sample_requests(self, tokens: Tokens, tokenizer: Any) -> list[Request]:
+        """See ``Family``."""
+        mask = tokenizer.mask_token_id
+        return [
+            MaskedRequest((*tokens[:3], mask, *tokens[4:6]), 3, tokens[3]),
+            MaskedRequest((tokens[0], mask), 1, tokens[1]),
+        ]
+
+    def tasks(self, model: LanguageModel) -> tuple[Task, ...]:
+        """Sentences after a context need a next-sentence head."""
+        return super().tasks(model) if model.judges_next_sentence else (Task.INTRASENTENCE,)
+
+    def intrasentence_method(self, model: LanguageModel, options: MethodOptions) -> Method:
+        """See ``Family``."""
+        tokenizer = model.loaded.tokenizer
+        if options.as_published:
+            return PublishedStepwiseBlank(tokenizer)
+        kind = options.score or ScoreKind.MEAN_PROB
+        if kind in (ScoreKind.PLL, ScoreKind.PLL_WITHIN_WORD):
+            return PseudoLogLikelihood(tokenizer, kind)
+        return StepwiseBlank(tokenizer, kind)
+
+    def intersentence_method(self, model: LanguageModel, options: MethodOptions) -> Method:
+        """By the next-sentence head, the only way that there is."""
+        if options.inter is not None:
+            raise ModelError(
+                f"--inter {options.inter.value} needs a model that writes text; {model.ref.id} fills blanks. Use "
+                "--inter next-sentence."
+            )
+        return self.next_sentence_method(model)
+
+    def pair_method(self, model: LanguageModel) -> SharedAtMask:
+        """See ``Family``."""
+        return SharedAtMask(model.loaded.tokenizer)
+
+    def word_method(self, model: LanguageModel) -> WordMethod:
+        """Step by step at a mask."""
+        return WordMethod(StepwiseBlank(model.loaded.tokenizer).requests)
+
+    def text_requests(self, model: LanguageModel, text: str) -> tuple[MaskedRequest, ...]:
+        """Each token of a text at a mask of its own."""
+        return PseudoLogLikelihood(model.loaded.tokenizer).requests(text)
+
+    def pretraining_objective(
+        self, model: LanguageModel, sentences: Sequence[str], options: PretrainingOptions
+    ) -> MaskedPretraining:
+        """Masked language modelling."""
+        return MaskedPretraining(sentences, model, options)
+
+    def held_out_rows(self, model: LanguageModel, sentences: Sequence[str], *, seed: int) -> HeldOutRows:
+        """A mask in place of some tokens."""
+        return masked_rows(sentences, model.loaded.tokenizer, model.loaded.config, seed=seed)
+
+    def gap_contexts(self, model: LanguageModel) -> MaskedContexts:
+        """The earlier tokens of the word, then a mask."""
+        tokenizer = model.loaded.tokenizer
+        return MaskedContexts(tokenizer.mask_token_id, frozenset(tokenizer.all_special_ids))
+
+
+MASKED = MaskedFamily()

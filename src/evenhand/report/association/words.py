@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from evenhand.core.items import OVERALL
-from evenhand.core.planted_bias import Planted
+from evenhand.core.planted_bias import PlantedBias
 from evenhand.instruments.association.results import TaskResult
 from evenhand.report.words import (
     VERDICTS,
@@ -53,7 +53,7 @@ def interpret_association(run: Run) -> Interpretation:
     return Interpretation(lean, VERDICTS[lean], sentences)
 
 
-def expected_of(planted: Planted) -> str:
+def expected_of(planted: PlantedBias) -> str:
     """What was planted says what should be read."""
     if planted.strength == 0:
         return "SS should be 50 but for chance."

@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from evenhand.data.bundled_files import bundled_calibration, bundled_calibration_path
 from evenhand.instruments.association.results import TaskResult
-from evenhand.models.references import Family
 from evenhand.report.numbers import number
 from evenhand.runs.calibration import Calibration, Detectable, MeasureCalibration, Response
 from evenhand.runs.run import Run
-
-FAMILIES_OF_THE_LAB: Mapping[str, str] = MappingProxyType(
-    {
-        Family.MASKED: "masked",
-        Family.DECODER: "decoder",
-        Family.SENTINEL: "encoder-decoder",
-        Family.DENOISER: "encoder-decoder",
-    }
-)
-"""For each family of models, the one of the lab that stands for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +62,19 @@ def badge(
         measure: The measure's name.
         task: The task that it was computed on.
         items: How many items it was computed from.
-        family: The family of the model (``evenhand.models.references.Family``). Without one, or with one that the lab
-            does not build, the family on which the measure does worst speaks for all.
+        family: The family of the model, as its record has it. Without one, or with one that the lab does not build,
+            the family on which the measure does worst speaks for all.
     """
-    own = FAMILIES_OF_THE_LAB.get(family) if family else None
-    built = any(entry.family == own for entry in calibration.measures)
-    entries = calibration.of(measure, task=task, family=own if built else None)
+    entries = calibration.of(measure, task=task, family=_family_of_the_lab(calibration, family))
     if not entries:
         return None
     return _SAYINGS[entries[0].response](entries, items)
+
+
+def _family_of_the_lab(calibration: Calibration, family: str | None) -> str | None:
+    """The family of the lab that stands for a model's: "encoder-decoder" for every kind of encoder-decoder."""
+    built = (entry.family for entry in calibration.measures)
+    return next((name for name in built if family is not None and family.startswith(name)), None)
 
 
 def shown_reading(entry: MeasureCalibration, value: float) -> str:

@@ -1,0 +1,145 @@
+"""What a family of models is: how it predicts tokens, and all that follows from it.
+
+Everything that is special about a family stands in its own file. The rest of the package asks a model for what it can
+do and never for its family by name.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from torch import nn
+
+from evenhand.core.items import Task
+from evenhand.models.capabilities import FillsBlanks, ScoresText, Trains, missing_capability
+from evenhand.models.continuations import Continuation
+from evenhand.models.engine.projection import Projection
+from evenhand.models.engine.requests import Request, Tokens
+from evenhand.models.engine.runners import ReadyRunner
+from evenhand.models.measurable import MethodOptions
+from evenhand.models.next_sentence import NextSentence
+from evenhand.models.questions import Method, ScoreKind, WordMethod
+from evenhand.models.references import ModelError
+
+if TYPE_CHECKING:
+    from evenhand.models.language_model import LanguageModel
+    from evenhand.models.loading import Loaded
+    from evenhand.models.objectives.gap_contexts import GapContexts
+    from evenhand.models.objectives.held_out import HeldOutRows
+    from evenhand.models.objectives.objective import Objective, PretrainingOptions
+    from evenhand.models.sentence_pairs import PairMethod
+
+
+class Family(ABC):
+    """How models predict tokens. There is one object for each family."""
+
+    name: str
+    """As records have it."""
+    auto_class: str
+    """The class of Transformers that loads its models."""
+    capabilities: frozenset[type]
+    reads_left_to_right = False
+    """Whether a token is never given what comes after it."""
+    adds_special_tokens = True
+    """Whether texts are shown with the special tokens that the tokenizer adds."""
+    forward_options: Mapping[str, Any] = {}
+    """Further arguments of a forward pass."""
+
+    @abstractmethod
+    def recognises(self, config: Any, tokenizer: Any) -> bool:
+        """Whether a model with this configuration and tokenizer is of the family."""
+
+    def text_start(self, _loaded: Loaded) -> int | None:
+        """The token that is put before every text; None where the tokenizer does it, or there is none."""
+        return None
+
+    def body(self, network: Any) -> nn.Module:
+        """The part of a network that makes hidden states of a text."""
+        body: nn.Module = network.base_model
+        return body
+
+    @abstractmethod
+    def runner(self, loaded: Loaded, projection: Projection, *, share_prefixes: bool) -> ReadyRunner:
+        """What puts the family's requests through a model."""
+
+    @abstractmethod
+    def sample_requests(self, tokens: Tokens, tokenizer: Any) -> list[Request]:
+        """A few requests over nine tokens, to try a model with."""
+
+    def tasks(self, _model: LanguageModel) -> tuple[Task, ...]:
+        """What a model can be measured with."""
+        return (Task.INTRASENTENCE, Task.INTERSENTENCE)
+
+    def method(self, model: LanguageModel, task: Task, options: MethodOptions) -> Method:
+        """How the candidates of a task are scored.
+
+        Raises:
+            ModelError: If the model cannot do the task, or not in the way that was asked for.
+        """
+        if task is Task.INTRASENTENCE:
+            if options.as_published and options.score is not None:
+                raise ModelError(
+                    "Protocol multilingual-2023 fixes the score; leave --score away or use evenhand.v1."
+                )
+            return self.intrasentence_method(model, options)
+        if options.inter is Continuation.NEXT_SENTENCE:
+            return self.next_sentence_method(model)
+        return self.intersentence_method(model, options)
+
+    @abstractmethod
+    def intrasentence_method(self, model: LanguageModel, options: MethodOptions) -> Method:
+        """How a word in the blank of a context is scored."""
+
+    @abstractmethod
+    def intersentence_method(self, model: LanguageModel, options: MethodOptions) -> Method:
+        """How a sentence after a context is scored without a next-sentence head."""
+
+    def next_sentence_method(self, model: LanguageModel) -> NextSentence:
+        """How a sentence after a context is scored by a next-sentence head."""
+        if not model.judges_next_sentence:
+            raise ModelError(
+                f"{model.ref.id} has no next-sentence head, which the inter-sentence task needs from a "
+                f"{self.name} model. It can do: {', '.join(task.value for task in self.tasks(model))} (--task). "
+                "Models that can do both: BERT with its next-sentence head, decoders, encoder-decoders."
+            )
+        return NextSentence(model.loaded.tokenizer)
+
+    @abstractmethod
+    def pair_method(self, model: LanguageModel) -> PairMethod:
+        """How the two sentences of a pair are scored."""
+
+    def word_method(self, model: LanguageModel) -> WordMethod:
+        """How the probability of a word in a blank is read, on which ``FillsBlanks`` and probes rest."""
+        raise missing_capability(
+            model, FillsBlanks, ScoresText, purpose="be asked for the probability of a word"
+        )
+
+    def text_requests(self, model: LanguageModel, _text: str) -> tuple[Request, ...]:
+        """What is asked about a text, on which ``ScoresText`` rests."""
+        raise missing_capability(model, ScoresText, purpose="score texts")
+
+    def pretraining_objective(
+        self, model: LanguageModel, _sentences: Sequence[str], _options: PretrainingOptions
+    ) -> Objective:
+        """How a model goes on learning from sentences."""
+        raise missing_capability(model, Trains, purpose="go on learning from sentences")
+
+    def held_out_rows(self, model: LanguageModel, _sentences: Sequence[str], *, seed: int) -> HeldOutRows:
+        """Sentences with some of their tokens hidden, chosen from a seed, which a model is asked for."""
+        raise missing_capability(
+            model, Trains, purpose=f"be asked for hidden tokens of held-out text (seed {seed})"
+        )
+
+    def gap_contexts(self, model: LanguageModel) -> GapContexts:
+        """How a sentence with a gap is shown to a model, to read what it expects there."""
+        raise missing_capability(model, Trains, purpose="be equalised")
+
+
+def refuse_pseudo_likelihood(model: LanguageModel, kind: ScoreKind | None) -> None:
+    """Refuse a score that only models with a mask have."""
+    if kind in (ScoreKind.PLL, ScoreKind.PLL_WITHIN_WORD):
+        raise ModelError(
+            f"--score {kind.value} is for masked models; {model.ref.id} is a {model.family.name}."
+        )

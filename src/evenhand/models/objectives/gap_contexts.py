@@ -1,0 +1,201 @@
+"""Gaps as inputs of a model: rows of tokens, and where to read what the model expects in the gap.
+
+Every node of a term's tree is asked in the way in which the probes ask: the word's earlier tokens stand in their place,
+and the next one is read at the mask (masked models), behind the sentinel (T5), or as what follows (decoders). A decoder
+also tells by what comes after the term whether it expects a man or a woman, so it is shown the rest of the sentence
+after a male and after a female word, and both are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from evenhand.models.engine.requests import Tokens
+
+MOST_HIDDEN = 0.5
+"""Largest share of the other tokens that is hidden."""
+
+Position = tuple[int, int]
+"""A row and a column."""
+
+
+@dataclass(slots=True)
+class GapRows:
+    """GapRows of tokens with the places that are read."""
+
+    rows: list[Tokens] = field(default_factory=list)
+    nodes: list[Position] = field(default_factory=list)
+    """A place for each node of each gap's tree, gap after gap."""
+    after_male: list[Position] = field(default_factory=list)
+    after_female: list[Position] = field(default_factory=list)
+    """Where the tokens behind the term are expected; the two lists go together."""
+
+    def add(self, row: Tokens) -> int:
+        """Another row, and its number."""
+        self.rows.append(row)
+        return len(self.rows) - 1
+
+
+class TermGap(Protocol):
+    """What stands before and after a term, as tokens."""
+
+    @property
+    def before(self) -> Tokens:
+        """Before the term."""
+        ...
+
+    @property
+    def after(self) -> Tokens:
+        """After the term."""
+        ...
+
+    @property
+    def word(self) -> Tokens:
+        """The term itself."""
+        ...
+
+    @property
+    def tree(self) -> int:
+        """Which of the trees has the words that could stand there."""
+        ...
+
+
+class TermGroup(Protocol):
+    """Male and female words that go together."""
+
+    @property
+    def male(self) -> tuple[Tokens, ...]:
+        """Words for men."""
+        ...
+
+    @property
+    def female(self) -> tuple[Tokens, ...]:
+        """Words for women."""
+        ...
+
+
+class TermChoices(Protocol):
+    """The words that could stand in a gap, as a tree of tokens."""
+
+    @property
+    def nodes(self) -> Sequence[Tokens]:
+        """Every beginning of a word that more tokens follow; the first is the empty one."""
+        ...
+
+    def group_of(self, word: Tokens) -> TermGroup | None:
+        """The group that has a word."""
+        ...
+
+
+class GapContexts(Protocol):
+    """Lays gaps out as rows, in the way that suits a family of models."""
+
+    @property
+    def decoder_row(self) -> Tokens:
+        """What the decoder of an encoder-decoder is given; nothing for others."""
+        ...
+
+    def lay_out(
+        self, gaps: Sequence[TermGap], trees: Sequence[TermChoices], generator: np.random.Generator
+    ) -> GapRows:
+        """The rows of some gaps."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedContexts:
+    """A row for each node: the earlier tokens of the word, then a mask.
+
+    In every other gap on average, some of the other tokens are masked as well. The original answers whatever it is
+    shown, and a sentence that looks different in every epoch cannot be learnt by heart.
+    """
+
+    mask: int
+    special: frozenset[int]
+
+    @property
+    def decoder_row(self) -> Tokens:
+        """There is no decoder."""
+        return ()
+
+    def lay_out(
+        self, gaps: Sequence[TermGap], trees: Sequence[TermChoices], generator: np.random.Generator
+    ) -> GapRows:
+        """See ``GapContexts``."""
+        gap_rows = GapRows()
+        for gap in gaps:
+            before, after = self._partly_hidden(gap, generator)
+            for node in trees[gap.tree].nodes:
+                row = gap_rows.add((*before, *node, self.mask, *after))
+                gap_rows.nodes.append((row, len(before) + len(node)))
+        return gap_rows
+
+    def _partly_hidden(self, gap: TermGap, generator: np.random.Generator) -> tuple[Tokens, Tokens]:
+        share = max(0.0, generator.uniform(-MOST_HIDDEN, MOST_HIDDEN))
+        draws = iter(generator.random(len(gap.before) + len(gap.after)).tolist())
+        before, after = (
+            tuple(self.mask if next(draws) < share and token not in self.special else token for token in part)
+            for part in (gap.before, gap.after)
+        )
+        return before, after
+
+
+@dataclass(frozen=True, slots=True)
+class SentinelContexts:
+    """A row for each node: the earlier tokens of the word, then the sentinel behind which the decoder goes on."""
+
+    sentinel: int
+    decoder_row: Tokens
+
+    def lay_out(
+        self, gaps: Sequence[TermGap], trees: Sequence[TermChoices], _: np.random.Generator
+    ) -> GapRows:
+        """See ``GapContexts``."""
+        gap_rows = GapRows()
+        for gap in gaps:
+            for node in trees[gap.tree].nodes:
+                row = gap_rows.add((*gap.before, *node, self.sentinel, *gap.after))
+                gap_rows.nodes.append((row, len(self.decoder_row) - 1))
+        return gap_rows
+
+
+@dataclass(frozen=True, slots=True)
+class LeftContexts:
+    """The sentence with a male and with a female word; nodes are read in these rows or in short rows of their own."""
+
+    decoder_row: Tokens = ()
+
+    def lay_out(
+        self, gaps: Sequence[TermGap], trees: Sequence[TermChoices], generator: np.random.Generator
+    ) -> GapRows:
+        """See ``GapContexts``."""
+        gap_rows = GapRows()
+        for gap in gaps:
+            tree = trees[gap.tree]
+            words = _a_man_and_a_woman(gap, tree, generator)
+            rows = [gap_rows.add((*gap.before, *word, *gap.after)) for word in words]
+            for places, row, word in zip(
+                (gap_rows.after_male, gap_rows.after_female), rows, words, strict=True
+            ):
+                first = len(gap.before) + len(word) - 1
+                places += [(row, first + step) for step in range(len(gap.after))]
+            for node in tree.nodes:
+                row = rows[0] if not node else gap_rows.add((*gap.before, *node))
+                gap_rows.nodes.append((row, len(gap.before) + len(node) - 1))
+        return gap_rows
+
+
+def _a_man_and_a_woman(
+    gap: TermGap, tree: TermChoices, generator: np.random.Generator
+) -> tuple[Tokens, Tokens]:
+    """The word that stood there, and any of the other side."""
+    group = tree.group_of(gap.word)
+    if group is None:
+        raise ValueError("A gap's word is none of those that could stand there.")
+    if gap.word in group.male:
+        return gap.word, group.female[generator.integers(len(group.female))]
+    return group.male[generator.integers(len(group.male))], gap.word

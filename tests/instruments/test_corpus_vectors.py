@@ -1,0 +1,100 @@
+"""Running means over a corpus: which sentences count for what, without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evenhand.core.spans import Span
+from evenhand.instruments.direct_bias import corpus_vectors
+from evenhand.instruments.direct_bias.corpus_vectors import BESIDE_GENDERED, NOTHING_SOUGHT, CorpusVectors
+from evenhand.models.capabilities import NotEmbedded
+from evenhand.text.word_search import WordFinder
+
+SENTENCES = [
+    "He is a baker.",
+    "The baker met a nurse; the nurse left.",
+    "She and he left.",
+    "It rained.",
+    "The old nurse sang.",
+    "A nurse is long.",
+    "A baker saw her.",
+]
+
+
+class Places:
+    """Gives each word its place and the length of its text as a vector; long texts have none."""
+
+    reads_left_to_right = False
+
+    def layer_number(self, layer: int) -> int:
+        return layer
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def embed_words(self, texts: Sequence[str], spans: Sequence[Span], *, layer: int = -1) -> list[Any]:
+        self.asked.append(len(texts))
+        return [
+            NotEmbedded("too long")
+            if "long" in text
+            else np.array([span.start, len(text), layer], np.float32)
+            for text, span in zip(texts, spans, strict=True)
+        ]
+
+
+def read(sentences: Sequence[str], model: Places | None = None) -> CorpusVectors:
+    vectors = CorpusVectors(
+        model or Places(),
+        layer=3,
+        pronouns=WordFinder({"he": "he", "He": "he", "she": "she", "She": "she"}),
+        nouns=WordFinder.of_nouns(["baker", "nurse"]),
+        gendered=frozenset({"he", "she", "her"}),
+    )
+    vectors.read(sentences)
+    return vectors
+
+
+def test_means_are_over_all_places_of_a_word() -> None:
+    vectors = read(SENTENCES)
+
+    he, she, baker, nurse = (vectors.means[word] for word in ("he", "she", "baker", "nurse"))
+    np.testing.assert_allclose(he.vector, [(0 + 8) / 2, (14 + 16) / 2, 3])
+    np.testing.assert_allclose(she.vector, [0, 16, 3])
+    np.testing.assert_allclose(baker.vector, [4, 38, 3])
+    np.testing.assert_allclose(nurse.vector, [(16 + 27 + 8) / 3, (38 + 38 + 19) / 3, 3])
+    assert (nurse.occurrences, nurse.sentences) == (3, 2)
+    assert (he.occurrences, he.sentences) == (2, 2)
+
+
+def test_what_does_not_count_is_counted() -> None:
+    vectors = read(SENTENCES)
+
+    assert vectors.sentences == 7
+    assert vectors.left_out == {NOTHING_SOUGHT: 1, BESIDE_GENDERED: 2, "too long": 1}
+    assert vectors.beside_gendered == {"baker": 2}
+    assert vectors.problems == {"nurse": "too long"}
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3, 100])
+def test_how_many_words_are_asked_for_at_once_does_not_matter(
+    monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr(corpus_vectors, "WORDS_AT_ONCE", at_once)
+    model = Places()
+    found = read(SENTENCES * 5, model)
+    monkeypatch.undo()
+    expected = read(SENTENCES * 5)
+
+    assert found.left_out == expected.left_out
+    for word, mean in expected.means.items():
+        np.testing.assert_allclose(found.means[word].vector, mean.vector)
+        assert found.means[word].sentences == mean.sentences
+    assert max(model.asked) <= at_once + 2
+
+
+def test_an_empty_corpus_has_no_means() -> None:
+    assert read([]).means == {}

@@ -1,0 +1,236 @@
+"""MALoR against a slow, obvious computation of the same definition, on six architectures."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from statistics import fmean
+from typing import Any
+
+import pytest
+from measuring import probe
+from zoo_fixtures import Zoo
+
+from evenhand.core.probe_sentences import fill, open_occupation, open_term
+from evenhand.core.probes import Experiment, ProbeSet
+from evenhand.data.probes import load_probes
+from evenhand.instruments.malor.instrument import MALOR, MalorOptions
+from evenhand.instruments.probe_results import MalorResult
+from evenhand.models.references import ModelError
+from evenhand.runs.run import Run
+from evenhand.stats.resampling import Resampling
+
+MODELS = ("bert", "distilbert", "roberta", "albert", "gpt2", "t5")
+OCCUPATIONS = ("teacher", "nurse", "engineer", "mechanic")
+"""With no letter, in English or German, that a tokenizer of the zoo does not know."""
+
+FEW = Resampling(resamples=200)
+TOLERANCE = 5e-5
+"""Bits: differences of sums of logarithms that were computed in 32 bits, in batches of different make-up."""
+
+
+def small(language: str, *, names: int = 3) -> ProbeSet:
+    """Three structures an experiment, four occupations, a few names."""
+    everything = load_probes(language)
+    structures = [one for experiment in Experiment for one in everything.of(experiment)[:3]]
+    pairs = everything.terms[Experiment.NAMES]
+    terms = {
+        **everything.terms,
+        Experiment.NAMES: replace(pairs, male=pairs.male[:names], female=pairs.female[:names]),
+    }
+    occupations = [one for one in everything.occupations if one.name in OCCUPATIONS]
+    return replace(everything, structures=tuple(structures), occupations=tuple(occupations), terms=terms)
+
+
+class SlowProbe:
+    """One sentence and one word at a time."""
+
+    def __init__(self, menagerie: Zoo, name: str) -> None:
+        self.reference = menagerie.reference(name)
+        self.by_sentence = name == "gpt2"
+        self.logs = self.reference.sentinel_blank if name == "t5" else self.reference.blank
+
+    def probability(self, text: str, word: str) -> float:
+        if self.by_sentence:
+            return math.exp(math.fsum(self.reference.sentence(text.replace("BLANK", word))))
+        return math.exp(math.fsum(self.logs(text, word)))
+
+    def gender(self, probes: ProbeSet, experiment: Experiment) -> dict[tuple[int, str], float]:
+        """log2 ratio by structure and occupation, the term masked."""
+        terms = probes.terms[experiment]
+        found = {}
+        for structure in probes.of(experiment):
+            for occupation in probes.occupations:
+                by_form = []
+                for form in occupation.forms:
+                    sentence = open_term(structure, form, terms=terms.all)
+                    values = [self.probability(sentence.text, word) for word in sentence.fills]
+                    male, female = fmean(values[: len(terms)]), fmean(values[len(terms) :])
+                    by_form.append(math.log2(male / female))
+                found[structure.number, occupation.name] = fmean(by_form)
+        return found
+
+    def occupation(self, probes: ProbeSet, experiment: Experiment) -> dict[tuple[int, str], float]:
+        """log2 ratio by structure and occupation, the occupation masked."""
+        terms = probes.terms[experiment]
+        found = {}
+        for structure in probes.of(experiment):
+            given = {term: self._given(probes, structure.number, experiment, term) for term in terms.all}
+            for occupation in probes.occupations:
+                male = fmean(given[term][occupation.name] for term in terms.male)
+                female = fmean(given[term][occupation.name] for term in terms.female)
+                found[structure.number, occupation.name] = math.log2(male / female)
+        return found
+
+    def _given(self, probes: ProbeSet, number: int, experiment: Experiment, term: str) -> dict[str, float]:
+        """The probability of each occupation, all its forms together, beside a term."""
+        (structure,) = [one for one in probes.of(experiment) if one.number == number]
+        found = {}
+        for occupation in probes.occupations:
+            sentences = [open_occupation(structure, term, forms=[form]) for form in occupation.forms]
+            found[occupation.name] = sum(self.probability(one.text, one.fills[0]) for one in sentences)
+        total = sum(found.values()) if self.by_sentence else 1.0
+        return {name: value / total for name, value in found.items()}
+
+
+def ratios(run: Run, experiment: str, direction: str) -> dict[tuple[int, str], float]:
+    rows = run.scores.filter(
+        (run.scores["experiment"] == experiment) & (run.scores["direction"] == direction)
+    )
+    return {
+        (number, occupation): value
+        for number, occupation, value in rows.select("structure", "occupation", "log2_ratio").iter_rows()
+    }
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("name", MODELS)
+def test_log_ratios_are_those_of_the_slow_way(menagerie: Zoo, name: str, language: str) -> None:
+    probes = small(language)
+    run = probe(menagerie.model(name), probes, options=MalorOptions(direction="both", resampling=FEW))
+    slow = SlowProbe(menagerie, name)
+    for experiment in Experiment:
+        for direction, expected in (
+            ("gender", slow.gender(probes, experiment)),
+            ("occupation", slow.occupation(probes, experiment)),
+        ):
+            found = ratios(run, experiment.value, direction)
+            assert found.keys() == expected.keys()
+            for key, value in expected.items():
+                assert found[key] == pytest.approx(value, abs=TOLERANCE), (experiment, direction, key)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_malor_and_signed_mean_follow_their_definition(menagerie: Zoo, name: str) -> None:
+    probes = small("en")
+    run = probe(menagerie.model(name), probes, options=MalorOptions(experiment="he-she", resampling=FEW))
+    (result,) = run.results
+    assert isinstance(result, MalorResult)
+    slow = SlowProbe(menagerie, name).gender(probes, Experiment.HE_SHE)
+    leans = [
+        fmean(value for (_, occupation), value in slow.items() if occupation == one.name)
+        for one in probes.occupations
+    ]
+    assert result.MALoR.value == pytest.approx(fmean(abs(lean) for lean in leans), abs=TOLERANCE)
+    assert result.signed_mean.value == pytest.approx(fmean(leans), abs=TOLERANCE)
+    assert [one.log2_ratio.value for one in result.occupations] == pytest.approx(leans, abs=TOLERANCE)
+
+
+def test_probabilities_of_a_masked_model_are_those_of_the_terms(menagerie: Zoo) -> None:
+    probes = small("en")
+    run = probe(menagerie.model("bert"), probes, options=MalorOptions(experiment="he-she", resampling=FEW))
+    (result,) = run.results
+    assert isinstance(result, MalorResult)
+    slow = SlowProbe(menagerie, "bert")
+    occupation = probes.occupations[0]
+    for place, attribute in enumerate(("p_male", "p_female")):
+        expected = fmean(
+            slow.probability(sentence.text, sentence.fills[place])
+            for structure in probes.of(Experiment.HE_SHE)
+            for sentence in [open_term(structure, occupation.forms[0], terms=("he", "she"))]
+        )
+        assert getattr(result.occupations[0], attribute) == pytest.approx(expected, rel=1e-4)
+
+
+def test_the_mean_of_token_probabilities_is_there_for_those_who_want_it(menagerie: Zoo) -> None:
+    probes = small("en")
+    model = menagerie.model("roberta")
+    options = MalorOptions(experiment="names", score="mean-prob", resampling=FEW)
+    found = ratios(probe(model, probes, options=options), "names", "gender")
+    reference = menagerie.reference("roberta")
+    structure, occupation = probes.of(Experiment.NAMES)[0], probes.occupations[0]
+    terms = probes.terms[Experiment.NAMES]
+    sentence = open_term(structure, occupation.forms[0], terms=terms.all)
+    values = [fmean(map(math.exp, reference.blank(sentence.text, word))) for word in sentence.fills]
+    expected = math.log2(fmean(values[: len(terms)]) / fmean(values[len(terms) :]))
+    assert found[structure.number, occupation.name] == pytest.approx(expected, abs=TOLERANCE)
+
+
+def test_a_term_at_the_start_is_written_as_it_is_when_that_is_asked_for(menagerie: Zoo) -> None:
+    probes = small("en")
+    model = menagerie.model("roberta")
+    structure = next(one for one in probes.of(Experiment.HE_SHE) if one.text.startswith("[MASK]"))
+    alone = replace(probes, structures=(structure,), occupations=probes.occupations[:2])
+    by_place, as_is = (
+        ratios(
+            probe(model, alone, options=MalorOptions(experiment="he-she", case=case, resampling=FEW)),
+            "he-she",
+            "gender",
+        )
+        for case in ("by-place", "as-is")
+    )
+    reference = menagerie.reference("roberta")
+    occupation = alone.occupations[0]
+    text = fill(structure, occupation.forms[0], term="BLANK")
+    for found, words in ((by_place, ("He", "She")), (as_is, ("he", "she"))):
+        male, female = (math.fsum(reference.blank(text, word)) for word in words)
+        expected = (male - female) / math.log(2)
+        assert found[structure.number, occupation.name] == pytest.approx(expected, abs=TOLERANCE)
+
+
+def test_an_occupation_with_an_unknown_form_is_left_out_as_a_whole(menagerie: Zoo) -> None:
+    """With one form alone, agreement would give the answer away."""
+    everything = load_probes("de")
+    doctor = next(one for one in everything.occupations if one.name == "doctor")
+    assert doctor.forms[1].noun == "Ärztin"
+    probes = small("de")
+    probes = replace(probes, occupations=(*probes.occupations, doctor))
+    tokenizer = menagerie.model("bert").loaded.tokenizer
+    assert tokenizer.unk_token_id in tokenizer("Ärztin")["input_ids"]
+    run = probe(menagerie.model("bert"), probes, options=MalorOptions(direction="both", resampling=FEW))
+    for result in run.results:
+        assert isinstance(result, MalorResult)
+        lean = next(one for one in result.occupations if one.occupation == "doctor")
+        assert not lean.log2_ratio.defined
+        assert any("doctor" in skipped.examples for skipped in result.skipped)
+
+
+def test_a_model_that_writes_sentences_anew_is_refused(menagerie: Zoo) -> None:
+    with pytest.raises(ModelError, match="cannot be asked for the probability of a word"):
+        probe(menagerie.model("bart"), small("en"), options=MalorOptions(resampling=FEW))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"shares": {"of work": {"nurse": 90.0, "baker": 55.0}}},
+        {"shares": {"of work": {"nurse": 91.0, "baker": 50.0}}},
+        {"shares": {"in texts": {"nurse": 90.0, "baker": 50.0}}},
+        {"shares": {}},
+        {"experiment": "names"},
+        {"direction": "both"},
+        {"case": "as-is"},
+        {"resampling": Resampling(resamples=101)},
+    ],
+)
+def test_other_options_make_another_run(menagerie: Zoo, changes: dict[str, Any]) -> None:
+    model, probes = menagerie.model("bert"), load_probes("en")
+    plain = {"shares": {"of work": {"nurse": 90.0, "baker": 50.0}}, "resampling": Resampling(resamples=100)}
+    again = {"shares": {"of work": {"baker": 50.0, "nurse": 90.0}}}
+
+    def fingerprint(changes: dict[str, Any]) -> str:
+        options = MalorOptions(data=probes, **{**plain, **changes})
+        return MALOR.prepare(model, options).record.fingerprint
+
+    assert fingerprint(changes) != fingerprint({})
+    assert fingerprint(again) == fingerprint({})

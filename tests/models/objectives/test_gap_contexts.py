@@ -1,0 +1,205 @@
+"""Gaps as rows: what the probes ask, what is hidden, and what comes behind a decoder's gap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from zoo_fixtures import Zoo
+
+from evenhand.core.items import BLANK
+from evenhand.core.probes import Experiment, TermPairs
+from evenhand.mitigation.equalising.gaps import Gap, Gaps
+from evenhand.mitigation.equalising.selection import by_vocabulary
+from evenhand.mitigation.equalising.term_trees import Sides, TermTree
+from evenhand.models.engine.requests import Tokens
+from evenhand.models.families.masked import StepwiseBlank
+from evenhand.models.families.sentinel import SentinelBlank, decoder_start
+from evenhand.models.language_model import LanguageModel
+from evenhand.models.objectives.gap_contexts import GapRows, LeftContexts
+from evenhand.models.references import ModelError
+
+TERMS = {
+    Experiment.HE_SHE: TermPairs(("he",), ("she",)),
+    Experiment.NAMES: TermPairs(("James", "Robert", "Wolfgang"), ("Mary", "Linda", "Annemarie")),
+}
+SENTENCES = (
+    "The doctor said that he was late.",
+    "She likes tea very much.",
+    "We asked Wolfgang, the doctor.",
+    "It was Linda",
+)
+find = by_vocabulary(TERMS, frozenset(), language="en")
+
+
+class NoChance:
+    """A generator whose draws hide nothing."""
+
+    def uniform(self, low: float, _high: float) -> float:
+        return low
+
+    def random(self, size: int) -> Any:
+        return np.zeros(size)
+
+
+def gaps_of(model: LanguageModel) -> Gaps:
+    gaps = Gaps(model)
+    assert not list(gaps.collect(SENTENCES, find))
+    assert len(gaps.found) == len(SENTENCES)
+    return gaps
+
+
+def laid_out(model: LanguageModel, gaps: Gaps, generator: Any) -> list[tuple[Gap, TermTree, GapRows]]:
+    """Each gap by itself, and all together as one after the other."""
+    contexts = model.gap_contexts()
+    return [(gap, gaps.trees[gap.tree], contexts.lay_out([gap], gaps.trees, generator)) for gap in gaps.found]
+
+
+def asked_by_probes(model: LanguageModel, sentence: str, words: Sequence[Tokens]) -> set[tuple[Tokens, Any]]:
+    """Inputs of the probes for the terms that a tree has, each with where its token is read."""
+    only = find(sentence)
+    assert only is not None
+    context = sentence[: only.span.start] + BLANK + sentence[only.span.end :]
+    asked: set[tuple[Tokens, Any]] = set()
+    known = set()
+    for term in (term for pairs in only.choices for term in pairs.all):
+        if model.loaded.tokenizer.mask_token_id is not None:
+            masked = StepwiseBlank(model.loaded.tokenizer).requests(context, term)
+            word = tuple(request.token for request in masked)
+            steps: list[tuple[Tokens, Any]] = [(request.ids, request.position) for request in masked]
+        else:
+            written = SentinelBlank(model.loaded.tokenizer, decoder_start(model.loaded)).requests(
+                context, term
+            )
+            word = tuple(request.tokens[0] for request in written)
+            steps = [(request.encoder_ids, (request.decoder_ids, request.positions)) for request in written]
+        if word in words:
+            known.add(word)
+            asked |= set(steps)
+    assert known == set(words)
+    return asked
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta", "t5"])
+def test_rows_are_what_the_probes_ask(menagerie: Zoo, name: str) -> None:
+    model = menagerie.model(name)
+    contexts = model.gap_contexts()
+    several = 0
+    laid = laid_out(model, gaps_of(model), NoChance())
+    for sentence, (_, tree, rows) in zip(SENTENCES, laid, strict=True):
+        found: set[tuple[Tokens, Any]] = set()
+        for row, column in rows.nodes:
+            read = (contexts.decoder_row, (column,)) if contexts.decoder_row else column
+            found.add((rows.rows[row], read))
+        assert found == asked_by_probes(model, sentence, tree.words)
+        assert len(rows.nodes) == len(rows.rows) == len(tree.nodes)
+        assert not rows.after_male
+        assert not rows.after_female
+        several += len(tree.nodes) > 1
+    assert several == len(SENTENCES)
+
+
+@pytest.mark.parametrize("name", ["bert", "t5", "gpt2"])
+def test_gaps_together_are_gaps_one_after_the_other(menagerie: Zoo, name: str) -> None:
+    model = menagerie.model(name)
+    gaps = gaps_of(model)
+    together = model.gap_contexts().lay_out(gaps.found, gaps.trees, np.random.default_rng(3))
+    expected = GapRows()
+    for _, _, rows in laid_out(model, gaps, np.random.default_rng(3)):
+        for places, more in (
+            (expected.nodes, rows.nodes),
+            (expected.after_male, rows.after_male),
+            (expected.after_female, rows.after_female),
+        ):
+            places += [(row + len(expected.rows), column) for row, column in more]
+        expected.rows += rows.rows
+    assert together == expected
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta"])
+def test_ordinary_tokens_around_the_gap_are_hidden_now_and_then(menagerie: Zoo, name: str) -> None:
+    model = menagerie.model(name)
+    tokenizer = model.loaded.tokenizer
+    gaps = gaps_of(model)
+    plain = laid_out(model, gaps, NoChance())
+    shares = []
+    for seed in range(80):
+        for (gap, tree, shown), (_, _, whole) in zip(
+            laid_out(model, gaps, np.random.default_rng(seed)), plain, strict=True
+        ):
+            assert shown.nodes == whole.nodes
+            hidden_around = set()
+            for node, row, full in zip(tree.nodes, shown.rows, whole.rows, strict=True):
+                start, end = len(gap.before), len(gap.before) + len(node) + 1
+                assert row[start:end] == (*node, tokenizer.mask_token_id)
+                changed = [place for place in range(len(full)) if row[place] != full[place]]
+                assert all(row[place] == tokenizer.mask_token_id for place in changed)
+                assert not {full[place] for place in changed} & set(tokenizer.all_special_ids)
+                hidden_around.add((row[:start], row[end:]))
+            assert len(hidden_around) == 1, "the nodes of a gap have other sentences around them"
+            around = len(gap.before) + len(gap.after) - 2
+            shares.append(len(changed) / around)
+    # In half of the gaps nothing, in the other half between none and half of the tokens: an eighth on average.
+    assert np.mean(shares) == pytest.approx(1 / 8, abs=4 * np.std(shares) / np.sqrt(len(shares)))
+    assert 0.5 <= np.mean(np.array(shares) == 0) < 0.75
+    assert max(shares) > 0.5
+
+
+def test_a_decoder_reads_what_comes_behind_after_a_man_and_after_a_woman(menagerie: Zoo) -> None:
+    for name in ("gpt2", "llama"):
+        model = menagerie.model(name)
+        gaps = gaps_of(model)
+        drawn: dict[int, set[tuple[Tokens, Tokens]]] = {}
+        lengths = set()
+        for seed in range(40):
+            laid = laid_out(model, gaps, np.random.default_rng(seed))
+            for number, (gap, tree, rows) in enumerate(laid):
+                own = tree.group_of(gap.word)
+                assert own is not None
+                words = [row[len(gap.before) : len(row) - len(gap.after)] for row in rows.rows[:2]]
+                assert gap.word in words
+                assert words[0] in own.male
+                assert words[1] in own.female
+                assert len(rows.after_male) == len(rows.after_female) == len(gap.after)
+                for word, row, places in zip(
+                    words, (0, 1), (rows.after_male, rows.after_female), strict=True
+                ):
+                    assert rows.rows[row] == (*gap.before, *word, *gap.after)
+                    assert {place[0] for place in places} <= {row}
+                    read = [
+                        (rows.rows[row][: column + 1], rows.rows[row][column + 1]) for _, column in places
+                    ]
+                    assert read == [
+                        ((*gap.before, *word, *gap.after[:step]), token)
+                        for step, token in enumerate(gap.after)
+                    ]
+                lengths.add(len(words[0]) - len(words[1]))
+                drawn.setdefault(number, set()).add((words[0], words[1]))
+        for number, gap in enumerate(gaps.found):
+            own = gaps.trees[gap.tree].group_of(gap.word)
+            assert own is not None
+            male = [gap.word] if gap.word in own.male else own.male
+            female = [gap.word] if gap.word in own.female else own.female
+            assert drawn[number] == {(one, other) for one in male for other in female}
+        assert len(lengths) > 1, "all words have one length"
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
+def test_a_decoders_nodes_are_read_behind_all_that_comes_before(menagerie: Zoo, name: str) -> None:
+    model = menagerie.model(name)
+    for gap, tree, rows in laid_out(model, gaps_of(model), np.random.default_rng(0)):
+        read = [rows.rows[row][: column + 1] for row, column in rows.nodes]
+        assert read == [(*gap.before, *node) for node in tree.nodes]
+
+
+def test_a_word_that_is_in_no_group_cannot_be_laid_out() -> None:
+    tree = TermTree((Sides(((1,),), ((2,),)),))
+    with pytest.raises(ValueError, match="none of those that could stand there"):
+        LeftContexts().lay_out([Gap((5,), (6,), 0, (3,))], [tree], np.random.default_rng(0))
+
+
+def test_a_model_that_writes_sentences_anew_cannot_be_equalised(menagerie: Zoo) -> None:
+    with pytest.raises(ModelError, match=r"cannot be equalised.*T5-style models"):
+        menagerie.model("bart").gap_contexts()
