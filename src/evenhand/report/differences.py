@@ -11,7 +11,8 @@ from typing import Any
 
 from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
-from evenhand.report.numbers import has_interval, show_p, signed, signed_interval
+from evenhand.report.comparison_words import is_shown
+from evenhand.report.numbers import clear_side, has_interval, show_p, signed, signed_interval
 from evenhand.report.plotting import ShownRun, bounds
 from evenhand.report.views import Column, main_figures
 from evenhand.report.words import in_brackets, listed, plural, unsure
@@ -21,6 +22,8 @@ from evenhand.stats.significance import holm
 
 MOST_BASELINES = 12
 """With more runs, only the first is a baseline: all pairs would be too many to compute and to read."""
+
+CHANCE = "with so many tests chance could explain it"
 
 WORDS = {
     "SS": ("leans more towards the stereotypes than", "leans less towards the stereotypes than"),
@@ -53,12 +56,9 @@ class ComparedRun:
     main: tuple[Difference | None, ...]
     """The differences of the main figures, in the order of their columns."""
     sentences: tuple[str, ...]
-    """One per main figure that leads."""
-
-    @property
-    def sentence(self) -> str:
-        """The first of them."""
-        return self.sentences[0] if self.sentences else ""
+    """One per main figure, those about bias first."""
+    verdict: str
+    """The first of them in a few words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,16 +181,26 @@ def difference_sentence(row: Difference, *, first: str, second: str, about: str 
     figure = f"{signed(row.difference.value, digits)}{unit}{in_brackets(interval)}"
     if not has_interval(row.difference):
         return f"{second} differs from {first} in {name}{where} by {figure}. {unsure(row.difference)}"
-    side = (row.difference.low > 0) - (row.difference.high < 0)
-    if not side:
+    if not clear_side(row.difference):
         return f"No difference between {second} and {first} is shown in {name}{where}: {figure}."
+    chance = "" if is_shown(row) else f", but {CHANCE} (p {show_p(row.p_holm)} after Holm)"
+    return f"{second} {_phrase(row)} {first}{where}: {figure}{chance}."
+
+
+def difference_verdict(row: Difference | None) -> str:
+    """Whether a run differs from the baseline, in a few words."""
+    if row is None or not row.difference.defined or not has_interval(row.difference):
+        return "Cannot be said"
+    if not clear_side(row.difference):
+        return "No difference shown"
+    phrase = _phrase(row).removesuffix(" than")
+    return f"{phrase[0].upper()}{phrase[1:]}{'' if is_shown(row) else f', but {CHANCE}'}"
+
+
+def _phrase(row: Difference) -> str:
+    name = row.title or row.measure.replace("_", " ")
     more, less = WORDS.get(row.measure, (f"has a higher {name} than", f"has a lower {name} than"))
-    chance = ""
-    if row.p_holm > 0.05:
-        chance = (
-            f"; with all differences of the table counted, chance could explain that (p {show_p(row.p_holm)})"
-        )
-    return f"{second} {more if side > 0 else less} {first}{where}: {figure}{chance}."
+    return more if row.difference.value > 0 else less
 
 
 def _made(runs: Sequence[ShownRun], refused: dict[str, str]) -> dict[tuple[int, int], Comparison]:
@@ -277,7 +287,8 @@ def _baseline(
             )
             for column, row in _leading_first(leading)
         )
-        compared.append(ComparedRun(shown, comparison, rows, main, sentences))
+        first = next((row for _, row in _leading_first(leading)), None)
+        compared.append(ComparedRun(shown, comparison, rows, main, sentences, difference_verdict(first)))
     return Baseline(place, runs[place], tuple(compared), _summary(runs[place], compared))
 
 
@@ -305,22 +316,18 @@ def _group_of(row: Difference) -> tuple[str, ...]:
 
 
 def _summary(baseline: ShownRun, compared: Sequence[ComparedRun]) -> str:
-    """Of many runs, how many differ and to which side, in the first main figure."""
-    leading = [
-        own.rows and next((row for row in own.main if row is not None and row.neutral is not None), None)
+    """Of many runs, how many differ and to which side, in the main figure about bias."""
+    rows = [
+        row
         for own in compared
+        if (row := next((row for row in own.main if row is not None and row.neutral is not None), None))
     ]
-    rows = [row for row in leading if row]
     if len(rows) < 2:
         return ""
-    name = rows[0].title or rows[0].measure
-    sides = [
-        (row.difference.low > 0) - (row.difference.high < 0) if has_interval(row.difference) else 0
-        for row in rows
-    ]
+    sides = [clear_side(row.difference) if is_shown(row) else 0 for row in rows]
     parts = [
-        f"{plural(count, 'run')} {says}"
-        for side, says in ((1, "higher"), (-1, "lower"), (0, "without a clear difference"))
+        f"{plural(count, 'run is', 'runs are')} {says}"
+        for side, says in ((1, "clearly higher"), (-1, "clearly lower"), (0, "not clearly different"))
         if (count := sides.count(side))
     ]
-    return f"{name} beside {baseline.label}: {listed(parts)}."
+    return f"{rows[0].title or rows[0].measure} beside {baseline.label}: {listed(parts)}."

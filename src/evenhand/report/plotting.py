@@ -65,13 +65,14 @@ class ShownRun:
 
 
 def shown_runs(runs: Sequence[Run]) -> tuple[ShownRun, ...]:
-    """Runs with names that differ and marks that differ."""
-    often = Counter(run.label for run in runs)
-    seen: Counter[str] = Counter()
+    """Runs with names that differ and marks that differ; the language is named where there are several."""
+    one_language = len({run.record.language for run in runs}) == 1
+    names = [run.name if one_language else run.label for run in runs]
+    often, seen = Counter(names), Counter[str]()
     shown = []
-    for place, run in enumerate(runs):
-        seen[run.label] += 1
-        label = f"{run.label} ({seen[run.label]})" if often[run.label] > 1 else run.label
+    for place, (run, name) in enumerate(zip(runs, names, strict=True)):
+        seen[name] += 1
+        label = f"{name} ({seen[name]})" if often[name] > 1 else name
         shown.append(ShownRun(run, label, Mark.number(place)))
     return tuple(shown)
 

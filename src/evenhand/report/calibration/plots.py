@@ -131,7 +131,7 @@ def detectable_plot(
 
 def _axis_of(entries: Sequence[MeasureCalibration]) -> tuple[float, float]:
     """The whole range of a measure that has one, else whole numbers around what was read and planted."""
-    measure = MEASURES.get(entries[0].measure)
+    measure = MEASURES.get(entries[0].measure) if entries[0].measure in MEASURES else None
     if measure is not None and math.isfinite(measure.lowest) and math.isfinite(measure.highest):
         return measure.lowest, measure.highest
     values = [

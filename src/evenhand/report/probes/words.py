@@ -89,7 +89,8 @@ def different_questions(runs: Sequence[ShownRun]) -> tuple[str, ...]:
     for shown in runs:
         record = shown.run.record
         same_questions = by_language.setdefault(record.language, {})
-        same_questions.setdefault(json.dumps(record.data, sort_keys=True), []).append(shown.label)
+        questions = json.dumps([record.dataset.sha256, record.data], sort_keys=True)
+        same_questions.setdefault(questions, []).append(shown.label)
     title = runs[0].run.instrument.title
     return tuple(
         f"{title}, {language_name(language)}: these were asked different questions, so their figures do not compare: "

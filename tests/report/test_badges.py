@@ -6,9 +6,9 @@ import math
 
 import calibrations
 import pytest
-from evenhand.report.calibration.badge import Badge, badge
 
 from evenhand.core.items import OVERALL
+from evenhand.report.calibration.badges import Badge, badge
 from evenhand.runs.calibration import Calibration, Response
 
 FOUND = {24: (1.5, 72.04), 384: (0.4, 55.12), 3072: (0.12, 51.58)}

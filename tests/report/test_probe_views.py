@@ -5,21 +5,24 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import probe_runs
 import pytest
-from evenhand.report.number_words import signed, times
-from evenhand.report.probes.page import render_probe_page, write_page
 
 from evenhand.core.errors import RunError
 from evenhand.core.estimates import Estimate
 from evenhand.core.planted_bias import PlantedBias
 from evenhand.instruments.probe_results import Skipped
+from evenhand.report.numbers import signed, times
+from evenhand.report.page import render_page, write_page
+from evenhand.report.plotting import MOST_ROWS, Mark
 from evenhand.report.probes.malor_view import changed_sides
-from evenhand.report.probes.plots import MOST_BARS, field_marks, lean_plot
+from evenhand.report.probes.plots import lean_plot
 from evenhand.report.probes.words import probe_sentences
+from evenhand.runs.run import Run
 
 HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
 
@@ -33,8 +36,13 @@ def section(page: str, name: str) -> str:
 def plots(page: str) -> dict[str, Any]:
     found = re.search(r'id="page-data">(.*?)</script>', page, re.DOTALL)
     assert found
-    data: dict[str, Any] = json.loads(found[1])
+    data: dict[str, Any] = json.loads(found[1])["plots"]
     return data
+
+
+def render_probe_page(runs: Sequence[Run]) -> str:
+    """The page of made-up runs, which have no answers that could be compared."""
+    return render_page(runs, comparisons=())
 
 
 def reading(*results: Any) -> str:
@@ -113,7 +121,8 @@ def test_names_and_the_other_direction_have_words_of_their_own() -> None:
 def test_every_plot_has_a_place_and_every_place_a_plot(one: str, rest: str) -> None:
     for page in (one, rest):
         assert set(re.findall(r'data-plot="([^"]+)"', page)) == set(plots(page))
-    assert len(plots(one)) == 2 * 3
+    # Offset and spread, occupations, fields, and the real share of women.
+    assert len(plots(one)) == 2 * 4
     assert len(plots(rest)) == 3
 
 
@@ -142,7 +151,7 @@ def test_what_was_planted_in_occupations_stands_beside_what_was_read() -> None:
     assert "Over these occupations MALoR should be 2.00 bits." in page
     assert "The short upright strokes are what was planted." in section(page, "occupations")
     assert {row["occupation"]: row["planted"] for row in marks} == {"nurse": -1.2, "plumber": 2.8}
-    assert "nurse – -1.00 [-1.40, -0.60] -1.20 0.333" in section(page, "occupations")
+    assert "nurse – -1.00 [-1.40, -0.60] −2.00 -1.20 0.333" in section(page, "occupations")
 
 
 def test_a_model_in_which_nothing_was_planted_should_read_nothing() -> None:
@@ -168,12 +177,12 @@ def test_each_kind_has_its_section_and_no_other(one: str, rest: str) -> None:
 
 
 def test_the_other_tests_are_read_beside_what_is_neutral(rest: str) -> None:
-    text = section(rest, "reading")
+    text = section(rest, "runs")
     assert "In 60.5% of 1,508 pairs, of them 3 ties, which count half" in text
     assert "neutral is 50" in text
     assert "the mean cosine is 0.913 (95% interval 0.903 to 0.923; neutral is 1)" in text
     assert "Random directions give 0.040 (0.030 to 0.050). The whole interval is above that" in text
-    assert "unseen cosines undefined 0" in section(rest, "cosine")
+    assert "unseen undefined 0" in section(rest, "cosine")
 
 
 def test_direct_bias_within_what_random_directions_give_shows_nothing() -> None:
@@ -193,7 +202,7 @@ def test_two_runs_are_joined_and_those_that_turned_are_named() -> None:
     assert "nurse -2.00 [-2.40, -1.60] +1.50 [+1.10, +1.90] yes" in text
     assert "cook -0.10 [-0.50, +0.30] +0.20 [-0.20, +0.60] no" in text
     assert [row["occupation"] for row in changed_sides(before, after)] == ["nurse", "cook"]
-    (drawn,) = plots(page).values()
+    drawn = plots(page)["group-0-change"]
     (pairs,) = (rows for rows in drawn["datasets"].values() if "before" in rows[0])
     assert [row["occupation"] for row in pairs] == ["plumber", "cook", "nurse"]
 
@@ -204,24 +213,46 @@ def test_runs_that_cannot_be_compared_are_drawn_side_by_side() -> None:
         probe_runs.probe_run(probe_runs.malor({"nurse": 1.0}), name="same"),
     ]
     page = render_probe_page(runs)
-    assert set(plots(page)) == {"group-0-leans-0", "group-0-leans-1"}
+    assert set(plots(page)) == {"group-0-offset", "group-0-leans-0", "group-0-leans-1"}
     assert "same (2)" in section(page, "occupations")
 
 
-def test_leans_are_drawn_in_order_with_a_colour_and_a_shape_a_field() -> None:
-    leans = [probe_runs.lean(f"o{place}", place - 4.0, field=f"field {place}") for place in range(9)]
-    result = probe_runs.malor(leans)
-    marks = field_marks([result])
-    assert len({(mark.colour, mark.shape) for mark in marks}) == 9
-    (rows,) = (rows for rows in lean_plot(result, marks)["datasets"].values() if "bits" in rows[0])
-    assert [row["bits"] for row in rows] == [4.0 - place for place in range(9)]
+def test_leans_are_drawn_in_order_from_the_offset_that_they_share() -> None:
+    result = probe_runs.malor({f"o{place}": place - 3.0 for place in range(9)})
+    spec = lean_plot(result, Mark.number(1))
+    rows = next(rows for rows in spec["datasets"].values() if "bits" in rows[0])
+    assert [row["bits"] for row in rows] == [5.0 - place for place in range(9)]
+    assert {row["offset"] for row in rows} == {1.0}
+    assert [row["apart"] for row in rows] == [4.0 - place for place in range(9)]
+    band = next(rows for rows in spec["datasets"].values() if "from" in rows[0])
+    assert band == [{"offset": 1.0, "from": pytest.approx(1 - 20 / 9), "to": pytest.approx(1 + 20 / 9)}]
+
+
+def test_offset_and_spread_are_told_apart() -> None:
+    alike = dict.fromkeys(("nurse", "plumber", "cook"), 2.0)
+    apart = {"nurse": -2.0, "plumber": 2.0, "cook": 0.0}
+    assert "leans towards men: the signed mean is +2.00 bits" in reading(probe_runs.malor(alike))
+    assert "differ from that common offset by 0.00 bits on average" in reading(probe_runs.malor(alike))
+    assert "differ from that common offset by 1.33 bits on average" in reading(probe_runs.malor(apart))
+
+
+def test_a_value_without_an_interval_is_drawn_hollow_with_its_reason() -> None:
+    result = probe_runs.malor({"cook": probe_runs.without_interval(1.0), "nurse": -1.0})
+    hollow = [
+        layer
+        for layer in lean_plot(result, Mark.number(0))["layer"]
+        if layer["mark"].get("fill") == "@panel" and not layer["mark"]["filled"]
+    ]
+    assert len(hollow) == 1
+    page = render_probe_page([probe_runs.probe_run(result)])
+    assert "no interval: there is one sentence" in section(page, "occupations")
 
 
 def test_of_very_many_occupations_the_strongest_are_drawn_and_all_are_in_the_table() -> None:
     many = {f"occupation {place:03}": place / 50 for place in range(1, 101)}
     page = render_probe_page([probe_runs.probe_run(probe_runs.malor(many))])
     text = section(page, "occupations")
-    assert f"The {MOST_BARS} strongest leans are drawn" in text
+    assert f"The {MOST_ROWS} strongest leans are drawn" in text
     assert "occupation 001" in text
     assert "occupation 001" not in json.dumps(plots(page))
     assert "occupation 100" in json.dumps(plots(page))

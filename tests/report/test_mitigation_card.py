@@ -6,9 +6,9 @@ import statistics
 
 import pytest
 import yaml
-from evenhand.report.certificate.mitigation_card import mitigation_card
 from mitigation_records import a_record, a_seed
 
+from evenhand.report.model_cards import mitigation_card
 from evenhand.runs.mitigation_records import MitigationRecord
 
 

@@ -9,10 +9,10 @@ import math
 import builders
 import pytest
 import yaml
-from evenhand.report.association.tables import show, show_p
 
 from evenhand.core.estimates import Estimate
 from evenhand.report import format_comparisons, format_table, model_card_snippet
+from evenhand.report.numbers import show, show_p
 from evenhand.runs.comparison import compare
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling

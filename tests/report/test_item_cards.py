@@ -7,9 +7,10 @@ from typing import Any
 
 import builders
 import pytest
-from evenhand.report.association.page_data import page_data
 
 from evenhand.data.predictions import Predictions
+from evenhand.report.association.view import association_data
+from evenhand.report.plotting import shown_runs
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.measure import evaluate
 
@@ -20,7 +21,7 @@ LOGS = {item: (math.log(s), math.log(a), math.log(u)) for item, (s, a, u) in POS
 
 def run_data(scores: dict[str, float] | Predictions) -> dict[str, Any]:
     run = evaluate(scores, builders.benchmark(*ITEMS), resampling=Resampling(resamples=100))
-    data: dict[str, Any] = page_data([run])["runs"][0]
+    data: dict[str, Any] = association_data(shown_runs([run]), ["intrasentence"])["runs"][0]
     return data
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import builders
 import pytest
-from evenhand.report.association.reading import Lean, read
 
+from evenhand.report.association.words import interpret_association
+from evenhand.report.words import Lean
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.measure import evaluate
@@ -33,16 +34,16 @@ def run_with(wins: list[bool], *, sense: bool = True) -> Run:
     ],
 )
 def test_lean_is_claimed_only_when_the_whole_interval_lies_on_one_side(wins: list[bool], lean: Lean) -> None:
-    assert read(run_with(wins)).lean is lean
+    assert interpret_association(run_with(wins)).lean is lean
 
 
 def test_open_result_is_not_called_neutral() -> None:
-    text = " ".join(read(run_with([True, False] * 6)).sentences)
+    text = " ".join(interpret_association(run_with([True, False] * 6)).sentences)
     assert "not proof of neutrality" in text
 
 
 def test_scores_that_do_not_follow_meaning_take_the_lean_back() -> None:
-    reading = read(run_with([True] * 11 + [False], sense=False))
+    reading = interpret_association(run_with([True] * 11 + [False], sense=False))
     assert reading.lean is Lean.UNKNOWN
     assert "do not follow meaning" in reading.verdict
     assert "says little" in " ".join(reading.sentences)
@@ -51,7 +52,7 @@ def test_scores_that_do_not_follow_meaning_take_the_lean_back() -> None:
 def test_below_guessing_is_not_called_more_than_guessing() -> None:
     assert (
         "0.0% of the time, less often than guessing would (50)"
-        in read(run_with([True] * 12, sense=False)).sentences[2]
+        in interpret_association(run_with([True] * 12, sense=False)).sentences[2]
     )
     items = [builders.intra(number, cluster=f"term {number:02d}") for number in range(12)]
     # Sense beats nonsense in seven of twelve.
@@ -59,4 +60,7 @@ def test_below_guessing_is_not_called_more_than_guessing() -> None:
     run = evaluate(
         builders.scores(triples), builders.benchmark(*items), resampling=Resampling(resamples=1000)
     )
-    assert "58.3% of the time, hardly more often than guessing would (50)" in read(run).sentences[2]
+    assert (
+        "58.3% of the time, hardly more often than guessing would (50)"
+        in interpret_association(run).sentences[2]
+    )

@@ -7,11 +7,11 @@ from dataclasses import replace
 import builders
 import calibrations
 import pytest
-from evenhand.report.association.reading import expected_of
-from evenhand.report.association.run_badges import run_badges
 
 from evenhand.core.estimates import Estimate
-from evenhand.report.association import page as page_module
+from evenhand.report import page as page_module
+from evenhand.report.association.words import expected_of
+from evenhand.report.calibration.badges import run_badges
 from evenhand.report.page import render_page
 from evenhand.runs.calibration import Calibration
 from evenhand.runs.run import Run
@@ -57,18 +57,18 @@ def test_an_undefined_figure_has_no_badge(run: Run, calibration: Calibration) ->
         update={"SS": Estimate.undefined("no item was scored")}
     )
     result = run.result.model_copy(update={"tasks": {"intrasentence": task}})
-    assert set(run_badges(replace(run, result=result), calibration)["intrasentence"]) == {"LMS"}
+    assert set(run_badges(replace(run, results=(result,)), calibration)["intrasentence"]) == {"LMS"}
 
 
-def test_the_page_of_a_run_shows_a_sentence_beside_each_figure(run: Run, calibration: Calibration) -> None:
+def test_the_page_of_a_run_says_under_method_what_the_lab_knows_of_each_figure(
+    run: Run, calibration: Calibration
+) -> None:
     page = render_page([calibrations.audited(run)], calibration=calibration)
     sentence = (
         "In the lab, 30 items show a planted bias of 0.40 bits (SS 55.1) or more in four of five cases."
     )
-    assert page.count('<p class="lab-badge">') == 2
-    assert sentence in page
+    assert page.index('id="method"') < page.index('id="lab"') < page.index(sentence)
     assert "never below 99.2 on 2 models" in page
-    assert 'id="lab"' in page
 
 
 def test_the_page_of_several_runs_has_a_row_for_each(run: Run, calibration: Calibration) -> None:
@@ -77,7 +77,6 @@ def test_the_page_of_several_runs_has_a_row_for_each(run: Run, calibration: Cali
     table = page[page.index("Smallest bias these runs would find") :].split("</table>", maxsplit=1)[0]
     assert "0.40 bits (reads 55.1)" in table
     assert "0.70 bits (reads 60.0)" in table
-    assert '<p class="lab-badge">' not in page
 
 
 def test_a_page_without_a_calibration_says_nothing_of_the_lab(
@@ -86,7 +85,6 @@ def test_a_page_without_a_calibration_says_nothing_of_the_lab(
     monkeypatch.setattr(page_module, "shipped_calibration", lambda: None)
     page = render_page([run])
     assert 'id="lab"' not in page
-    assert '<p class="lab-badge">' not in page
 
 
 def test_the_calibration_of_the_package_is_used_if_no_other_is_given(
@@ -109,7 +107,7 @@ def test_with_several_runs_the_notice_names_those_with_planted_bias(run: Run) ->
     page = render_page([calibrations.audited(run, planted=calibrations.planted(-1.0)), run])
     assert page.count('<div class="planted"') == 1
     notice = page[page.index('<div class="planted"') : page.index('id="reading"')]
-    assert notice.count(run.label) == 1
+    assert notice.count("<strong>") == 1
     assert "1 bit was planted in favour of anti-stereotypes" in notice
 
 

@@ -8,9 +8,9 @@ import re
 
 import certificates
 import pytest
-from evenhand.report.certificate.facts import definitions, turned_words, weights_words
 
 from evenhand.report.certificate.page import render_certificate_page
+from evenhand.report.certificate.words import definitions, turned_words, weights_words
 from evenhand.runs.certificates import Bounds, Certificate, WeightsChange
 
 WHY = "all target terms have the same value"

@@ -7,9 +7,10 @@ from typing import Any
 
 import builders
 import pytest
-from evenhand.report.association.page_data import to_script_json
 
 from evenhand.report.association.plots import bias_type_plot, icat_plane
+from evenhand.report.plotting import shown_runs
+from evenhand.report.rendering import to_script_json
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.measure import evaluate
@@ -25,13 +26,13 @@ def run(quick: Resampling) -> Run:
 
 @pytest.mark.parametrize("plot", [icat_plane, bias_type_plot])
 def test_undefined_intervals_become_null(run: Run, plot: Any) -> None:
-    spec = plot([run], "intrasentence")
+    spec = plot(shown_runs([run]), "intrasentence")
     assert json.loads(to_script_json(spec)) == spec
     assert "NaN" not in json.dumps(spec)
 
 
 def test_curves_join_points_of_equal_icat(run: Run) -> None:
-    spec = icat_plane([run], "intrasentence")
+    spec = icat_plane(shown_runs([run]), "intrasentence")
     points = [row for rows in spec["datasets"].values() for row in rows if "order" in row]
     assert len(points) > 100
     for point in points:
@@ -40,8 +41,8 @@ def test_curves_join_points_of_equal_icat(run: Run) -> None:
 
 
 def test_task_without_scores_gives_no_plot(run: Run) -> None:
-    assert icat_plane([run], "intersentence") == {}
-    assert bias_type_plot([run], "intersentence") == {}
+    assert icat_plane(shown_runs([run]), "intersentence") == {}
+    assert bias_type_plot(shown_runs([run]), "intersentence") == {}
 
 
 def test_data_cannot_end_the_script_that_holds_it() -> None:

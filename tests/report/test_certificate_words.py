@@ -8,11 +8,12 @@ from pathlib import Path
 
 import certificates
 import pytest
-from evenhand.report.certificate.tables import CERTIFICATE_COLUMNS, certificate_rows
 from probe_runs import estimate, without_interval
 
 from evenhand.core.errors import RunError
 from evenhand.report.certificate.words import (
+    CERTIFICATE_COLUMNS,
+    certificate_rows,
     certificate_sentences,
     margin_words,
     relative_words,

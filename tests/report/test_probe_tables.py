@@ -8,10 +8,10 @@ import json
 
 import probe_runs
 import pytest
-from evenhand.report.probes.tables import PROBE_COLUMNS, format_probe_table, probe_json, probe_rows
 
 from evenhand.core.estimates import Estimate
 from evenhand.instruments.probe_results import Skipped
+from evenhand.report.tables import PROBE_COLUMNS, format_probe_table, probe_json, probe_rows
 from evenhand.runs.run import Run
 
 AWKWARD = "a|b_50%&{x}"
@@ -28,7 +28,7 @@ def every_kind() -> list[Run]:
     ]
 
 
-def test_a_row_a_result_with_its_own_figure() -> None:
+def test_there_is_one_row_per_result_with_its_own_figure() -> None:
     assert probe_rows(every_kind()) == [
         [AWKWARD, "malor", "he-she", "gender", "2.50 [2.35, 2.65]", "+0.50 [+0.35, +0.65]", "7"],
         ["pairs", "crows-pairs", "–", "–", "60.50 [58.00, 63.00]", "–", "2"],

@@ -8,10 +8,10 @@ from typing import Any
 
 import calibrations
 import pytest
-from evenhand.report.association.page_data import to_script_json
 
 from evenhand.core.estimates import Estimate
 from evenhand.report.calibration.plots import detectable_plot, dose_plot
+from evenhand.report.rendering import to_script_json
 from evenhand.runs.calibration import MeasureCalibration, Response
 
 FOUND = {24: (math.nan, math.nan), 48: (1.1, 65.0), 96: (0.8, 60.0)}
