@@ -10,7 +10,7 @@ from evenhand.core.planted_bias import Planted
 from evenhand.core.probes import Experiment, ProbeSet
 from evenhand.core.recipes import Recipe
 from evenhand.data.probes import load_probes
-from evenhand.instruments.malor.probe import chosen_experiments
+from evenhand.instruments.malor.instrument import chosen_experiments
 from evenhand.lab.corpus import Corpus
 from evenhand.lab.probe_set import lab_probes
 from evenhand.lab.world import World
