@@ -12,7 +12,7 @@ from scipy import stats
 
 from evenhand.core.estimates import Estimate
 from evenhand.core.items import OVERALL
-from evenhand.core.planted_bias import Planted
+from evenhand.core.planted_bias import PlantedBias
 from evenhand.runs.calibration import (
     Calibration,
     Check,
@@ -48,7 +48,7 @@ RESPONSES = {
 MEASURES = ("LMS", "SS", "ICAT", "mean_SS")
 
 
-def audited(run: Run, family: str = "masked", *, planted: Planted | None = None) -> Run:
+def audited(run: Run, family: str = "masked", *, planted: PlantedBias | None = None) -> Run:
     """The same run as if a model of a family had been asked, with bias planted in it or not."""
     model = ModelRecord(
         id="lab:model",
@@ -63,9 +63,9 @@ def audited(run: Run, family: str = "masked", *, planted: Planted | None = None)
     return replace(run, record=run.record.model_copy(update={"model": model}))
 
 
-def planted(strength: float, *, family: str = "masked") -> Planted:
+def planted(strength: float, *, family: str = "masked") -> PlantedBias:
     """So many bits."""
-    return Planted(family=family, strength=strength, language="en", seed=3)
+    return PlantedBias(family=family, strength=strength, language="en", seed=3)
 
 
 def entry(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evenhand.core.estimates import Estimate
-from evenhand.core.planted_bias import Planted
+from evenhand.core.planted_bias import PlantedBias
 from evenhand.core.recipes import LoraRecipe, Recipe
 from evenhand.runs.learning_curves import Judgement, LearningCurve
 from evenhand.runs.mitigation_records import DataRecord, MitigationRecord, SeedRecord, TextRecord
@@ -30,7 +30,7 @@ def a_seed(seed: int, *malor: float, perplexity: float = 20.1, keeps_quality: bo
 def a_record(
     *seeds: SeedRecord, planted: bool = False, lora: bool = False, chosen_seed: int = 0
 ) -> MitigationRecord:
-    known = Planted(family="masked", strength=2.0, language="en", seed=0)
+    known = PlantedBias(family="masked", strength=2.0, language="en", seed=0)
     return MitigationRecord(
         method="counterfactual",
         objective="masked language modelling",

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from evenhand.core.estimates import Estimate
-from evenhand.core.planted_bias import Planted
+from evenhand.core.planted_bias import PlantedBias
 from evenhand.instruments.probe_results import (
     Correlation,
     CosineResult,
@@ -170,7 +170,7 @@ def probe_run(
     name: str = "bert_en_probe",
     test: str | None = None,
     model: str = "bert-base-uncased",
-    planted: Planted | None = None,
+    planted: PlantedBias | None = None,
     warnings: Sequence[str] = (),
     options: Mapping[str, Any] | None = None,
 ) -> Run:

@@ -16,7 +16,7 @@ from small_corpus import options
 from evenhand.core.errors import DatasetError, MissingExtraError
 from evenhand.data.corpus_sources import HubCorpus, corpus_sources, hub_corpus, pinned_shards
 from evenhand.mitigation.pairs.building import build_pairs
-from evenhand.mitigation.pairs.pair_files import read_pairs
+from evenhand.mitigation.pairs.twin_pairs import read_twin_pairs
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_pairs_are_made_of_datasets_and_files_together(folder: Path, tmp_path: P
 
     build_pairs(sources, tmp_path / "pairs.jsonl", options=options())
 
-    assert [pair.found for pair in read_pairs(tmp_path / "pairs.jsonl")] == [
+    assert [pair.corpus_sentence for pair in read_twin_pairs(tmp_path / "pairs.jsonl")] == [
         "He was a nurse.",
         "She was a doctor.",
     ]

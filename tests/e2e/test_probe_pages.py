@@ -8,7 +8,7 @@ import probe_runs
 import pytest
 from browsing import EVERY_PLOT_IS_DRAWN, WIDTHS_AND_SCHEMES, Visit, assert_accessible_and_fitting
 
-from evenhand.core.planted_bias import Planted
+from evenhand.core.planted_bias import PlantedBias
 from evenhand.report.page import write_page
 
 HOSTILE = "<img src=x onerror=\"window.hacked = 'yes'\"></script><script>window.hacked = 'yes'</script>"
@@ -19,7 +19,7 @@ def one_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = probe_runs.probe_run(
         probe_runs.plausible_malor(),
         probe_runs.plausible_malor(4, experiment="names"),
-        planted=Planted(family="masked", strength=2.0, language="en", seed=3),
+        planted=PlantedBias(family="masked", strength=2.0, language="en", seed=3),
         warnings=["Structures 3 and 7 are the same."],
     )
     return write_page(run, tmp_path_factory.mktemp("pages") / "one.html")

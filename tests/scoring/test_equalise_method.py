@@ -19,8 +19,8 @@ from evenhand.mitigation.equalising import method as equalise
 from evenhand.mitigation.equalising.method import EqualiseMethod
 from evenhand.mitigation.equalising.objective import Balance
 from evenhand.mitigation.method import Prepared, Wanted
-from evenhand.mitigation.pairs.digests import digest_of
 from evenhand.mitigation.texts import HeldOutSentences, SentenceList, TrainingText
+from evenhand.text.digests import digest_of
 
 PROBES = ProbeSet(
     language="en",

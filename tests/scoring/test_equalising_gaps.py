@@ -13,11 +13,11 @@ from evenhand.mitigation.equalising import gaps as gaps_module
 from evenhand.mitigation.equalising.gaps import Gaps
 from evenhand.mitigation.equalising.selection import Finder, by_vocabulary
 from evenhand.mitigation.equalising.term_trees import Sides, told_apart
-from evenhand.mitigation.pairs.digests import digest_of
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.families.decoder import DECODER
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelError
+from evenhand.text.digests import digest_of
 
 TERMS = {
     Experiment.HE_SHE: TermPairs(("he",), ("she",)),

@@ -20,7 +20,7 @@ from evenhand.mitigation import counterfactual
 from evenhand.mitigation.counterfactual import CounterfactualMethod
 from evenhand.mitigation.method import Prepared, Wanted
 from evenhand.mitigation.pairs.building import build_pairs
-from evenhand.mitigation.pairs.pair_files import line_of, read_pairs
+from evenhand.mitigation.pairs.twin_pairs import pair_line, read_twin_pairs
 from evenhand.mitigation.texts import (
     HeldOutSentences,
     PairFile,
@@ -141,9 +141,9 @@ def test_a_sentence_without_a_name_goes_only_if_it_is_held_out_itself(tmp_path: 
     path = tmp_path / "pairs.jsonl"
     sentences = ("He was a Mary nurse.", "He was a James nurse.")  # names that are not marked as such
     build_pairs([SentenceList("own", ("He was a nurse.",))], path, options=options())
-    (pair,) = read_pairs(path)
+    (pair,) = read_twin_pairs(path)
     rows = [replace(pair, male=male, female="S" + male.replace("He", "he")) for male in sentences]
-    path.write_bytes(b"".join(map(line_of, rows)))
+    path.write_bytes(b"".join(map(pair_line, rows)))
     held_out = HeldOutSentences("held", (sentences[0],))
     wanted = Wanted(
         text=TrainingText((PairFile(path),), held_out), probes=PROBES, experiments=(Experiment.HE_SHE,),

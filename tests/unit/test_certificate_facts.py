@@ -11,7 +11,7 @@ import pytest
 
 from evenhand.report.certificate.facts import definitions, turned_words, weights_words
 from evenhand.report.certificate.page import render_certificate_page
-from evenhand.runs.certificates import Certificate, Ends, WeightsChange
+from evenhand.runs.certificates import Bounds, Certificate, WeightsChange
 
 WHY = "all target terms have the same value"
 
@@ -84,7 +84,7 @@ def test_every_measure_that_is_named_is_explained_once() -> None:
 
 def test_a_figure_without_an_interval_stands_with_the_reason() -> None:
     row = certificates.score_row("SS gender", 92.0, 91.67)
-    without = row.model_copy(update={"after_interval": Ends(low=math.nan, high=math.nan, reason=WHY)})
+    without = row.model_copy(update={"after_interval": Bounds(low=math.nan, high=math.nan, reason=WHY)})
     told = section(certificates.certificate(untrained=(without,)), "bias")
     assert f"SS gender after: no interval: {WHY}" in told
     assert f"92.00 [89.00, 95.00] 91.67 no interval: {WHY}" in told

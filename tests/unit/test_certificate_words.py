@@ -21,8 +21,8 @@ from evenhand.report.certificate.words import (
 )
 from evenhand.runs.certificates import (
     BiasVerdict,
+    Bounds,
     Certificate,
-    Ends,
     Flipped,
     QualityVerdict,
     Verdict,
@@ -95,7 +95,7 @@ def test_what_is_away_from_neutral_is_named_only_where_its_interval_says_so() ->
         certificates.score_row("close", 60.0, 52.0),
         certificates.score_row("ICAT", 20.0, 20.0, neutral=100.0),
         certificates.score_row("unsure", 90.0, 90.0).model_copy(
-            update={"after_interval": Ends(low=math.nan, high=math.nan, reason="there is one term")}
+            update={"after_interval": Bounds(low=math.nan, high=math.nan, reason="there is one term")}
         ),
     )
     told = untrained_words(certificates.certificate(untrained=rows))

@@ -13,7 +13,7 @@ import pytest
 
 from evenhand.core.errors import RunError
 from evenhand.core.estimates import Estimate
-from evenhand.core.planted_bias import Planted
+from evenhand.core.planted_bias import PlantedBias
 from evenhand.instruments.probe_results import Skipped
 from evenhand.report.number_words import signed, times
 from evenhand.report.probes.malor_view import changed_sides
@@ -46,7 +46,7 @@ def one() -> str:
     run = probe_runs.probe_run(
         probe_runs.plausible_malor(),
         probe_runs.plausible_malor(4, experiment="names", direction="occupation"),
-        planted=Planted(family="masked", strength=2.0, language="en", seed=3),
+        planted=PlantedBias(family="masked", strength=2.0, language="en", seed=3),
         warnings=["Structures 3 and 7 are the same."],
     )
     return render_probe_page([run])
@@ -124,7 +124,7 @@ def test_the_planted_bias_warnings_and_skips_are_told(one: str) -> None:
     assert "it has a word that the tokenizer does not know 27 plumber" in text
 
 
-PLANTED = Planted(
+PLANTED = PlantedBias(
     family="masked", strength=2.0, language="en", seed=3, occupations={"nurse": -1.2, "plumber": 2.8}
 )
 

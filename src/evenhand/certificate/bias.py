@@ -10,7 +10,7 @@ from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
 from evenhand.instruments.malor.comparison import malor_difference, shared_ratios
 from evenhand.instruments.malor.estimates import malor_estimate
-from evenhand.runs.certificates import BiasRow, Ends
+from evenhand.runs.certificates import BiasRow, Bounds
 from evenhand.runs.run import Run
 from evenhand.stats.differences import difference_of_means
 from evenhand.stats.resampling import Resampling
@@ -68,7 +68,7 @@ def _pairs_score(run: Run) -> Estimate:
     return score
 
 
-def ends(estimate: Estimate) -> Ends:
+def ends(estimate: Estimate) -> Bounds:
     """The interval of an estimate, or why it has none."""
     reason = estimate.reason if math.isnan(estimate.low) else None
-    return Ends(low=estimate.low, high=estimate.high, reason=reason)
+    return Bounds(low=estimate.low, high=estimate.high, reason=reason)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from evenhand.cli.output import console, plain_table, print_table
 
 if TYPE_CHECKING:
-    from evenhand.mitigation.pairs.counts import OccupationCount, PairCounts, Sides, TermCount
+    from evenhand.mitigation.pairs.counts import GenderCounts, OccupationCount, PairCounts, TermCount
 
 SHOWN_PAIRS = 3
 SHOWN_TERMS = 12
@@ -45,10 +45,10 @@ def show_counts(counts: PairCounts) -> None:
 
 def show_pairs(path: Path) -> None:
     """The first few pairs of a file."""
-    from evenhand.mitigation.pairs.pair_files import read_pairs
+    from evenhand.mitigation.pairs.twin_pairs import read_twin_pairs
 
     table = plain_table("male", "female")
-    for pair in islice(read_pairs(path), SHOWN_PAIRS):
+    for pair in islice(read_twin_pairs(path), SHOWN_PAIRS):
         table.add_row(pair.male, pair.female)
     print_table(table)
 
@@ -81,7 +81,7 @@ def _show_reasons(counts: PairCounts) -> None:
 
 
 def _figures(rows: Sequence[TermCount | OccupationCount]) -> tuple[str, ...]:
-    def summed(sides: Sequence[Sides]) -> tuple[int, int]:
+    def summed(sides: Sequence[GenderCounts]) -> tuple[int, int]:
         return sum(each.male for each in sides), sum(each.female for each in sides)
 
     return _written(*summed([row.before for row in rows]), *summed([row.after for row in rows]))

@@ -18,7 +18,7 @@ from evenhand.core.extras import require_extra
 if TYPE_CHECKING:
     from evenhand.core.probes import Experiment
     from evenhand.mitigation.pairs.counts import PairCounts
-    from evenhand.mitigation.pairs.searching import Spread
+    from evenhand.mitigation.pairs.searching import SourceSearcher
 
 ALL = "all"
 
@@ -49,7 +49,7 @@ def counterfactual_command(
     split: Annotated[str, typer.Option(help="Of a dataset of the hub.")] = "train",
     column: Annotated[str, typer.Option(help="Of a dataset of the hub, the one with the text.")] = "text",
     workers: Annotated[int, typer.Option(help="Processes; each reads a file at a time.", min=1)] = 1,
-    ray: Annotated[bool, typer.Option("--ray", help="Search on Ray Data instead.")] = False,
+    ray: Annotated[bool, typer.Option("--ray", help="PairSearch on Ray Data instead.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of the sample of names.")] = 0,
     replace: Annotated[bool, typer.Option("--replace", help="Replace another file at --out.")] = False,
     json: Json = False,
@@ -75,7 +75,7 @@ def counterfactual_command(
     from evenhand.data.corpus_sources import corpus_sources
     from evenhand.data.probes import load_probes
     from evenhand.mitigation.pairs.building import PairOptions, build_pairs, counts_path
-    from evenhand.mitigation.pairs.name_repeats import NAMES_SAMPLE
+    from evenhand.mitigation.pairs.names import NAMES_SAMPLE
 
     given = [*(corpus or ()), *(more or ())]
     if not given:
@@ -96,7 +96,7 @@ def counterfactual_command(
                 found.sources,
                 out,
                 options=options,
-                spread=_spread(workers=workers, ray=ray),
+                searcher=_searcher(workers=workers, ray=ray),
                 replace=replace,
                 report=report,
             )
@@ -123,11 +123,11 @@ def named_experiments(name: str) -> tuple[Experiment, ...]:
     return (Experiment(name),)
 
 
-def _spread(*, workers: int, ray: bool) -> Spread:
+def _searcher(*, workers: int, ray: bool) -> SourceSearcher:
     from evenhand.mitigation.pairs.searching import in_processes, in_this_process
 
     if ray:
-        from evenhand.mitigation.pairs.ray_pairs import on_ray
+        from evenhand.mitigation.pairs.ray_search import on_ray
 
         return on_ray
     return in_processes(workers) if workers > 1 else in_this_process

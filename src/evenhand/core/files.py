@@ -100,6 +100,12 @@ def sha256_of(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+def sha256_of_file(path: Path) -> str:
+    """Hex digest of a file's content, read piece by piece."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
 def write_text(path: Path, text: str) -> None:
     """Write a text file whole: under another name first, then renamed into place."""
     write_bytes(path, text.encode("utf-8"))

@@ -14,7 +14,7 @@ from evenhand.core.errors import EvenhandError
 PLANTED_FILE = "lab.json"
 
 
-class Planted(BaseModel):
+class PlantedBias(BaseModel):
     """A bias that is known because it was put there."""
 
     model_config = ConfigDict(frozen=True)
@@ -45,14 +45,14 @@ class Planted(BaseModel):
         return sum(abs(self.occupations[name]) for name in occupations) / len(occupations)
 
 
-def read_planted(folder: str | Path) -> Planted | None:
+def read_planted_bias(folder: str | Path) -> PlantedBias | None:
     """What was planted in the model of a folder, or None where it is no model of the lab."""
     path = Path(folder) / PLANTED_FILE
     if not path.is_file():
         return None
     try:
         found: Any = json.loads(path.read_text(encoding="utf-8"))
-        return Planted.model_validate(found["planted"])
+        return PlantedBias.model_validate(found["planted"])
     except (ValueError, KeyError, TypeError, ValidationError):
         raise EvenhandError(
             f"{path} is damaged. Build the model again: evenhand lab build --out DIR."

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
 
@@ -39,8 +39,8 @@ class Source:
     load: Callable[[], object]
 
 
-class Registry(Generic[Entry]):
-    """Entries of one kind by name."""
+class Registry(Mapping[str, Entry]):
+    """Entries of one kind by name: our own in their order, then those of other packages."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Registry(Generic[Entry]):
         """The package that an entry comes from."""
         return self._source(name).package
 
-    def get(self, name: str) -> Entry:
+    def get(self, name: str) -> Entry:  # type: ignore[override] # a name that is missing is a mistake, not a default
         """The entry of this name.
 
         Raises:
@@ -97,11 +97,17 @@ class Registry(Generic[Entry]):
             self._loaded[name] = self._usable(name, source)
         return self._loaded[name]
 
+    def __getitem__(self, name: str) -> Entry:
+        return self.get(name)
+
     def __contains__(self, name: object) -> bool:
         return name in self._sources()
 
-    def __iter__(self) -> Iterator[Entry]:
-        return (self.get(name) for name in self.names())
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sources())
+
+    def __len__(self) -> int:
+        return len(self._sources())
 
     def _source(self, name: str) -> Source:
         sources = self._sources()

@@ -148,7 +148,7 @@ def file_stem(path: Path) -> str:
 def _all_named() -> list[tuple[DatasetLayout, NamedDataset]]:
     named: list[tuple[DatasetLayout, NamedDataset]] = []
     owners: dict[str, str] = {}
-    for layout in DATASET_LAYOUTS:
+    for layout in DATASET_LAYOUTS.values():
         for dataset in getattr(layout, "datasets", ()):
             package = DATASET_LAYOUTS.package_of(layout.name)
             if dataset.name in owners:
@@ -186,13 +186,13 @@ def _has_suffix(path: Path, layout: DatasetLayout) -> bool:
 
 def _layout_of(path: Path, kind: type) -> DatasetLayout:
     """The layout of a file; where none recognises it, the one whose errors say best what is wrong."""
-    of_kind = [layout for layout in DATASET_LAYOUTS if issubclass(layout.kind, kind)]
+    of_kind = [layout for layout in DATASET_LAYOUTS.values() if issubclass(layout.kind, kind)]
     fitting = [layout for layout in of_kind if _has_suffix(path, layout)]
     if len(fitting) > 1:
         return next((layout for layout in fitting if _recognises(layout, path)), fitting[0])
     if fitting:
         return fitting[0]
-    for layout in DATASET_LAYOUTS:
+    for layout in DATASET_LAYOUTS.values():
         if layout not in of_kind and _has_suffix(path, layout) and _recognises(layout, path):
             raise DatasetError(
                 f"{path} is in the layout {layout.name}: it has {layout.description}, not {_description_of(kind)}."
@@ -201,7 +201,7 @@ def _layout_of(path: Path, kind: type) -> DatasetLayout:
 
 
 def _description_of(kind: type) -> str:
-    return next(layout.description for layout in DATASET_LAYOUTS if issubclass(layout.kind, kind))
+    return next(layout.description for layout in DATASET_LAYOUTS.values() if issubclass(layout.kind, kind))
 
 
 def _recognises(layout: DatasetLayout, path: Path) -> bool:
@@ -239,7 +239,10 @@ def _guarded(layout: DatasetLayout, path: Path, call: Callable[[Path], Any]) -> 
 def _files_by_language(folder: Path, kind: type) -> dict[str, Path]:
     """The files of a folder that are named after a language and end as files of this kind do."""
     suffixes = [
-        suffix for layout in DATASET_LAYOUTS if issubclass(layout.kind, kind) for suffix in layout.suffixes
+        suffix
+        for layout in DATASET_LAYOUTS.values()
+        if issubclass(layout.kind, kind)
+        for suffix in layout.suffixes
     ]
     files: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):

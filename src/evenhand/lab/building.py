@@ -27,7 +27,7 @@ from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 
 from evenhand.core.errors import EvenhandError, OutputError
 from evenhand.core.files import folder_written_whole
-from evenhand.core.planted_bias import PLANTED_FILE, Planted
+from evenhand.core.planted_bias import PLANTED_FILE, PlantedBias
 from evenhand.core.progress import Progress
 from evenhand.lab.even_start import start_alike, start_at_random
 from evenhand.lab.lessons import Teacher
@@ -73,10 +73,10 @@ class LabSpec:
         return World(self.language, self.strength)
 
     @property
-    def planted(self) -> Planted:
+    def planted(self) -> PlantedBias:
         """What the record says."""
         world = self.world
-        return Planted(
+        return PlantedBias(
             family=self.family.value,
             strength=self.strength,
             language=self.language,

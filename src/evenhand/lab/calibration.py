@@ -12,7 +12,7 @@ from scipy import stats
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.items import BLANK, OVERALL, Task
-from evenhand.core.planted_bias import Planted
+from evenhand.core.planted_bias import PlantedBias
 from evenhand.instruments.association.measures import MEASURES
 from evenhand.lab.items import lab_items
 from evenhand.lab.power import NEUTRAL_SETS, Doses, detectable, false_positives
@@ -60,7 +60,7 @@ def calibrate(
         measures: Which measures; all that there are if not given.
     """
     expectations = chosen_expectations(measures)
-    by_family: defaultdict[str, list[tuple[Planted, Run]]] = defaultdict(list)
+    by_family: defaultdict[str, list[tuple[PlantedBias, Run]]] = defaultdict(list)
     for run in runs:
         planted = run.record.model.planted if run.record.model else None
         if planted is None:
@@ -94,7 +94,7 @@ def _task_in_bits(family: str, task: str) -> bool:
 
 
 def _calibrated(
-    expectation: Expectation, family: str, task: str, runs: Sequence[tuple[Planted, Run]]
+    expectation: Expectation, family: str, task: str, runs: Sequence[tuple[PlantedBias, Run]]
 ) -> MeasureCalibration:
     measure = MEASURES.get(expectation.measure)
     points = tuple(
@@ -129,7 +129,7 @@ def _calibrated(
     return calibrated.model_copy(update={"checks": tuple(checks)})
 
 
-def _doses(runs: Sequence[tuple[Planted, Run]], task: str) -> Doses:
+def _doses(runs: Sequence[tuple[PlantedBias, Run]], task: str) -> Doses:
     doses: defaultdict[float, list[ScoredRun]] = defaultdict(list)
     for planted, run in sorted(runs, key=lambda entry: (entry[0].strength, entry[0].seed)):
         doses[planted.strength].append(ScoredRun.of(run, task))
@@ -189,7 +189,7 @@ def _distance_from_zero(segment: tuple[tuple[float, float], tuple[float, float]]
     return abs(low + high)
 
 
-def _items_in_bits(runs: Sequence[tuple[Planted, Run]], task: str) -> list[_ItemReading]:
+def _items_in_bits(runs: Sequence[tuple[PlantedBias, Run]], task: str) -> list[_ItemReading]:
     """Planted and read bits of every item at doses up to 2 bits."""
     found = []
     for planted, run in runs:

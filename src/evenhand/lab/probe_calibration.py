@@ -11,7 +11,7 @@ from scipy import stats
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.estimates import Estimate
-from evenhand.core.planted_bias import Planted
+from evenhand.core.planted_bias import PlantedBias
 from evenhand.instruments.probe_results import MalorResult
 from evenhand.lab.world import World
 from evenhand.runs.calibration import Check, DosePoint, MeasureCalibration, Response
@@ -30,7 +30,7 @@ TOO_HIGH = 0.025
 CHANCE = 0.01
 """So many neutral models with an interval above 0 that chance would have as many less often than this are too many."""
 
-Probed = tuple[Planted, MalorResult]
+Probed = tuple[PlantedBias, MalorResult]
 
 
 def calibrate_probes(runs: Sequence[Run]) -> tuple[MeasureCalibration, ...]:

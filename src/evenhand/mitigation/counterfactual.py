@@ -14,9 +14,8 @@ from evenhand.data.corpus_sources import CorpusSource
 from evenhand.mitigation.method import Prepared, Wanted
 from evenhand.mitigation.pairs.building import PairOptions, build_pairs
 from evenhand.mitigation.pairs.counts import PairCounts
-from evenhand.mitigation.pairs.nameless import NamelessSentences, names_in
-from evenhand.mitigation.pairs.pair_files import read_pairs
-from evenhand.mitigation.pairs.pairing import Pair, Side
+from evenhand.mitigation.pairs.names import NamelessSentences, names_in
+from evenhand.mitigation.pairs.twin_pairs import PairSide, TwinPair, read_twin_pairs
 from evenhand.mitigation.texts import HeldOutSentences, PairFile, digest_of_all
 from evenhand.models.language_model import LanguageModel
 from evenhand.runs.mitigation_records import TextRecord
@@ -76,7 +75,7 @@ class CounterfactualMethod:
 
     def _pairs(
         self, wanted: Wanted, texts: list[TextRecord], warnings: list[str]
-    ) -> Iterator[tuple[Pair, bool]]:
+    ) -> Iterator[tuple[TwinPair, bool]]:
         """Every pair, and whether it is held out.
 
         What was made of a held-out sentence by putting in other names is held out, too. A file of pairs does not tell
@@ -88,7 +87,7 @@ class CounterfactualMethod:
         renamed = NamelessSentences(held_out.sentences, names=_names(wanted, files))
         if others:
             for pair in self._made(others, wanted, texts, warnings):
-                is_repeat = pair.original is Side.NEITHER
+                is_repeat = pair.original is PairSide.NEITHER
                 yield pair, _has(held_out, pair) or (is_repeat and renamed.hold(pair))
         for source in files:
             for pair in _of_file(source, wanted, texts):
@@ -96,7 +95,7 @@ class CounterfactualMethod:
 
     def _made(
         self, sources: Sequence[CorpusSource], wanted: Wanted, texts: list[TextRecord], warnings: list[str]
-    ) -> Iterator[Pair]:
+    ) -> Iterator[TwinPair]:
         path = wanted.scratch / PAIRS_FILE
         probes = replace(wanted.probes, structures=()) if wanted.may_read_probes else wanted.probes
         options = PairOptions(probes, wanted.experiments, make_swapper=self.make_swapper)
@@ -107,10 +106,10 @@ class CounterfactualMethod:
             for source in counts.sources
         ]
         warnings += _warnings(counts)
-        return read_pairs(path)
+        return read_twin_pairs(path)
 
 
-def _has(held_out: HeldOutSentences, pair: Pair) -> bool:
+def _has(held_out: HeldOutSentences, pair: TwinPair) -> bool:
     return any(sentence in held_out for sentence in pair.sentences)
 
 
@@ -120,7 +119,7 @@ def _names(wanted: Wanted, files: Sequence[PairFile]) -> set[str]:
     return {*(table.all if table else ()), *(name for file in files for name in names_in(file.pairs()))}
 
 
-def _of_file(source: PairFile, wanted: Wanted, texts: list[TextRecord]) -> Iterator[Pair]:
+def _of_file(source: PairFile, wanted: Wanted, texts: list[TextRecord]) -> Iterator[TwinPair]:
     asked = set(wanted.experiments)
     found = read = 0
     for pair in source.pairs():

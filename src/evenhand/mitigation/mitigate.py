@@ -23,7 +23,7 @@ from evenhand.models.capabilities import Trains, require
 from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef
-from evenhand.runs.mitigation_records import DataRecord, MitigationRecord, SeedRecord, lab_origin
+from evenhand.runs.mitigation_records import DataRecord, MitigationRecord, SeedRecord, planted_bias_of
 from evenhand.runs.records import EnvironmentRecord
 from evenhand.training.epoch_trainer import chosen_precision, refuse_missing_reporters
 from evenhand.training.fitting import ADAPTER_FOLDER, LOGS_FOLDER, FitReport, Fitted
@@ -175,7 +175,7 @@ class _Work:
             method=self.method.name,
             objective=self.prepared.objective.name,
             model=original,
-            lab=lab_origin(loaded.ref.location),
+            lab=planted_bias_of(loaded.ref.location),
             language=self.material.probes.language,
             experiments=tuple(experiment.value for experiment in self.material.experiments),
             probes=self.material.probes.sha256,

@@ -13,12 +13,10 @@ from evenhand.core.files import load_json, sha256_of
 from evenhand.core.progress import Progress
 from evenhand.data.corpora import CorpusCounts, decoded, lines_of, read_bytes
 from evenhand.data.corpus_sources import CorpusSource, FileOnDisk, SentenceStream, corpus_sources
-from evenhand.mitigation.pairs.digests import digest_of
-from evenhand.mitigation.pairs.nameless import NamelessSentences, names_in, one_of_each
-from evenhand.mitigation.pairs.pair_files import read_pairs
-from evenhand.mitigation.pairs.pairing import Pair
+from evenhand.mitigation.pairs.names import NamelessSentences, distinct_but_for_names, names_in
+from evenhand.mitigation.pairs.twin_pairs import TwinPair, read_twin_pairs
 from evenhand.runs.mitigation_records import TextRecord
-from evenhand.text.sampling import LowestDigests
+from evenhand.text.digests import LowestDigests, digest_of
 
 HELD_OUT_SHARE = 0.05
 MOST_HELD_OUT = 2_000
@@ -82,15 +80,15 @@ class PairFile(FileOnDisk):
 
         So a sentence and its repeats are kept back together or not at all.
         """
-        return _Listed(pair.found for pair in one_of_each(self.pairs()))
+        return _Listed(pair.corpus_sentence for pair in distinct_but_for_names(self.pairs()))
 
     def sentences(self) -> Iterator[str]:
         """All of its sentences."""
-        return (pair.found for pair in self.pairs())
+        return (pair.corpus_sentence for pair in self.pairs())
 
-    def pairs(self) -> Iterator[Pair]:
+    def pairs(self) -> Iterator[TwinPair]:
         """The pairs themselves."""
-        return read_pairs(self.path)
+        return read_twin_pairs(self.path)
 
 
 def text_sources(corpora: Iterable[str | Path]) -> tuple[CorpusSource, ...]:

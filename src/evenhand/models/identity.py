@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.planted_bias import read_planted
+from evenhand.core.planted_bias import read_planted_bias
 from evenhand.models.families import Family
 from evenhand.models.references import ModelRef
 from evenhand.models.text_boundaries import start_token
@@ -40,7 +40,7 @@ def model_record(
         precision=ref.precision.value,
         device=ref.device,
         start_token=None if start is None else str(tokenizer.convert_ids_to_tokens(start)),
-        planted=read_planted(ref.location),
+        planted=read_planted_bias(ref.location),
     )
 
 

@@ -44,7 +44,7 @@ class Verdict(_Frozen):
     quality: QualityVerdict
 
 
-class Ends(_Frozen):
+class Bounds(_Frozen):
     """The two ends of an interval; undefined where there is none."""
 
     low: Number
@@ -63,8 +63,8 @@ class BiasRow(_Frozen):
     after: Number
     difference: Estimate
     """After minus before, paired."""
-    before_interval: Ends
-    after_interval: Ends
+    before_interval: Bounds
+    after_interval: Bounds
     neutral: float
     unit: str
     experiment: str | None = None

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from evenhand.core.errors import RunError, fault
 from evenhand.core.estimates import Estimate
-from evenhand.core.planted_bias import Planted, read_planted
+from evenhand.core.planted_bias import PlantedBias, read_planted_bias
 from evenhand.core.recipes import Recipe
 from evenhand.runs.certificates import FrontierPoint
 from evenhand.runs.learning_curves import Judgement, LearningCurve
@@ -80,7 +80,7 @@ class MitigationRecord(_Frozen):
     objective: str
     model: ModelRecord
     """The original."""
-    lab: Planted | None = None
+    lab: PlantedBias | None = None
     """What was planted in the model of the lab that it all began with."""
     language: str
     experiments: tuple[str, ...]
@@ -122,17 +122,17 @@ class MitigationRecord(_Frozen):
         return Spread.of([known.best.perplexity for known in self.seeds])
 
 
-def lab_origin(folder: str | Path) -> Planted | None:
+def planted_bias_of(folder: str | Path) -> PlantedBias | None:
     """What was planted in the model of a folder or, if it was mitigated, in the model of the lab that it comes from.
 
     That is no longer true of a mitigated model, but the words that it knows are still the lab's alone.
     """
-    own = read_planted(folder)
+    own = read_planted_bias(folder)
     if own is not None:
         return own
     try:
         found: Any = json.loads((Path(folder) / MITIGATION_FILE).read_text(encoding="utf-8"))
-        return Planted.model_validate(found["lab"])
+        return PlantedBias.model_validate(found["lab"])
     except (OSError, ValueError, KeyError, TypeError, ValidationError):
         return None
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from evenhand.core.planted_bias import Planted
+from evenhand.core.planted_bias import PlantedBias
 from evenhand.core.protocols import Protocol
 
 RECORD_FILE = "record.json"
@@ -122,7 +122,7 @@ class ModelRecord(_Frozen):
     precision: str
     device: str
     start_token: str | None = None
-    planted: Planted | None = None
+    planted: PlantedBias | None = None
     """For a model of the lab, the bias that is known to be in it."""
 
 

@@ -8,18 +8,19 @@ from pathlib import Path
 
 from evenhand.certificate import CertificatePlan, Finetuning, HeldOutText, Margins
 from evenhand.certificate.recipe import read_mitigation
-from evenhand.core.planted_bias import Planted
+from evenhand.core.planted_bias import PlantedBias
 from evenhand.core.probes import ProbeSet
 from evenhand.data.corpora import sentences
 from evenhand.data.crows_pairs import load_pairs
 from evenhand.data.labelled import load_labelled
+from evenhand.data.layouts import load_dataset
 from evenhand.data.probes import load_probes
-from evenhand.instruments.association.audit import load_benchmark
+from evenhand.data.stereoset import LAB, STARTER
 from evenhand.lab.probe_set import lab_probes
 from evenhand.mitigation.texts import kept_back
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelRef
-from evenhand.runs.mitigation_records import lab_origin
+from evenhand.runs.mitigation_records import planted_bias_of
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.mitigation_data import DEFAULT_LANGUAGE, LAB_QUALITY_MARGIN, lab_text
 
@@ -44,11 +45,11 @@ class CertifyWishes:
 
 def certificate_plan(before: LanguageModel, wishes: CertifyWishes) -> CertificatePlan:
     """The plan for an original model; one of the lab is measured on the lab's own probes, items and text."""
-    planted = lab_origin(before.loaded.ref.location)
+    planted = planted_bias_of(before.loaded.ref.location)
     language = wishes.language or _mitigated_in(wishes.mitigated) or _spoken(planted)
     return CertificatePlan(
         probes=_probes(planted, language),
-        benchmark=load_benchmark(before, wishes.data, language=language),
+        benchmark=load_dataset(wishes.data or (LAB if planted else STARTER).name, language=language),
         pairs=load_pairs(wishes.crows_pairs, language=wishes.language) if wishes.crows_pairs else None,
         held_out=_held_out(planted, language, wishes),
         labelled=load_labelled(wishes.labelled) if wishes.labelled else None,
@@ -61,7 +62,7 @@ def certificate_plan(before: LanguageModel, wishes: CertifyWishes) -> Certificat
 
 def margins_for(before: ModelRef, texts: Sequence[str]) -> Margins:
     """Margins as they are written on the command line; those not named are the usual ones, or the lab's."""
-    in_lab = lab_origin(before.location) is not None
+    in_lab = planted_bias_of(before.location) is not None
     return Margins.parse(texts, perplexity=100 * LAB_QUALITY_MARGIN if in_lab else None)
 
 
@@ -70,15 +71,15 @@ def _mitigated_in(ref: ModelRef | None) -> str | None:
     return done.language if done else None
 
 
-def _spoken(planted: Planted | None) -> str:
+def _spoken(planted: PlantedBias | None) -> str:
     return planted.language if planted else DEFAULT_LANGUAGE
 
 
-def _probes(planted: Planted | None, language: str) -> ProbeSet:
+def _probes(planted: PlantedBias | None, language: str) -> ProbeSet:
     return lab_probes(language) if planted else load_probes(language)
 
 
-def _held_out(planted: Planted | None, language: str, wishes: CertifyWishes) -> HeldOutText | None:
+def _held_out(planted: PlantedBias | None, language: str, wishes: CertifyWishes) -> HeldOutText | None:
     """The text that was given; for a lab model what mitigations keep back of the lab's own."""
     if wishes.held_out:
         return HeldOutText.sample(sentences(wishes.held_out), most=wishes.sentences)

@@ -10,12 +10,12 @@ from evenhand.data.stereoset import LAB
 from evenhand.instruments.instrument import Instrument, InstrumentOptions
 from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.lab.probe_set import lab_probes
-from evenhand.runs.mitigation_records import lab_origin
+from evenhand.runs.mitigation_records import planted_bias_of
 
 
 def with_defaults(instrument: Instrument[Any], model: Any, options: InstrumentOptions) -> InstrumentOptions:
     """Options with what suits the model: models of the lab know the lab's words alone, so they get its own items."""
-    planted = lab_origin(model.loaded.ref.location)
+    planted = planted_bias_of(model.loaded.ref.location)
     if planted is None or options.data is not None:
         return options
     language = options.language or planted.language

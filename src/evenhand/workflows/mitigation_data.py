@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evenhand.core.errors import EvenhandError
-from evenhand.core.planted_bias import Planted
+from evenhand.core.planted_bias import PlantedBias
 from evenhand.core.probes import Experiment, ProbeSet
 from evenhand.core.recipes import Recipe
 from evenhand.data.probes import load_probes
@@ -17,7 +17,7 @@ from evenhand.lab.world import World
 from evenhand.mitigation.mitigate import Material
 from evenhand.mitigation.texts import SentenceList, text_sources
 from evenhand.models.references import ModelRef
-from evenhand.runs.mitigation_records import lab_origin
+from evenhand.runs.mitigation_records import planted_bias_of
 
 LAB_ROUNDS = 2
 """Rounds of the lab's corpus that its models are mitigated with."""
@@ -52,7 +52,7 @@ def material_for(
     Raises:
         EvenhandError: If a model that is none of the lab's is given no corpus.
     """
-    planted = lab_origin(ref.location)
+    planted = planted_bias_of(ref.location)
     spoken = language or (planted.language if planted else DEFAULT_LANGUAGE)
     probes = load_probes(spoken) if planted is None else lab_probes(spoken)
     if planted is None and not corpora:
@@ -71,12 +71,12 @@ def material_for(
 
 def recipe_for(ref: ModelRef, usual: Recipe) -> Recipe:
     """A method's usual recipe, or what suits a model of the lab; those are tiny, so they learn fast."""
-    if lab_origin(ref.location) is None:
+    if planted_bias_of(ref.location) is None:
         return usual
     return usual.model_copy(update={"learning_rate": 1e-3, "epochs": 5, "quality_margin": LAB_QUALITY_MARGIN})
 
 
-def lab_text(planted: Planted, language: str) -> SentenceList:
+def lab_text(planted: PlantedBias, language: str) -> SentenceList:
     """The corpus of the world that a model of the lab was made from, each sentence once."""
     documents = Corpus(World(language, planted.strength)).rounds(LAB_ROUNDS)
     sentences = dict.fromkeys(sentence.text for document in documents for sentence in document)

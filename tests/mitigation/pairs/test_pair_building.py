@@ -24,8 +24,9 @@ from evenhand.mitigation.pairs.building import (
 )
 from evenhand.mitigation.pairs.counts import PairCounts
 from evenhand.mitigation.pairs.matching import EVALUATION, NO_OCCUPATION, NO_TERM, REPEATED
-from evenhand.mitigation.pairs.pair_files import read_pairs
-from evenhand.mitigation.pairs.searching import Spread, in_processes, in_this_process
+from evenhand.mitigation.pairs.searching import SourceSearcher, in_processes, in_this_process
+from evenhand.mitigation.pairs.twin_pairs import read_twin_pairs
+from evenhand.runs.store import leftovers
 from evenhand.text.twins.twin import Role
 
 
@@ -40,7 +41,7 @@ def words_in(sentences: list[str]) -> Counter[str]:
 
 def test_a_small_corpus_gives_the_pairs_that_it_should(tmp_path: Path) -> None:
     counts = build(write_corpus(tmp_path / "corpus"), tmp_path / "pairs.jsonl")
-    pairs = list(read_pairs(tmp_path / "pairs.jsonl"))
+    pairs = list(read_twin_pairs(tmp_path / "pairs.jsonl"))
 
     assert {pair.sentences for pair in pairs} == {
         ("He was a doctor.", "She was a doctor."),
@@ -73,7 +74,7 @@ def test_every_sentence_is_found_or_left_out_for_a_reason(tmp_path: Path) -> Non
 
 def test_counts_before_are_those_of_the_corpus_and_after_are_equal(tmp_path: Path) -> None:
     counts = build(write_corpus(tmp_path / "corpus"), tmp_path / "pairs.jsonl")
-    pairs = list(read_pairs(tmp_path / "pairs.jsonl"))
+    pairs = list(read_twin_pairs(tmp_path / "pairs.jsonl"))
     found = words_in(
         ["He was a doctor", "She was a nurse and he her doctor", "Our dad is his own doctor", "James saw the nurse",
          "Mary saw him, the police officer", "James, Robert and the doctor met", "Patricia saw the nurse"]
@@ -98,7 +99,7 @@ def test_counts_before_are_those_of_the_corpus_and_after_are_equal(tmp_path: Pat
 
 def test_counts_by_occupation_are_those_of_its_sentences(tmp_path: Path) -> None:
     counts = build(write_corpus(tmp_path / "corpus"), tmp_path / "pairs.jsonl")
-    pairs = list(read_pairs(tmp_path / "pairs.jsonl"))
+    pairs = list(read_twin_pairs(tmp_path / "pairs.jsonl"))
 
     sentences = {row.occupation: (row.before.male, row.before.female) for row in counts.occupations}
     assert sentences == {"doctor": (3, 1), "nurse": (1, 2), "police officer": (0, 1)}
@@ -157,7 +158,7 @@ def test_any_corpus_gives_equal_sides_without_a_sentence_twice(
     except NothingFoundError:
         assert not (folder / "pairs.jsonl").exists()
         return
-    pairs = list(read_pairs(folder / "pairs.jsonl"))
+    pairs = list(read_twin_pairs(folder / "pairs.jsonl"))
     texts = [text.casefold() for pair in pairs for text in pair.sentences]
     written = words_in([text for pair in pairs for text in pair.sentences])
 
@@ -175,7 +176,7 @@ def test_names_are_sampled_down_by_the_seed_whatever_the_order_of_the_files(tmp_
     for number, (order, seed) in enumerate([(paths, 1), (paths[::-1], 1), (paths, 2), (paths, 3)]):
         out = tmp_path / f"{number}.jsonl"
         counts = build(order, out, names_sample=4, seed=seed)
-        named = [pair for pair in read_pairs(out) if pair.experiments == (Experiment.NAMES,)]
+        named = [pair for pair in read_twin_pairs(out) if pair.experiments == (Experiment.NAMES,)]
         drawn.append(frozenset(pair.sentences for pair in named))
         assert (counts.pairs, counts.names.pool, counts.names.kept) == (7, 10, 4)
 
@@ -187,7 +188,7 @@ def test_names_of_sentences_that_are_kept_for_another_experiment_come_on_top(tmp
     (tmp_path / "a.txt").write_text("James said he saw the nurse.\n")
 
     counts = build([tmp_path / "a.txt"], tmp_path / "pairs.jsonl", names_sample=1)
-    pairs = list(read_pairs(tmp_path / "pairs.jsonl"))
+    pairs = list(read_twin_pairs(tmp_path / "pairs.jsonl"))
 
     assert pairs[0].experiments == (Experiment.HE_SHE, Experiment.NAMES)
     assert pairs[1].experiments == (Experiment.NAMES,)
@@ -200,13 +201,13 @@ def test_without_the_names_experiment_nothing_is_repeated(tmp_path: Path) -> Non
     assert (counts.pairs, counts.originals.neither, counts.names.pool) == (2, 0, 0)
 
 
-@pytest.mark.parametrize("spread", [in_processes(2), in_processes(9)], ids=["2 processes", "9 processes"])
-def test_the_bytes_do_not_depend_on_the_number_of_processes(tmp_path: Path, spread: Spread) -> None:
+@pytest.mark.parametrize("searcher", [in_processes(2), in_processes(9)], ids=["2 processes", "9 processes"])
+def test_the_bytes_do_not_depend_on_the_number_of_processes(tmp_path: Path, searcher: SourceSearcher) -> None:
     sources = corpus_sources(write_corpus(tmp_path / "corpus")).sources
     told: list[tuple[int, int]] = []
 
-    build_pairs(sources, tmp_path / "one.jsonl", options=options(), spread=in_this_process)
-    build_pairs(sources, tmp_path / "many.jsonl", options=options(), spread=spread,
+    build_pairs(sources, tmp_path / "one.jsonl", options=options(), searcher=in_this_process)
+    build_pairs(sources, tmp_path / "many.jsonl", options=options(), searcher=searcher,
                 report=lambda *progress: told.append(progress))  # fmt: skip
 
     assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "many.jsonl").read_bytes()
@@ -279,18 +280,19 @@ def test_an_empty_file_among_others_is_fine_and_nothing_but_empty_files_is_not(t
         build([tmp_path / "empty.txt"], tmp_path / "none.jsonl")
 
 
-@pytest.mark.parametrize("spread", [in_this_process, in_processes(2)], ids=["one process", "two processes"])
+@pytest.mark.parametrize("searcher", [in_this_process, in_processes(2)], ids=["one process", "two processes"])
 def test_a_file_that_cannot_be_read_is_refused_and_the_others_are_not_lost(
-    tmp_path: Path, spread: Spread
+    tmp_path: Path, searcher: SourceSearcher
 ) -> None:
     paths = write_corpus(tmp_path / "corpus")
     (tmp_path / "latin.txt").write_bytes("Er hieß James, he was a doctor.".encode("latin-1"))
     sources = corpus_sources([*paths, tmp_path / "latin.txt"]).sources
 
     with pytest.raises(DatasetError, match=r"latin\.txt is not UTF-8 text .*iconv"):
-        build_pairs(sources, tmp_path / "pairs.jsonl", options=options(), spread=spread)
+        build_pairs(sources, tmp_path / "pairs.jsonl", options=options(), searcher=searcher)
     assert not (tmp_path / "pairs.jsonl").exists()
-    assert len(list((tmp_path / "pairs.jsonl.parts").glob("*.json"))) >= 2
+    (unfinished,) = leftovers(tmp_path / "pairs.jsonl")
+    assert len(list((unfinished / "tallies").iterdir())) >= 2
 
 
 def test_a_line_of_a_megabyte_is_cut_and_counted(tmp_path: Path) -> None:
@@ -308,7 +310,7 @@ def test_a_file_that_changes_while_it_is_read_is_noticed(tmp_path: Path) -> None
     def changing(*_: object) -> None:
         paths[0].write_text("She was a nurse.\n")
 
-    with pytest.raises(DatasetError, match=r"a\.txt changed while it was read"):
+    with pytest.raises(DatasetError, match=r"a\.txt changed while being read"):
         build_pairs(sources, tmp_path / "pairs.jsonl", options=options(), report=changing)
 
 

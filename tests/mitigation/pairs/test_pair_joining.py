@@ -10,7 +10,7 @@ from small_corpus import PROBES, options
 from evenhand.core.probes import Experiment, Structure
 from evenhand.data.corpus_sources import TextFile
 from evenhand.mitigation.pairs.building import build_pairs
-from evenhand.mitigation.pairs.pair_files import read_pairs
+from evenhand.mitigation.pairs.twin_pairs import read_twin_pairs
 
 
 def test_a_repeat_that_is_a_sentence_of_the_probes_is_not_trained_on(tmp_path: Path) -> None:
@@ -25,7 +25,7 @@ def test_a_repeat_that_is_a_sentence_of_the_probes_is_not_trained_on(tmp_path: P
     )
 
     # Not James and Robert, with whom the sentence would be one that the model is asked.
-    assert [pair.sentences for pair in read_pairs(tmp_path / "pairs.jsonl")] == [
+    assert [pair.sentences for pair in read_twin_pairs(tmp_path / "pairs.jsonl")] == [
         ("Robert met Michael, our doctor.", "Patricia met Jennifer, our doctor."),
         ("Michael met James, our doctor.", "Jennifer met Mary, our doctor."),
     ]

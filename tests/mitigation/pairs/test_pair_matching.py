@@ -13,7 +13,6 @@ from evenhand.core.errors import UnknownNameError
 from evenhand.core.probe_sentences import fill
 from evenhand.core.probes import Experiment
 from evenhand.data.probes import load_probes
-from evenhand.mitigation.pairs.digests import digest_of, overlap_with
 from evenhand.mitigation.pairs.matching import (
     EVALUATION,
     NO_OCCUPATION,
@@ -21,20 +20,22 @@ from evenhand.mitigation.pairs.matching import (
     REPEATED,
     TWIN_IN_EVALUATION,
     Matcher,
-    Search,
-    Tally,
+    PairSearch,
+    SentenceTally,
+    evaluation_sentences,
     forms_of,
 )
+from evenhand.text.digests import digest_of
 from evenhand.text.twins.languages import swapper_for
 
 
-def search(*experiments: Experiment) -> Search:
-    return Search.of(PROBES, experiments=experiments or tuple(Experiment), make_swapper=PlainSwapper)
+def search(*experiments: Experiment) -> PairSearch:
+    return PairSearch.of(PROBES, experiments=experiments or tuple(Experiment), make_swapper=PlainSwapper)
 
 
 def outcome(sentence: str, *experiments: Experiment) -> str | tuple[str, str]:
     """The pair of a sentence, or why it has none."""
-    tally = Tally()
+    tally = SentenceTally()
     pairs = list(Matcher(search(*experiments)).pairs([sentence], tally))
     assert (tally.sentences, tally.found, tally.left_out.total()) == (1, len(pairs), 1 - len(pairs))
     return pairs[0].sentences if pairs else next(iter(tally.left_out))
@@ -77,7 +78,7 @@ def test_only_terms_of_the_experiment_count(experiment: Experiment, kept: str) -
 
     found = list(Matcher(search(experiment)).pairs(sentences))
 
-    assert [pair.found for pair in found] == [kept]
+    assert [pair.corpus_sentence for pair in found] == [kept]
     assert [pair.experiments for pair in found] == [(experiment,)]
 
 
@@ -91,7 +92,7 @@ def test_the_experiments_and_occupations_of_a_sentence_are_all_named() -> None:
 
 
 def test_a_sentence_that_comes_again_in_other_case_or_space_is_repeated() -> None:
-    tally = Tally()
+    tally = SentenceTally()
 
     found = list(
         Matcher(search()).pairs(["He saw the nurse.", "HE  saw the nurse.", "he saw\tthe nurse. "], tally)
@@ -105,15 +106,15 @@ def test_a_sentence_whose_twin_is_asked_in_the_evaluation_is_kept_out() -> None:
     # The swapper makes dad of mum and of mom, but only mum of dad; so a twin can be asked where the sentence is not.
     structure = replace(PROBES.structures[0], text="[MASK] is dad's [OCC].")
     probes = replace(PROBES, structures=(structure,))
-    tally = Tally()
+    tally = SentenceTally()
 
     found = list(
-        Matcher(Search.of(probes, make_swapper=PlainSwapper)).pairs(
+        Matcher(PairSearch.of(probes, make_swapper=PlainSwapper)).pairs(
             ["He is mom's doctor.", "He is dad's doctor.", "He is mom's nurse, too."], tally
         )
     )
 
-    assert [pair.found for pair in found] == ["He is mom's nurse, too."]
+    assert [pair.corpus_sentence for pair in found] == ["He is mom's nurse, too."]
     assert tally.left_out == {TWIN_IN_EVALUATION: 1, EVALUATION: 1}
 
 
@@ -134,7 +135,7 @@ def test_the_evaluation_is_every_structure_with_every_occupation_and_term() -> N
         for term in few.terms[structure.experiment].all
     }
 
-    evaluation = overlap_with(few)
+    evaluation = evaluation_sentences(few)
 
     assert len(evaluation) == len(asked) > 100
     assert evaluation.overlap(asked) == len(asked)

@@ -10,14 +10,14 @@ from small_corpus import NAMES
 
 from evenhand.core.probes import Experiment
 from evenhand.core.spans import Span
-from evenhand.mitigation.pairs.name_repeats import NameTable, Sample
-from evenhand.mitigation.pairs.pairing import Pair, Side, experiments_in, pair_of
+from evenhand.mitigation.pairs.names import NameTable, PairSample
+from evenhand.mitigation.pairs.twin_pairs import PairSide, TwinPair, experiments_in, pair_of
 from evenhand.text.twins.twin import Rejected, Role, Swap, Twin
 
 TABLE = NameTable(NAMES, language="en")
 
 
-def pair(sentence: str, *experiments: Experiment) -> Pair:
+def pair(sentence: str, *experiments: Experiment) -> TwinPair:
     twin = PlainSwapper().twin(sentence)
     assert not isinstance(twin, Rejected)
     kept = experiments_in(twin.swaps, experiments or tuple(Experiment))
@@ -27,34 +27,34 @@ def pair(sentence: str, *experiments: Experiment) -> Pair:
 @pytest.mark.parametrize(
     ("sentence", "side"),
     [
-        ("He met him.", Side.MALE),
-        ("She met him.", Side.FEMALE),
-        ("Her nurse said he came.", Side.MALE),  # her is an object, which no experiment asks for
-        ("The man met Mary.", Side.FEMALE),
-        ("His nurse met Mary.", Side.MALE),
+        ("He met him.", PairSide.MALE),
+        ("She met him.", PairSide.FEMALE),
+        ("Her nurse said he came.", PairSide.MALE),  # her is an object, which no experiment asks for
+        ("The man met Mary.", PairSide.FEMALE),
+        ("His nurse met Mary.", PairSide.MALE),
     ],
 )
-def test_the_first_word_that_an_experiment_asks_for_decides_the_side(sentence: str, side: Side) -> None:
+def test_the_first_word_that_an_experiment_asks_for_decides_the_side(sentence: str, side: PairSide) -> None:
     found = pair(sentence)
 
     assert found.original is side
-    assert found.found == sentence
+    assert found.corpus_sentence == sentence
     assert getattr(found, side.value) == sentence
 
 
 def test_the_side_depends_on_the_experiments() -> None:
     sentence = "James said she came."
 
-    assert pair(sentence).original is Side.MALE
-    assert pair(sentence, Experiment.HE_SHE).original is Side.FEMALE
+    assert pair(sentence).original is PairSide.MALE
+    assert pair(sentence, Experiment.HE_SHE).original is PairSide.FEMALE
 
 
 def test_a_sentence_and_its_twin_make_the_same_pair() -> None:
     first, second = pair("She gave Robert hers hat."), pair("He gave Patricia his hat.")
 
     assert first.sentences == second.sentences == ("He gave Patricia his hat.", "She gave Robert hers hat.")
-    assert first.places == second.places
-    assert (first.original, second.original) == (Side.FEMALE, Side.MALE)
+    assert first.swaps == second.swaps
+    assert (first.original, second.original) == (PairSide.FEMALE, PairSide.MALE)
 
 
 def test_places_are_where_the_words_stand_in_both_sentences() -> None:
@@ -62,14 +62,14 @@ def test_places_are_where_the_words_stand_in_both_sentences() -> None:
 
     there = [
         (each.role, each.male.of(found.male), each.female.of(found.female), each.crossed)
-        for each in found.places
+        for each in found.swaps
     ]
     assert there == [
         (Role.SUBJECT, "He", "She", False),
         (Role.NAME, "Patricia", "Robert", True),
         (Role.POSSESSIVE, "his", "hers", False),
     ]  # fmt: skip
-    assert [found.words_at(each) for each in found.places] == [
+    assert [found.words_at(each) for each in found.swaps] == [
         ("He", "She"),
         ("Robert", "Patricia"),
         ("his", "hers"),
@@ -90,21 +90,21 @@ def test_a_sentence_is_repeated_with_every_other_pair_of_names() -> None:
         ("Michael saw hers nurse.", "Jennifer saw his nurse."),
         ("James saw hers nurse.", "Mary saw his nurse."),
     }
-    assert {each.original for each in repeats} == {Side.NEITHER}
+    assert {each.original for each in repeats} == {PairSide.NEITHER}
     assert {each.experiments for each in repeats} == {(Experiment.NAMES,)}
     for each in repeats:
-        assert [place.male.of(each.male) for place in each.places][1:] == ["hers"]
-        assert each.words_at(each.places[1]) == ("his", "hers")
+        assert [place.male.of(each.male) for place in each.swaps][1:] == ["hers"]
+        assert each.words_at(each.swaps[1]) == ("his", "hers")
 
 
 def test_two_people_keep_two_names() -> None:
     found = pair("James and Patricia saw Michael, Mary and a nurse.")
 
     for repeat in TABLE.repeats(found):
-        words = [repeat.words_at(place) for place in repeat.places]
+        words = [repeat.words_at(place) for place in repeat.swaps]
         assert set(words) <= set(NAMES)
         assert (words[0] == words[3], len(set(words))) == (True, 3)
-        assert [place.crossed for place in repeat.places] == [False, True, False, True]
+        assert [place.crossed for place in repeat.swaps] == [False, True, False, True]
     assert len(list(TABLE.repeats(found))) == 2
 
 
@@ -132,7 +132,7 @@ def test_a_sample_is_the_same_in_any_order_and_as_large_as_asked() -> None:
     offered = [pair(f"He saw nurse {number}.") for number in range(6)]
     chosen = set()
     for order in permutations(offered):
-        sample = Sample(2, seed=1)
+        sample = PairSample(2, seed=1)
         for each in order:
             sample.offer(each)
             sample.offer(each)
@@ -146,7 +146,7 @@ def test_a_sample_depends_on_its_seed_and_is_fair() -> None:
     offered = [pair(f"He saw nurse {number}.") for number in range(5)]
     times = dict.fromkeys(range(5), 0)
     for seed in range(2_000):
-        sample = Sample(2, seed=seed)
+        sample = PairSample(2, seed=seed)
         for each in offered:
             sample.offer(each)
         for number, each in enumerate(offered):
@@ -159,7 +159,7 @@ def test_a_sample_depends_on_its_seed_and_is_fair() -> None:
 @pytest.mark.parametrize("size", [0, 5, 50])
 def test_a_sample_takes_none_or_all(size: int) -> None:
     offered = [pair(f"He saw nurse {number}.") for number in range(5)]
-    sample = Sample(size, seed=0)
+    sample = PairSample(size, seed=0)
     for each in offered:
         sample.offer(each)
 

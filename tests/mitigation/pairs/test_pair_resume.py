@@ -14,10 +14,12 @@ from plain_swapper import PlainSwapper
 from small_corpus import options, write_corpus
 
 from evenhand.core.errors import DatasetError, EvenhandError
+from evenhand.core.progress import Progress
 from evenhand.data.corpus_sources import corpus_sources
 from evenhand.mitigation.pairs.building import build_pairs, counts_path
-from evenhand.mitigation.pairs.pair_files import read_pairs
-from evenhand.mitigation.pairs.searching import in_processes
+from evenhand.mitigation.pairs.searching import SearchJob, in_processes, in_this_process
+from evenhand.mitigation.pairs.twin_pairs import read_twin_pairs
+from evenhand.runs.store import BusyError, leftovers, open_job
 from evenhand.text.twins.twin import Rejected, Twin
 
 TESTS = Path(__file__).parents[2]
@@ -47,9 +49,14 @@ def make():
 if __name__ == "__main__":
     place, workers = Path(sys.argv[1]), int(sys.argv[2])
     sources = corpus_sources(sorted((place / "corpus").iterdir())).sources
-    spread = in_processes(workers) if workers > 1 else in_this_process
-    build_pairs(sources, place / "pairs.jsonl", options=options(make_swapper=make), spread=spread)
+    searcher = in_processes(workers) if workers > 1 else in_this_process
+    build_pairs(sources, place / "pairs.jsonl", options=options(make_swapper=make), searcher=searcher)
 """
+
+
+def tallies(out: Path) -> list[Path]:
+    """The tallies of finished sources that an unfinished run left behind."""
+    return [tally for folder in leftovers(out) for tally in (folder / "tallies").glob("[!.]*")]
 
 
 def is_alive(process: int) -> bool:
@@ -77,9 +84,9 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(tmp_path: Path, worke
         [sys.executable, tmp_path / "waiting.py", tmp_path, str(workers)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([*filter(None, sys.path), str(TESTS)])},
     )
-    parts = tmp_path / "pairs.jsonl.parts"
+    out = tmp_path / "pairs.jsonl"
     try:
-        wait_until(lambda: list(tmp_path.glob("reached-*")) and len(list(parts.glob("*.json"))) == len(paths))
+        wait_until(lambda: list(tmp_path.glob("reached-*")) and len(tallies(out)) == len(paths))
     finally:
         started.send_signal(signal.SIGKILL)
         started.wait()
@@ -100,7 +107,7 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(tmp_path: Path, worke
         counts_path(tmp_path / "pairs.jsonl").read_bytes()
         == counts_path(tmp_path / "anew.jsonl").read_bytes()
     )
-    assert not parts.exists()
+    assert not leftovers(out)
 
 
 class DyingSwapper(PlainSwapper):
@@ -127,7 +134,7 @@ def test_a_process_that_dies_is_said_and_does_not_hang(tmp_path: Path) -> None:
             sources,
             tmp_path / "pairs.jsonl",
             options=options(make_swapper=DyingSwapper),
-            spread=in_processes(2),
+            searcher=in_processes(2),
         )
 
 
@@ -143,10 +150,10 @@ def test_processes_stop_in_the_middle_of_a_file_when_another_cannot_be_read(tmp_
             sources,
             tmp_path / "pairs.jsonl",
             options=options(make_swapper=SlowSwapper),
-            spread=in_processes(2),
+            searcher=in_processes(2),
         )
     assert time.monotonic() - begin < 60  # all twins of the long file would take 72 seconds
-    assert not (tmp_path / "pairs.jsonl.parts").exists()
+    assert not leftovers(tmp_path / "pairs.jsonl")
 
 
 def stopped(tmp_path: Path) -> list[Path]:
@@ -172,10 +179,12 @@ def test_finished_files_are_not_read_again(tmp_path: Path) -> None:
     assert counts.pairs == 12
 
 
-@pytest.mark.parametrize("damage", ["another time", "another search", "a lost part", "a damaged count"])
+@pytest.mark.parametrize(
+    "damage", ["another time", "another search", "a lost part", "a damaged part", "a damaged tally"]
+)
 def test_files_are_read_again_when_they_or_the_search_changed(tmp_path: Path, damage: str) -> None:
     paths = stopped(tmp_path)
-    parts = tmp_path / "pairs.jsonl.parts"
+    (parts,) = leftovers(tmp_path / "pairs.jsonl")
     chosen = options()
     match damage:
         case "another time":
@@ -183,9 +192,11 @@ def test_files_are_read_again_when_they_or_the_search_changed(tmp_path: Path, da
         case "another search":
             chosen = options(limit=1_000)
         case "a lost part":
-            (parts / "00000.jsonl").unlink()
-        case "a damaged count":
-            (parts / "00000.json").write_text("{")
+            (parts / "pairs" / "00000.jsonl").unlink()
+        case "a damaged part":
+            (parts / "pairs" / "00000.jsonl").write_text("{")
+        case "a damaged tally":
+            (parts / "tallies" / "00000").write_text("{")
     stat = paths[0].stat()
     paths[0].write_text("She was the doctor.".ljust(stat.st_size))
     os.utime(paths[0], ns=(stat.st_atime_ns, stat.st_mtime_ns))
@@ -193,7 +204,7 @@ def test_files_are_read_again_when_they_or_the_search_changed(tmp_path: Path, da
     counts = build_pairs(corpus_sources(paths).sources, tmp_path / "pairs.jsonl", options=chosen)
 
     assert counts.sources[0].sentences == 1
-    assert next(read_pairs(tmp_path / "pairs.jsonl")).female == "She was the doctor."
+    assert next(read_twin_pairs(tmp_path / "pairs.jsonl")).female == "She was the doctor."
 
 
 # A limit on the size of files makes the system refuse the write, as a full disk does.
@@ -236,3 +247,38 @@ def test_a_full_disk_leaves_the_old_pairs_and_counts_intact(tmp_path: Path, limi
         corpus_sources([tmp_path / "corpus"]).sources, out, options=options(seed=7), replace=True
     )
     assert counts.seed == 7
+
+
+def test_what_another_search_left_behind_stays_out_of_the_way(tmp_path: Path) -> None:
+    paths = stopped(tmp_path)
+    out = tmp_path / "pairs.jsonl"
+    (others,) = leftovers(out)
+
+    build_pairs(corpus_sources(paths).sources, out, options=options(limit=1_000))
+
+    assert leftovers(out) == [others]
+    assert len(tallies(out)) == 3
+
+
+def test_a_mended_file_and_a_new_seed_do_not_cost_the_other_files(tmp_path: Path) -> None:
+    paths = stopped(tmp_path)
+    out = tmp_path / "pairs.jsonl"
+    searched: list[str] = []
+
+    def searcher(job: SearchJob, report: Progress) -> None:
+        searched.extend(source.name for _, source in job.sources)
+        in_this_process(job, report)
+
+    build_pairs(corpus_sources(paths).sources, out, options=options(seed=7), searcher=searcher)
+
+    assert searched == [str(paths[-1])]
+
+
+def test_two_processes_do_not_write_the_same_pairs(tmp_path: Path) -> None:
+    sources = corpus_sources(write_corpus(tmp_path / "corpus")).sources
+    out = tmp_path / "pairs.jsonl"
+    with (
+        open_job(out, "of another search", fingerprint_at=lambda _: None),
+        pytest.raises(BusyError, match="is being made by another process"),
+    ):
+        build_pairs(sources, out, options=options())

@@ -14,7 +14,7 @@ from small_corpus import options, write_corpus
 from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.data.corpus_sources import corpus_sources
 from evenhand.mitigation.pairs.building import build_pairs, counts_path
-from evenhand.mitigation.pairs.ray_pairs import on_ray
+from evenhand.mitigation.pairs.ray_search import on_ray
 
 pytestmark = pytest.mark.filterwarnings("ignore:`use_.*` is deprecated:DeprecationWarning:ray.data.context")
 
@@ -41,7 +41,7 @@ def test_ray_writes_the_same_bytes(tmp_path: Path) -> None:
         sources,
         tmp_path / "ray.jsonl",
         options=options(),
-        spread=on_ray,
+        searcher=on_ray,
         report=lambda *done: told.append(done),
     )
 
@@ -59,7 +59,7 @@ def test_a_file_that_cannot_be_read_on_ray_is_the_same_error(tmp_path: Path) -> 
     sources = corpus_sources([tmp_path / "latin.txt"]).sources
 
     with pytest.raises(DatasetError, match=r"latin\.txt is not UTF-8 text .*iconv"):
-        build_pairs(sources, tmp_path / "pairs.jsonl", options=options(), spread=on_ray)
+        build_pairs(sources, tmp_path / "pairs.jsonl", options=options(), searcher=on_ray)
 
 
 def test_without_ray_the_message_says_what_to_install(
@@ -69,4 +69,4 @@ def test_without_ray_the_message_says_what_to_install(
     sources = corpus_sources(write_corpus(tmp_path / "corpus")).sources
 
     with pytest.raises(EvenhandError, match=r"pip install '\.\[ray\]'"):
-        build_pairs(sources, tmp_path / "pairs.jsonl", options=options(), spread=on_ray)
+        build_pairs(sources, tmp_path / "pairs.jsonl", options=options(), searcher=on_ray)

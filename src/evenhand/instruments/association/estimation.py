@@ -120,7 +120,8 @@ def estimate_group(items: pl.DataFrame, *, protocol: Protocol, resampling: Resam
     scored = ScoredItems.from_frame(items, protocol)
     totals = scored.totals()
     own = {
-        measure.name: _estimate(measure, totals, n=len(scored), resampling=resampling) for measure in MEASURES
+        measure.name: _estimate(measure, totals, n=len(scored), resampling=resampling)
+        for measure in MEASURES.values()
     }
     return GroupResult(
         n=len(scored),

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.probes import Experiment, ProbeSet
-from evenhand.instruments.malor.measure import LogRatios, malor
 from evenhand.instruments.malor.instrument import chosen_experiments, refuse_unknown_terms
+from evenhand.instruments.malor.measure import LogRatios, malor
 from evenhand.instruments.malor.questions import (
     AnswerTable,
     Direction,

@@ -10,13 +10,12 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.probes import Experiment, TermPairs
 from evenhand.mitigation.equalising.selection import Finder, OnlyTerm
 from evenhand.mitigation.equalising.term_trees import Sides, TermTree, told_apart
-from evenhand.mitigation.pairs.digests import digest_of
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.sentences import longest_row
 from evenhand.models.references import ModelError
 from evenhand.models.tokenised_text import prepare, tokenise
-from evenhand.text.sampling import LowestDigests
+from evenhand.text.digests import LowestDigests, digest_of
 
 BLOCK = 1_000
 """Sentences that are tokenised in one go."""

@@ -12,11 +12,11 @@ from evenhand.mitigation.equalising.gaps import Gaps
 from evenhand.mitigation.equalising.objective import Balance, EqualisingObjective
 from evenhand.mitigation.equalising.selection import Finder, by_grammar, by_vocabulary, without_names
 from evenhand.mitigation.method import Prepared, Wanted
-from evenhand.mitigation.pairs.digests import EvaluationSentences, digest_of, overlap_with
+from evenhand.mitigation.pairs.matching import EvaluationSentences, evaluation_sentences
 from evenhand.mitigation.texts import digest_of_all
 from evenhand.models.language_model import LanguageModel
 from evenhand.runs.mitigation_records import TextRecord
-from evenhand.text.sampling import LowestDigests
+from evenhand.text.digests import LowestDigests, digest_of
 from evenhand.text.twins.languages import SWAPPERS, swapper_for
 from evenhand.training.pretraining import pretraining_objective
 
@@ -44,7 +44,7 @@ class EqualiseMethod:
         texts: list[TextRecord] = []
         gaps = Gaps(model, max_tokens=wanted.recipe.max_tokens)
         probes = replace(wanted.probes, structures=()) if wanted.may_read_probes else wanted.probes
-        unprobed = _Unprobed(wanted.text.read(texts), overlap_with(probes))
+        unprobed = _Unprobed(wanted.text.read(texts), evaluation_sentences(probes))
         sample: LowestDigests[str] = LowestDigests(MOST_REPLAYED, distinct=True)
         for sentence in gaps.collect(unprobed, _finder(wanted)):
             sample.offer(digest_of(sentence), sentence)

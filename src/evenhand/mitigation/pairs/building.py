@@ -1,7 +1,8 @@
-"""Counterfactual data from a corpus: search its sources, join what was found, write and count it."""
+"""Counterfactual data from a corpus: search its sources for pairs, join them, write and count them."""
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 from collections import Counter
@@ -13,22 +14,24 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from evenhand.core.errors import DatasetError, OutputError, shortlist
-from evenhand.core.files import file_written_whole, sha256_of, write_text
+from evenhand.core.files import file_written_whole, sha256_of, sha256_of_file, write_text
 from evenhand.core.probes import Experiment, ProbeSet
 from evenhand.core.progress import Progress
 from evenhand.data.corpus_sources import CorpusSource
-from evenhand.mitigation.pairs.census import Census
-from evenhand.mitigation.pairs.counts import COUNTS_ENDING, PairCounts, SourceCount
-from evenhand.mitigation.pairs.joining import Joined
-from evenhand.mitigation.pairs.matching import EVALUATION, NO_OCCUPATION, REPEATED, Search
-from evenhand.mitigation.pairs.name_repeats import NAMES_SAMPLE, NameTable, Sample
-from evenhand.mitigation.pairs.pair_files import line_of
-from evenhand.mitigation.pairs.parts import PartStore, SourceTally
-from evenhand.mitigation.pairs.searching import Spread, Work, in_this_process
+from evenhand.mitigation.pairs.counts import COUNTS_ENDING, PairCensus, PairCounts, SourceCount
+from evenhand.mitigation.pairs.joining import PairJoiner
+from evenhand.mitigation.pairs.matching import EVALUATION, NO_OCCUPATION, REPEATED, PairSearch
+from evenhand.mitigation.pairs.names import NAMES_SAMPLE, NameTable, PairSample
+from evenhand.mitigation.pairs.searching import (
+    SearchJob,
+    SourceParts,
+    SourceSearcher,
+    SourceTally,
+    in_this_process,
+)
+from evenhand.mitigation.pairs.twin_pairs import pair_line
+from evenhand.runs.store import open_job
 from evenhand.text.twins.twin import Swapper
-
-PARTS_ENDING = ".parts"
-CHUNK_BYTES = 2**20
 
 
 class NothingFoundError(DatasetError):
@@ -56,11 +59,11 @@ class PairOptions:
     limit: int | None = None
     make_swapper: Callable[[], Swapper] | None = None
 
-    def search(self) -> Search:
+    def search(self) -> PairSearch:
         """What is looked for."""
-        return Search.of(self.probes, experiments=self.experiments, make_swapper=self.make_swapper)
+        return PairSearch.of(self.probes, experiments=self.experiments, make_swapper=self.make_swapper)
 
-    def search_digest(self, search: Search) -> str:
+    def search_digest(self, search: PairSearch) -> str:
         """Of all that decides what is found in a source."""
         swapper = type(search.make_swapper())
         return _digest(
@@ -75,7 +78,7 @@ def build_pairs(
     out: Path,
     *,
     options: PairOptions,
-    spread: Spread = in_this_process,
+    searcher: SourceSearcher = in_this_process,
     replace: bool = False,
     report: Progress = lambda _done, _total: None,
 ) -> PairCounts:
@@ -88,7 +91,7 @@ def build_pairs(
         sources: Files of text and shards of datasets, from ``evenhand.data.corpus_sources``.
         out: The file of pairs.
         options: What is looked for.
-        spread: How the work is done.
+        searcher: How the work is done.
         replace: Whether another file at ``out`` may be replaced.
         report: Told how many bytes of the corpus are searched, of how many.
 
@@ -98,16 +101,46 @@ def build_pairs(
         OutputError: If ``out`` holds something else, or cannot be written.
     """
     search = options.search()
-    store = PartStore(out.with_name(out.name + PARTS_ENDING), options.search_digest(search))
+    search_digest = options.search_digest(search)
     fingerprint = _digest(
-        store.options, options.seed, options.names_sample, [source.identity() for source in sources]
+        search_digest, options.seed, options.names_sample, [source.identity() for source in sources]
     )
-    if (done := _already_there(out, fingerprint, replace=replace)) is not None:
-        store.remove()
-        return done
-    with store.kept_until_done():
-        tallies = _searched(sources, Work(search, store, (), options.limit), spread=spread, report=report)
-        return _join(store, tallies, out, options=options, search=search, fingerprint=fingerprint)
+
+    def finished_search(place: Path) -> str | None:
+        """The digest of this search if its pairs are in place."""
+        if not place.exists():
+            return None
+        if _counts_of(place, fingerprint) is not None:
+            return search_digest
+        if replace:
+            return None
+        raise OutputError(
+            f"{place} is there already and holds something else: other options, another corpus, or no pairs. Choose "
+            "another --out, or replace it with --replace."
+        )
+
+    # Parts belong to the search alone: a source that was mended or a new seed does not cost the other sources.
+    with open_job(out, search_digest, fingerprint_at=finished_search) as job:
+        if job.is_done and (counts := _counts_of(out, fingerprint)) is not None:
+            return counts
+        parts = SourceParts(job.subfolder("pairs"), job.parts("tallies"))
+        try:
+            tallies = _search_all(
+                sources, SearchJob(search, parts, (), options.limit), searcher=searcher, report=report
+            )
+            counts = _join(
+                parts, tallies, out,
+                options=options, search=search, fingerprint=fingerprint, scratch=job.subfolder("result"),
+            )  # fmt: skip
+        except NothingFoundError:
+            job.discard()
+            raise
+        except BaseException:
+            if not parts.tallies.keys():
+                job.discard()
+            raise
+        job.discard()
+        return counts
 
 
 def counts_path(out: Path) -> Path:
@@ -115,72 +148,64 @@ def counts_path(out: Path) -> Path:
     return out.with_name(out.name.removesuffix(".jsonl") + COUNTS_ENDING)
 
 
-def _already_there(out: Path, fingerprint: str, *, replace: bool) -> PairCounts | None:
-    if not out.exists():
-        return None
+def _counts_of(out: Path, fingerprint: str) -> PairCounts | None:
+    """The counts beside a file of pairs, if both belong to this fingerprint and neither is damaged."""
     try:
         counts = PairCounts.model_validate_json(counts_path(out).read_bytes())
+        intact = counts.fingerprint == fingerprint and counts.sha256 == sha256_of_file(out)
     except (OSError, ValidationError):
-        counts = None
-    if counts and counts.fingerprint == fingerprint and counts.sha256 == _sha256_of_file(out):
-        return counts
-    if replace:
         return None
-    raise OutputError(
-        f"{out} is there already and holds something else: other options, another corpus, or no pairs. Choose another "
-        "--out, or replace it with --replace."
-    )
+    return counts if intact else None
 
 
-def _searched(
-    sources: Sequence[CorpusSource], work: Work, *, spread: Spread, report: Progress
+def _search_all(
+    sources: Sequence[CorpusSource], job: SearchJob, *, searcher: SourceSearcher, report: Progress
 ) -> list[SourceTally]:
-    """What became of each source; those that are finished are not read again."""
-    store = work.store
+    """The tally of each source; those that are finished are not read again."""
     numbered = tuple(enumerate(sources))
-    left = tuple((number, source) for number, source in numbered if store.finished(number, source) is None)
+    left = tuple(
+        (number, source) for number, source in numbered if job.parts.finished(number, source) is None
+    )
     total = sum(source.size for source in sources)
     before = total - sum(source.size for _, source in left)
     if left:
-        spread(Work(work.search, store, left, work.limit), lambda done, _: report(before + done, total))
+        searcher(dataclasses.replace(job, sources=left), lambda done, _: report(before + done, total))
     report(total, total)
-    tallies = [store.finished(number, source) for number, source in numbered]
+    tallies = [job.parts.finished(number, source) for number, source in numbered]
     changed = [source.name for source, tally in zip(sources, tallies, strict=True) if tally is None]
     if changed:
         raise DatasetError(
-            f"{shortlist(changed, 3)} changed while it was read. Give the same command again to read it once more."
+            f"{shortlist(changed, 3)} changed while being read. Give the same command again to read it once more."
         )
     return [tally for tally in tallies if tally is not None]
 
 
 def _join(
-    store: PartStore,
+    parts: SourceParts,
     tallies: list[SourceTally],
     out: Path,
     *,
     options: PairOptions,
-    search: Search,
+    search: PairSearch,
     fingerprint: str,
+    scratch: Path,
 ) -> PairCounts:
-    names = options.probes.terms.get(Experiment.NAMES)
-    joined = Joined(
-        read=lambda: store.pairs(range(len(tallies))),
-        names=NameTable(names, language=search.language)
-        if names and Experiment.NAMES in options.experiments
-        else None,
-        sample=Sample(options.names_sample, options.seed),
+    names = options.probes.terms.get(Experiment.NAMES) if Experiment.NAMES in options.experiments else None
+    joiner = PairJoiner(
+        read=lambda: parts.read_pairs(range(len(tallies))),
+        names=NameTable(names, language=search.language) if names else None,
+        sample=PairSample(options.names_sample, options.seed),
         evaluation=search.evaluation,
-        census=Census(options.experiments),
+        census=PairCensus(options.experiments),
     )
     digest = hashlib.sha256()
-    with file_written_whole(out, scratch=store.folder) as stream:
-        for pair in joined.pairs():
-            line = line_of(pair)
+    with file_written_whole(out, scratch=scratch) as stream:
+        for pair in joiner.pairs():
+            line = pair_line(pair)
             digest.update(line)
             stream.write(line)
-        counts = _counts(joined, tallies, options, fingerprint=fingerprint, sha256=digest.hexdigest())
+        counts = _counts(joiner, tallies, options, fingerprint=fingerprint, sha256=digest.hexdigest())
         if not counts.pairs:
-            store.remove()
             raise NothingFoundError(_nothing_found(counts, search))
         stream.flush()
         write_text(counts_path(out), counts.to_json())
@@ -188,10 +213,10 @@ def _join(
 
 
 def _counts(
-    joined: Joined, tallies: list[SourceTally], options: PairOptions, *, fingerprint: str, sha256: str
+    joiner: PairJoiner, tallies: list[SourceTally], options: PairOptions, *, fingerprint: str, sha256: str
 ) -> PairCounts:
-    left_out = sum((tally.left_out for tally in tallies), Counter({REPEATED: joined.repeated}))
-    census = joined.census
+    left_out = sum((tally.left_out for tally in tallies), Counter({REPEATED: joiner.repeated}))
+    census = joiner.census
     return PairCounts(
         version=version("evenhand"),
         language=options.probes.language,
@@ -211,7 +236,7 @@ def _counts(
         ),
         cuts=sum(tally.cuts for tally in tallies),
         records_skipped=sum(tally.records_skipped for tally in tallies),
-        names=joined.name_count,
+        names=joiner.name_count,
         by_experiment=census.by_experiment,
         terms=census.terms,
         occupations=census.occupations,
@@ -223,7 +248,7 @@ def _counts(
     )
 
 
-def _nothing_found(counts: PairCounts, search: Search) -> str:
+def _nothing_found(counts: PairCounts, search: PairSearch) -> str:
     if not counts.sentences:
         return f"There is no sentence in {shortlist((source.name for source in counts.sources), 3)}."
     with_occupation = counts.sentences - counts.left_out.get(NO_OCCUPATION, 0)
@@ -242,11 +267,3 @@ def _nothing_found(counts: PairCounts, search: Search) -> str:
 
 def _digest(*values: object) -> str:
     return sha256_of(json.dumps(values, ensure_ascii=False, sort_keys=True).encode())
-
-
-def _sha256_of_file(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while chunk := stream.read(CHUNK_BYTES):
-            digest.update(chunk)
-    return digest.hexdigest()

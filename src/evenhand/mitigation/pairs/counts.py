@@ -1,47 +1,56 @@
-"""How often what stands in the corpus and in the pairs, for the table, the page and the file beside the pairs."""
+"""How often words, occupations and experiments occur in the corpus and in the pairs."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
 from pydantic import BaseModel, ConfigDict
+
+from evenhand.core.probes import Experiment
+from evenhand.mitigation.pairs.twin_pairs import PairSide, PairSwap, TwinPair
+from evenhand.text.twins.twin import Role
 
 COUNTS_ENDING = ".counts.json"
 
 
-class _Row(BaseModel):
+class _CountModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Sides(_Row):
+class GenderCounts(_CountModel):
     """A male and a female number."""
 
     male: int
     female: int
 
 
-class ExperimentCount(_Row):
+class ExperimentCount(_CountModel):
     """Sentences that were found for an experiment, by their side, and the pairs that are kept for it."""
 
     experiment: str
-    found: Sides
+    found: GenderCounts
     pairs: int
 
 
-class TermCount(_Row):
+class TermCount(_CountModel):
     """How often a pair of words stands in the sentences that were found, and in the pairs."""
 
     role: str
     male: str
     female: str
-    before: Sides
-    after: Sides
+    before: GenderCounts
+    after: GenderCounts
 
 
-class OccupationCount(_Row):
+class OccupationCount(_CountModel):
     """Sentences with an occupation: found, by their side, and in the pairs."""
 
     occupation: str
-    before: Sides
-    after: Sides
+    before: GenderCounts
+    after: GenderCounts
 
 
 class OccupationTermCount(TermCount):
@@ -50,7 +59,7 @@ class OccupationTermCount(TermCount):
     occupation: str
 
 
-class SourceCount(_Row):
+class SourceCount(_CountModel):
     """A file or a shard of a dataset."""
 
     name: str
@@ -60,7 +69,7 @@ class SourceCount(_Row):
     """Before sentences are left out that other sources have too."""
 
 
-class NameCount(_Row):
+class NameCount(_CountModel):
     """How the sentences with names were repeated and sampled."""
 
     sentences: int
@@ -72,7 +81,7 @@ class NameCount(_Row):
     kept: int
 
 
-class Originals(_Row):
+class OriginalCounts(_CountModel):
     """Pairs by the sentence that the corpus has."""
 
     male: int
@@ -80,7 +89,7 @@ class Originals(_Row):
     neither: int
 
 
-class PairCounts(_Row):
+class PairCounts(_CountModel):
     """Everything that is counted while pairs are made."""
 
     version: str
@@ -96,7 +105,7 @@ class PairCounts(_Row):
     sentences: int
     found: int
     pairs: int
-    originals: Originals
+    originals: OriginalCounts
     overlap: int
     """Sentences of the corpus that are sentences of the evaluation. They are left out."""
     left_out: dict[str, int]
@@ -113,3 +122,148 @@ class PairCounts(_Row):
     def to_json(self) -> str:
         """For the file beside the pairs."""
         return self.model_dump_json(indent=1) + "\n"
+
+
+Term = tuple[Role, str, str]
+"""A role, and the male and the female word in it."""
+
+Key = TypeVar("Key", bound=Hashable)
+
+_LOWERED = frozenset(
+    {Role.SUBJECT, Role.OBJECT, Role.POSSESSIVE, Role.STANDALONE_POSSESSIVE, Role.REFLEXIVE, Role.AGREEMENT}
+)
+"""Roles whose words have a capital only where a sentence begins."""
+
+
+@dataclass(slots=True)
+class BeforeAfterCounts(Generic[Key]):
+    """Male and female numbers in the corpus and in the pairs."""
+
+    before_male: Counter[Key] = field(default_factory=Counter)
+    before_female: Counter[Key] = field(default_factory=Counter)
+    after: Counter[Key] = field(default_factory=Counter)
+    """Of either side: what stands in one sentence of a pair has its counterpart in the other."""
+
+    def add_sentence(self, key: Key, *, male: bool) -> None:
+        """Count what the corpus has."""
+        (self.before_male if male else self.before_female)[key] += 1
+
+    def rows(self) -> Iterator[tuple[Key, GenderCounts, GenderCounts]]:
+        """Everything that was counted: key, before, after."""
+        for key in {**self.before_male, **self.before_female, **self.after}:
+            after = self.after[key]
+            yield (
+                key,
+                GenderCounts(male=self.before_male[key], female=self.before_female[key]),
+                GenderCounts(male=after, female=after),
+            )
+
+
+@dataclass(slots=True)
+class PairCensus:
+    """What stands in the sentences that were found, and in the pairs that are written."""
+
+    experiments: tuple[Experiment, ...]
+    found: int = 0
+    pairs: int = 0
+    _originals: Counter[PairSide] = field(default_factory=Counter)
+    _experiments: BeforeAfterCounts[Experiment] = field(default_factory=BeforeAfterCounts)
+    _terms: BeforeAfterCounts[Term] = field(default_factory=BeforeAfterCounts)
+    _occupations: BeforeAfterCounts[str] = field(default_factory=BeforeAfterCounts)
+    _occupation_terms: BeforeAfterCounts[tuple[str, Term]] = field(default_factory=BeforeAfterCounts)
+
+    def add_sentence(self, pair: TwinPair) -> None:
+        """Count a sentence of the corpus."""
+        male = pair.original is PairSide.MALE
+        self.found += 1
+        for experiment in pair.experiments:
+            self._experiments.add_sentence(experiment, male=male)
+        for occupation in pair.occupations:
+            self._occupations.add_sentence(occupation, male=male)
+        for swap in pair.swaps:
+            term = _term(pair, swap)
+            self._terms.add_sentence(term, male=male is not swap.crossed)
+            for occupation in self._with_term(pair, swap):
+                self._occupation_terms.add_sentence((occupation, term), male=male is not swap.crossed)
+
+    def add_pair(self, pair: TwinPair) -> None:
+        """Count a pair that is written."""
+        self.pairs += 1
+        self._originals[pair.original] += 1
+        self._experiments.after.update(pair.experiments)
+        self._occupations.after.update(pair.occupations)
+        for swap in pair.swaps:
+            term = _term(pair, swap)
+            self._terms.after[term] += 1
+            self._occupation_terms.after.update(
+                (occupation, term) for occupation in self._with_term(pair, swap)
+            )
+
+    def _with_term(self, pair: TwinPair, swap: PairSwap) -> Iterable[str]:
+        """The occupations that a term is counted with: only terms that an experiment asks for."""
+        return pair.occupations if swap.role.experiment in self.experiments else ()
+
+    @property
+    def originals(self) -> OriginalCounts:
+        """Pairs by the sentence that the corpus has."""
+        return OriginalCounts(**{side.value: self._originals[side] for side in PairSide})
+
+    @property
+    def by_experiment(self) -> tuple[ExperimentCount, ...]:
+        """A row for each experiment that was asked."""
+        return tuple(
+            ExperimentCount(
+                experiment=experiment.value,
+                found=GenderCounts(
+                    male=self._experiments.before_male[experiment],
+                    female=self._experiments.before_female[experiment],
+                ),
+                pairs=self._experiments.after[experiment],
+            )
+            for experiment in self.experiments
+        )
+
+    @property
+    def terms(self) -> tuple[TermCount, ...]:
+        """By role, the most frequent first."""
+        rows = [
+            TermCount(role=term[0].value, male=term[1], female=term[2], before=before, after=after)
+            for term, before, after in self._terms.rows()
+        ]
+        order = {role.value: rank for rank, role in enumerate(Role)}
+        return tuple(sorted(rows, key=lambda row: (order[row.role], -row.after.male, row.male, row.female)))
+
+    @property
+    def occupations(self) -> tuple[OccupationCount, ...]:
+        """The most frequent first."""
+        rows = [
+            OccupationCount(occupation=occupation, before=before, after=after)
+            for occupation, before, after in self._occupations.rows()
+        ]
+        return tuple(sorted(rows, key=lambda row: (-row.after.male, row.occupation)))
+
+    @property
+    def occupation_terms(self) -> tuple[OccupationTermCount, ...]:
+        """By occupation and role, the most frequent first."""
+        order: Mapping[str, int] = {role.value: rank for rank, role in enumerate(Role)}
+        rows = [
+            OccupationTermCount(
+                occupation=occupation,
+                role=term[0].value,
+                male=term[1],
+                female=term[2],
+                before=before,
+                after=after,
+            )
+            for (occupation, term), before, after in self._occupation_terms.rows()
+        ]
+        return tuple(
+            sorted(
+                rows, key=lambda row: (row.occupation, order[row.role], -row.after.male, row.male, row.female)
+            )
+        )
+
+
+def _term(pair: TwinPair, swap: PairSwap) -> Term:
+    male, female = pair.words_at(swap)
+    return (swap.role, male.lower(), female.lower()) if swap.role in _LOWERED else (swap.role, male, female)

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from evenhand.core.probes import Experiment
-from evenhand.mitigation.pairs.census import Census
-from evenhand.mitigation.pairs.counts import NameCount
-from evenhand.mitigation.pairs.digests import EvaluationSentences, digest_of
-from evenhand.mitigation.pairs.name_repeats import NameTable, Sample
-from evenhand.mitigation.pairs.pairing import Pair, Side
+from evenhand.mitigation.pairs.counts import NameCount, PairCensus
+from evenhand.mitigation.pairs.matching import EvaluationSentences
+from evenhand.mitigation.pairs.names import NameTable, PairSample
+from evenhand.mitigation.pairs.twin_pairs import PairSide, TwinPair
+from evenhand.text.digests import digest_of
 
 
 @dataclass(slots=True)
-class Joined:
+class PairJoiner:
     """Joins what was found in the sources.
 
     What was found is read three times rather than kept: once to find repeats, once to draw the sample, once to write.
@@ -29,11 +29,11 @@ class Joined:
         repeated: Sentences that were left out because they or their twins were there already.
     """
 
-    read: Callable[[], Iterator[Pair]]
+    read: Callable[[], Iterator[TwinPair]]
     names: NameTable | None
-    sample: Sample
+    sample: PairSample
     evaluation: EvaluationSentences
-    census: Census
+    census: PairCensus
     repeated: int = 0
     _seen: set[int] = field(default_factory=set)
     _is_kept: bytearray = field(default_factory=bytearray)
@@ -41,7 +41,7 @@ class Joined:
     _repeatable: int = 0
     _sampled: int = 0
 
-    def pairs(self) -> Iterator[Pair]:
+    def pairs(self) -> Iterator[TwinPair]:
         """Every pair, in the order of the corpus, each followed by its repeats. No sentence stands there twice."""
         self._find_repeats()
         if self.names:
@@ -64,7 +64,7 @@ class Joined:
             self._is_kept.append(is_new)
             if is_new:
                 self._seen |= digests
-                self.census.add_found(pair)
+                self.census.add_sentence(pair)
             else:
                 self.repeated += 1
 
@@ -80,7 +80,7 @@ class Joined:
             for repeat in repeats:
                 self.sample.offer(repeat)
 
-    def _written(self) -> Iterator[Pair]:
+    def _written(self) -> Iterator[TwinPair]:
         made: set[int] = set()
         for pair in self._kept():
             sampled = _is_for_names_alone(pair) and pair in self.sample
@@ -96,12 +96,12 @@ class Joined:
                     self._sampled += 1
                     yield repeat
 
-    def _kept(self) -> Iterator[Pair]:
+    def _kept(self) -> Iterator[TwinPair]:
         for is_kept, pair in zip(self._is_kept, self.read(), strict=True):
             if is_kept:
                 yield pair
 
-    def _repeats(self, pair: Pair, names: NameTable) -> list[Pair]:
+    def _repeats(self, pair: TwinPair, names: NameTable) -> list[TwinPair]:
         """The repeats that are neither in the corpus nor in the evaluation."""
         return [
             repeat
@@ -113,5 +113,5 @@ class Joined:
         ]
 
 
-def _is_for_names_alone(pair: Pair) -> bool:
-    return pair.experiments == (Experiment.NAMES,) and pair.original is not Side.NEITHER
+def _is_for_names_alone(pair: TwinPair) -> bool:
+    return pair.experiments == (Experiment.NAMES,) and pair.original is not PairSide.NEITHER

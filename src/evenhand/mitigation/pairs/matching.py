@@ -1,4 +1,7 @@
-"""Sentences worth a twin: those with an occupation and a gendered word that an experiment asks for."""
+"""Find the sentences worth a twin: those with an occupation and a gendered word that an experiment asks for.
+
+Sentences that a model is evaluated on are kept out.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,54 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
+import numpy as np
+import numpy.typing as npt
+
+from evenhand.core.items import BLANK
+from evenhand.core.probe_sentences import open_term
 from evenhand.core.probes import Experiment, Occupation, ProbeSet
-from evenhand.mitigation.pairs.digests import EvaluationSentences, digest_of, overlap_with
-from evenhand.mitigation.pairs.pairing import Pair, experiments_in, pair_of
+from evenhand.mitigation.pairs.twin_pairs import TwinPair, experiments_in, pair_of
+from evenhand.text.digests import digest_of
 from evenhand.text.twins.languages import swapper_for
 from evenhand.text.twins.twin import Rejected, Swapper
 from evenhand.text.word_search import WordFinder, words_of
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationSentences:
+    """The sentences that a model is judged by, which it must not be trained on."""
+
+    digests: npt.NDArray[np.uint64]
+    """Sorted, each once."""
+
+    def __len__(self) -> int:
+        return len(self.digests)
+
+    def __contains__(self, sentence: str) -> bool:
+        return self.holds(digest_of(sentence))
+
+    def holds(self, digest: int) -> bool:
+        """Whether a sentence of this digest is among them."""
+        needle = np.uint64(digest)
+        place = int(np.searchsorted(self.digests, needle))
+        return place < len(self.digests) and bool(self.digests[place] == needle)
+
+    def overlap(self, sentences: Iterable[str]) -> int:
+        """How many of the sentences are among them."""
+        return sum(sentence in self for sentence in sentences)
+
+
+def evaluation_sentences(probes: ProbeSet) -> EvaluationSentences:
+    """Every structure of the probes with every form of every occupation and every term of its experiment."""
+    digests: set[int] = set()
+    for structure in probes.structures:
+        terms = probes.terms[structure.experiment].all
+        for occupation in probes.occupations:
+            for form in occupation.forms:
+                opened = open_term(structure, form, terms=terms)
+                digests.update(digest_of(opened.text.replace(BLANK, fill)) for fill in opened.fills)
+    return EvaluationSentences(np.fromiter(sorted(digests), dtype=np.uint64, count=len(digests)))
+
 
 NO_OCCUPATION = "no occupation in it"
 NO_TERM = "an occupation, but no gendered word of the experiments"
@@ -22,7 +67,7 @@ TWIN_IN_EVALUATION = "its twin is a sentence of the evaluation"
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class PairSearch:
     """What is looked for. It can be sent to other processes.
 
     Attributes:
@@ -46,19 +91,19 @@ class Search:
         *,
         experiments: Iterable[Experiment] = tuple(Experiment),
         make_swapper: Callable[[], Swapper] | None = None,
-    ) -> Search:
+    ) -> PairSearch:
         """A search for what the probes ask, without the sentences of the probes themselves."""
         return cls(
             language=probes.language,
             experiments=tuple(experiments),
             occupations=probes.occupations,
-            evaluation=overlap_with(probes),
+            evaluation=evaluation_sentences(probes),
             make_swapper=make_swapper or partial(swapper_for, probes.language),
         )
 
 
 @dataclass(slots=True)
-class Tally:
+class SentenceTally:
     """What became of the sentences that were read."""
 
     sentences: int = 0
@@ -73,7 +118,7 @@ class Matcher:
     The occupation is looked for first, because that is quick and most sentences have none.
     """
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: PairSearch) -> None:
         self._search = search
         self._swapper = search.make_swapper()
         self._names: dict[str, tuple[str, ...]] = {}
@@ -82,9 +127,9 @@ class Matcher:
                 self._names[noun] = (*self._names.get(noun, ()), occupation.name)
         self._finder = WordFinder.of_nouns(self._names)
 
-    def pairs(self, sentences: Iterable[str], tally: Tally | None = None) -> Iterator[Pair]:
+    def pairs(self, sentences: Iterable[str], tally: SentenceTally | None = None) -> Iterator[TwinPair]:
         """The pairs that sentences give, each sentence once."""
-        tally = tally if tally is not None else Tally()
+        tally = tally if tally is not None else SentenceTally()
         seen: set[int] = set()
         for sentence in sentences:
             tally.sentences += 1
@@ -95,7 +140,7 @@ class Matcher:
                 tally.found += 1
                 yield result
 
-    def _pair(self, sentence: str, seen: set[int]) -> Pair | Rejected:
+    def _pair(self, sentence: str, seen: set[int]) -> TwinPair | Rejected:
         occupations = self.occupations_in(sentence)
         if not occupations:
             return Rejected(NO_OCCUPATION)
@@ -107,7 +152,7 @@ class Matcher:
         seen.add(digest)
         return self._with_twin(sentence, occupations)
 
-    def _with_twin(self, sentence: str, occupations: tuple[str, ...]) -> Pair | Rejected:
+    def _with_twin(self, sentence: str, occupations: tuple[str, ...]) -> TwinPair | Rejected:
         twin = self._swapper.twin(sentence)
         if isinstance(twin, Rejected):
             return twin
@@ -122,8 +167,8 @@ class Matcher:
         """The names of the occupations in a sentence, each once, from left to right."""
         if not self._finder.may_be_among(words_of(sentence)):
             return ()
-        found = self._finder.find(sentence)
-        return tuple(dict.fromkeys(name for each in found for name in self._names[each.word]))
+        matches = self._finder.find(sentence)
+        return tuple(dict.fromkeys(name for match in matches for name in self._names[match.word]))
 
 
 def forms_of(occupation: Occupation) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from evenhand.core.estimates import Estimate
 from evenhand.core.items import OVERALL
-from evenhand.core.planted_bias import Planted
+from evenhand.core.planted_bias import PlantedBias
 from evenhand.instruments.association.results import TaskResult
 from evenhand.runs.run import Run
 
@@ -100,7 +100,7 @@ def unsure(estimate: Estimate) -> str:
     return f"How sure that is cannot be said: {estimate.reason}."
 
 
-def expected_of(planted: Planted) -> str:
+def expected_of(planted: PlantedBias) -> str:
     """What was planted says what should be read."""
     if planted.strength == 0:
         return "SS should be 50 but for chance."

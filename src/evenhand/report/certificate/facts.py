@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from evenhand.runs.certificates import BiasRow, Certificate, Ends, WeightsChange
+from evenhand.runs.certificates import BiasRow, Bounds, Certificate, WeightsChange
 
 DEFINITIONS = {
     "MALoR": "is how far occupations lean to men or women on average, in bits; each bit doubles, and 0 is neutral.",
@@ -64,7 +64,7 @@ def turned_words(turned: int, clearly: int, *, of: int) -> str:
     return f"{many}, {clearly or 'none'} of them more clearly than chance allows."
 
 
-def no_interval_words(ends: Ends) -> str:
+def no_interval_words(ends: Bounds) -> str:
     """Why there is no interval; nothing where there is one."""
     if math.isfinite(ends.low):
         return ""

@@ -38,7 +38,7 @@ from evenhand.report.number_words import signed
 from evenhand.report.probes.plots import MOST_BARS
 from evenhand.report.probes.words import EXPERIMENT_TITLES
 from evenhand.report.rendering import page_parts, template_environment
-from evenhand.runs.certificates import BiasRow, BiasVerdict, Certificate, Ends, QualityRow, QualityVerdict
+from evenhand.runs.certificates import BiasRow, BiasVerdict, Bounds, Certificate, QualityRow, QualityVerdict
 
 TONES = {
     BiasVerdict.LOWERED: "good",
@@ -192,8 +192,8 @@ def _quality_view(row: QualityRow) -> dict[str, Any]:
     }
 
 
-def _ends(estimate: Estimate) -> Ends:
-    return Ends(low=estimate.low, high=estimate.high, reason=estimate.reason)
+def _ends(estimate: Estimate) -> Bounds:
+    return Bounds(low=estimate.low, high=estimate.high, reason=estimate.reason)
 
 
 def _with_ends(value: float, low: float, high: float) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from evenhand.core.errors import RunError
-from evenhand.core.planted_bias import Planted
+from evenhand.core.planted_bias import PlantedBias
 from evenhand.instruments.probe_results import CosineResult, CrowsPairsResult, DirectBiasResult, MalorResult
 from evenhand.report.probes.malor_view import malor_groups
 from evenhand.report.probes.questions import different_questions, run_labels
@@ -86,7 +86,7 @@ def _run_view(label: str, run: Run) -> dict[str, Any]:
     }
 
 
-def planted_in(run: Run) -> Planted | None:
+def planted_in(run: Run) -> PlantedBias | None:
     """What was planted in the model of a run, if it is one of the lab's."""
     return run.record.model.planted if run.record.model else None
 

@@ -7,24 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.core.planted_bias import PLANTED_FILE, Planted
-from evenhand.runs.mitigation_records import MITIGATION_FILE, lab_origin
+from evenhand.core.planted_bias import PLANTED_FILE, PlantedBias
+from evenhand.runs.mitigation_records import MITIGATION_FILE, planted_bias_of
 
-PLANTED = Planted(family="masked", strength=2.0, language="de", seed=3)
+PLANTED = PlantedBias(family="masked", strength=2.0, language="de", seed=3)
 
 
 def test_a_model_of_the_lab_is_its_own_origin(tmp_path: Path) -> None:
     (tmp_path / PLANTED_FILE).write_text(json.dumps({"planted": PLANTED.model_dump()}))
-    assert lab_origin(tmp_path) == PLANTED
+    assert planted_bias_of(tmp_path) == PLANTED
 
 
 def test_a_mitigated_one_comes_from_the_lab(tmp_path: Path) -> None:
     (tmp_path / MITIGATION_FILE).write_text(json.dumps({"lab": PLANTED.model_dump()}))
-    assert lab_origin(tmp_path) == PLANTED
+    assert planted_bias_of(tmp_path) == PLANTED
 
 
 @pytest.mark.parametrize("content", [None, "", "[]", "{}", '{"lab": null}', '{"lab": {"strength": "much"}}'])
 def test_all_others_do_not(tmp_path: Path, content: str | None) -> None:
     if content is not None:
         (tmp_path / MITIGATION_FILE).write_text(content)
-    assert lab_origin(tmp_path) is None
+    assert planted_bias_of(tmp_path) is None

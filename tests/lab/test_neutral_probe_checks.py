@@ -8,7 +8,7 @@ import probe_runs
 import pytest
 
 from evenhand.core.estimates import Estimate
-from evenhand.core.planted_bias import Planted
+from evenhand.core.planted_bias import PlantedBias
 from evenhand.lab.probe_calibration import calibrate_probes, most_above
 from evenhand.runs.calibration import Check
 
@@ -24,7 +24,7 @@ def checks(values: list[float], lows: list[float]) -> dict[str, Check]:
                 {"engineer": value, "nurse": -value},
                 MALoR=Estimate(value=value, low=low, high=value + 0.01, n=2, clusters=2, method="made up"),
             ),
-            planted=Planted(family="masked", strength=0.0, language="en", seed=seed),
+            planted=PlantedBias(family="masked", strength=0.0, language="en", seed=seed),
         )
         for seed, (value, low) in enumerate(zip(values, lows, strict=True))
     ]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
-from evenhand.core.planted_bias import read_planted
+from evenhand.core.planted_bias import read_planted_bias
 from evenhand.models.backends.lab import embedded_folder, embedded_names, embedded_root
 from evenhand.models.references import ModelRef
 
@@ -49,7 +49,7 @@ def test_every_file_is_listed_with_its_checksum(name: str) -> None:
 def test_what_was_planted_is_what_the_command_of_the_manifest_plants(name: str) -> None:
     folder = embedded_folder(name)
     entry = json.loads((embedded_root() / MANIFEST).read_text(encoding="utf-8"))["models"][folder.name]
-    planted = read_planted(folder)
+    planted = read_planted_bias(folder)
 
     assert planted is not None
     assert entry["command"] == (

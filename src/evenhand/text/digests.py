@@ -1,11 +1,21 @@
-"""A sample of a stream that does not depend on where in it things stand: those with the lowest digests."""
+"""Sentences as digests of eight bytes, and a sample of a stream that does not depend on its order."""
 
 from __future__ import annotations
 
+import hashlib
 import heapq
 from typing import Generic, TypeVar
 
 Kept = TypeVar("Kept")
+
+
+def digest_of(sentence: str) -> int:
+    """The same for sentences that differ in case and white space alone.
+
+    Two sentences in ten million share a digest by chance once in 370,000 times.
+    """
+    normal = " ".join(sentence.split()).casefold()
+    return int.from_bytes(hashlib.blake2b(normal.encode(), digest_size=8).digest(), "big")
 
 
 class LowestDigests(Generic[Kept]):

@@ -17,7 +17,7 @@ from transformers import AutoModel, AutoTokenizer
 
 import evenhand as eh
 from evenhand.core.errors import EvenhandError, OutputError, UnknownNameError
-from evenhand.core.planted_bias import Planted, read_planted
+from evenhand.core.planted_bias import PlantedBias, read_planted_bias
 from evenhand.lab import building, embedding
 from evenhand.lab.building import LabFamily, LabSpec, build_model
 from evenhand.models.backends.lab import embedded_folder
@@ -31,7 +31,7 @@ def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     with_few_steps(monkeypatch)
 
 
-def identity(planted: Planted) -> tuple[str, float, str, int]:
+def identity(planted: PlantedBias) -> tuple[str, float, str, int]:
     return planted.family, planted.strength, planted.language, planted.seed
 
 
@@ -94,7 +94,7 @@ def test_a_built_folder_has_safe_weights_that_everybody_may_read_and_says_what_w
     assert {path.suffix for path in folder.iterdir()} == {".json", ".md", ".safetensors"}
     assert {"lab.json", "README.md", "config.json", "tokenizer.json", WEIGHTS} <= names
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o644}
-    planted = read_planted(folder)
+    planted = read_planted_bias(folder)
     assert planted is not None
     assert identity(planted) == ("decoder", 1.0, "de", 7)
     assert len(planted.occupations) == 20
@@ -181,7 +181,7 @@ def test_a_damaged_description_is_an_error_and_not_taken_for_another_model(
     (tmp_path / "lab.json").write_bytes(content)
 
     with pytest.raises(EvenhandError, match=r"lab\.json is damaged\. Build the model again"):
-        read_planted(tmp_path)
+        read_planted_bias(tmp_path)
 
 
 def test_a_build_that_fails_in_training_leaves_nothing(
@@ -266,7 +266,7 @@ def test_a_seed_that_cannot_be_used_is_refused_with_those_that_can(seed: int) ->
 def test_the_largest_seed_can_be_used(tmp_path: Path) -> None:
     folder = build_model(LabSpec(LabFamily.DECODER, 1.0, seed=2**32 - 1), tmp_path / "model")
 
-    planted = read_planted(folder)
+    planted = read_planted_bias(folder)
     assert planted is not None
     assert identity(planted) == ("decoder", 1.0, "en", 2**32 - 1)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenhand.mitigation.pairs.digests import digest_of
-from evenhand.text.sampling import LowestDigests
+from evenhand.text.digests import LowestDigests, digest_of
 
 SENTENCES = [f"Sentence {number} of many." for number in range(200)]
 
