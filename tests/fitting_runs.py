@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from evenhand.training.watching import Reading
 
 from evenhand.core.recipes import Recipe
 from evenhand.models.language_model import LanguageModel, load_language_model
@@ -18,7 +19,6 @@ from evenhand.runs.learning_curves import LearningCurve
 from evenhand.training import checkpoints
 from evenhand.training.fitting import FitReport, Fitted, fit
 from evenhand.training.pretraining import pretraining_objective
-from evenhand.training.watching import Reading
 
 SENTENCES = tuple(
     f"{who} {verb} {what}."

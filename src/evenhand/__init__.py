@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     from evenhand.instruments.association.results import RunResult
     from evenhand.instruments.instrument import Instrument, InstrumentOptions
     from evenhand.instruments.malor.instrument import MalorOptions
-    from evenhand.mitigation.counterfactual import CounterfactualMethod
-    from evenhand.mitigation.equalising.method import EqualiseMethod
-    from evenhand.mitigation.mitigate import Mitigated, mitigate
+    from evenhand.mitigation.counterfactual import CounterfactualOptions
+    from evenhand.mitigation.equalising.equalise import EqualiseOptions
+    from evenhand.mitigation.mitigate import mitigate
+    from evenhand.mitigation.mitigation import MitigatedModel, Mitigation, MitigationData, MitigationOptions
+    from evenhand.mitigation.registry import MITIGATIONS
     from evenhand.models.language_model import load_model as load
     from evenhand.models.references import ModelRef
     from evenhand.report import format_table, write_certificate_page, write_page
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from evenhand.runs.run import INSTRUMENTS, Run, open_run
     from evenhand.stats.resampling import Resampling
     from evenhand.workflows.measure import audit, evaluate, probe
-    from evenhand.workflows.mitigation_data import material_for
+    from evenhand.workflows.mitigation_data import default_data
 
 _HOME = {
     "INSTRUMENTS": "evenhand.runs.run",
@@ -54,8 +56,8 @@ _HOME = {
     "CertificatePlan": "evenhand.certificate",
     "Comparison": "evenhand.runs.comparison",
     "ComparisonOptions": "evenhand.runs.comparison",
-    "CounterfactualMethod": "evenhand.mitigation.counterfactual",
-    "EqualiseMethod": "evenhand.mitigation.equalising.method",
+    "CounterfactualOptions": "evenhand.mitigation.counterfactual",
+    "EqualiseOptions": "evenhand.mitigation.equalising.equalise",
     "Estimate": "evenhand.core.estimates",
     "EvenhandError": "evenhand.core.errors",
     "Figure": "evenhand.runs.figures",
@@ -65,7 +67,11 @@ _HOME = {
     "Label": "evenhand.core.items",
     "MalorOptions": "evenhand.instruments.malor.instrument",
     "Margins": "evenhand.certificate",
-    "Mitigated": "evenhand.mitigation.mitigate",
+    "MITIGATIONS": "evenhand.mitigation.registry",
+    "MitigatedModel": "evenhand.mitigation.mitigation",
+    "Mitigation": "evenhand.mitigation.mitigation",
+    "MitigationData": "evenhand.mitigation.mitigation",
+    "MitigationOptions": "evenhand.mitigation.mitigation",
     "ModelRef": "evenhand.models.references",
     "Protocol": "evenhand.core.protocols",
     "Recipe": "evenhand.core.recipes",
@@ -85,7 +91,7 @@ _HOME = {
     "load": "evenhand.models.language_model:load_model",
     "load_dataset": "evenhand.data",
     "load_probes": "evenhand.data.probes",
-    "material_for": "evenhand.workflows.mitigation_data",
+    "default_data": "evenhand.workflows.mitigation_data",
     "mitigate": "evenhand.mitigation.mitigate",
     "open_run": "evenhand.runs.run",
     "probe": "evenhand.workflows.measure",
@@ -97,6 +103,7 @@ _HOME = {
 __all__ = [
     "INSTRUMENTS",
     "MEASURES",
+    "MITIGATIONS",
     "PROTOCOLS",
     "Association",
     "AuditOptions",
@@ -106,8 +113,8 @@ __all__ = [
     "CertificatePlan",
     "Comparison",
     "ComparisonOptions",
-    "CounterfactualMethod",
-    "EqualiseMethod",
+    "CounterfactualOptions",
+    "EqualiseOptions",
     "Estimate",
     "EvenhandError",
     "Figure",
@@ -117,7 +124,10 @@ __all__ = [
     "Label",
     "MalorOptions",
     "Margins",
-    "Mitigated",
+    "MitigatedModel",
+    "Mitigation",
+    "MitigationData",
+    "MitigationOptions",
     "ModelRef",
     "Protocol",
     "Recipe",
@@ -129,6 +139,7 @@ __all__ = [
     "certify",
     "check",
     "compare",
+    "default_data",
     "describe",
     "evaluate",
     "example_scores",
@@ -137,7 +148,6 @@ __all__ = [
     "load",
     "load_dataset",
     "load_probes",
-    "material_for",
     "mitigate",
     "open_run",
     "probe",

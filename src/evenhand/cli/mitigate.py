@@ -41,7 +41,7 @@ from evenhand.cli.output import print_json, say
 from evenhand.core.extras import require_extra
 
 if TYPE_CHECKING:
-    from evenhand.mitigation.mitigate import Mitigated
+    from evenhand.mitigation.mitigation import MitigatedModel
 
 mitigate_app = typer.Typer(
     no_args_is_help=True,
@@ -154,7 +154,7 @@ def counterfactual_command(
     _tell(mitigation.execute(out), mitigation, out, as_json=json)
 
 
-def _tell(mitigated: Mitigated, asked: AskedMitigation, out: Path, *, as_json: bool) -> None:
+def _tell(mitigated: MitigatedModel, asked: AskedMitigation, out: Path, *, as_json: bool) -> None:
     tell_of_margin(mitigated)
     proof = shlex.join(["evenhand", "certify", asked.model, str(out)])
     say(f"Wrote {out}. Prove the difference with: {proof}")

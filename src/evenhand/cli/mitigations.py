@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +13,13 @@ import typer
 
 from evenhand.cli.exit_codes import INTERRUPTED
 from evenhand.cli.mitigation_options import RecipeWishes
-from evenhand.cli.mitigation_tables import epoch_line
+from evenhand.cli.monitor import TerminalMonitor
 from evenhand.cli.output import say, warn
-from evenhand.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from evenhand.core.recipes import Recipe
-    from evenhand.mitigation.mitigate import Material, Mitigated, MitigationReport
+    from evenhand.mitigation.mitigation import MitigatedModel, MitigationData
     from evenhand.models.references import ModelRef
-    from evenhand.runs.learning_curves import LearningCurve
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,24 +28,12 @@ class Equalising:
 
     balances: Sequence[float] = ()
 
+    name = "equalise"
+
     @property
-    def usual(self) -> Recipe:
-        """The method's recipe."""
-        from evenhand.mitigation.equalising.method import EqualiseMethod
-
-        return EqualiseMethod.recipe
-
-    def execute(self, ref: ModelRef, **options: Any) -> Mitigated:
-        """Mitigate, or sweep the balances."""
-        from evenhand.mitigation.equalising.method import EqualiseMethod
-        from evenhand.mitigation.equalising.objective import Balance
-        from evenhand.mitigation.mitigate import mitigate
-        from evenhand.mitigation.sweep import sweep
-
-        balances = [replace(Balance(), weight=weight) for weight in self.balances] or [Balance()]
-        if len(balances) > 1:
-            return sweep(ref, balances, **options)
-        return mitigate(ref, EqualiseMethod(balances[0]), **options)
+    def own_options(self) -> dict[str, Any]:
+        """What only this method takes."""
+        return {"balances": tuple(self.balances)} if self.balances else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +42,12 @@ class Counterfactual:
 
     whole_words: bool = False
 
+    name = "counterfactual"
+
     @property
-    def usual(self) -> Recipe:
-        """The method's recipe."""
-        from evenhand.mitigation.counterfactual import CounterfactualMethod
-
-        return CounterfactualMethod.recipe
-
-    def execute(self, ref: ModelRef, **options: Any) -> Mitigated:
-        """Mitigate."""
-        from evenhand.mitigation.counterfactual import CounterfactualMethod
-        from evenhand.mitigation.mitigate import mitigate
-
-        return mitigate(ref, CounterfactualMethod(whole_words=self.whole_words), **options)
+    def own_options(self) -> dict[str, Any]:
+        """What only this method takes."""
+        return {"whole_words": self.whole_words}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +81,11 @@ class AskedMitigation:
         )
 
     @property
-    def material(self) -> Material:
+    def data(self) -> MitigationData:
         """Corpus, probes and held-out sentences."""
-        from evenhand.workflows.mitigation_data import material_for
+        from evenhand.workflows.mitigation_data import default_data
 
-        return material_for(
+        return default_data(
             self.reference,
             self.corpus or (),
             experiments=self.experiment or ("all",),
@@ -117,88 +95,52 @@ class AskedMitigation:
 
     @property
     def _full_recipe(self) -> Recipe:
+        from evenhand.mitigation.registry import MITIGATIONS
         from evenhand.workflows.mitigation_data import recipe_for
 
-        return self.recipe.applied_to(recipe_for(self.reference, self.method.usual))
+        usual: Recipe = MITIGATIONS.get(self.method.name).recipe  # type: ignore[attr-defined] # both train
+        return self.recipe.applied_to(recipe_for(self.reference, usual))
 
     @property
     def quality_margin(self) -> float:
         """By how much the perplexity may rise, as a share."""
         return self._full_recipe.quality_margin
 
-    def execute(self, out: Path) -> Mitigated:
+    def execute(self, out: Path, *, fresh: bool = False) -> MitigatedModel:
         """Mitigate into a folder."""
-        reference, material, recipe = self.reference, self.material, self._full_recipe
+        from evenhand.mitigation.mitigate import mitigate
+        from evenhand.mitigation.registry import MITIGATIONS
+
+        reference, data = self.reference, self.data
+        options_type: Any = MITIGATIONS.get(self.method.name).options_type
+        options = options_type(
+            recipe=self._full_recipe,
+            seeds=tuple(range(self.seed, self.seed + self.seeds)),
+            **self.method.own_options,
+        )
         say(f"Loading {reference.id}")
         try:
-            with _reporting(several=self.seeds > 1) as report:
-                return self.method.execute(
-                    reference,
-                    material=material,
-                    recipe=recipe,
-                    out=out,
-                    seeds=range(self.seed, self.seed + self.seeds),
-                    report=report,
-                    command=shlex.join(["evenhand", *sys.argv[1:]]),
-                )
+            return mitigate(
+                reference,
+                self.method.name,
+                data=data,
+                out=out,
+                options=options,
+                replace=fresh,
+                monitor=TerminalMonitor(),
+                command=shlex.join(["evenhand", *sys.argv[1:]]),
+            )
         except KeyboardInterrupt:
             say("Stopped. Give the same command again to go on after the last whole epoch.")
             raise typer.Exit(INTERRUPTED) from None
 
 
-def tell_of_margin(mitigated: Mitigated) -> None:
+def tell_of_margin(mitigated: MitigatedModel) -> None:
     """Warn where no epoch kept the quality."""
-    record = mitigated.record
-    if not record.chosen.keeps_quality:
+    training, recipe = mitigated.record.chosen, mitigated.record.recipe
+    if training and recipe and not training.keeps_quality:
+        loss = training.curve.quality_loss(training.best)
         warn(
-            f"no epoch stayed within the quality margin of {record.recipe.quality_margin:.1%}; the one whose "
-            f"perplexity rose least ({record.perplexity_rise:+.1%}) was kept. Try a lower --learning-rate."
+            f"no epoch stayed within the quality margin of {recipe.quality_margin:.1%}; the one that lost least "
+            f"({loss:+.1%}) was kept. Try a lower --learning-rate."
         )
-
-
-@contextmanager
-def _reporting(*, several: bool) -> Iterator[MitigationReport]:
-    """Bars and lines for every epoch."""
-    from evenhand.mitigation.mitigate import MitigationReport
-    from evenhand.training.fitting import FitReport
-
-    with _Bars() as bars:
-
-        def of_seed(seed: int) -> FitReport:
-            return FitReport(steps=bars.steps, judged=_epoch_teller(f"seed {seed}, " if several else ""))
-
-        yield MitigationReport(stage=say, warning=warn, read=bars.read, fit=of_seed)
-
-
-class _Bars:
-    """A bar while the corpus is read, and another while the model is trained; there can be only one at a time."""
-
-    def __init__(self) -> None:
-        self._open = ExitStack()
-        self._name = ""
-        self._report: Callable[[int, int], None] = lambda _done, _total: None
-
-    def __enter__(self) -> _Bars:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._open.close()
-
-    def read(self, done: int, total: int) -> None:
-        """So many bytes are read."""
-        self._show("reading", "bytes", done, total)
-
-    def steps(self, done: int, total: int) -> None:
-        """So many steps are done."""
-        self._show("training", "steps", done, total)
-
-    def _show(self, name: str, unit: str, done: int, total: int) -> None:
-        if name != self._name:
-            self._open.close()
-            self._report = self._open.enter_context(progress_bar(name, unit))
-            self._name = name
-        self._report(done, total)
-
-
-def _epoch_teller(label: str) -> Callable[[LearningCurve], None]:
-    return lambda curve: say(f"{label}{epoch_line(curve)}")

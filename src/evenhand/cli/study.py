@@ -179,6 +179,6 @@ def _plan(original: LanguageModel, asked: AskedMitigation, wishes: CertifyWishes
     from evenhand.certificate import HeldOutText
     from evenhand.workflows.certificate_plans import certificate_plan
 
-    sentences = asked.material.untrained().sentences
+    sentences = asked.data.held_out_sentences().sentences
     plan = certificate_plan(original, wishes)
     return replace(plan, held_out=HeldOutText.sample(sentences, most=wishes.sentences))

@@ -17,7 +17,7 @@ from evenhand.data.layouts import load_dataset
 from evenhand.data.probes import load_probes
 from evenhand.data.stereoset import LAB, STARTER
 from evenhand.lab.probe_set import lab_probes
-from evenhand.mitigation.texts import kept_back
+from evenhand.mitigation.texts import keep_back
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelRef
 from evenhand.runs.mitigation_records import planted_bias_of
@@ -85,4 +85,4 @@ def _held_out(planted: PlantedBias | None, language: str, wishes: CertifyWishes)
         return HeldOutText.sample(sentences(wishes.held_out), most=wishes.sentences)
     if planted is None:
         return None
-    return HeldOutText.sample(kept_back((lab_text(planted, language),)).sentences, most=wishes.sentences)
+    return HeldOutText.sample(keep_back((lab_text(planted, language),)).sentences, most=wishes.sentences)

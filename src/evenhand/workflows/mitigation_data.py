@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from evenhand.core.errors import EvenhandError
 from evenhand.core.planted_bias import PlantedBias
 from evenhand.core.probes import Experiment, ProbeSet
 from evenhand.core.recipes import Recipe
@@ -14,7 +13,7 @@ from evenhand.instruments.malor.instrument import chosen_experiments
 from evenhand.lab.corpus import Corpus
 from evenhand.lab.probe_set import lab_probes
 from evenhand.lab.world import World
-from evenhand.mitigation.mitigate import Material
+from evenhand.mitigation.mitigation import MitigationData
 from evenhand.mitigation.texts import SentenceList, text_sources
 from evenhand.models.references import ModelRef
 from evenhand.runs.mitigation_records import planted_bias_of
@@ -32,36 +31,29 @@ be surprised there, so more of a rise is allowed for than elsewhere.
 DEFAULT_LANGUAGE = "en"
 
 
-def material_for(
+def default_data(
     ref: ModelRef,
     corpora: Sequence[str | Path] = (),
     *,
     experiments: Sequence[str] = ("all",),
     language: str | None = None,
     held_out: Sequence[str | Path] = (),
-) -> Material:
+) -> MitigationData:
     """Corpus, probes and experiments for a model.
 
     Args:
         ref: The model; one of the lab has a corpus and probes of its own.
-        corpora: Files of text or of pairs, folders, or names of datasets.
+        corpora: Files of text or of pairs, folders, or names of datasets; methods without training need none.
         experiments: Names of those to train for, or ``all``.
         language: Of corpus and probes; a lab model's own or English if not given.
         held_out: Files of sentences to measure the quality on.
-
-    Raises:
-        EvenhandError: If a model that is none of the lab's is given no corpus.
     """
     planted = planted_bias_of(ref.location)
     spoken = language or (planted.language if planted else DEFAULT_LANGUAGE)
     probes = load_probes(spoken) if planted is None else lab_probes(spoken)
-    if planted is None and not corpora:
-        raise EvenhandError(
-            "No corpus was given. Write --corpus PATH: text files, folders, hub:NAME, or pairs from evenhand data "
-            "counterfactual."
-        )
-    return Material(
-        sources=text_sources(corpora) if corpora or planted is None else (lab_text(planted, spoken),),
+    lab_sources = (lab_text(planted, spoken),) if planted else ()
+    return MitigationData(
+        sources=text_sources(corpora) if corpora else lab_sources,
         probes=probes,
         experiments=_chosen(probes, experiments),
         held_out=text_sources(held_out) if held_out else (),

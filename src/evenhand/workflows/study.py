@@ -15,7 +15,7 @@ from pathlib import Path
 from evenhand.certificate import CertificatePlan, certify
 from evenhand.certificate.plan import Stage, quietly
 from evenhand.core.files import write_text
-from evenhand.mitigation.mitigate import Mitigated
+from evenhand.mitigation.mitigation import MitigatedModel
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelRef
 from evenhand.report.certificate.page import write_certificate_page
@@ -26,7 +26,7 @@ PAGE_FILE = "certificate.html"
 RECORD_FILE = "certificate.json"
 RUNS_FOLDER = "certificate"
 
-Mitigation = Callable[[Path], Mitigated]
+Mitigation = Callable[[Path], MitigatedModel]
 """Mitigates the model into a folder; any way that takes a model and gives one back."""
 
 
@@ -34,7 +34,7 @@ Mitigation = Callable[[Path], Mitigated]
 class Study:
     """What a study came to."""
 
-    mitigated: Mitigated
+    mitigated: MitigatedModel
     certificate: Certificate
     page: Path
 

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from evenhand.mitigation.method import Prepared, Wanted
 from plain_swapper import PlainSwapper
 from small_corpus import NAMES, PROBES, options
 
@@ -18,7 +19,6 @@ from evenhand.core.probes import Experiment, TermPairs
 from evenhand.data.corpus_sources import CorpusSource
 from evenhand.mitigation import counterfactual
 from evenhand.mitigation.counterfactual import CounterfactualMethod
-from evenhand.mitigation.method import Prepared, Wanted
 from evenhand.mitigation.pairs.building import build_pairs
 from evenhand.mitigation.pairs.twin_pairs import pair_line, read_twin_pairs
 from evenhand.mitigation.texts import (

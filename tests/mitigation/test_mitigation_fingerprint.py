@@ -8,12 +8,12 @@ from typing import Any
 
 import certificates
 import pytest
+from evenhand.mitigation.method import Prepared
 from small_corpus import PROBES
 
 from evenhand.core.probes import Experiment
 from evenhand.core.recipes import Recipe
 from evenhand.mitigation import mitigate as pipeline
-from evenhand.mitigation.method import Prepared
 from evenhand.mitigation.mitigate import Material, fingerprint_of
 from evenhand.mitigation.texts import SentenceList
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from evenhand.mitigation.sweep import sweep
 from zoo_fixtures import Zoo
 
 from evenhand.core.probes import Experiment
@@ -13,7 +14,6 @@ from evenhand.lab.probe_set import lab_probes
 from evenhand.mitigation import sweep as sweeping
 from evenhand.mitigation.equalising.objective import Balance
 from evenhand.mitigation.mitigate import Material, Mitigated
-from evenhand.mitigation.sweep import sweep
 from evenhand.mitigation.texts import SentenceList
 from evenhand.models.references import ModelRef
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from evenhand.mitigation.equalising.method import EqualiseMethod
+from evenhand.mitigation.method import Prepared, Wanted
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import DatasetError, EvenhandError
@@ -16,9 +18,7 @@ from evenhand.core.probe_sentences import open_term
 from evenhand.core.probes import Experiment, Occupation, OccupationForm, ProbeSet, Structure, TermPairs
 from evenhand.core.recipes import Recipe
 from evenhand.mitigation.equalising import method as equalise
-from evenhand.mitigation.equalising.method import EqualiseMethod
 from evenhand.mitigation.equalising.objective import Balance
-from evenhand.mitigation.method import Prepared, Wanted
 from evenhand.mitigation.texts import HeldOutSentences, SentenceList, TrainingText
 from evenhand.text.digests import digest_of
 
