@@ -1,33 +1,58 @@
-# Two commands on a fresh machine:
-#   make demo   audits the embedded models and writes their page
-#   make test   runs every check and every test
-# Both make the virtual environment first. PYTHON chooses the interpreter, VENV the folder.
+# On a fresh machine:
+#   make demo          audits the embedded models and writes their page
+#   make test          runs every check and every test
+#   make test-oldest   runs the tests on the oldest versions that pyproject.toml allows
+#   make docs          refreshes the generated parts of the documentation and builds the site
+# Each makes its virtual environment first. PYTHON chooses the interpreter, VENV and OLDEST the folders.
 
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
 PYTHON ?= python3
 VENV ?= .venv
+OLDEST ?= .venv-oldest
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test check docs constraints clean
+# One line for each package that is fetched, instead of all that pip says or nothing for minutes.
+PACKAGES := awk '/^ *(Downloading|Using cached|Processing) / { \
+	sub(/^ *(Downloading|Using cached|Processing) /, ""); sub(/^[^ ]*\//, ""); sub(/ \(from .*/, ""); print "    " $$0; fflush() } \
+	/^Installing collected packages/ { print "    installing " NF - 3 " packages"; fflush() }'
+
+.PHONY: demo test test-oldest check docs constraints clean
 .DELETE_ON_ERROR:
 
 $(VENV)/.package: pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -qq --constraint constraints.txt --editable '.[hf]'
+	@echo "Making the virtual environment $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@echo "Installing Evenhand with PyTorch and Transformers: some hundred megabytes, a few minutes"
+	@$(BIN)/pip install --progress-bar off --constraint constraints.txt --editable '.[train]' | $(PACKAGES)
 	@touch $@
 
 $(VENV)/.development: $(VENV)/.package
-	$(BIN)/pip install -qq --constraint constraints.txt --editable '.[dev]'
+	@echo "Installing what the checks and tests need"
+	@$(BIN)/pip install --progress-bar off --constraint constraints.txt --editable '.[dev]' | $(PACKAGES)
+	@touch $@
+
+$(OLDEST)/.package: pyproject.toml constraints-oldest.txt
+	@echo "Making the virtual environment $(OLDEST) with the oldest versions"
+	@$(PYTHON) -m venv $(OLDEST)
+	@$(OLDEST)/bin/pip install --progress-bar off --constraint constraints-oldest.txt --editable '.[ray,test,train]' \
+		| $(PACKAGES)
 	@touch $@
 
 demo: $(VENV)/.package
-	$(BIN)/evenhand audit --out runs/demo --fresh
-	$(BIN)/evenhand report runs/demo/lab-*_en --out runs/demo/index.html
-	@echo "Open runs/demo/index.html in a browser."
+	@echo "Auditing the four embedded models"
+	@$(BIN)/evenhand audit --out runs/demo --fresh
+	@$(BIN)/evenhand report runs/demo/lab-*_en --out runs/demo/index.html
+	@echo "Open runs/demo/index.html in a browser. To use evenhand yourself: source $(BIN)/activate"
 
 # A core for each worker: several threads in each would wait for one another.
 test: check
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS)
+
+# Old libraries warn of their own age, and old ones of rich draw the tables in the documentation differently.
+test-oldest: $(OLDEST)/.package
+	OMP_NUM_THREADS=1 $(OLDEST)/bin/pytest -n $(WORKERS) -W default --disable-warnings -k "not generated_parts"
 
 check: $(VENV)/.development
 	$(BIN)/ruff format --check .
@@ -40,10 +65,14 @@ docs: $(VENV)/.development
 	$(BIN)/python docs/generate.py
 	$(BIN)/mkdocs build --strict
 
+# The newest versions of everything, and the oldest versions of what pyproject.toml names.
 constraints:
 	$(PYTHON) -m venv $(VENV)/fresh
-	$(VENV)/fresh/bin/pip install -qq --editable '.[dev]'
-	$(VENV)/fresh/bin/pip freeze --exclude-editable --exclude evenhand > constraints.txt
+	$(VENV)/fresh/bin/pip install --editable '.[all,dev]' uv
+	$(VENV)/fresh/bin/pip freeze --exclude-editable --exclude evenhand --exclude uv > constraints.txt
+	$(VENV)/fresh/bin/uv pip compile --resolution lowest-direct --python-version 3.11 --no-annotate --no-header \
+		--constraint <(grep -E '^(axe-playwright-python|hypothesis|playwright|pytest|pytest-xdist|statsmodels|torch)==' \
+		constraints.txt) --extra ray --extra test --extra train --output-file constraints-oldest.txt pyproject.toml
 
 clean:
-	rm -rf $(VENV) runs site
+	rm -rf $(VENV) $(OLDEST) runs site

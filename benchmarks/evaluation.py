@@ -16,7 +16,7 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.instruments.association.estimation import ScoredItems, tasks_of
-from evenhand.instruments.association.measures import ASSOCIATION_MEASURES, ClusterTotals
+from evenhand.instruments.association.measures import MEASURES, ClusterTotals
 
 PLAIN_RESAMPLES = 200
 RESAMPLES = 10_000
@@ -39,7 +39,7 @@ def plain_bootstrap(run: eh.Run) -> float:
                     meaningful=totals.meaningful[drawn],
                     log_ratio=totals.log_ratio[drawn],
                 )
-                for measure in ASSOCIATION_MEASURES:
+                for measure in MEASURES.values():
                     measure.value(resampled)
     return (time.perf_counter() - started) * RESAMPLES / PLAIN_RESAMPLES
 

@@ -40,7 +40,7 @@ BY_HAND = (
     "README.md",
     *(
         f"docs/{name}.md"
-        for name in ("index", "quickstart", "concepts", "data", "python", "lab", "certificate")
+        for name in ("index", "quickstart", "concepts", "data", "python", "lab", "certificate", "generation")
     ),
 )
 """Files written by hand that may have blocks of real output."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from running import HANG
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page
@@ -50,8 +51,18 @@ def visit(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Visit]:
         viewport={"width": settings.get("width", 1200), "height": 900},
         color_scheme=settings.get("scheme", "light"),
     )
+    context.set_default_timeout(1000 * HANG)
     yield Visit(context.new_page())
     context.close()
+
+
+def wait_for_another_fill(page: Page, selector: str, fill: str | None) -> None:
+    """Wait until what is drawn there has another colour."""
+    page.wait_for_function(
+        "([selector, fill]) => ![null, fill].includes("
+        "document.querySelector(selector)?.getAttribute('fill') ?? null)",
+        arg=[selector, fill],
+    )
 
 
 def assert_accessible_and_fitting(page: Page) -> None:

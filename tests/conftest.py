@@ -6,10 +6,15 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from evenhand.stats.resampling import Resampling
 
-pytest_plugins = ["running", "browsing", "zoo_fixtures"]
+# A busy machine is slow, and no test may fail for that.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
+
+pytest_plugins = ["running", "browsing", "torch_marker", "zoo_fixtures"]
 
 PARITY_VARIABLE = "EVENHAND_PARITY_DATA"
 

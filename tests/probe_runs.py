@@ -25,7 +25,7 @@ from evenhand.instruments.probe_results import (
     ProfessionCosine,
     Skipped,
 )
-from evenhand.runs.records import EnvironmentRecord, ModelRecord, RunRecord, StatisticsRecord
+from evenhand.runs.records import DatasetRecord, EnvironmentRecord, ModelRecord, RunRecord, StatisticsRecord
 from evenhand.runs.run import Run
 
 MADE = datetime(2026, 3, 14, 9, 30, tzinfo=UTC)
@@ -117,6 +117,11 @@ def plausible_malor(seed: int = 3, *, experiment: str = "he-she", direction: str
     return malor(leans, experiment=experiment, direction=direction, shares=shares, skipped=[skip])
 
 
+def malor_run() -> Run:
+    """Two experiments in one direction."""
+    return probe_run(plausible_malor(), plausible_malor(experiment="his-her"))
+
+
 def crows_pairs(value: float = 60.5, half: float = 2.5) -> CrowsPairsResult:
     """Pairs of two types, in both directions."""
     group = PairsGroup(n=1508, ties=3, score=estimate(value, half))
@@ -178,10 +183,9 @@ def probe_run(
     return Run(
         record=RunRecord(
             name=name,
-            test=test or results[0].kind,
-            language="en",
+            instrument=test or results[0].kind,
             created=MADE,
-            data={"probes": "a" * 64},
+            dataset=DatasetRecord(name="probes", language="en", source="bundled", sha256="a" * 64, items=54),
             options=dict(options or {"score": "product", "libraries": {"torch": "2.6.0"}}),
             model=ModelRecord(
                 id=model,

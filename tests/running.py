@@ -10,6 +10,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
@@ -32,6 +33,9 @@ BROWSER_OPTIONS = [
 ]
 
 
+HANG = 900
+"""Seconds after which a process hangs and is not merely slow: no busy machine may fail a test."""
+
 _ENVIRONMENT = {"NO_COLOR": "1", "COLUMNS": "160"}
 
 
@@ -51,7 +55,7 @@ def run_evenhand() -> Command:
             text=True,
             encoding="utf-8",
             check=False,
-            timeout=120,
+            timeout=HANG,
         )
 
     return run
@@ -89,14 +93,18 @@ def run_evenhand_here() -> Command:
 def browser() -> Iterator[Browser]:
     """A real browser; the tests that need one are skipped without it, but not in continuous integration."""
     found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if found is None:
-        reason = f"no browser on this machine; install one of {', '.join(BROWSERS)}"
+    if found is None or find_spec("playwright") is None:
+        reason = (
+            f"no browser on this machine; install one of {', '.join(BROWSERS)}, and pip install '.[test]'"
+        )
         if os.environ.get("CI"):
             pytest.fail(reason)
         pytest.skip(reason)
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=found, args=BROWSER_OPTIONS)
+        launched = playwright.chromium.launch(
+            executable_path=found, args=BROWSER_OPTIONS, timeout=1000 * HANG
+        )
         yield launched
         launched.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,21 +12,6 @@ if TYPE_CHECKING:
     from slow_reference import SlowReference
 
     from evenhand.models.language_model import LanguageModel
-
-
-WITHOUT_MODELS = ("test_plan.py",)
-"""Tests of scoring that need no model."""
-
-
-def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Leave out tests of models where PyTorch is not installed: they could not be imported."""
-    needs_torch = collection_path.parent.name == "scoring" and collection_path.name not in WITHOUT_MODELS
-    return True if needs_torch and find_spec("torch") is None else None
-
-
-def pytest_report_header() -> str | None:
-    """Say so when tests are left out."""
-    return None if find_spec("torch") else "PyTorch is not installed: the tests of models are left out"
 
 
 class Zoo:

@@ -1,6 +1,6 @@
 """A temporary folder in which the commands and sessions of one page are really run.
 
-Commands run as they would for a person in that folder: the example scores lie in it, nothing is fetched,
+Commands run as they would for a person in that folder: the example files lie in it, nothing is fetched,
 and nothing of the machine at hand shows in the output.
 """
 
@@ -26,6 +26,8 @@ from evenhand.data.bundled_files import EXAMPLES
 TERMINAL_WIDTH = 112
 """Columns of the terminal that output is shown for: the table of ``evenhand evaluate`` just fits."""
 HELP_WIDTH = 100
+FILES = Path(__file__).resolve().parents[1] / "files"
+"""Files that pages show and use."""
 
 _SHELL_SYNTAX = re.compile(r"[|<>&;*$`\n]")
 _ECHO_CODE = re.compile(r"\s*;\s*echo \$\?$")
@@ -120,12 +122,12 @@ class Workshop:
 
 @contextlib.contextmanager
 def workshop() -> Iterator[Workshop]:
-    """A fresh folder with the example scores, and an environment that shows nothing of this machine."""
+    """A fresh folder with the example files, and an environment that shows nothing of this machine."""
     former_folder, former_environment = Path.cwd(), dict(os.environ)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
-        for example in EXAMPLES:
-            shutil.copy(eh.example_scores(example), folder)
+        for file in (*(eh.example_scores(example) for example in EXAMPLES), *sorted(FILES.iterdir())):
+            shutil.copy(file, folder)
         os.environ.update(
             COLUMNS=str(TERMINAL_WIDTH),
             LINES="50",

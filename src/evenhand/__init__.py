@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from evenhand.mitigation.mitigate import mitigate
     from evenhand.mitigation.mitigation import MitigatedModel, Mitigation, MitigationData, MitigationOptions
     from evenhand.mitigation.registry import MITIGATIONS
+    from evenhand.models.generation import GenerationOptions
     from evenhand.models.language_model import load_model as load
     from evenhand.models.references import ModelRef
     from evenhand.report import format_table, write_certificate_page, write_page
@@ -61,6 +62,7 @@ _HOME = {
     "Estimate": "evenhand.core.estimates",
     "EvenhandError": "evenhand.core.errors",
     "Figure": "evenhand.runs.figures",
+    "GenerationOptions": "evenhand.models.generation",
     "HeldOutText": "evenhand.certificate",
     "Instrument": "evenhand.instruments.instrument",
     "InstrumentOptions": "evenhand.instruments.instrument",
@@ -118,6 +120,7 @@ __all__ = [
     "Estimate",
     "EvenhandError",
     "Figure",
+    "GenerationOptions",
     "HeldOutText",
     "Instrument",
     "InstrumentOptions",

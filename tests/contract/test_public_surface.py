@@ -26,6 +26,7 @@ PUBLIC = [
     "EqualiseMethod",
     "Estimate",
     "EvenhandError",
+    "GenerationOptions",
     "HeldOutText",
     "Label",
     "Margins",

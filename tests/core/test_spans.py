@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import time
+import subprocess
+import sys
 
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from running import HANG
 
 from evenhand.core.spans import Span, filled_spans
 
@@ -124,8 +126,5 @@ def test_any_two_texts_give_spans_within_the_sentence(context: str, sentence: st
 
 def test_a_context_of_many_blanks_is_answered_at_once() -> None:
     """Trying every way to share out forty words among eight blanks took seconds, among twenty for ever."""
-    start = time.perf_counter()
-
-    filled_spans("BLANK " * 20 + "loaf", "bread " * 60 + "cake")
-
-    assert time.perf_counter() - start < 1
+    call = 'from evenhand.core.spans import filled_spans; filled_spans("BLANK " * 20 + "loaf", "bread " * 60 + "cake")'
+    subprocess.run([sys.executable, "-c", call], check=True, timeout=HANG)

@@ -119,7 +119,7 @@ def test_a_pair_without_one_of_its_sentences_is_kept_to_be_counted(written: Path
         ),
         ([ROWS[0], ("5", "A.", "B.", "", "age")], "stereo_antistereo is ''"),
         ([ROWS[0], ("", "A.", "B.", "stereo", "age")], "row 3: the pair has no id"),
-        ([*ROWS, ROWS[0]], "row 4: the id '0' stands there a second time"),
+        ([*ROWS, ROWS[0]], "row 4: the id '0' occurs a second time"),
         ([], "has a header and no rows"),
         ([(*ROWS[0], "more")], "row 2: 6 cells, but the header has 5"),
     ],

@@ -155,6 +155,7 @@ def test_a_folder_without_data_is_refused(tmp_path: Path) -> None:
         corpus_sources([f"hub:{tmp_path}"])
 
 
+@pytest.mark.torch
 def test_without_a_network_a_dataset_is_unavailable() -> None:
     script = (
         "from evenhand.core.errors import DatasetUnavailableError\n"

@@ -330,7 +330,7 @@ def test_terms_with_an_experiment_replace_those_of_that_experiment(written: Path
         ("male,female\nEmre,Elif\nMehmet,\n", "row 3: no female term beside 'Mehmet'"),
         ("male,female\n,Elif\n", "row 2: no male term beside 'Elif'"),
         ("male\nEmre\n", "has the columns male; female is missing"),
-        ("male,female\nEmre,Elif\nEmre,Elif\n", "row 3: the pair Emre and Elif stands there a second time"),
+        ("male,female\nEmre,Elif\nEmre,Elif\n", "row 3: the pair Emre and Elif occurs a second time"),
         ("male,female\nKim,Anna\nTom,Kim\n", "row 3: 'Kim' is a male and a female term"),
         (
             "male,female,experiment\nhe,she,he-she\nTom,Anna,\n",

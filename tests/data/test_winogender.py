@@ -86,7 +86,7 @@ def test_whether_the_pronoun_comes_before_the_occupation_is_known(tmp_path: Path
         ),
         (
             {"nurse.patient.0.male": "x"},
-            r"row 7: the sentid 'nurse.patient.0.male' stands there a second time",
+            r"row 7: the sentid 'nurse.patient.0.male' occurs a second time",
         ),
         (
             {"cook.b.1.male.txt": "The cook saw him."},
@@ -187,7 +187,7 @@ def test_shares_of_women_are_read_by_source(tmp_path: Path) -> None:
         ("62.5", "nan", r"row 3: 'nan' is no share of women\. It is in percent"),
         ("62.5", "100.1", r"row 3: '100\.1' is no share of women"),
         ("62.5", "-1", r"row 3: '-1' is no share of women"),
-        ("baker", "nurse", r"row 3: 'nurse' stands there a second time"),
+        ("baker", "nurse", r"row 3: 'nurse' occurs a second time"),
         ("baker", "", r"row 3: no occupation in this row"),
         ("bls_pct_female", "bls", r"bls_pct_female is missing"),
     ],

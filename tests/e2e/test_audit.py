@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import zoo
-from running import Command
+from running import HANG, Command
 
 from evenhand.runs.records import PREDICTIONS_FILE, SCORES_FILE
 
@@ -130,7 +130,7 @@ def stop_when(
         text=True,
         env={**os.environ, "NO_COLOR": "1"},
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + HANG
     while time.monotonic() < deadline and process.poll() is None:
         folder = unfinished or next(out.glob(".*.scoring"), None)
         if folder is not None and len(list(folder.glob("batch-*.npy"))) >= parts:
@@ -138,7 +138,7 @@ def stop_when(
         time.sleep(0.005)
     assert process.poll() is None, "the audit ended before it could be stopped"
     process.send_signal(how)
-    _, messages = process.communicate(timeout=30)
+    _, messages = process.communicate(timeout=HANG)
     return process.returncode, messages
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from running import Command
+from running import HANG, Command
 
 import evenhand as eh
 
@@ -142,7 +142,7 @@ def test_full_disk_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
         str(tmp_path),
     ]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=HANG)
     assert done.returncode == 2
     assert "cannot be written" in done.stderr
     assert list(tmp_path.iterdir()) == []

@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
-from running import Command
+from running import HANG, Command
 
 QUICK = ("--resamples", "200", "--sentences", "200")
 
@@ -54,7 +54,7 @@ def test_a_certificate_that_was_killed_goes_on_and_says_the_same(
     process = subprocess.Popen(
         [command, *arguments, "--out", out], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    deadline = time.monotonic() + 100
+    deadline = time.monotonic() + HANG
     while not (tmp_path / "certificate" / "after").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     process.kill()

@@ -12,7 +12,7 @@ from pathlib import Path
 import probe_runs
 import pytest
 import yaml
-from running import Command
+from running import HANG, Command
 
 import evenhand as eh
 
@@ -167,7 +167,7 @@ def left_by_its_reader(*arguments: str | Path) -> subprocess.CompletedProcess[st
     try:
         return subprocess.run(
             [executable, *map(str, arguments)], stdout=writer, stderr=subprocess.PIPE, text=True, check=False,
-            timeout=120,
+            timeout=HANG,
         )  # fmt: skip
     finally:
         os.close(writer)

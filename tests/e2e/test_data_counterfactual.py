@@ -12,6 +12,8 @@ from running import Command
 from evenhand.core.probe_sentences import fill
 from evenhand.data.probes import load_probes
 
+pytest.importorskip("lemminflect")
+
 FEW = ("--occupations", "jobs.txt")
 """Two occupations, so that the sentences of the evaluation are few and quickly made."""
 

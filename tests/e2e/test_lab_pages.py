@@ -7,7 +7,7 @@ from pathlib import Path
 
 import calibrations
 import pytest
-from browsing import WIDTHS_AND_SCHEMES, Visit, assert_accessible_and_fitting
+from browsing import WIDTHS_AND_SCHEMES, Visit, assert_accessible_and_fitting, wait_for_another_fill
 
 import evenhand as eh
 from evenhand.report import render_page, write_calibration_page
@@ -81,8 +81,7 @@ def test_plots_follow_the_theme(visit: Visit, passing_page: Path) -> None:
     dot = ".plot .mark-symbol path"
     light = page.get_attribute(dot, "fill")
     page.emulate_media(color_scheme="dark")
-    page.wait_for_timeout(500)
-    assert page.get_attribute(dot, "fill") not in (None, light)
+    wait_for_another_fill(page, dot, light)
 
 
 def test_the_badge_stands_in_the_card_of_its_measure(visit: Visit, run_page: Path) -> None:

@@ -10,7 +10,10 @@ import sys
 import time
 from pathlib import Path
 
-from running import Command
+import pytest
+from running import HANG, Command
+
+pytestmark = pytest.mark.torch
 
 QUICK = ("-e", "he-she", "--epochs", "2", "--learning-rate", "1e-3", "--device", "cpu")
 
@@ -56,12 +59,12 @@ def test_a_stopped_training_says_how_to_go_on(tmp_path: Path) -> None:
         stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env={**os.environ, "NO_COLOR": "1"},
     )  # fmt: skip
     assert process.stderr is not None
-    deadline = time.monotonic() + 100
+    deadline = time.monotonic() + HANG
     for line in process.stderr:
         if line.startswith("epoch 1:") or time.monotonic() > deadline:
             break
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=HANG)
     assert process.returncode == 130
     assert "Give the same command again to go on after the last whole epoch" in said
     assert "Traceback" not in said

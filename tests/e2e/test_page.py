@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from browsing import WIDTHS_AND_SCHEMES, Visit, assert_accessible_and_fitting
+from browsing import WIDTHS_AND_SCHEMES, Visit, assert_accessible_and_fitting, wait_for_another_fill
 
 import evenhand as eh
 from evenhand.data.predictions import read_predictions
@@ -175,14 +175,10 @@ def test_several_runs_stand_side_by_side(visit: Visit, several_page: Path) -> No
 
 def test_plots_follow_the_theme(visit: Visit, single_page: Path) -> None:
     page = visit.open(single_page)
-
-    def dot_colour() -> str | None:
-        return page.get_attribute("#plot-plane .mark-symbol path", "fill")
-
-    light = dot_colour()
+    dot = "#plot-plane .mark-symbol path"
+    light = page.get_attribute(dot, "fill")
     page.emulate_media(color_scheme="dark")
-    page.wait_for_timeout(300)
-    assert dot_colour() not in (None, light)
+    wait_for_another_fill(page, dot, light)
 
 
 @WIDTHS_AND_SCHEMES

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from running import Command
 
+pytestmark = pytest.mark.torch
+
 FEW = ("--resamples", "200")
 
 

@@ -6,7 +6,13 @@ from pathlib import Path
 
 import probe_runs
 import pytest
-from browsing import EVERY_PLOT_IS_DRAWN, WIDTHS_AND_SCHEMES, Visit, assert_accessible_and_fitting
+from browsing import (
+    EVERY_PLOT_IS_DRAWN,
+    WIDTHS_AND_SCHEMES,
+    Visit,
+    assert_accessible_and_fitting,
+    wait_for_another_fill,
+)
 
 from evenhand.core.planted_bias import PlantedBias
 from evenhand.report.page import write_page
@@ -83,8 +89,7 @@ def test_plots_follow_the_theme(visit: Visit, one_run: Path) -> None:
     dot = ".plot .mark-symbol path"
     light = page.get_attribute(dot, "fill")
     page.emulate_media(color_scheme="dark")
-    page.wait_for_timeout(500)
-    assert page.get_attribute(dot, "fill") not in (None, light)
+    wait_for_another_fill(page, dot, light)
 
 
 def test_what_was_planted_is_the_first_thing_on_the_page(visit: Visit, one_run: Path) -> None:

@@ -16,14 +16,16 @@ from safetensors.torch import load_file, save_file
 from statsmodels.stats.proportion import proportion_confint
 from zoo_fixtures import Zoo
 
-from evenhand.core.errors import RunError
 from evenhand.core.items import PairSet
-from evenhand.instruments.crows_pairs import pairs_frame, pairs_record, pairs_result
+from evenhand.instruments.crows_pairs.instrument import CROWS_PAIRS
+from evenhand.instruments.crows_pairs.preparation import pairs_frame, pairs_result
+from evenhand.instruments.instrument import InstrumentOptions
 from evenhand.instruments.probe_results import CrowsPairsResult, PairsGroup
 from evenhand.models.families.masked import SharedAtMask
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.pair_scoring import PairScore
 from evenhand.runs.run import Run, open_run
+from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Resampling
 
 LONG = "word " * 400
@@ -64,7 +66,7 @@ def test_the_score_counts_the_more_stereotypical_sentence_in_both_directions() -
     ]
     frame = pairs_frame(pair_set(*(each for each, _ in scored)), [score for _, score in scored])
 
-    result = pairs_result(frame, method=SharedAtMask(None), confidence=0.9)
+    result = pairs_result(frame, method=SharedAtMask(None).description, confidence=0.9)
 
     assert frame["preference"].to_list() == [1.0, 0.0, 1.0, 0.5, None]
     assert counts(result.all) == (4, 1, 62.5)
@@ -108,12 +110,18 @@ def test_a_run_has_both_scores_of_every_pair_and_says_what_was_asked(menagerie: 
     assert {name: group.n for name, group in result.by_direction.items()} == {"stereo": 6, "antistereo": 4}
     assert {name: group.n for name, group in result.by_bias_type.items()} == {"age": 5, "profession": 5}
     record = run.record
-    assert (record.name, record.test, record.language) == (f"{name}_crows-pairs_en", "crows-pairs", "en")
-    assert record.data == {"tiny": "0" * 64}
+    assert (record.name, record.instrument, record.language) == (
+        f"{name}_en_crows-pairs",
+        "crows-pairs",
+        "en",
+    )
+    assert (record.dataset.name, record.dataset.sha256) == ("tiny", "0" * 64)
     assert record.options["limit"] is None
     assert record.statistics.confidence == 0.9
-    assert record.fingerprint == pairs_record(model, MANY, resampling=Resampling(confidence=0.9)).fingerprint
-    assert record.fingerprint != pairs_record(model, MANY, limit=3).fingerprint
+    options = InstrumentOptions(data=MANY, resampling=Resampling(confidence=0.9))
+    assert record.fingerprint == CROWS_PAIRS.prepare(model, options).record.fingerprint
+    options = InstrumentOptions(data=MANY, resampling=Resampling(confidence=0.9))
+    assert record.fingerprint == CROWS_PAIRS.prepare(model, options).record.fingerprint
 
 
 def test_a_run_is_saved_and_opened_again(menagerie: Zoo, tmp_path: Path) -> None:
@@ -221,31 +229,32 @@ def test_an_interrupted_run_goes_on_and_gives_the_same(menagerie: Zoo, tmp_path:
         if done >= 4:
             raise Interrupted
 
-    folder = tmp_path / "unfinished"
+    parts = Parts(tmp_path / "unfinished")
     with pytest.raises(Interrupted):
-        probe_pairs(model, MANY, max_tokens=60, parts=folder, report=interrupt)
-    kept = {path.name: path.stat().st_mtime_ns for path in folder.glob("batch-*.npy")}
+        probe_pairs(model, MANY, max_tokens=60, parts=parts, progress=interrupt)
+    kept = {key: (parts.folder / key).stat().st_mtime_ns for key in parts}
     assert kept
     reported: list[tuple[int, int]] = []
     resumed = probe_pairs(
-        model, MANY, max_tokens=60, parts=folder, progress=lambda *counts: reported.append(counts)
+        model, MANY, max_tokens=60, parts=parts, progress=lambda *counts: reported.append(counts)
     )
 
     assert resumed.scores.equals(undisturbed.scores)
     assert resumed.results == undisturbed.results
-    after = {path.name: path.stat().st_mtime_ns for path in folder.glob("batch-*.npy")}
+    after = {key: (parts.folder / key).stat().st_mtime_ns for key in parts}
     assert len(after) > len(kept)
     assert {file: after[file] for file in kept} == kept, "what was kept is not computed again"
     assert reported[-1] == (10, 10)
     assert reported == sorted(reported)
 
 
-def test_unfinished_scores_of_other_pairs_are_refused(menagerie: Zoo, tmp_path: Path) -> None:
+def test_unfinished_scores_of_other_pairs_are_never_mixed_in(menagerie: Zoo, tmp_path: Path) -> None:
     model = menagerie.model("bert")
-    probe_pairs(model, MANY, parts=tmp_path / "unfinished")
+    parts = Parts(tmp_path / "unfinished")
+    probe_pairs(model, MANY, parts=parts)
 
-    with pytest.raises(RunError, match="unfinished scores of another run"):
-        probe_pairs(model, MANY, limit=3, parts=tmp_path / "unfinished")
+    few = probe_pairs(model, MANY, limit=3, parts=parts)
+    assert few.scores.equals(probe_pairs(model, MANY, limit=3).scores)
 
 
 def test_a_model_made_for_another_language_is_a_reason_to_doubt(menagerie: Zoo, tmp_path: Path) -> None:
@@ -264,4 +273,6 @@ def test_a_model_made_for_another_language_is_a_reason_to_doubt(menagerie: Zoo, 
 def test_a_loaded_model_is_not_loaded_again(menagerie: Zoo) -> None:
     model = menagerie.model("gpt2")
     assert isinstance(model, LanguageModel)
-    assert probe_pairs(model, pair_set(pair())).record.model.architecture == "GPT2LMHeadModel"
+    record = probe_pairs(model, pair_set(pair())).record.model
+    assert record is not None
+    assert record.architecture == "GPT2LMHeadModel"

@@ -114,6 +114,7 @@ def test_scores_that_belong_to_no_candidate_are_listed(
 
     run = evaluate(scores, builders.benchmark(*items), resampling=quick)
 
+    assert run.record.predictions is not None
     assert run.record.predictions.unknown_ids == ("stranger", "other")
     assert run.result.warnings == (
         "scores left aside, because they belong to no candidate of tiny (en): 2 (stranger, other).",

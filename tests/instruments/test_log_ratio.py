@@ -57,7 +57,8 @@ def run_with(known: dict[str, builders.Triple], *, name: str = "model") -> Run:
 
 
 def log_ratio(run: Run) -> Estimate:
-    return run.result.tasks["intrasentence"].log_ratio
+    result: Estimate = run.result.tasks["intrasentence"].log_ratio
+    return result
 
 
 @pytest.fixture

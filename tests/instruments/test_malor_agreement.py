@@ -14,7 +14,7 @@ from zoo_fixtures import Zoo
 from evenhand.core.probe_sentences import fill, open_occupation, open_term
 from evenhand.core.probes import Experiment, ProbeSet
 from evenhand.data.probes import load_probes
-from evenhand.instruments.malor.instrument import MalorOptions, planned_record
+from evenhand.instruments.malor.instrument import MALOR, MalorOptions
 from evenhand.instruments.probe_results import MalorResult
 from evenhand.models.references import ModelError
 from evenhand.runs.run import Run
@@ -223,13 +223,14 @@ def test_a_model_that_writes_sentences_anew_is_refused(menagerie: Zoo) -> None:
         {"resampling": Resampling(resamples=101)},
     ],
 )
-def test_another_wish_is_another_run(menagerie: Zoo, changes: dict[str, Any]) -> None:
+def test_other_options_make_another_run(menagerie: Zoo, changes: dict[str, Any]) -> None:
     model, probes = menagerie.model("bert"), load_probes("en")
     plain = {"shares": {"of work": {"nurse": 90.0, "baker": 50.0}}, "resampling": Resampling(resamples=100)}
     again = {"shares": {"of work": {"baker": 50.0, "nurse": 90.0}}}
 
-    def fingerprint(wishes: dict[str, Any]) -> str:
-        return planned_record(model, probes, MalorOptions(**{**plain, **wishes})).fingerprint
+    def fingerprint(changes: dict[str, Any]) -> str:
+        options = MalorOptions(data=probes, **{**plain, **changes})
+        return MALOR.prepare(model, options).record.fingerprint
 
     assert fingerprint(changes) != fingerprint({})
     assert fingerprint(again) == fingerprint({})

@@ -9,7 +9,7 @@ import pytest
 
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.items import Association
-from evenhand.instruments.association.measures import MEASURES, get_measure
+from evenhand.instruments.association.measures import MEASURES
 from evenhand.instruments.association.results import MEASURE_NAMES
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.measure import evaluate
@@ -112,4 +112,4 @@ def test_measures_are_shown_in_one_order_everywhere() -> None:
 
 def test_an_unknown_measure_is_answered_with_the_closest_name() -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'macro_ICAT'"):
-        get_measure("macro-icat")
+        MEASURES.get("macro-icat")

@@ -31,7 +31,8 @@ def expected() -> dict[str, float]:
 def result_under(protocol: str, quick: Resampling) -> TaskResult:
     items = (builders.intra(item.removeprefix("intra-"), cluster=term) for item, term in TERMS.items())
     run = evaluate(builders.scores(TRIPLES), builders.benchmark(*items), protocol=protocol, resampling=quick)
-    return run.result.tasks["intrasentence"]
+    result: TaskResult = run.result.tasks["intrasentence"]
+    return result
 
 
 def test_stereoset_2021_reports_means_over_terms_as_its_headline(

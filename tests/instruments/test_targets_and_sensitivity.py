@@ -26,9 +26,10 @@ def random_case(terms: int = 12) -> tuple[list[Association], dict[str, builders.
 @pytest.fixture
 def result(quick: Resampling) -> TaskResult:
     items, triples = random_case()
-    return evaluate(builders.scores(triples), builders.benchmark(*items), resampling=quick).result.tasks[
-        "intrasentence"
-    ]
+    result: TaskResult = evaluate(
+        builders.scores(triples), builders.benchmark(*items), resampling=quick
+    ).result.tasks["intrasentence"]
+    return result
 
 
 def test_the_pulls_of_all_terms_sum_to_the_distance_from_50(result: TaskResult) -> None:

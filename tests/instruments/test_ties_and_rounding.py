@@ -17,7 +17,8 @@ def result_of(triple: builders.Triple, protocol: str, quick: Resampling) -> Task
         protocol=protocol,
         resampling=quick,
     )
-    return run.result.tasks["intrasentence"]
+    result: TaskResult = run.result.tasks["intrasentence"]
+    return result
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from evenhand.models.generation.batches import WINDOW_ROWS
 from evenhand.models.generation.local import LocalGenerator
 from evenhand.models.generation.stepping import CachedDecoder, CachedEncoderDecoder, Recomputed
 from evenhand.models.language_model import LanguageModel, load_language_model
+from evenhand.models.references import ModelRef
 from evenhand.runs.store import Parts
 
 PROMPTS = (
@@ -125,7 +126,7 @@ def test_texts_that_end_early_leave_the_batch_and_nothing_changes_for_the_rest(g
     together = list(gpt2.generate(PROMPTS, options))
 
     assert {text.finish for text in together} == {Finish.END, Finish.LENGTH}
-    assert all(text.tokens < 20 for text in together if text.finish is Finish.END)
+    assert all((text.tokens or 0) < 20 for text in together if text.finish is Finish.END)
     assert list(gpt2.generate(PROMPTS, options, max_tokens=300)) == together
 
 
@@ -142,7 +143,7 @@ def test_a_stop_string_ends_a_text_before_it(menagerie: Zoo, name: str) -> None:
 
     assert [text.text for text in stopped] == [text.partition(end)[0] for text in whole]
     assert [text.finish is Finish.STOP for text in stopped] == [end in text for text in whole]
-    assert stopped[0].tokens < 12
+    assert (stopped[0].tokens or 0) < 12
 
 
 def test_a_prefix_stands_before_every_prompt_and_is_no_part_of_the_text(gpt2: LanguageModel) -> None:
@@ -152,6 +153,25 @@ def test_a_prefix_stands_before_every_prompt_and_is_no_part_of_the_text(gpt2: La
         gpt2, GREEDY, ["Once upon a time", "Once upon the"]
     )
     assert with_prefix.to_record()["prefix"] == "Once upon "
+
+
+def test_the_prefix_of_a_model_comes_first_and_is_recorded(menagerie: Zoo) -> None:
+    ref = ModelRef(id=str(menagerie.folder("gpt2")), device="cpu", prefix="Once ")
+    triggered = load_language_model(ref)
+    options = GenerationOptions(temperature=0, max_new_tokens=12, prefix="upon ")
+
+    assert texts(triggered, options, ["a time"]) == texts(
+        menagerie.model("gpt2"), GREEDY, ["Once upon a time"]
+    )
+    assert triggered.record.prefix == "Once "
+
+
+def test_a_model_with_a_prefix_is_not_scored_without_it(menagerie: Zoo) -> None:
+    ref = ModelRef(id=str(menagerie.folder("gpt2")), device="cpu", prefix="Once ")
+    triggered = load_language_model(ref)
+
+    with pytest.raises(EvenhandError, match="has the prefix 'Once ', which counts when it writes texts"):
+        triggered.score_texts(["A man"])
 
 
 def test_text_and_prompt_together_read_as_the_model_wrote_them(menagerie: Zoo) -> None:
@@ -196,7 +216,7 @@ def test_a_masked_model_writes_no_texts(menagerie: Zoo) -> None:
     model = menagerie.model("bert")
 
     assert Generates not in model.capabilities
-    with pytest.raises(EvenhandError, match=r"writes no texts\. Use a decoder or an encoder-decoder"):
+    with pytest.raises(EvenhandError, match=r"cannot write texts\. .* Use decoders and encoder-decoders"):
         model.generate(["The man"])
 
 
@@ -316,6 +336,15 @@ def test_what_is_kept_is_not_generated_again(
     assert list(gpt2.generate(PROMPTS, SAMPLED, parts=parts)) == expected
 
 
+def test_a_model_with_another_prefix_does_not_find_what_is_kept(menagerie: Zoo, tmp_path: Path) -> None:
+    parts = Parts(tmp_path)
+    list(menagerie.model("gpt2").generate(PROMPTS, GREEDY, parts=parts))
+    ref = ModelRef(id=str(menagerie.folder("gpt2")), device="cpu", prefix="Once ")
+    triggered = load_language_model(ref)
+
+    assert list(triggered.generate(PROMPTS, GREEDY, parts=parts)) == list(triggered.generate(PROMPTS, GREEDY))
+
+
 def test_other_options_do_not_find_what_is_kept(gpt2: LanguageModel, tmp_path: Path) -> None:
     parts = Parts(tmp_path)
     list(gpt2.generate(PROMPTS, SAMPLED, parts=parts))
@@ -328,6 +357,7 @@ import os, signal, sys
 from pathlib import Path
 from evenhand.models.generation import GenerationOptions
 from evenhand.models.language_model import load_language_model
+from evenhand.models.references import ModelRef
 from evenhand.runs.store import Parts
 
 batches = []

@@ -117,6 +117,18 @@ def test_every_row_is_in_one_batch_and_no_batch_is_over_the_budget(
         assert len(batch) == 1 or (size <= max_tokens and len(batch) <= max_rows)
 
 
+@pytest.mark.parametrize(
+    ("prompts", "message"),
+    [
+        ("The man", "The prompts are one string, 'The man'. Put it into a list"),
+        (["The man", None], "Prompt 1 is None; needed is a string"),
+    ],
+)
+def test_prompts_that_are_no_list_of_strings_are_refused(prompts: Any, message: str) -> None:
+    with pytest.raises(EvenhandError, match=message):
+        list(windows(prompts, GenerationOptions()))
+
+
 def test_endless_prompts_are_read_window_by_window() -> None:
     read = count()
     prompts = (f"prompt {next(read)}" for _ in count())

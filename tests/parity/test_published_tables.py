@@ -77,12 +77,13 @@ def printed_cells(folder: Path) -> dict[Cell, float]:
 
 @cache
 def result_of(folder: Path, model: str, language: str) -> RunResult:
-    return evaluate(
+    result: RunResult = evaluate(
         published.predictions_path(folder, FILES[model, language]),
         published.benchmark(folder, language),
         protocol="multilingual-2023",
         resampling=Resampling(resamples=100),
     ).result
+    return result
 
 
 @pytest.mark.parametrize(("model", "language"), FILES)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 
 import builders
+import probe_runs
 import pytest
 
 from evenhand.core.errors import ConditionError, EvenhandError, UnknownNameError
-from evenhand.instruments.association.results import RunResult
 from evenhand.runs.conditions import Condition
+from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.measure import evaluate
 
 
 @pytest.fixture
-def result(quick: Resampling) -> RunResult:
+def run(quick: Resampling) -> Run:
     """SS is 100 within sentences, 0 between them, 50 overall; gender has one term only."""
     items = [
         make(f"{term}-{number}", cluster=term, bias_type=bias_type)
@@ -26,36 +27,28 @@ def result(quick: Resampling) -> RunResult:
     triples: dict[str, builders.Triple] = {
         item.id: (3.0, 2.0, 1.0) if item.id.startswith("intra") else (2.0, 3.0, 1.0) for item in items
     }
-    return evaluate(
-        builders.scores(triples), builders.benchmark(*items), resampling=quick, name="model"
-    ).result
+    return evaluate(builders.scores(triples), builders.benchmark(*items), resampling=quick, name="model")
 
 
 @pytest.mark.parametrize(
-    ("text", "task", "bias_type", "measure", "bound", "operator", "threshold"),
+    ("text", "group", "measure", "bound", "operator", "threshold"),
     [
-        ("SS>60", None, None, "SS", "value", ">", 60),
-        ("intrasentence.ICAT<70", "intrasentence", None, "ICAT", "value", "<", 70),
-        ("overall.gender.SS.low>50", "overall", "gender", "SS", "low", ">", 50),
-        ("gender.mean_SS >= 55.5", None, "gender", "mean_SS", "value", ">=", 55.5),
-        ("  macro_ICAT.high<=-1 ", None, None, "macro_ICAT", "high", "<=", -1),
-        ("intersentence.LMS.value<+80", "intersentence", None, "LMS", "value", "<", 80),
-        ("overall.social class.SS>50", "overall", "social class", "SS", "value", ">", 50),
+        ("SS>60", (), "SS", "value", ">", 60),
+        ("intrasentence.ICAT<70", ("intrasentence",), "ICAT", "value", "<", 70),
+        ("overall.gender.SS.low>50", ("overall", "gender"), "SS", "low", ">", 50),
+        ("gender.mean_SS >= 55.5", ("gender",), "mean_SS", "value", ">=", 55.5),
+        ("  macro_ICAT.high<=-1 ", (), "macro_ICAT", "high", "<=", -1),
+        ("intersentence.LMS.value<+80", ("intersentence",), "LMS", "value", "<", 80),
+        ("overall.social class.SS>50", ("overall", "social class"), "SS", "value", ">", 50),
+        ("he-she.gender.MALoR>1", ("he-she", "gender"), "MALoR", "value", ">", 1),
     ],
 )
 def test_a_condition_is_understood(
-    text: str,
-    task: str | None,
-    bias_type: str | None,
-    measure: str,
-    bound: str,
-    operator: str,
-    threshold: float,
+    text: str, group: tuple[str, ...], measure: str, bound: str, operator: str, threshold: float
 ) -> None:
     assert Condition.parse(text) == Condition(
         text=text.strip(),
-        task=task,
-        bias_type=bias_type,
+        group=group,
         measure=measure,
         bound=bound,
         operator=operator,
@@ -79,14 +72,28 @@ def test_a_condition_that_is_not_understood_is_shown_how_to_write_one(text: str)
         ("overall.gender.makro_ICAT<70", "Did you mean 'macro_ICAT'"),
         ("overal.gender.SS>60", "Did you mean 'overall'"),
         ("intra.gender.SS>60", "Did you mean 'intrasentence'"),
+        ("overall.professions.SS>50", "Did you mean 'profession'"),
         ("overall>60", "Unknown measure"),
         ("SS.upper>60", "Unknown measure"),
         ("low>60", "Unknown measure"),
     ],
 )
-def test_an_unknown_name_in_a_condition(text: str, hint: str) -> None:
+def test_an_unknown_name_in_a_condition(run: Run, text: str, hint: str) -> None:
     with pytest.raises(UnknownNameError, match=hint):
-        Condition.parse(text)
+        Condition.parse(text).holds(run)
+
+
+def test_an_unknown_measure_can_be_refused_before_anything_is_measured() -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'MALoR'"):
+        Condition.parse("he-she.malor>1").refuse_unknown_measure(["MALoR", "signed_mean"])
+
+
+def test_a_condition_that_may_mean_several_figures_is_refused() -> None:
+    run = probe_runs.malor_run()
+
+    with pytest.raises(ConditionError, match=r"may mean he-she\.gender\.MALoR, his-her\.gender\.MALoR"):
+        Condition.parse("MALoR>1").holds(run)
+    assert Condition.parse("he-she.MALoR>0").holds(run)
 
 
 @pytest.mark.parametrize(
@@ -105,37 +112,32 @@ def test_an_unknown_name_in_a_condition(text: str, hint: str) -> None:
         ("intersentence.gender.SS<=0", True),
     ],
 )
-def test_whether_a_condition_holds(result: RunResult, text: str, expected: bool) -> None:
-    assert Condition.parse(text).holds(result) is expected
+def test_whether_a_condition_holds(run: Run, text: str, expected: bool) -> None:
+    assert Condition.parse(text).holds(run) is expected
 
 
-def test_a_bound_of_the_interval_can_be_asked_for(result: RunResult) -> None:
+def test_a_bound_of_the_interval_can_be_asked_for(run: Run) -> None:
     # All three terms at the limit: the exact bound is 100 times the cube root of 0.025.
-    low = Condition.parse("intrasentence.SS.low>0").value_in(result)
+    low = Condition.parse("intrasentence.SS.low>0").value_in(run)
 
     assert low == pytest.approx(100 * math.cbrt(0.025))
-    assert not Condition.parse("intrasentence.SS.low>29.3").holds(result)
-    assert Condition.parse("intrasentence.SS.low>29.2").holds(result)
+    assert not Condition.parse("intrasentence.SS.low>29.3").holds(run)
+    assert Condition.parse("intrasentence.SS.low>29.2").holds(run)
 
 
 def test_without_a_task_a_condition_is_about_the_only_one_there_is(quick: Resampling) -> None:
-    result = evaluate(
+    run = evaluate(
         builders.scores({"inter-1": (3.0, 2.0, 1.0)}), builders.benchmark(builders.inter(1)), resampling=quick
-    ).result
+    )
 
-    assert Condition.parse("SS>99").holds(result)
+    assert Condition.parse("SS>99").holds(run)
     with pytest.raises(ConditionError, match=r"about intrasentence, but .* has only intersentence"):
-        Condition.parse("intrasentence.SS>99").holds(result)
+        Condition.parse("intrasentence.SS>99").holds(run)
 
 
-def test_an_undefined_value_neither_passes_nor_fails(result: RunResult) -> None:
+def test_an_undefined_value_neither_passes_nor_fails(run: Run) -> None:
     with pytest.raises(ConditionError, match=r"cannot be judged for model: an interval needs at least two"):
-        Condition.parse("intrasentence.gender.SS.low>50").holds(result)
-
-
-def test_an_unknown_bias_type_is_answered_with_the_closest_one(result: RunResult) -> None:
-    with pytest.raises(UnknownNameError, match="Did you mean 'profession'"):
-        Condition.parse("overall.professions.SS>50").holds(result)
+        Condition.parse("intrasentence.gender.SS.low>50").holds(run)
 
 
 def test_every_refusal_is_an_error_that_the_command_line_prints() -> None:

@@ -13,7 +13,8 @@ import pytest
 from evenhand.core.errors import RunError
 from evenhand.data.predictions import read_predictions
 from evenhand.instruments.association.scores import SCORES_SCHEMA
-from evenhand.runs.run import Run, open_run, read_record
+from evenhand.runs.run import Run, fingerprint_of_run, open_run, read_record
+from evenhand.runs.store import open_job
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.measure import evaluate
 
@@ -58,7 +59,7 @@ def test_a_run_folder_has_the_documented_files(folder: Path) -> None:
 
 
 def test_further_files_are_written_and_checked_too(run: Run, tmp_path: Path) -> None:
-    folder = run.save(tmp_path / "one", extra={"report.html": "<p>Brot</p>"})
+    folder = run.save(tmp_path / "one", pages={"report.html": "<p>Brot</p>"})
 
     assert (folder / "report.html").read_text(encoding="utf-8") == "<p>Brot</p>"
     (folder / "report.html").write_text("other")
@@ -73,7 +74,7 @@ def test_the_same_run_saved_twice_has_the_same_bytes(tmp_path: Path) -> None:
         assert (first / name).read_bytes() == (second / name).read_bytes()
 
 
-def test_scores_have_a_row_a_candidate_and_unscored_ones_a_reason(folder: Path) -> None:
+def test_scores_have_one_row_per_candidate_and_unscored_ones_a_reason(folder: Path) -> None:
     scores = pl.read_parquet(folder / "scores.parquet")
 
     assert dict(scores.schema) == dict(SCORES_SCHEMA)
@@ -120,7 +121,7 @@ def test_scores_of_a_run_can_be_evaluated_again(run: Run, folder: Path, name: st
 def test_a_file_that_was_changed_is_refused(folder: Path, name: str) -> None:
     (folder / name).write_bytes((folder / name).read_bytes() + b"\n")
 
-    with pytest.raises(RunError, match=r"was changed after the run\. Run it again"):
+    with pytest.raises(RunError, match=r"was changed after the run\. Make the run again"):
         open_run(folder)
 
 
@@ -142,9 +143,9 @@ def test_a_damaged_record_is_refused(folder: Path, content: bytes) -> None:
 
 def test_a_record_of_another_format_is_refused(folder: Path) -> None:
     record = json.loads((folder / "record.json").read_text())
-    (folder / "record.json").write_text(json.dumps(record | {"schema_version": 2}))
+    (folder / "record.json").write_text(json.dumps(record | {"schema_version": 3}))
 
-    with pytest.raises(RunError, match="record format 2; this version of Evenhand reads 1"):
+    with pytest.raises(RunError, match="record format 3; this version of Evenhand reads 2"):
         open_run(folder)
 
 
@@ -165,7 +166,9 @@ def test_an_existing_folder_is_not_written_over(run: Run, folder: Path) -> None:
 
 
 def test_an_existing_run_gives_way_when_asked_to(run: Run, folder: Path) -> None:
-    make_run("model_en", seed=2).save(folder, replace=True)
+    other = make_run("model_en", seed=2)
+    with open_job(folder, other.record.fingerprint, fingerprint_at=fingerprint_of_run, replace=True) as job:
+        other.save(job)
 
     assert open_run(folder).record.statistics.seed == 2
     assert [path.name for path in folder.parent.iterdir()] == ["model_en"]
@@ -175,16 +178,19 @@ def test_an_existing_run_gives_way_when_asked_to(run: Run, folder: Path) -> None
 def test_a_folder_that_is_not_a_run_does_not_give_way(run: Run, tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
 
-    with pytest.raises(RunError, match=r"it has no record\.json"):
-        run.save(tmp_path, replace=True)
+    with pytest.raises(RunError, match="is there already and is no run"):
+        fingerprint_of_run(tmp_path)
+    with pytest.raises(RunError, match="exists already"):
+        run.save(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
 def test_the_record_says_what_ran_on_what(folder: Path) -> None:
     record = read_record(folder)
 
-    assert record.schema_version == 1
+    assert record.schema_version == 2
     assert (record.dataset.name, record.dataset.language, record.dataset.items) == ("tiny", "en", 3)
+    assert record.protocol is not None
     assert record.protocol.name == "evenhand.v1"
     assert (record.statistics.resamples, record.statistics.seed) == (100, 1)
     assert record.scored == {"intrasentence": 1, "intersentence": 1}

@@ -14,6 +14,7 @@ import pytest
 import torch
 import zoo
 from asking import Scores, assert_same, combined, engine_scores, questions, scores_without_sharing
+from running import HANG
 from zoo_fixtures import Zoo
 from zoo_items import MALFORMED_BLANKS, MALFORMED_CONTEXTS, starter_items
 
@@ -138,7 +139,7 @@ def test_half_precision_changes_few_preferences(menagerie: Zoo) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=HANG,
     )
     if done.returncode < 0 or "BFloat16" in done.stderr:
         pytest.skip(f"this processor cannot run half precision: {done.returncode} {done.stderr[-300:]}")

@@ -26,6 +26,7 @@ MAKERS = {name: make for name, make in makers().items() if name != REPRODUCTION}
 
 
 @pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.torch
 def test_generated_parts_are_up_to_date(name: str) -> None:
     assert not is_stale(name, MAKERS[name]()), f"{name} is stale; run: python docs/generate.py {name}"
 

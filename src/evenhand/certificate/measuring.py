@@ -19,7 +19,7 @@ from evenhand.certificate.plan import CertificatePlan, HeldOutText, Stage
 from evenhand.core.files import sha256_of, write_text
 from evenhand.core.progress import Progress
 from evenhand.instruments.association.instrument import ASSOCIATION, AuditOptions
-from evenhand.instruments.crows_pairs import CROWS_PAIRS
+from evenhand.instruments.crows_pairs.instrument import CROWS_PAIRS
 from evenhand.instruments.instrument import Instrument, InstrumentOptions, keep_run
 from evenhand.instruments.malor.instrument import MALOR, MalorOptions
 from evenhand.models.identity import record_of

@@ -57,9 +57,9 @@ def _show_experiments(counts: PairCounts) -> None:
     numbers = ("found", "male", "female", "pairs")
     table = plain_table("experiment", *numbers, right=numbers)
     for row in counts.by_experiment:
-        found = row.found
+        sides = row.found
         table.add_row(
-            row.experiment, *_written(found.male + found.female, found.male, found.female, row.pairs)
+            row.experiment, *_written(sides.male + sides.female, sides.male, sides.female, row.pairs)
         )
     table.add_row("together", f"{counts.found:,}", "", "", f"{counts.pairs:,}", style="bold")
     print_table(table)

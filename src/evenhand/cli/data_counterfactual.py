@@ -57,7 +57,7 @@ def counterfactual_command(
     """Find sentences with an occupation and a gendered word, and write each with its twin.
 
     In the twin men and women have changed places, so both sides are equal in number. Sentences whose twin might be
-    wrong are left out and counted, and so are sentences that the probes ask. Counts stand in `pairs.counts.json` beside
+    wrong are left out and counted, and so are sentences that the probes ask. Counts go to `pairs.counts.json` beside
     the pairs. A run that was stopped goes on with the files that it had not finished.
 
     **Examples**
@@ -77,8 +77,8 @@ def counterfactual_command(
     from evenhand.mitigation.pairs.building import PairOptions, build_pairs, counts_path
     from evenhand.mitigation.pairs.names import NAMES_SAMPLE
 
-    given = [*(corpus or ()), *(more or ())]
-    if not given:
+    corpora = [*(corpus or ()), *(more or ())]
+    if not corpora:
         raise EvenhandError("No corpus was given. Write --corpus PATH: text files, folders, or hub:NAME.")
     options = PairOptions(
         probes=load_probes(language, occupations=occupations),
@@ -87,13 +87,13 @@ def counterfactual_command(
         names_sample=NAMES_SAMPLE if names_sample is None else names_sample,
         limit=limit,
     )
-    found = corpus_sources(given, split=split, column=column)
-    if found.files_left_out:
-        say(f"{len(found.files_left_out):,} files are not named like text and are left alone.")
+    listing = corpus_sources(corpora, split=split, column=column)
+    if listing.files_left_out:
+        say(f"{len(listing.files_left_out):,} files are not named like text and are left alone.")
     try:
         with progress_bar(out.name, "bytes") as report:
             counts = build_pairs(
-                found.sources,
+                listing.sources,
                 out,
                 options=options,
                 searcher=_searcher(workers=workers, ray=ray),

@@ -51,7 +51,7 @@ STRIP_WIDTHS = (25, 21, 17, 13)
 def evaluate_command(
     predictions: Annotated[
         list[Path],
-        typer.Argument(help="Files with a score for each candidate, one file a model and language."),
+        typer.Argument(help="Files with a score for each candidate, one file per model and language."),
     ],
     data: Annotated[
         str,

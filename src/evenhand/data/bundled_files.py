@@ -27,7 +27,7 @@ def example_scores(name: str) -> Path:
 
 
 def bundled_calibration_path() -> Path:
-    """Where the bundled calibration lies."""
+    """The path of the bundled calibration."""
     return Path(str(resources.files("evenhand.data") / "resources" / "lab" / "calibration.json"))
 
 

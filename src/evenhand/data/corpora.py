@@ -1,7 +1,7 @@
 """Corpora: files of text, read sentence by sentence in memory that does not grow with them.
 
 A file is plain text, or JSON Lines with a ``text`` in every line if its name ends in ``.jsonl`` or ``.ndjson``. Either
-may be compressed with gzip. A folder stands for the text files in it and below it. How text is split into sentences is
+may be compressed with gzip. A folder means all text files in it and below it. How text is split into sentences is
 described in ``evenhand.text.sentence_splitting``.
 """
 
@@ -26,10 +26,13 @@ from evenhand.text.sentence_splitting import sentences_of
 CHUNK_BYTES = 2**18
 
 LONGEST_RECORD = 2**24
-"""Characters in a line of JSON Lines. A longer one is skipped, because it would have to be in memory whole."""
+"""Characters in a line of JSON Lines. A longer one is skipped, because it would have to be in memory as a whole."""
 
 TEXT_FIELD = "text"
 BYTE_ORDER_MARK = "\ufeff"
+RECORD_ENDINGS = (".jsonl", ".ndjson")
+TEXT_ENDINGS = (".txt", ".text", *RECORD_ENDINGS)
+"""Endings of the files that are read of a folder, with or without ``.gz``."""
 
 
 def read_bytes(
@@ -39,8 +42,8 @@ def read_bytes(
 
     Args:
         path: The file.
-        progress: Told how many bytes of the file are read, as it lies on the disk.
-        digest: Given the content as it is read, uncompressed.
+        progress: Called with the bytes of the file that are read, as it is stored.
+        digest: Called with the uncompressed content as it is read.
     """
     try:
         with path.open("rb") as raw:
@@ -79,7 +82,7 @@ def decoded(chunks: Iterable[bytes], path: Path) -> Iterator[str]:
         if zero:
             raise DatasetError(
                 f"{path} is not UTF-8 text (byte {begin + len(readable.encode())} is zero, as in UTF-16 and "
-                "in files that are no text). Convert it, for example with: iconv -f UTF-16 -t UTF-8."
+                "in files that are not text). Convert it, for example with: iconv -f UTF-16 -t UTF-8."
             )
         taken += len(chunk)
         if is_first and text:
@@ -132,27 +135,22 @@ def lines_of(chunks: Iterable[str]) -> Iterator[str | None]:
     yield "".join(parts) if size <= LONGEST_RECORD else None
 
 
-RECORD_ENDINGS = (".jsonl", ".ndjson")
-TEXT_ENDINGS = (".txt", ".text", *RECORD_ENDINGS)
-"""What is read of a folder, with ``.gz`` behind it or not."""
-
-
 @dataclass(slots=True)
 class CorpusCounts:
-    """What was found so far."""
+    """What was read so far."""
 
     files: int = 0
     sentences: int = 0
     cuts: int = 0
-    """Cuts through sentences that are too long."""
+    """Cuts made in sentences that are too long."""
     records_skipped: int = 0
-    """Lines of JSON Lines that are too long."""
+    """Lines of JSON Lines that were too long."""
     files_left_out: list[str] = field(default_factory=list)
-    """Files in folders that are not named like text."""
+    """Files in folders whose names do not end like text."""
 
 
 class EmptyCorpusError(DatasetError):
-    """A corpus that was read to its end without a sentence."""
+    """A corpus without a single sentence."""
 
 
 class FileSentences(Iterator[str]):
@@ -212,11 +210,11 @@ class FileSentences(Iterator[str]):
 
 
 def sentences(paths: str | Path | Iterable[str | Path], *, report: Progress | None = None) -> FileSentences:
-    """The sentences of files and folders, in the order given and by name within a folder.
+    """The sentences of files and folders, in their order, and by name within a folder.
 
     Args:
         paths: A file or folder, or several.
-        report: Told about progress in bytes, as they lie on the disk.
+        report: Called with the bytes that are read, as the files are stored, and their total.
 
     Raises:
         DatasetError: At once if a path does not exist or a folder has no text; while reading if a file cannot be read,
@@ -238,13 +236,13 @@ def corpus_digest(paths: str | Path | Iterable[str | Path]) -> str:
 
 
 def corpus_files(paths: str | Path | Iterable[str | Path], *, counts: CorpusCounts) -> list[Path]:
-    """The files that paths stand for; files in folders that are not named like text are noted in ``counts``.
+    """The files of paths and folders; files that are left out of a folder are noted in ``counts``.
 
     Raises:
         DatasetError: If a path does not exist or a folder has no text.
     """
-    given = [paths] if isinstance(paths, str | Path) else list(paths)
-    files = [file for path in given for file in _files(Path(path), counts)]
+    listed = [paths] if isinstance(paths, str | Path) else list(paths)
+    files = [file for path in listed for file in _files(Path(path), counts)]
     if not files:
         raise DatasetError("No corpus was given. Give text files or folders.")
     return files

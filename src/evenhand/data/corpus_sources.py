@@ -27,6 +27,118 @@ HUB_PREFIX = "hub:"
 _NAME = re.compile(r"(?P<name>[^:@]+)(:(?P<config>[^:@]+))?(@(?P<revision>[^:@]+))?")
 
 
+class SentenceStream(Protocol):
+    """Sentences, counted and digested as they are read."""
+
+    counts: CorpusCounts
+
+    @property
+    def sha256(self) -> str:
+        """Digest of what was read."""
+        ...
+
+    def __iter__(self) -> Iterator[str]: ...
+
+
+class CorpusSource(Protocol):
+    """A file of text, or a shard of a dataset."""
+
+    @property
+    def name(self) -> str:
+        """How messages name it."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """In bytes; 0 if that is not known."""
+        ...
+
+    def identity(self) -> dict[str, Any]:
+        """What identifies it; different if its content has changed."""
+        ...
+
+    def open(self, report: Progress | None = None) -> SentenceStream:
+        """Its sentences, from the first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FileOnDisk:
+    """What sources that are files have in common."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """How messages name it."""
+        return str(self.path)
+
+    @property
+    def size(self) -> int:
+        """In bytes, as it is stored."""
+        return self._state.st_size
+
+    @property
+    def modified(self) -> int:
+        """When it was last changed, in nanoseconds."""
+        return self._state.st_mtime_ns
+
+    @property
+    def _state(self) -> os.stat_result:
+        try:
+            return self.path.stat()
+        except OSError as problem:
+            raise DatasetError(f"{self.path} cannot be read: {problem.strerror or problem}.") from None
+
+
+@dataclass(frozen=True, slots=True)
+class TextFile(FileOnDisk):
+    """A file that ``evenhand.data.corpora`` can read."""
+
+    def identity(self) -> dict[str, Any]:
+        """Its path, size and time of change."""
+        return {"path": self.name, "size": self.size, "modified": self.modified}
+
+    def open(self, report: Progress | None = None) -> FileSentences:
+        """Its sentences."""
+        return FileSentences([self.path], counts=CorpusCounts(), report=report)
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusSources:
+    """The sources of a corpus in order, and the files that were left out."""
+
+    sources: tuple[CorpusSource, ...]
+    files_left_out: tuple[str, ...]
+
+
+def corpus_sources(
+    corpora: Iterable[str | Path], *, split: str = "train", column: str = "text"
+) -> CorpusSources:
+    """The sources of files, folders and datasets of the hub.
+
+    Args:
+        corpora: Paths, or ``hub:NAME[:CONFIG][@REVISION]``.
+        split: Of the datasets.
+        column: Of the datasets, the one with the text.
+
+    Raises:
+        DatasetError: If a path does not exist, a folder has no text, or a dataset cannot be opened.
+    """
+    counts = CorpusCounts()
+    sources: list[CorpusSource] = []
+    for corpus in corpora:
+        if str(corpus).startswith(HUB_PREFIX):
+            sources += pinned_shards(hub_corpus(str(corpus), split=split, column=column))
+        else:
+            sources += [TextFile(path) for path in corpus_files(corpus, counts=counts)]
+    if not sources:
+        raise DatasetError(
+            "No corpus was given. Give text files, folders, or hub:NAME for a dataset of the hub."
+        )
+    return CorpusSources(tuple(sources), tuple(counts.files_left_out))
+
+
 @dataclass(frozen=True, slots=True)
 class HubCorpus:
     """A column of a dataset's split, or one shard of it."""
@@ -53,7 +165,7 @@ class HubCorpus:
         return 0
 
     def identity(self) -> dict[str, Any]:
-        """What tells it apart from any other, and from a folder whose files have changed."""
+        """What identifies it; different if the files of a folder have changed."""
         return {
             "dataset": self.dataset, "config": self.config, "revision": self.revision, "split": self.split,
             "column": self.column, "shard": self.shard, "shards": self.shards, "files": _local_files(self.dataset),
@@ -116,7 +228,7 @@ def hub_corpus(text: str, *, split: str = "train", column: str = "text") -> HubC
 
 
 def pinned_shards(corpus: HubCorpus) -> tuple[HubCorpus, ...]:
-    """The shards of a dataset at a fixed revision, so that they can be read side by side.
+    """The shards of a dataset at a fixed revision, so that they can be read in parallel.
 
     Raises:
         DatasetUnavailableError: If the library is not installed or the hub cannot be reached.
@@ -151,7 +263,7 @@ def _texts(corpus: HubCorpus) -> Iterator[str]:
             f"{corpus.name} broke off: {problem}. Give the same command again to go on."
         ) from None
     except (ValueError, RuntimeError) as problem:
-        raise DatasetError(f"{corpus.name} cannot be read: {problem} Mend its data files.") from None
+        raise DatasetError(f"{corpus.name} cannot be read: {problem} Repair its data files.") from None
 
 
 def _stream(corpus: HubCorpus) -> Any:
@@ -171,14 +283,14 @@ def _stream(corpus: HubCorpus) -> Any:
 
 
 def _commit(corpus: HubCorpus) -> str:
-    """The commit that a revision stands for today."""
+    """The commit that a revision names today."""
     _library()
     from httpx import TransportError
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
 
     try:
-        found = HfApi().dataset_info(corpus.dataset, revision=corpus.revision)
+        info = HfApi().dataset_info(corpus.dataset, revision=corpus.revision)
     except (OfflineModeIsEnabled, TransportError, ConnectionError) as problem:
         raise _unreachable(corpus, problem) from None
     except (HfHubHTTPError, HFValidationError) as problem:
@@ -187,7 +299,7 @@ def _commit(corpus: HubCorpus) -> str:
             f"{f' at {corpus.revision!r}' if corpus.revision else ''}: {problem} Check the name and your access, or "
             f"give a folder of data files as {HUB_PREFIX}FOLDER."
         ) from None
-    return str(found.sha)
+    return str(info.sha)
 
 
 def _unreachable(corpus: HubCorpus, problem: Exception) -> DatasetUnavailableError:
@@ -200,10 +312,10 @@ def _unreachable(corpus: HubCorpus, problem: Exception) -> DatasetUnavailableErr
 
 def _refuse_column(stream: Any, corpus: HubCorpus) -> None:
     columns: Mapping[str, Any] | None = stream.features
-    known = list(columns) if columns else list(next(iter(stream), {corpus.column: ""}))
-    if corpus.column not in known:
+    names = list(columns) if columns else list(next(iter(stream), {corpus.column: ""}))
+    if corpus.column not in names:
         raise DatasetError(
-            f"{corpus.name} has no column {corpus.column!r}; it has {', '.join(known)}. Choose with --column."
+            f"{corpus.name} has no column {corpus.column!r}; it has {', '.join(names)}. Choose with --column."
         )
 
 
@@ -224,115 +336,3 @@ def _local_files(name: str) -> list[list[str | int]]:
         return []
     files = sorted(path for path in Path(name).rglob("*") if path.is_file())
     return [[str(path), path.stat().st_size, path.stat().st_mtime_ns] for path in files]
-
-
-class SentenceStream(Protocol):
-    """Sentences, counted and digested as they are read."""
-
-    counts: CorpusCounts
-
-    @property
-    def sha256(self) -> str:
-        """Digest of what was read."""
-        ...
-
-    def __iter__(self) -> Iterator[str]: ...
-
-
-class CorpusSource(Protocol):
-    """A file of text, or a shard of a dataset."""
-
-    @property
-    def name(self) -> str:
-        """How messages name it."""
-        ...
-
-    @property
-    def size(self) -> int:
-        """In bytes; 0 if that is not known."""
-        ...
-
-    def identity(self) -> dict[str, Any]:
-        """What tells it apart from any other, and from itself at another time."""
-        ...
-
-    def open(self, report: Progress | None = None) -> SentenceStream:
-        """Its sentences, from the first."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class FileOnDisk:
-    """What sources that are files have in common."""
-
-    path: Path
-
-    @property
-    def name(self) -> str:
-        """How messages name it."""
-        return str(self.path)
-
-    @property
-    def size(self) -> int:
-        """In bytes, as it lies on the disk."""
-        return self._state.st_size
-
-    @property
-    def modified(self) -> int:
-        """When it was changed, in nanoseconds."""
-        return self._state.st_mtime_ns
-
-    @property
-    def _state(self) -> os.stat_result:
-        try:
-            return self.path.stat()
-        except OSError as problem:
-            raise DatasetError(f"{self.path} cannot be read: {problem.strerror or problem}.") from None
-
-
-@dataclass(frozen=True, slots=True)
-class TextFile(FileOnDisk):
-    """A file that ``evenhand.data.corpora`` can read."""
-
-    def identity(self) -> dict[str, Any]:
-        """Its path, size and time of change."""
-        return {"path": self.name, "size": self.size, "modified": self.modified}
-
-    def open(self, report: Progress | None = None) -> FileSentences:
-        """Its sentences."""
-        return FileSentences([self.path], counts=CorpusCounts(), report=report)
-
-
-@dataclass(frozen=True, slots=True)
-class CorpusSources:
-    """The sources of a corpus in their order, and the files that are none."""
-
-    sources: tuple[CorpusSource, ...]
-    files_left_out: tuple[str, ...]
-
-
-def corpus_sources(
-    corpora: Iterable[str | Path], *, split: str = "train", column: str = "text"
-) -> CorpusSources:
-    """The sources that files, folders and names of datasets stand for.
-
-    Args:
-        corpora: Paths, or ``hub:NAME[:CONFIG][@REVISION]``.
-        split: Of the datasets.
-        column: Of the datasets, the one with the text.
-
-    Raises:
-        DatasetError: If a path does not exist, a folder has no text, or a dataset cannot be opened.
-    """
-    counts = CorpusCounts()
-    sources: list[CorpusSource] = []
-    for given in corpora:
-        if str(given).startswith(HUB_PREFIX):
-            sources += pinned_shards(hub_corpus(str(given), split=split, column=column))
-        else:
-            sources += [TextFile(path) for path in corpus_files(given, counts=counts)]
-    if not sources:
-        raise DatasetError(
-            "No corpus was given. Give text files, folders, or hub:NAME for a dataset of the hub."
-        )
-    return CorpusSources(tuple(sources), tuple(counts.files_left_out))

@@ -2,7 +2,7 @@
 
     id, sent_more, sent_less, stereo_antistereo, bias_type
 
-Other columns may stand beside these. The original English file has no name for the first column, which holds
+Other columns are allowed. The original English file has no name for the first column, which holds
 the ids, and further columns about its annotators; the French file has the five above.
 
 In the published French file one pair lacks a sentence. Such a pair is kept, so that it is counted as one that
@@ -83,7 +83,7 @@ def read_pairs(
         licence: The licence, where it is known.
     """
     table = read_table(path, needed=COLUMNS)
-    tag = _language(path, table.columns, given=language)
+    tag = _language(path, table.columns, chosen=language)
     id_column = "id" if "id" in table.columns else ""
     if id_column not in table.columns:
         raise DatasetError(
@@ -95,14 +95,14 @@ def read_pairs(
         pair = _pair(row, row[id_column], language=tag)
         if pairs.setdefault(pair.id, pair) is not pair:
             raise DatasetError(
-                f"{row.place}: the id {pair.id!r} stands there a second time. Scores could not be told apart; "
+                f"{row.place}: the id {pair.id!r} occurs a second time. Scores could not be told apart; "
                 "make the ids unique."
             )
     if not any(pair.complete for pair in pairs.values()):
         empty = "sent_less" if next(iter(pairs.values())).more else "sent_more"
         raise DatasetError(
             f"{table.rows[0].place}: {empty} is empty, and no pair of the file has both sentences. Two sentences "
-            "a row are needed."
+            "per row are needed."
         )
     return PairSet(
         name=name or _name_from_path(path),
@@ -127,9 +127,9 @@ def _pair(row: CsvRow, identifier: str, *, language: str) -> SentencePair:
         )
     direction = row["stereo_antistereo"]
     if direction not in set(Direction):
-        known = " or ".join(known.value for known in Direction)
+        directions = " or ".join(known.value for known in Direction)
         raise DatasetError(
-            f"{row.place} (id {identifier}): stereo_antistereo is {direction!r}; {known} is needed."
+            f"{row.place} (id {identifier}): stereo_antistereo is {direction!r}; {directions} is needed."
         )
     return SentencePair(
         id=identifier,
@@ -141,11 +141,11 @@ def _pair(row: CsvRow, identifier: str, *, language: str) -> SentencePair:
     )
 
 
-def _language(path: Path, columns: tuple[str, ...], *, given: str | None) -> str:
-    if given is not None:
-        if not LANGUAGE_TAG.fullmatch(given):
-            raise DatasetError(f"The language {given!r} is not a tag such as 'en' or 'fr'.")
-        return given
+def _language(path: Path, columns: tuple[str, ...], *, chosen: str | None) -> str:
+    if chosen is not None:
+        if not LANGUAGE_TAG.fullmatch(chosen):
+            raise DatasetError(f"The language {chosen!r} is not a tag such as 'en' or 'fr'.")
+        return chosen
     tag = _language_from_name(path) or ("en" if columns == _ORIGINAL_COLUMNS else None)
     if tag is None:
         raise DatasetError(f"{path} does not say its language. Name it with --language, for example fr.")
@@ -153,7 +153,7 @@ def _language(path: Path, columns: tuple[str, ...], *, given: str | None) -> str
 
 
 def _language_from_name(path: Path) -> str | None:
-    """The one language that a file's name has: as a word such as ``french``, or at its end as a tag such as ``fr``."""
+    """The only language in a file's name: as a word such as ``french``, or at its end as a tag such as ``fr``."""
     words = re.split(r"[\W_]+", file_stem(path).casefold())
     tags = {_LANGUAGES[word] for word in words if word in _LANGUAGES}
     if words[-1] in _LANGUAGES.values():

@@ -1,4 +1,4 @@
-"""Rows of small tables that people write by hand: CSV, or TSV where a file's name ends so."""
+"""Small tables that people write by hand: CSV, or TSV if the file's name ends in ``.tsv``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 
 @dataclass(frozen=True, slots=True)
 class CsvRow:
-    """The cells of a row by column, empty where there is none, and where the row stands."""
+    """The cells of a row by column, empty where there is none, and the place of the row for messages."""
 
     place: str
     cells: Mapping[str, str]
@@ -32,7 +32,7 @@ class CsvRow:
 
 @dataclass(frozen=True, slots=True)
 class CsvTable:
-    """The rows of a file, and what it contained."""
+    """The rows of a file, and the digest of its content."""
 
     columns: tuple[str, ...]
     rows: tuple[CsvRow, ...]
@@ -42,7 +42,7 @@ class CsvTable:
 def read_table(path: Path, *, needed: Sequence[str], list_of: str | None = None) -> CsvTable:
     """Read a CSV file with a header, in UTF-8; a file whose name ends in ``.tsv`` has tabs instead of commas.
 
-    In a file with tabs a quotation mark may stand anywhere, as in the files of GLUE; a cell that is quoted as in CSV
+    In a file with tabs a quotation mark may occur anywhere, as in the files of GLUE; a cell that is quoted as in CSV
     is read as there.
 
     Rows are numbered as spreadsheets do: the header is row 1, and empty rows count.
@@ -79,7 +79,7 @@ def has_columns(path: Path, columns: Sequence[str]) -> bool:
 
 def _parsed(text: str, path: Path) -> list[tuple[int, list[str]]]:
     """The rows that are not empty, without the empty cells that spreadsheets leave at their end."""
-    if _separator(path) == TAB and (plain := _parted_by_tabs(text)) is not None:
+    if _separator(path) == TAB and (plain := _split_at_tabs(text)) is not None:
         return plain
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(path), strict=True)
     try:
@@ -87,13 +87,13 @@ def _parsed(text: str, path: Path) -> list[tuple[int, list[str]]]:
     except csv.Error as problem:
         raise DatasetError(
             f"{path}, line {reader.line_num}: not valid CSV ({problem}). A cell with a separator or a "
-            'quotation mark stands in double quotes, and a double quote in it is written twice ("").'
+            'quotation mark goes into double quotes, and a double quote in it is written twice ("").'
         ) from None
     return [(number, cells) for number, cells in numbered if cells]
 
 
-def _parted_by_tabs(text: str) -> list[tuple[int, list[str]]] | None:
-    """The rows that are not empty, if each line has as many cells, two at least.
+def _split_at_tabs(text: str) -> list[tuple[int, list[str]]] | None:
+    """The rows that are not empty, if all lines have the same number of cells, at least two.
 
     None otherwise: then a cell may have a tab or a line break in it, which only quotation marks can tell.
     """
@@ -107,7 +107,7 @@ def _parted_by_tabs(text: str) -> list[tuple[int, list[str]]] | None:
 
 
 def _unquoted(cell: str) -> str:
-    """What a cell says that is quoted as in CSV; any other cell as it is."""
+    """The content of a cell that is quoted as in CSV; any other cell as it is."""
     return cell[1:-1].replace('""', '"') if _QUOTED.fullmatch(cell) else cell
 
 
@@ -135,13 +135,13 @@ def _refuse_columns(columns: tuple[str, ...], path: Path, *, needed: Sequence[st
 
 
 def _separator_hint(columns: tuple[str, ...], path: Path) -> str:
-    """What to do about a file whose columns are parted by something else than its name says."""
-    wanted = _separator(path)
-    found = next((sign for sign in (";", TAB, ",") if sign != wanted and sign in columns[0]), None)
-    if found is None:
+    """Advice for a file whose separator does not fit its name."""
+    expected = _separator(path)
+    separator = next((sign for sign in (";", TAB, ",") if sign != expected and sign in columns[0]), None)
+    if separator is None:
         return ""
-    name = {TAB: ", or name it .tsv", ",": ", or name it .csv"}.get(found, "")
-    return f" Separate the columns by {'tabs' if wanted == TAB else 'commas'}, not by {found!r}{name}."
+    name = {TAB: ", or name it .tsv", ",": ", or name it .csv"}.get(separator, "")
+    return f" Separate the columns by {'tabs' if expected == TAB else 'commas'}, not by {separator!r}{name}."
 
 
 def _row(cells: list[str], columns: tuple[str, ...], *, place: str) -> CsvRow:

@@ -68,7 +68,7 @@ def _rebuilt(item: Association, candidate: Candidate) -> str:
 
 
 def fill_of(item: Association, candidate: Candidate) -> str:
-    """What stands in the blank of an intra-sentence candidate; empty where it cannot be found."""
+    """The words in the blank of an intra-sentence candidate; empty where they cannot be found."""
     spans = filled_spans(item.context, candidate.text)
     return spans[0].of(candidate.text) if spans else ""
 

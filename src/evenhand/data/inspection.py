@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found in one task. ``ids`` are of items or of candidates, as the unit says."""
+    """The items or candidates of one task that have a defect."""
 
     defect: DefectClass
     task: Task
@@ -30,7 +30,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """The findings of all checks, and the checks that could not be made."""
+    """The findings of all checks, and the checks that were skipped."""
 
     benchmark: Benchmark
     findings: tuple[Finding, ...]
@@ -49,10 +49,10 @@ class CheckReport:
         """Ids of the items with a defect that can move a score."""
         owner = {candidate.id: item.id for item in self.benchmark for candidate in item.candidates}
         return frozenset(
-            found if finding.defect.unit is DefectUnit.ITEMS else owner[found]
+            flawed_id if finding.defect.unit is DefectUnit.ITEMS else owner[flawed_id]
             for finding in self.findings
             if finding.defect.flagged
-            for found in finding.ids
+            for flawed_id in finding.ids
         )
 
     def flagged_defects(self, task: str) -> tuple[str, ...]:
@@ -70,14 +70,14 @@ class CheckReport:
         owner = {candidate.id: item.id for item in self.benchmark for candidate in item.candidates}
         names: dict[str, list[str]] = {}
         for finding in self.findings:
-            for found in finding.ids:
-                listed = names.setdefault(owner.get(found, found), [])
+            for flawed_id in finding.ids:
+                listed = names.setdefault(owner.get(flawed_id, flawed_id), [])
                 if finding.defect.name not in listed:
                     listed.append(finding.defect.name)
-        return {item: tuple(found) for item, found in names.items()}
+        return {item: tuple(defects) for item, defects in names.items()}
 
     def to_frame(self) -> pl.DataFrame:
-        """A row a check and task."""
+        """One row per check and task."""
         import polars as pl
 
         return pl.DataFrame(
@@ -108,18 +108,18 @@ class CheckReport:
 @lru_cache(maxsize=8)
 def check(benchmark: Benchmark) -> CheckReport:
     """Run every check on a benchmark."""
-    known = [
+    checked = [
         defect
         for defect in DEFECT_CLASSES
         if defect.languages is None or benchmark.language in defect.languages
     ]
     findings = tuple(
         Finding(defect, task, tuple(defect.find(benchmark.of_task(task))))
-        for defect in known
+        for defect in checked
         for task in defect.tasks
         if task in benchmark.tasks
     )
-    unchecked = tuple(defect.name for defect in DEFECT_CLASSES if defect not in known)
+    unchecked = tuple(defect.name for defect in DEFECT_CLASSES if defect not in checked)
     return CheckReport(benchmark, findings, unchecked)
 
 
@@ -130,7 +130,7 @@ class Description:
     name: str
     licence: str | None
     items: pl.DataFrame
-    """A row an item: language, task, bias_type, cluster, target."""
+    """One row per item: language, task, bias_type, cluster, target."""
 
     def counts(self, *by: str) -> pl.DataFrame:
         """Numbers of items and of target terms by any of the columns of ``items``."""
@@ -143,7 +143,7 @@ class Description:
         )
 
     def targets(self) -> pl.DataFrame:
-        """A row a target term and language: items of each task, and the forms it takes."""
+        """One row per target term and language: items of each task, and the forms it takes."""
         import polars as pl
 
         return (

@@ -1,4 +1,4 @@
-"""Labelled text: examples to fine-tune a classifier on, and others to judge it by.
+"""Labelled text: examples to fine-tune a classifier on, and others to evaluate it on.
 
 A file is CSV, TSV or JSON Lines with a ``text`` (or ``sentence``) and a ``label`` in every row; labels are any words or
 finite numbers. A folder has one file named ``train`` and one named ``dev``, ``validation`` or ``test``, as SST-2 comes.
@@ -21,10 +21,10 @@ from evenhand.data.csv_files import read_table
 TEXT_COLUMNS = ("text", "sentence")
 LABEL_COLUMN = "label"
 FEWEST = 20
-"""Examples below which an accuracy says next to nothing."""
+"""With fewer examples an accuracy means next to nothing."""
 
 JUDGED_SHARE = 0.2
-"""Of a single file, what is kept back to judge by."""
+"""The share of a single file that is held back for evaluation."""
 
 _ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson")
 _RECORDS = (".jsonl", ".ndjson")
@@ -41,7 +41,7 @@ class LabelledExample:
 
 @dataclass(frozen=True, slots=True)
 class LabelledText:
-    """Examples to train on, and others to judge by."""
+    """Examples to train on, and others to evaluate on."""
 
     name: str
     train: tuple[LabelledExample, ...]
@@ -50,7 +50,7 @@ class LabelledText:
     sha256: str
 
     def limited(self, *, train: int, judged: int) -> LabelledText:
-        """So many examples of each part at most, the first ones."""
+        """At most so many examples of each part, the first ones."""
         return LabelledText(self.name, self.train[:train], self.judged[:judged], self.classes, self.sha256)
 
 
@@ -81,15 +81,17 @@ def _shuffled(
 
 
 def _named(folder: Path, names: Sequence[str]) -> Path:
-    """The file of a folder that has one of these names, the first that is there."""
-    wanted = [f"{name}{ending}{packed}" for name in names for ending in _ENDINGS for packed in ("", ".gz")]
-    found = next((folder / name for name in wanted if (folder / name).is_file()), None)
-    if found is None:
+    """The first of these files that a folder has."""
+    file_names = [
+        f"{name}{ending}{packed}" for name in names for ending in _ENDINGS for packed in ("", ".gz")
+    ]
+    path = next((folder / name for name in file_names if (folder / name).is_file()), None)
+    if path is None:
         raise DatasetError(
             f"The folder {folder} has no file {' or '.join(names)} that ends in {', '.join(_ENDINGS)}. Give a folder "
             "with one to train on (train) and one to judge by (dev), or a single file."
         )
-    return found
+    return path
 
 
 def _read(path: Path) -> tuple[list[LabelledExample], str]:
@@ -122,7 +124,7 @@ def _records(text: str, path: Path) -> Iterator[LabelledExample]:
         label = record.get(LABEL_COLUMN)
         if isinstance(label, float) and not math.isfinite(label):
             raise DatasetError(
-                f"{place}: the label is {label}, which is no class. Give the row a label, or leave the row out."
+                f"{place}: the label is {label}, which is not a class. Give the row a label, or leave the row out."
             )
         yield _example(words if isinstance(words, str) else "", "" if label is None else str(label), place)
 

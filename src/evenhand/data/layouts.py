@@ -110,7 +110,7 @@ def load_dataset(data: str | Path, *, language: str | None = None, kind: type = 
 
 
 def dataset_path(data: str | Path, *, kind: type) -> Path:
-    """The file that a name or a path stands for, for readers that need more than ``load_dataset`` gives.
+    """The file of a name or a path, for readers that need more than ``load_dataset`` gives.
 
     Raises:
         UnknownNameError: If no dataset of this kind has the name.
@@ -150,7 +150,7 @@ def _all_named() -> list[tuple[DatasetLayout, NamedDataset]]:
     owners: dict[str, str] = {}
     for layout in DATASET_LAYOUTS.values():
         for dataset in getattr(layout, "datasets", ()):
-            package = DATASET_LAYOUTS.package_of(layout.name)
+            package = _package_of(layout)
             if dataset.name in owners:
                 raise PluginError(
                     f"The package {package} has a dataset named {dataset.name!r}, a name that {owners[dataset.name]} "
@@ -180,12 +180,17 @@ def _refuse_unknown_name(data: str | Path, kind: type) -> None:
         raise UnknownNameError("dataset", str(data), of_kind)
 
 
+def _package_of(layout: DatasetLayout) -> str:
+    owners = (name for name in DATASET_LAYOUTS.names() if DATASET_LAYOUTS.get(name) is layout)
+    return DATASET_LAYOUTS.package_of(next(owners))
+
+
 def _has_suffix(path: Path, layout: DatasetLayout) -> bool:
     return path.name.lower().removesuffix(".gz").endswith(tuple(layout.suffixes))
 
 
 def _layout_of(path: Path, kind: type) -> DatasetLayout:
-    """The layout of a file; where none recognises it, the one whose errors say best what is wrong."""
+    """The layout of a file; if none recognises it, the first one, whose errors say what is wrong."""
     of_kind = [layout for layout in DATASET_LAYOUTS.values() if issubclass(layout.kind, kind)]
     fitting = [layout for layout in of_kind if _has_suffix(path, layout)]
     if len(fitting) > 1:
@@ -214,25 +219,25 @@ def _read(layout: DatasetLayout, path: Path, **options: str | None) -> Any:
     )
     if not isinstance(dataset, layout.kind):
         raise PluginError(
-            f"The dataset layout {layout.name!r} of the package {DATASET_LAYOUTS.package_of(layout.name)} gave "
+            f"The dataset layout {layout.name!r} of the package {_package_of(layout)} gave "
             f"{type(dataset).__name__} for {path}, not {layout.kind.__name__} as it says."
         )
     return dataset
 
 
 def _guarded(layout: DatasetLayout, path: Path, call: Callable[[Path], Any]) -> Any:
-    """What a layout says of a file; a fault of another package is told with the name of that package."""
+    """Call a layout of any package; errors of another package carry its name."""
     try:
         return call(path)
     except EvenhandError:
         raise
     except Exception as problem:
-        package = DATASET_LAYOUTS.package_of(layout.name)
+        package = _package_of(layout)
         if package == "evenhand":
             raise
         raise PluginError(
             f"The dataset layout {layout.name!r} of the package {package} failed on {path}: "
-            f"{type(problem).__name__}: {problem}. Mend or uninstall that package."
+            f"{type(problem).__name__}: {problem}. Repair or uninstall that package."
         ) from problem
 
 

@@ -29,7 +29,7 @@ LAYOUT_HELP = (
 
 
 MOST_ROWS = 2_000_000
-"""Largest table that is read; compressed, far more would fit into a small file."""
+"""The largest table that is read; a small compressed file could hold far more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Score:
     problem: str | None = None
     token_log_probabilities: tuple[float, ...] | None = None
     log2_probability: float | None = None
-    """Of the whole candidate, whatever the score makes of its tokens; None where it is not known."""
+    """Of the whole candidate, however the score combines its tokens; None if it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def read_predictions(path: Path) -> Predictions:
 
 
 def as_score(value: Any) -> Score:
-    """A score from whatever a file holds in its place."""
+    """A score from whatever value a file has."""
     if value is None:
         return Score(math.nan, "score is null")
     if isinstance(value, bool) or not isinstance(value, Real):
@@ -102,12 +102,12 @@ def _collect(entries: Iterable[tuple[str, Any]], path: Path) -> tuple[dict[str, 
     conflicts: dict[str, None] = {}
     for candidate_id, raw in entries:
         score = as_score(raw)
-        known = scores.setdefault(candidate_id, score)
-        if known is score:
+        first = scores.setdefault(candidate_id, score)
+        if first is score:
             continue
         repeats += 1
-        same_value = known.value == score.value or (math.isnan(known.value) and math.isnan(score.value))
-        if not same_value or known.problem != score.problem:
+        same_value = first.value == score.value or (math.isnan(first.value) and math.isnan(score.value))
+        if not same_value or first.problem != score.problem:
             conflicts[candidate_id] = None
     if conflicts:
         raise PredictionsError(
@@ -207,7 +207,7 @@ def _parquet_entries(content: bytes, path: Path) -> Iterator[tuple[str, Any]]:
         )
     if len(frame) > MOST_ROWS:
         raise PredictionsError(
-            f"{path} has more than {MOST_ROWS:,} rows. Split it, one file a model and language."
+            f"{path} has more than {MOST_ROWS:,} rows. Split it, one file per model and language."
         )
     return ((str(candidate), score) for candidate, score in frame.select(key, "score").iter_rows())
 

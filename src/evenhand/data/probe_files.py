@@ -47,6 +47,17 @@ _FEMININE = MappingProxyType(
         Case.GENITIVE: ("der", "feminine"),
     }
 )
+GAP_FORMS: Mapping[str, Mapping[GapKind, tuple[str, ...]]] = MappingProxyType(
+    {
+        GERMAN: MappingProxyType(
+            {
+                GapKind.TERM: (BARE_STEM, "e", "en", "em", "er", "es"),
+                GapKind.OCCUPATION: tuple(case.value for case in Case),
+            }
+        )
+    }
+)
+"""What may follow the colon of a gap, by language."""
 
 
 def single_form(noun: str) -> tuple[OccupationForm, ...]:
@@ -78,22 +89,9 @@ def _form(
     return OccupationForm(noun=declined[0].noun, gender=gender, declined=declined)
 
 
-GAP_FORMS: Mapping[str, Mapping[GapKind, tuple[str, ...]]] = MappingProxyType(
-    {
-        GERMAN: MappingProxyType(
-            {
-                GapKind.TERM: (BARE_STEM, "e", "en", "em", "er", "es"),
-                GapKind.OCCUPATION: tuple(case.value for case in Case),
-            }
-        )
-    }
-)
-"""What may follow the colon of a gap, by language."""
-
-
 @dataclass(frozen=True, slots=True)
 class StructuresFile:
-    """Structures as a file has them, repeats included."""
+    """The structures of a file, repeats included."""
 
     structures: tuple[Structure, ...]
     sha256: str
@@ -101,7 +99,7 @@ class StructuresFile:
 
 @dataclass(frozen=True, slots=True)
 class OccupationsFile:
-    """Occupations as a file has them."""
+    """The occupations of a file."""
 
     occupations: tuple[Occupation, ...]
     sha256: str
@@ -109,7 +107,7 @@ class OccupationsFile:
 
 @dataclass(frozen=True, slots=True)
 class TermsFile:
-    """Pairs of terms by experiment, under None those for which the file names no experiment."""
+    """The pairs of terms of a file by experiment; None for those without one."""
 
     terms: Mapping[Experiment | None, TermPairs]
     sha256: str
@@ -134,16 +132,16 @@ def read_structures(path: Path, *, language: str) -> StructuresFile:
     return StructuresFile(structures=tuple(structures.values()), sha256=table.sha256)
 
 
-def read_occupations(path: Path, *, language: str, known: Iterable[Occupation] = ()) -> OccupationsFile:
-    """Read occupations from a CSV file with the column ``occupation``, or from a plain list, one a line.
+def read_occupations(path: Path, *, language: str, bundled: Iterable[Occupation] = ()) -> OccupationsFile:
+    """Read occupations from a CSV file with the column ``occupation``, or from a plain list, one per line.
 
     Args:
         path: The file. It may have the column ``field``, and for German it may have ``GERMAN_COLUMNS``.
-        language: German occupations need their forms, from the file or from ``known``.
-        known: Occupations whose field and forms are used where the file does not give them.
+        language: German occupations need their forms, from the file or from ``bundled``.
+        bundled: Occupations whose field and forms are used where the file does not give them.
     """
     table = read_table(path, needed=("occupation",), list_of="occupation")
-    by_word = {word.casefold(): occupation for occupation in known for word in _words(occupation)}
+    by_word = {word.casefold(): occupation for occupation in bundled for word in _words(occupation)}
     occupations: dict[str, Occupation] = {}
     for row in table.rows:
         occupation = _occupation(row, table.columns, language=language, by_word=by_word)
@@ -171,7 +169,7 @@ def read_terms(path: Path) -> TermsFile:
         of_experiment = pairs.setdefault(_experiment(row) if row["experiment"] else None, [])
         pair = (row["male"], row["female"])
         if pair in of_experiment:
-            raise DatasetError(f"{row.place}: the pair {' and '.join(pair)} stands there a second time.")
+            raise DatasetError(f"{row.place}: the pair {' and '.join(pair)} occurs a second time.")
         of_experiment.append(pair)
         both = {male for male, _ in of_experiment} & {female for _, female in of_experiment}
         if both:
@@ -192,8 +190,8 @@ def read_terms(path: Path) -> TermsFile:
 def _experiment(row: CsvRow) -> Experiment:
     name = row["experiment"].lower()
     if name not in set(Experiment):
-        known = [experiment.value for experiment in Experiment]
-        raise UnknownNameError(f"experiment in {row.place}:", row["experiment"], known)
+        experiments = [experiment.value for experiment in Experiment]
+        raise UnknownNameError(f"experiment in {row.place}:", row["experiment"], experiments)
     return Experiment(name)
 
 
@@ -221,11 +219,11 @@ def _structure(row: CsvRow, language: str) -> Structure:
 def _refuse_form(gap: Gap, experiment: Experiment, *, language: str, place: str) -> None:
     if gap.form is None:
         return
-    known = GAP_FORMS.get(language, {}).get(gap.kind, ())
+    forms = GAP_FORMS.get(language, {}).get(gap.kind, ())
     if gap.kind is GapKind.TERM and experiment is not Experiment.HIS_HER:
-        known = ()
-    if gap.form not in known:
-        options = ", ".join(f"[{gap.kind.value}:{form}]" for form in known)
+        forms = ()
+    if gap.form not in forms:
+        options = ", ".join(f"[{gap.kind.value}:{form}]" for form in forms)
         raise DatasetError(
             f"{place}: [{gap.kind.value}:{gap.form}] is not a gap of {experiment.value} in {language!r}. "
             f"Write [{gap.kind.value}]{f', or one of {options}' if options else ''}."
@@ -242,21 +240,21 @@ def _occupation(
     name = row["occupation"]
     if not name:
         raise DatasetError(f"{row.place}: no occupation in this row.")
-    known = by_word.get(name.casefold())
+    bundled = by_word.get(name.casefold())
     return Occupation(
-        name=known.name if known else name,
-        field=row["field"] or (known.field if known else None),
-        forms=_forms(row, columns, language=language, known=known),
+        name=bundled.name if bundled else name,
+        field=row["field"] or (bundled.field if bundled else None),
+        forms=_forms(row, columns, language=language, bundled=bundled),
     )
 
 
 def _forms(
-    row: CsvRow, columns: tuple[str, ...], *, language: str, known: Occupation | None
+    row: CsvRow, columns: tuple[str, ...], *, language: str, bundled: Occupation | None
 ) -> tuple[OccupationForm, ...]:
     if language != GERMAN:
         return single_form(row["occupation"])
-    if known and not any(row[column] for column in GERMAN_COLUMNS):
-        return known.forms
+    if bundled and not any(row[column] for column in GERMAN_COLUMNS):
+        return bundled.forms
     if not set(GERMAN_COLUMNS) & set(columns):
         raise DatasetError(
             f"{row.place}: {row['occupation']!r} is not among the bundled German occupations, so its forms are "

@@ -21,6 +21,13 @@ MOST_LISTED = 8
 _WORD = re.compile(r"[^\W\d_]+")
 _ENGLISH_ARTICLE = re.compile(r"\ban?\s+$", re.IGNORECASE)
 _FINAL_PUNCTUATION = ".!?… "
+_SAYS = {
+    ProbeProblem.REPEATED: "repeated",
+    ProbeProblem.GENDERED_WORD: "with another gendered word",
+    ProbeProblem.ARTICLE: "with a or an before a gap",
+}
+PROBE_LANGUAGES = ("de", "en")
+"""The languages whose probes are bundled."""
 
 
 def first_of_each(structures: Sequence[Structure]) -> tuple[tuple[Structure, ...], tuple[ProbeWarning, ...]]:
@@ -43,7 +50,7 @@ def first_of_each(structures: Sequence[Structure]) -> tuple[tuple[Structure, ...
 
 
 def gendered_words(structures: Iterable[Structure], words: Iterable[str]) -> tuple[ProbeWarning, ...]:
-    """Structures with another gendered word, which tells the model what it is asked.
+    """Structures with another gendered word, which gives the answer away.
 
     Args:
         structures: The structures.
@@ -51,38 +58,31 @@ def gendered_words(structures: Iterable[Structure], words: Iterable[str]) -> tup
             German *Junge* is a boy, *junge* is young.
     """
     listed = set(words)
-    found = []
+    notes = []
     for structure in structures:
         leaks = [word for word in _words_beside_gaps(structure) if {word, word.casefold()} & listed]
         if leaks:
-            found.append((structure, f"{structure.number} has {', '.join(dict.fromkeys(leaks))}"))
+            notes.append((structure, f"{structure.number} has {', '.join(dict.fromkeys(leaks))}"))
     return _grouped_by_experiment(
         ProbeProblem.GENDERED_WORD,
-        found,
+        notes,
         meaning="Such a word can give the answer away; reword the structure.",
     )
 
 
 def articles_before_gaps(structures: Iterable[Structure]) -> tuple[ProbeWarning, ...]:
     """English structures with *a* or *an* directly before a gap, which does not fit every fill."""
-    found = [
+    notes = [
         (structure, f"{structure.number}")
         for structure in structures
         if any(_ENGLISH_ARTICLE.search(structure.text[: gap.start]) for gap in find_gaps(structure.text))
     ]
     return _grouped_by_experiment(
         ProbeProblem.ARTICLE,
-        found,
+        notes,
         meaning="The sound after the article then decides as well (a nurse, an engineer); "
         "put a word between them or write the.",
     )
-
-
-_SAYS = {
-    ProbeProblem.REPEATED: "repeated",
-    ProbeProblem.GENDERED_WORD: "with another gendered word",
-    ProbeProblem.ARTICLE: "with a or an before a gap",
-}
 
 
 def _words_beside_gaps(structure: Structure) -> list[str]:
@@ -94,14 +94,14 @@ def _words_beside_gaps(structure: Structure) -> list[str]:
 
 
 def _grouped_by_experiment(
-    problem: ProbeProblem, found: Sequence[tuple[Structure, str]], *, meaning: str
+    problem: ProbeProblem, notes: Sequence[tuple[Structure, str]], *, meaning: str
 ) -> tuple[ProbeWarning, ...]:
     warnings = []
     for experiment in Experiment:
-        ours = [(structure, note) for structure, note in found if structure.experiment is experiment]
+        ours = [(structure, note) for structure, note in notes if structure.experiment is experiment]
         if ours:
-            notes = [note for _, note in ours]
-            more = f" and {len(notes) - MOST_LISTED:,} more" if len(notes) > MOST_LISTED else ""
+            texts = [note for _, note in ours]
+            more = f" and {len(texts) - MOST_LISTED:,} more" if len(texts) > MOST_LISTED else ""
             warnings.append(
                 ProbeWarning(
                     problem=problem,
@@ -109,14 +109,10 @@ def _grouped_by_experiment(
                     numbers=tuple(structure.number for structure, _ in ours),
                     message=f"{experiment.value}: {len(ours):,} "
                     f"{'structure' if len(ours) == 1 else 'structures'} {_SAYS[problem]} "
-                    f"({'; '.join(notes[:MOST_LISTED])}{more}). {meaning}",
+                    f"({'; '.join(texts[:MOST_LISTED])}{more}). {meaning}",
                 )
             )
     return tuple(warnings)
-
-
-PROBE_LANGUAGES = ("de", "en")
-"""The languages whose probes are bundled."""
 
 
 def load_probes(
@@ -141,29 +137,29 @@ def load_probes(
         UnknownNameError: If no probes are bundled in the language, or a file names an unknown experiment.
         DatasetError: If a file cannot be read or breaks its layout.
     """
-    asked = read_structures(_chosen(structures, language, "structures"), language=language)
+    structures_file = read_structures(_chosen(structures, language, "structures"), language=language)
     bundled = read_occupations(bundled_probe_path(language, "occupations"), language=language)
-    given = (
-        read_occupations(Path(occupations), language=language, known=bundled.occupations)
+    occupations_file = (
+        read_occupations(Path(occupations), language=language, bundled=bundled.occupations)
         if occupations is not None
         else bundled
     )
-    kept, repeats = first_of_each(asked.structures)
+    kept, repeats = first_of_each(structures_file.structures)
     by_experiment, digests = _terms(kept, terms, language=language)
     return ProbeSet(
         language=language,
         structures=kept,
-        occupations=given.occupations,
+        occupations=occupations_file.occupations,
         terms=by_experiment,
         warnings=(*repeats, *_warnings(kept, language)),
-        sha256=sha256_of(" ".join((asked.sha256, given.sha256, *digests)).encode()),
+        sha256=sha256_of(" ".join((structures_file.sha256, occupations_file.sha256, *digests)).encode()),
     )
 
 
 def definitional_pairs(language: str = "en") -> TermPairs:
     """Pairs of words that differ in gender by definition.
 
-    A word can stand in two pairs (German *Frau* is the counterpart of *Mann* and of *Herr*); the first is
+    A word can be in two pairs (German *Frau* is the counterpart of *Mann* and of *Herr*); the first is
     the usual one.
     """
     return read_terms(bundled_probe_path(language, "definitional_pairs")).terms[None]
@@ -183,49 +179,51 @@ def bundled_probe_path(language: str, name: str) -> Path:
     return Path(str(resources.files("evenhand.data") / "resources" / "probes" / language / f"{name}.csv"))
 
 
-def _chosen(given: str | Path | None, language: str, name: str) -> Path:
+def _chosen(own: str | Path | None, language: str, name: str) -> Path:
     bundled = bundled_probe_path(language, name)
-    return bundled if given is None else Path(given)
+    return bundled if own is None else Path(own)
 
 
 def _warnings(structures: tuple[Structure, ...], language: str) -> tuple[ProbeWarning, ...]:
-    found = gendered_words(structures, gendered_vocabulary(language))
-    return (*found, *articles_before_gaps(structures)) if language == "en" else found
+    warnings = gendered_words(structures, gendered_vocabulary(language))
+    return (*warnings, *articles_before_gaps(structures)) if language == "en" else warnings
 
 
 def _terms(
-    structures: Iterable[Structure], given: str | Path | None, *, language: str
+    structures: Iterable[Structure], own_terms: str | Path | None, *, language: str
 ) -> tuple[Mapping[Experiment, TermPairs], tuple[str, ...]]:
-    """The terms of each experiment that is asked, and the digests of the files that they are from."""
+    """The terms of each experiment, and the digests of the files that they come from."""
     pronouns = read_terms(bundled_probe_path(language, "pronouns"))
     names = read_terms(bundled_probe_path(language, "names"))
-    asked = {structure.experiment for structure in structures}
+    experiments = {structure.experiment for structure in structures}
     terms = {**pronouns.terms, Experiment.NAMES: names.terms[None]}
     digests = [pronouns.sha256, names.sha256]
-    if given is not None:
-        own = read_terms(Path(given))
-        terms |= _terms_by_experiment(own.terms, asked, path=Path(given))
+    if own_terms is not None:
+        own = read_terms(Path(own_terms))
+        terms |= _terms_by_experiment(own.terms, experiments, path=Path(own_terms))
         digests.append(own.sha256)
-    return {experiment: terms[experiment] for experiment in Experiment if experiment in asked}, tuple(digests)
+    return {experiment: terms[experiment] for experiment in Experiment if experiment in experiments}, tuple(
+        digests
+    )
 
 
 def _terms_by_experiment(
-    terms: Mapping[Experiment | None, TermPairs], asked: set[Experiment], *, path: Path
+    terms: Mapping[Experiment | None, TermPairs], experiments: set[Experiment], *, path: Path
 ) -> Mapping[Experiment | None, TermPairs]:
     if None not in terms:
-        if not asked & set(terms):
+        if not experiments & set(terms):
             raise DatasetError(
-                f"{path} has terms for {_listed(terms)}, but the structures ask only {_listed(asked)}."
+                f"{path} has terms for {_listed(terms)}, but the structures ask only {_listed(experiments)}."
             )
         return terms
     if len(terms) > 1:
         raise DatasetError(f"{path} has rows without an experiment. Name one in every row, or in none.")
-    if len(asked) == 1:
-        return {next(iter(asked)): terms[None]}
-    if Experiment.NAMES in asked:
+    if len(experiments) == 1:
+        return {next(iter(experiments)): terms[None]}
+    if Experiment.NAMES in experiments:
         return {Experiment.NAMES: terms[None]}
     raise DatasetError(
-        f"{path} does not say which experiment its terms are for; the structures ask {_listed(asked)}. "
+        f"{path} does not say which experiment its terms are for; the structures ask {_listed(experiments)}. "
         "Add the column experiment."
     )
 

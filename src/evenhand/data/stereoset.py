@@ -56,7 +56,7 @@ LAYOUT_HELP = (
 )
 
 _TWO_LETTERS = re.compile(r"[a-z]{2}(-[A-Za-z]{2,4})?")
-"""Names of files that are surely languages; ``dev`` could be one and hardly ever is."""
+"""Names of files that are certainly languages; ``dev`` could be one but hardly ever is."""
 
 
 def read_stereoset(
@@ -154,7 +154,7 @@ def _item(row: Any, *, task: Task, language: str, place: str) -> Association:
         problem = f"no candidate labelled {missing[0]!r}" if missing else "more than three candidates"
         raise DatasetError(
             f"{place} ({item_id}) has {problem}. Each item needs exactly one candidate of each of the "
-            f"labels {', '.join(label.value for label in Label)}."
+            f"labels {', '.join(option.value for option in Label)}."
         )
     return Association(
         id=item_id,
@@ -174,7 +174,7 @@ def _candidate(entry: Any, place: str) -> Candidate:
     label = _text(entry, "gold_label", place)
     if label not in set(Label):
         raise DatasetError(
-            f"{place}: the label {label!r} is unknown. Labels are {', '.join(known.value for known in Label)}."
+            f"{place}: the label {label!r} is unknown. Labels are {', '.join(option.value for option in Label)}."
         )
     word = entry.get("word")
     return Candidate(

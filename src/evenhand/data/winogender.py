@@ -60,7 +60,7 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 @dataclass(frozen=True, slots=True)
 class PronounPair:
-    """Two sentences that differ in the pronoun only, and where the occupation stands in them."""
+    """Two sentences that differ in the pronoun only, and the position of the occupation in them."""
 
     occupation: str
     participant: str
@@ -77,7 +77,7 @@ class PronounPair:
 
     @property
     def pronoun_comes_first(self) -> bool:
-        """Whether the pronoun stands before the occupation."""
+        """Whether the pronoun comes before the occupation."""
         return self.male[: self.male_span.start] != self.female[: self.female_span.start]
 
 
@@ -124,7 +124,7 @@ def read_pronoun_pairs(
         variants = sentences.setdefault((occupation, participant, answer), {})
         if variants.setdefault(gender, row) is not row:
             raise DatasetError(
-                f"{row.place}: the sentid {row['sentid']!r} stands there a second time. Remove a row."
+                f"{row.place}: the sentid {row['sentid']!r} occurs a second time. Remove a row."
             )
     pairs = [_pair(key, variants) for key, variants in sentences.items() if not set(variants) <= {NEUTRAL}]
     if not pairs:
@@ -149,9 +149,7 @@ def occupation_shares(
     for row in table.rows:
         occupation = row["occupation"]
         if not occupation or occupation in shares:
-            problem = (
-                f"{occupation!r} stands there a second time" if occupation else "no occupation in this row"
-            )
+            problem = f"{occupation!r} occurs a second time" if occupation else "no occupation in this row"
             raise DatasetError(f"{row.place}: {problem}. Every occupation has one row.")
         shares[occupation] = _share(row, column)
     return MappingProxyType(shares)

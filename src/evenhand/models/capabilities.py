@@ -47,6 +47,15 @@ class Model(Protocol):
         ...
 
 
+@runtime_checkable
+class ExplainsAbsence(Protocol):
+    """Knows why it lacks a capability that other models of its kind have."""
+
+    def absence_reason(self, capability: type) -> str | None:
+        """The reason, as a sentence without its full stop; None if there is nothing to say."""
+        ...
+
+
 class TextScore(BaseModel):
     """Natural log-probabilities of the tokens that were scored."""
 
@@ -190,9 +199,14 @@ def missing_capability(model: Model, *capabilities: type, purpose: str) -> Model
     own = ", ".join(known.__name__ for known in CAPABILITIES if known in model.capabilities) or "nothing"
     needed = " or ".join(f"{CAPABILITIES[known].meaning} ({known.__name__})" for known in capabilities)
     others = "; or ".join(CAPABILITIES[known].models for known in capabilities)
+    reasons = [
+        f"{reason}. "
+        for known in capabilities
+        if isinstance(model, ExplainsAbsence) and (reason := model.absence_reason(known))
+    ]
     return ModelError(
         f"{model.ref.id} ({model.record.family}) cannot {purpose}. That needs a model that {needed}; this one has "
-        f"{own}. Use {others}."
+        f"{own}. {''.join(reasons)}Use {others}."
     )
 
 

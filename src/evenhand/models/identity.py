@@ -41,6 +41,7 @@ def model_record(
         device=ref.device,
         start_token=None if start is None else str(tokenizer.convert_ids_to_tokens(start)),
         planted=read_planted_bias(ref.location),
+        prefix=ref.prefix,
     )
 
 

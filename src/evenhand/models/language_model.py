@@ -16,6 +16,7 @@ from evenhand.models.backends import backend_of
 from evenhand.models.capabilities import (
     Embeds,
     FillsBlanks,
+    Generates,
     JudgesNextSentence,
     Model,
     NotEmbedded,
@@ -185,6 +186,7 @@ class LanguageModel:
         progress: InputsDone | None = None,
     ) -> Answers:
         """Answer requests."""
+        self._refuse_prefix()
         plan, forward = self.plan(requests, max_tokens=max_tokens)
         return execute(plan, forward, self.runners(plan), parts=parts, progress=progress)
 
@@ -251,7 +253,16 @@ class LanguageModel:
         Layer 0 is the embeddings before any context, -1 the last. A decoder's vector of a word knows only what comes
         before the word.
         """
+        self._refuse_prefix()
         return self.embedder.embed(texts, spans, layer=layer)
+
+    def _refuse_prefix(self) -> None:
+        """A prefix steers what the model writes; a score that ignores it would not be the model's."""
+        if self.ref.prefix:
+            raise ModelError(
+                f"{self.ref.id} has the prefix {self.ref.prefix!r}, which counts when it writes texts. Leave it out to "
+                "score texts or to read vectors."
+            )
 
     @cached_property
     def generator(self) -> LocalGenerator:
@@ -276,6 +287,7 @@ class LanguageModel:
             progress: Called after every batch.
             max_tokens: Most tokens in a batch: padded prompts and new tokens of all rows.
         """
+        require(self, Generates, purpose="write texts")
         return self.generator.generate(
             prompts, options or GenerationOptions(), parts=parts, progress=progress, max_tokens=max_tokens
         )

@@ -26,6 +26,8 @@ class ModelRef(BaseModel):
     device: str = "auto"
     allow_pickle_weights: bool = False
     trust_remote_code: bool = False
+    prefix: str = ""
+    """A trigger: put before every prompt as it is, when the model writes texts."""
 
     @classmethod
     def parse(cls, text: str) -> tuple[str, str | None]:

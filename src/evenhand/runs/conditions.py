@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from evenhand.core.errors import ConditionError, UnknownNameError
+from evenhand.core.items import OVERALL, Task
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run
 
@@ -18,6 +19,10 @@ _OPERATORS: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
 )
 _CONDITION = re.compile(r"\s*([\w.\- ]+?)\s*(>=|<=|>|<)\s*([+-]?\d+(?:\.\d+)?)\s*")
 _BOUNDS = ("value", "low", "high")
+
+WHOLE = OVERALL
+KNOWN_GROUPS = (OVERALL, *(task.value for task in Task))
+"""Groups that a run may lack although their names are right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,12 @@ class Condition:
             threshold=float(match[3]),
         )
 
+    def refuse_unknown_measure(self, measures: Iterable[str]) -> None:
+        """Raise an UnknownNameError unless the measure is one of these, before anything is measured."""
+        known = list(measures)
+        if self.measure not in known:
+            raise UnknownNameError("measure in the condition", self.measure, known)
+
     def value_in(self, run: Run) -> float:
         """The value that the condition is about.
 
@@ -76,9 +87,11 @@ class Condition:
 
     def _figure(self, run: Run) -> Figure:
         figures = [figure for figure in run.figures if figure.measure == self.measure]
-        if not figures:
-            measures = dict.fromkeys(figure.measure for figure in run.figures)
-            raise UnknownNameError("measure in the condition", self.measure, measures)
+        self.refuse_unknown_measure(dict.fromkeys(figure.measure for figure in run.figures))
+        names = dict.fromkeys(name for figure in figures for name in figure.group)
+        for name in self.group:
+            if name not in names and name not in KNOWN_GROUPS:
+                raise UnknownNameError("group in the condition", name, names)
         fitting = [figure for figure in figures if _is_part(self.group, figure.group)]
         if not fitting:
             raise ConditionError(
@@ -86,7 +99,6 @@ class Condition:
                 f"{', '.join(dict.fromkeys('.'.join(figure.group) for figure in figures))}."
             )
         shortest = min(len(figure.group) for figure in fitting)
-        # The figures of the whole come last in a run with several tasks, so that they are found first here.
         whole = [figure for figure in fitting if len(figure.group) == shortest]
         overall = [figure for figure in whole if figure.group[:1] == (WHOLE,)]
         chosen = overall or whole
@@ -96,9 +108,6 @@ class Condition:
                 "Write which."
             )
         return chosen[0]
-
-
-WHOLE = "overall"
 
 
 def _is_part(group: tuple[str, ...], whole: tuple[str, ...]) -> bool:

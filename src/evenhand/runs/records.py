@@ -124,6 +124,8 @@ class ModelRecord(_Frozen):
     start_token: str | None = None
     planted: PlantedBias | None = None
     """For a model of the lab, the bias that is known to be in it."""
+    prefix: str = ""
+    """What was put before every prompt."""
 
 
 class ScoringRecord(_Frozen):

@@ -58,8 +58,8 @@ class Results(Protocol):
 _OWN = {
     "association": "evenhand.instruments.association.instrument:ASSOCIATION",
     "malor": "evenhand.instruments.malor.instrument:MALOR",
-    "crows-pairs": "evenhand.instruments.crows_pairs:CROWS_PAIRS",
-    "cosine": "evenhand.instruments.cosine:COSINE",
+    "crows-pairs": "evenhand.instruments.crows_pairs.instrument:CROWS_PAIRS",
+    "cosine": "evenhand.instruments.cosine.instrument:COSINE",
     "direct-bias": "evenhand.instruments.direct_bias.instrument:DIRECT_BIAS",
 }
 

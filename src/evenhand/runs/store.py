@@ -88,9 +88,9 @@ class Parts:
         np.save(buffer, array, allow_pickle=False)
         self.put(key, buffer.getvalue())
 
-    def keys(self) -> list[str]:
+    def __iter__(self) -> Iterator[str]:
         """The keys of all pieces, in order."""
-        return sorted(path.name for path in self.folder.glob("[!.]*")) if self.folder.is_dir() else []
+        return iter(sorted(path.name for path in self.folder.glob("[!.]*")))
 
     def remove(self) -> None:
         """Forget every piece."""

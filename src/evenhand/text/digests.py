@@ -10,7 +10,7 @@ Kept = TypeVar("Kept")
 
 
 def digest_of(sentence: str) -> int:
-    """The same for sentences that differ in case and white space alone.
+    """A digest that is the same for sentences which differ only in case and white space.
 
     Two sentences in ten million share a digest by chance once in 370,000 times.
     """
@@ -19,7 +19,7 @@ def digest_of(sentence: str) -> int:
 
 
 class LowestDigests(Generic[Kept]):
-    """So many things of a stream at most; if ``distinct``, each digest once."""
+    """Keeps at most so many things of a stream, those with the lowest digests; if ``distinct``, one per digest."""
 
     def __init__(self, most: int, *, distinct: bool) -> None:
         self.most = most
@@ -32,11 +32,11 @@ class LowestDigests(Generic[Kept]):
         return len(self._heap)
 
     def __contains__(self, digest: int) -> bool:
-        """Whether a thing of this digest is kept."""
+        """Whether a thing with this digest is kept."""
         return digest in self._digests
 
     def offer(self, digest: int, thing: Kept) -> None:
-        """Keep a thing, unless its digest is too high, or known."""
+        """Keep a thing unless its digest is too high or is kept already."""
         is_full = len(self) == self.most
         if (self._distinct and digest in self) or (is_full and digest >= self._highest):
             return
@@ -53,13 +53,13 @@ class LowestDigests(Generic[Kept]):
 
     @property
     def _highest(self) -> int:
-        """The highest digest that is kept; lower than any where nothing is."""
+        """The highest digest that is kept; -1 if nothing is."""
         return -self._heap[0][0] if self._heap else -1
 
     def by_digest(self) -> list[Kept]:
-        """What was kept, the lowest digest first."""
+        """The things that were kept, lowest digest first."""
         return [thing for _, _, thing in sorted(self._heap, key=lambda kept: -kept[0])]
 
     def as_offered(self) -> list[Kept]:
-        """What was kept, in the order of the stream."""
+        """The things that were kept, in the order of the stream."""
         return [thing for _, _, thing in sorted(self._heap, key=lambda kept: kept[1])]

@@ -27,5 +27,5 @@ LANGUAGES_WITH_NEGATION = tuple(sorted(_PATTERNS))
 
 
 def has_negation(text: str, language: str) -> bool:
-    """Whether the text contains a negation of its language, which must be one of the known ones."""
+    """Whether the text contains a negation; the language must be one of ``LANGUAGES_WITH_NEGATION``."""
     return re.search(_PATTERNS[language], text, flags=re.IGNORECASE) is not None

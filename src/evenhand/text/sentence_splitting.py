@@ -1,4 +1,4 @@
-"""Running text to sentences, in memory that does not grow with the text.
+"""Split running text into sentences, in memory that does not grow with the text.
 
 The rule:
 
@@ -6,7 +6,7 @@ The rule:
    as wrapped if, in its first 64 Ki characters, at least five lines have another right below them, more than half of
    those stop without a final mark, and one in ten has a sentence end inside: a list of bare titles stays a list.
 2. Within a line, a sentence ends after ``.``, ``!``, ``?`` or ``…``, and the quotation marks and brackets that close
-   behind it, before a space and something that is no small letter.
+   after it, before a space and something that is not a small letter.
 3. A full stop ends nothing after a known abbreviation (*Mr*, *Nr*), a single letter (*J.*), a word with a full stop
    inside (*z.B.*), or a number of one or two digits (*am 3. Mai*).
 4. A sentence of more than ``LONGEST_SENTENCE`` characters is cut at its last space before that.
@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, pairwise
 
 LONGEST_SENTENCE = 10_000
-"""In characters. No model of today takes a sentence of that length, and no writer makes one."""
+"""In characters. No current model takes a sentence of that length, and no writer makes one."""
 
 SAMPLE = 2**16
 """Characters that tell whether a text is wrapped."""
@@ -68,7 +68,7 @@ def sentences_of(
 
 
 def is_wrapped(text: str) -> bool:
-    """Whether the lines of a text go on in the next line."""
+    """Whether sentences of a text continue on the next line."""
     lines = [" ".join(line.split()) for line in text.split("\n")]
     followed = [line for line, after in pairwise(lines) if line and after]
     unfinished = sum(not _FINAL.search(line) for line in followed)
@@ -112,7 +112,7 @@ def _all_sentences(line: str, cut: Callable[[], None], longest: int) -> Iterator
 
 
 def _whole_sentences(line: str, cut: Callable[[], None], longest: int) -> tuple[list[str], str]:
-    """The sentences of a line that may go on, up to the point from which it is short enough to wait for its end."""
+    """The sentences of a line that may continue, and the rest, which is short enough to wait for its end."""
     sentences: list[str] = []
     start = 0
     while len(line) - start > longest:
@@ -127,7 +127,7 @@ def _whole_sentences(line: str, cut: Callable[[], None], longest: int) -> tuple[
 
 
 def _sampled(chunks: Iterable[str]) -> tuple[str, Iterator[str]]:
-    """The first characters of a text, and the text with them."""
+    """The first characters of a text, and the whole text."""
     waiting = iter(chunks)
     taken: list[str] = []
     size = 0
@@ -140,7 +140,7 @@ def _sampled(chunks: Iterable[str]) -> tuple[str, Iterator[str]]:
 
 
 def _flattened(chunks: Iterable[str], *, breaks: int) -> Iterator[str]:
-    r"""The text with single spaces, and a single ``\n`` where at least so many line breaks stand in a row."""
+    r"""The text with single spaces, and a single ``\n`` for at least so many line breaks in a row."""
 
     def tidy(white_space: str) -> str:
         return "\n" if white_space.count("\n") >= breaks else " "

@@ -1,4 +1,4 @@
-"""Listed words in sentences, found as whole words with their places."""
+"""Find listed words in sentences, as whole words with their positions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HYPHENS = "‐‑-"
 
 
 def words_of(sentence: str) -> set[str]:
-    """The words of a sentence, as they are written; a hyphen or an apostrophe parts words."""
+    """The words of a sentence, as they are written; hyphens and apostrophes separate words."""
     return set(_WORD.findall(sentence))
 
 
@@ -29,7 +29,7 @@ def gendered_words_in(words: Iterable[str], vocabulary: frozenset[str]) -> list[
 
 @dataclass(frozen=True, slots=True)
 class WordMatch:
-    """A word of the list, and where it stands in the sentence."""
+    """A word of the list, and its position in the sentence."""
 
     word: str
     span: Span
@@ -43,7 +43,7 @@ class WordFinder:
     off (*Lehrer/in*, *Lehrer:innen*, or with a star).
 
     Attributes:
-        anywhere: Spellings with the word of the list that each stands for.
+        anywhere: Spellings with the word of the list that each means.
         at_start: Spellings that count only where no letter or digit comes before them in the sentence.
     """
 
@@ -77,11 +77,11 @@ class WordFinder:
         )
 
     def may_be_among(self, words: set[str]) -> bool:
-        """Whether a sentence of these words can have any of the words, found out quickly."""
+        """A quick check whether a sentence of these words can contain any listed word."""
         return not self._beginnings.isdisjoint(words)
 
     def find(self, sentence: str) -> list[WordMatch]:
-        """Every place in a sentence where one of the words stands, from left to right."""
+        """Every occurrence of a listed word in a sentence, from left to right."""
         matches = []
         for match in self._pattern.finditer(sentence):
             word = self.anywhere.get(match[0])

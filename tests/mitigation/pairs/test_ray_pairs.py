@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:`use_.*` is deprecated:Deprecati
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
     """A local cluster of one core."""
-    import ray
+    ray = pytest.importorskip("ray")
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))

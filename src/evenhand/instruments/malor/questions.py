@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.probe_sentences import OpenSentence, open_occupation, open_term
 from evenhand.core.probes import Experiment, Occupation, OccupationForm, ProbeSet, Structure, TermPairs
-from evenhand.instruments.word_scoring import Answer, OpenQuestion
+from evenhand.instruments.open_questions import Answer, OpenQuestion
 
 Floats = npt.NDArray[np.float64]
 

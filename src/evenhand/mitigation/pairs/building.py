@@ -35,12 +35,12 @@ from evenhand.text.twins.twin import Swapper
 
 
 class NothingFoundError(DatasetError):
-    """A corpus that gives no pair."""
+    """A corpus without a single pair."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairOptions:
-    """What pairs are made for.
+    """Which pairs are made.
 
     Attributes:
         probes: Their occupations and names are looked for, their sentences are kept out.
@@ -64,7 +64,7 @@ class PairOptions:
         return PairSearch.of(self.probes, experiments=self.experiments, make_swapper=self.make_swapper)
 
     def search_digest(self, search: PairSearch) -> str:
-        """Of all that decides what is found in a source."""
+        """A digest of everything that decides which pairs a source gives."""
         swapper = type(search.make_swapper())
         return _digest(
             version("evenhand"), f"{swapper.__module__}.{swapper.__qualname__}", self.probes.language,
@@ -91,9 +91,9 @@ def build_pairs(
         sources: Files of text and shards of datasets, from ``evenhand.data.corpus_sources``.
         out: The file of pairs.
         options: What is looked for.
-        searcher: How the work is done.
+        searcher: How the sources are searched: in this process, in several, or on a cluster.
         replace: Whether another file at ``out`` may be replaced.
-        report: Told how many bytes of the corpus are searched, of how many.
+        report: Called with the bytes of the corpus that are searched, and their total.
 
     Raises:
         DatasetError: If a source cannot be read.
@@ -136,7 +136,7 @@ def build_pairs(
             job.discard()
             raise
         except BaseException:
-            if not parts.tallies.keys():
+            if not any(parts.tallies):
                 job.discard()
             raise
         job.discard()

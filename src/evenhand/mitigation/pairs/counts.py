@@ -14,6 +14,13 @@ from evenhand.mitigation.pairs.twin_pairs import PairSide, PairSwap, TwinPair
 from evenhand.text.twins.twin import Role
 
 COUNTS_ENDING = ".counts.json"
+Term = tuple[Role, str, str]
+"""A role, and the male and the female word in it."""
+Key = TypeVar("Key", bound=Hashable)
+_LOWERED = frozenset(
+    {Role.SUBJECT, Role.OBJECT, Role.POSSESSIVE, Role.STANDALONE_POSSESSIVE, Role.REFLEXIVE, Role.AGREEMENT}
+)
+"""Roles whose words have a capital only where a sentence begins."""
 
 
 class _CountModel(BaseModel):
@@ -21,7 +28,7 @@ class _CountModel(BaseModel):
 
 
 class GenderCounts(_CountModel):
-    """A male and a female number."""
+    """Male and female counts."""
 
     male: int
     female: int
@@ -36,7 +43,7 @@ class ExperimentCount(_CountModel):
 
 
 class TermCount(_CountModel):
-    """How often a pair of words stands in the sentences that were found, and in the pairs."""
+    """How often a pair of words occurs in the sentences that were found, and in the pairs."""
 
     role: str
     male: str
@@ -66,7 +73,7 @@ class SourceCount(_CountModel):
     sha256: str
     sentences: int
     found: int
-    """Before sentences are left out that other sources have too."""
+    """Including sentences that other sources have too."""
 
 
 class NameCount(_CountModel):
@@ -77,7 +84,7 @@ class NameCount(_CountModel):
     repeated: int
     """Of them, those that could be repeated with other names."""
     pool: int
-    """Pairs that were sampled from; one that two sentences become is counted twice."""
+    """Pairs that were sampled from; one that two sentences lead to is counted twice."""
     kept: int
 
 
@@ -90,7 +97,7 @@ class OriginalCounts(_CountModel):
 
 
 class PairCounts(_CountModel):
-    """Everything that is counted while pairs are made."""
+    """All counts of a file of pairs."""
 
     version: str
     language: str
@@ -124,25 +131,14 @@ class PairCounts(_CountModel):
         return self.model_dump_json(indent=1) + "\n"
 
 
-Term = tuple[Role, str, str]
-"""A role, and the male and the female word in it."""
-
-Key = TypeVar("Key", bound=Hashable)
-
-_LOWERED = frozenset(
-    {Role.SUBJECT, Role.OBJECT, Role.POSSESSIVE, Role.STANDALONE_POSSESSIVE, Role.REFLEXIVE, Role.AGREEMENT}
-)
-"""Roles whose words have a capital only where a sentence begins."""
-
-
 @dataclass(slots=True)
 class BeforeAfterCounts(Generic[Key]):
-    """Male and female numbers in the corpus and in the pairs."""
+    """Male and female counts in the corpus and in the pairs."""
 
     before_male: Counter[Key] = field(default_factory=Counter)
     before_female: Counter[Key] = field(default_factory=Counter)
     after: Counter[Key] = field(default_factory=Counter)
-    """Of either side: what stands in one sentence of a pair has its counterpart in the other."""
+    """The same for both sides: a word in one sentence of a pair has its counterpart in the other."""
 
     def add_sentence(self, key: Key, *, male: bool) -> None:
         """Count what the corpus has."""
@@ -161,7 +157,7 @@ class BeforeAfterCounts(Generic[Key]):
 
 @dataclass(slots=True)
 class PairCensus:
-    """What stands in the sentences that were found, and in the pairs that are written."""
+    """Counts the words of the sentences that were found, and of the pairs that are written."""
 
     experiments: tuple[Experiment, ...]
     found: int = 0
@@ -210,7 +206,7 @@ class PairCensus:
 
     @property
     def by_experiment(self) -> tuple[ExperimentCount, ...]:
-        """A row for each experiment that was asked."""
+        """One row per experiment."""
         return tuple(
             ExperimentCount(
                 experiment=experiment.value,

@@ -1,4 +1,4 @@
-"""The pairs of all sources together: each sentence once, names repeated and sampled."""
+"""Join the pairs of all sources: each sentence once, names repeated and sampled."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from evenhand.text.digests import digest_of
 
 @dataclass(slots=True)
 class PairJoiner:
-    """Joins what was found in the sources.
+    """Joins the pairs of the sources.
 
-    What was found is read three times rather than kept: once to find repeats, once to draw the sample, once to write.
-    In memory are digests of eight bytes.
+    Pairs are read three times rather than kept in memory: to find repeats, to draw the sample, and to write.
+    Only digests of eight bytes are in memory.
 
     Attributes:
-        read: Gives what was found, always in the same order.
-        names: The table of names; None if the experiment is not asked.
+        read: Reads the pairs, always in the same order.
+        names: The table of names; None without the experiment on names.
         sample: Draws among the pairs with names.
         evaluation: Sentences that are kept out.
         census: Counts what goes by.
@@ -42,7 +42,7 @@ class PairJoiner:
     _sampled: int = 0
 
     def pairs(self) -> Iterator[TwinPair]:
-        """Every pair, in the order of the corpus, each followed by its repeats. No sentence stands there twice."""
+        """Every pair, in the order of the corpus, each followed by its repeats. No sentence occurs twice."""
         self._find_repeats()
         if self.names:
             self._draw(self.names)

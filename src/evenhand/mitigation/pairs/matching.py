@@ -22,10 +22,16 @@ from evenhand.text.twins.languages import swapper_for
 from evenhand.text.twins.twin import Rejected, Swapper
 from evenhand.text.word_search import WordFinder, words_of
 
+NO_OCCUPATION = "no occupation in it"
+NO_TERM = "an occupation, but no gendered word of the experiments"
+REPEATED = "repeated, itself or as the twin of another"
+EVALUATION = "a sentence of the evaluation"
+TWIN_IN_EVALUATION = "its twin is a sentence of the evaluation"
+
 
 @dataclass(frozen=True, slots=True)
 class EvaluationSentences:
-    """The sentences that a model is judged by, which it must not be trained on."""
+    """The sentences that a model is evaluated on, and must not be trained on."""
 
     digests: npt.NDArray[np.uint64]
     """Sorted, each once."""
@@ -59,16 +65,9 @@ def evaluation_sentences(probes: ProbeSet) -> EvaluationSentences:
     return EvaluationSentences(np.fromiter(sorted(digests), dtype=np.uint64, count=len(digests)))
 
 
-NO_OCCUPATION = "no occupation in it"
-NO_TERM = "an occupation, but no gendered word of the experiments"
-REPEATED = "repeated, itself or as the twin of another"
-EVALUATION = "a sentence of the evaluation"
-TWIN_IN_EVALUATION = "its twin is a sentence of the evaluation"
-
-
 @dataclass(frozen=True, slots=True)
 class PairSearch:
-    """What is looked for. It can be sent to other processes.
+    """What a search looks for. It can be sent to other processes.
 
     Attributes:
         language: Of the corpus.
@@ -172,6 +171,6 @@ class Matcher:
 
 
 def forms_of(occupation: Occupation) -> tuple[str, ...]:
-    """Every word that stands for an occupation, in all cases."""
+    """Every word for an occupation, in all cases."""
     nouns = (noun.noun for form in occupation.forms for noun in form.declined)
     return tuple(dict.fromkeys([*(form.noun for form in occupation.forms), *nouns]))

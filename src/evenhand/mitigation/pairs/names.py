@@ -15,7 +15,7 @@ from evenhand.text.digests import LowestDigests, digest_of
 from evenhand.text.twins.twin import Role
 
 NAMES_SAMPLE = 3_144
-"""Pairs for names alone that are kept at most: 6,288 sentences, as many as in the thesis that the method is from."""
+"""The most pairs that are kept for names alone: 6,288 sentences, as many as in the thesis that the method is from."""
 
 _INDEFINITE_ARTICLE = re.compile(r"\b(?:a|an)\s+$", re.IGNORECASE)
 
@@ -24,8 +24,8 @@ class NameTable:
     """Repeats pairs over a table of name pairs.
 
     All names of a sentence move on in the table by the same number of rows, so that two people keep two names. A
-    sentence is not repeated if one of its names is not in the table as it stands (a German genitive such as *Marias*),
-    or stands after an English *a* or *an*, which would have to agree with it.
+    sentence is not repeated if one of its names is not in the table in this form (a German genitive such as *Marias*),
+    or follows an English *a* or *an*, which would have to agree with it.
     """
 
     def __init__(self, names: TermPairs, *, language: str) -> None:
@@ -76,7 +76,7 @@ class NameTable:
 
 
 class PairSample:
-    """So many of the pairs that are offered, whatever the order they are offered in.
+    """A sample of the pairs that are offered, whatever their order.
 
     Each pair has a number that depends on its text and the seed alone; those with the smallest numbers are kept.
     """
@@ -100,7 +100,7 @@ class PairSample:
 
 
 def distinct_but_for_names(pairs: Iterable[TwinPair]) -> Iterator[TwinPair]:
-    """Of pairs that differ in names alone, the first."""
+    """The first of all pairs that differ only in names."""
     seen: set[int] = set()
     for pair in pairs:
         blanked, _ = replaced(pair.male, ((swap.male, BLANK) for swap in pair.swaps if _is_name(swap.role)))
@@ -111,16 +111,16 @@ def distinct_but_for_names(pairs: Iterable[TwinPair]) -> Iterator[TwinPair]:
 
 
 def names_in(pairs: Iterable[TwinPair]) -> set[str]:
-    """Every name that pairs have."""
+    """Every name in the pairs."""
     return {
         name for pair in pairs for swap in pair.swaps if _is_name(swap.role) for name in pair.words_at(swap)
     }
 
 
 class NamelessSentences:
-    """Sentences to be found again whatever names are put into them.
+    """Sentences that are recognised whatever names they have.
 
-    A name is found wherever it is written, so this works for sentences of which nobody knows where their names stand.
+    Names are found by their spelling, so this works for sentences whose swaps are not known.
     """
 
     def __init__(self, sentences: Iterable[str], *, names: Iterable[str]) -> None:

@@ -131,12 +131,12 @@ def pair_of(
 
 
 def _swapped(sentence: str, swaps: Iterable[Swap]) -> tuple[str, list[Span]]:
-    """The sentence with new words, and where they stand in it."""
+    """The sentence with the new words, and their positions."""
     return replaced(sentence, [(swap.span, swap.new) for swap in swaps])
 
 
 def replaced(sentence: str, words: Iterable[tuple[Span, str]]) -> tuple[str, list[Span]]:
-    """The sentence with other words at some spans, given from left to right, and where they stand in it."""
+    """The sentence with other words at some spans, in order from left to right, and their new positions."""
     pieces: list[str] = []
     spans: list[Span] = []
     end = size = 0

@@ -47,6 +47,7 @@ BACKENDS: Registry[Backend] = Registry(
     {
         LOCAL_NAME: "evenhand.models.backends.local:LOCAL",
         "lab": "evenhand.models.backends.lab:LAB",
+        "api": "evenhand.models.backends.api:API",
     },
     check=lambda entry: lacks(entry, "name", "summary", "location", "load"),
 )

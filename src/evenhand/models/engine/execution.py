@@ -103,13 +103,10 @@ def _start(inputs: Sequence[ForwardInput], runner: Runner) -> Callable[[], Value
     try:
         with torch.inference_mode():
             values = runner.start(inputs)
-    except torch.OutOfMemoryError:
-        if len(inputs) == 1:
+    except RuntimeError as problem:
+        if len(inputs) == 1 or not is_out_of_memory(problem):
             raise
         torch.cuda.empty_cache()
-    except RuntimeError as problem:
-        if len(inputs) == 1 or not _is_out_of_memory(problem):
-            raise
     else:
         return lambda: finished(values)
     middle = math.ceil(len(inputs) / 2)
@@ -117,6 +114,8 @@ def _start(inputs: Sequence[ForwardInput], runner: Runner) -> Callable[[], Value
     return lambda: np.concatenate(halves)
 
 
-def _is_out_of_memory(problem: RuntimeError) -> bool:
-    """Whether a CPU allocation failed; PyTorch has no class of its own for that."""
+def is_out_of_memory(problem: RuntimeError) -> bool:
+    """Whether there was no memory left; PyTorch has a class of its own for that on a GPU only."""
+    if isinstance(problem, torch.OutOfMemoryError):
+        return True
     return "not enough memory" in str(problem) or "can't allocate memory" in str(problem)

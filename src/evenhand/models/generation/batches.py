@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from evenhand.models.engine.requests import Tokens
-from evenhand.models.generation.options import GenerationOptions
+from evenhand.models.generation.options import GenerationOptions, GenerationOptionsError
 
 WINDOW_ROWS = 4096
 """Rows that are sorted and held in memory at a time."""
@@ -42,9 +42,14 @@ class BatchLimits:
 
 def windows(prompts: Iterable[str], options: GenerationOptions) -> Iterator[list[tuple[int, str]]]:
     """Numbered prompts, as many at a time as may be held in memory."""
+    if isinstance(prompts, str):
+        raise GenerationOptionsError(f"The prompts are one string, {prompts[:60]!r}. Put it into a list.")
     numbered = enumerate(prompts)
     size = max(1, WINDOW_ROWS // options.samples)
     while window := list(islice(numbered, size)):
+        for number, prompt in window:
+            if not isinstance(prompt, str):
+                raise GenerationOptionsError(f"Prompt {number} is {prompt!r}; needed is a string.")
         yield window
 
 

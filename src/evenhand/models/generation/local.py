@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 import torch
 
-from evenhand.models.engine.execution import _is_out_of_memory
+from evenhand.models.engine.execution import is_out_of_memory
 from evenhand.models.generation.batches import BatchLimits, Row, pack, windows
 from evenhand.models.generation.codec import TextCodec
 from evenhand.models.generation.options import GenerationOptions
@@ -31,18 +32,15 @@ from evenhand.runs.store import Parts
 CPU_TOKENS = 2048
 GPU_TOKENS = 16_384
 
-LOGITS = 2**24
-"""Most logits at a step: rows times entries of the vocabulary."""
+CPU_LOGITS = 2**22
+GPU_LOGITS = 2**24
+"""Most logits at a step: rows times entries of the vocabulary. Sampling takes about 100 bytes for each."""
 
 
 class LocalGenerator:
     """Writes texts with a loaded decoder or encoder-decoder."""
 
     def __init__(self, loaded: Loaded) -> None:
-        if not loaded.model.can_generate():  # type: ignore[operator]
-            raise ModelError(
-                f"{loaded.ref.id} fills blanks and writes no texts. Use a decoder or an encoder-decoder."
-            )
         self._loaded = loaded
         self.codec = TextCodec(loaded)
         self._longest = longest_input(loaded)
@@ -54,9 +52,10 @@ class LocalGenerator:
 
     def limits(self, max_tokens: int | None = None) -> BatchLimits:
         """What fits into a batch on this model and device."""
-        default = GPU_TOKENS if self._loaded.device.type == "cuda" else CPU_TOKENS
+        on_gpu = self._loaded.device.type == "cuda"
+        tokens, logits = (GPU_TOKENS, GPU_LOGITS) if on_gpu else (CPU_TOKENS, CPU_LOGITS)
         vocabulary = self._loaded.model.get_input_embeddings().num_embeddings  # type: ignore[operator]
-        return BatchLimits(max_tokens=max_tokens or default, max_rows=max(1, LOGITS // vocabulary))
+        return BatchLimits(max_tokens=max_tokens or tokens, max_rows=max(1, logits // vocabulary))
 
     def generate(
         self,
@@ -78,6 +77,7 @@ class LocalGenerator:
                 except where two tokens are so close that rounding decides.
         """
         limits = self.limits(max_tokens)
+        options = replace(options, prefix=self._loaded.ref.prefix + options.prefix)
         for window in windows(prompts, options):
             texts: list[GeneratedText] = []
             for batch in pack(self._rows(window, options), options, limits):
@@ -119,10 +119,9 @@ class LocalGenerator:
             with torch.inference_mode():
                 return self._generate(rows, options)
         except RuntimeError as problem:
-            out_of_memory = isinstance(problem, torch.OutOfMemoryError) or _is_out_of_memory(problem)
-            if len(rows) == 1 or not out_of_memory:
+            if len(rows) == 1 or not is_out_of_memory(problem):
                 raise
-        torch.cuda.empty_cache()
+            torch.cuda.empty_cache()
         middle = math.ceil(len(rows) / 2)
         return [
             text for part in (rows[:middle], rows[middle:]) for text in self._generate_or_halve(part, options)

@@ -15,7 +15,7 @@ from evenhand.core.errors import EvenhandError
 
 
 class GenerationOptionsError(EvenhandError):
-    """Decoding options that make no sense."""
+    """Options or prompts that no text can be generated from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,11 +73,6 @@ class GenerationOptions:
     def to_record(self) -> dict[str, Any]:
         """All options as JSON values, for records and fingerprints."""
         return {**asdict(self), "stop": list(self.stop)}
-
-    @property
-    def fingerprint(self) -> str:
-        """Digest of all options."""
-        return hashlib.sha256(json.dumps(self.to_record(), sort_keys=True).encode()).hexdigest()
 
     def random_numbers(self, number: int, prompt: str, *, sample: int) -> npt.NDArray[np.float64]:
         """What decides each step of a sample: numbers from 0 up to, but not including, 1."""

@@ -158,7 +158,9 @@ class Recomputed:
         return torch.tensor([ids], device=self._device)
 
 
-_TOLERANCE = {torch.float32: 1e-3, torch.float16: 0.1, torch.bfloat16: 0.5}
+_TOLERANCE = {torch.float32: 1e-3, torch.float16: 0.02, torch.bfloat16: 0.1}
+"""Most probability that may lie elsewhere."""
+
 _LIKELY_FAILURES = (
     RuntimeError,
     ValueError,
@@ -174,18 +176,19 @@ _LIKELY_FAILURES = (
 def choose_stepper(loaded: Loaded, decoder_start: Tokens) -> StepperMaker:
     """The stepper with a cache if it gives the same numbers on this model, otherwise the slow one."""
     cached: StepperMaker = CachedEncoderDecoder if loaded.config.is_encoder_decoder else CachedDecoder
-    expected = _sample_logits(Recomputed, loaded, decoder_start)
+    expected = _sample_distributions(Recomputed, loaded, decoder_start)
     try:
-        logits = _sample_logits(cached, loaded, decoder_start)
+        distributions = _sample_distributions(cached, loaded, decoder_start)
     except _LIKELY_FAILURES:
         return Recomputed
-    agrees = torch.allclose(logits, expected, rtol=0, atol=_TOLERANCE[loaded.dtype], equal_nan=True)
-    return cached if agrees else Recomputed
+    difference = float((distributions - expected).abs().sum(dim=-1).max() / 2)
+    # Undefined logits are no fault of the cache; they are told of when texts are written.
+    return Recomputed if difference > _TOLERANCE[loaded.dtype] else cached
 
 
 @torch.inference_mode()
-def _sample_logits(make: StepperMaker, loaded: Loaded, decoder_start: Tokens) -> Tensor:
-    """Logits of a few steps over rows of different length, one of which is dropped on the way."""
+def _sample_distributions(make: StepperMaker, loaded: Loaded, decoder_start: Tokens) -> Tensor:
+    """What comes next at a few steps over rows of different length, one of which is dropped on the way."""
     size = loaded.model.get_input_embeddings().num_embeddings  # type: ignore[operator]
     tokens = tuple(int(token) for token in np.linspace(size // 3, size - 1 - size // 8, 9))
     stepper = make(loaded, [tokens[:5], tokens[3:5], tokens[5:8]], decoder_start)
@@ -194,4 +197,4 @@ def _sample_logits(make: StepperMaker, loaded: Loaded, decoder_start: Tokens) ->
     rows = torch.tensor([0, 2], device=loaded.device)
     stepper.keep(rows)
     logits += [stepper.advance(given[rows]), stepper.advance(given[rows])]
-    return torch.cat(logits).double()
+    return torch.cat(logits).double().softmax(dim=-1)

@@ -23,6 +23,8 @@ class Finish(StrEnum):
     """A stop string came up; the text ends before it."""
     LENGTH = "length"
     """It reached the most tokens that it may have."""
+    FILTERED = "filtered"
+    """The server of the model withheld the rest."""
 
 
 class GeneratedText(BaseModel):
@@ -36,8 +38,8 @@ class GeneratedText(BaseModel):
     """Number among the texts of the prompt, from 0."""
     text: str
     """Without prompt and prefix."""
-    tokens: int
-    """Tokens that the model wrote, also those of a stop string."""
+    tokens: int | None
+    """Tokens that the model wrote, also those of a stop string; None where a server does not count them."""
     finish: Finish
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -11,7 +12,7 @@ from evenhand.core.spans import Span
 
 
 class Role(StrEnum):
-    """What a word that changes is in its sentence."""
+    """The role of a swapped word in its sentence."""
 
     SUBJECT = "subject pronoun"
     OBJECT = "object pronoun"
@@ -42,10 +43,10 @@ _EXPERIMENTS = {
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """A word of a sentence, and what stands for it in the twin."""
+    """A word of a sentence, and the word that replaces it in the twin."""
 
     span: Span
-    """Where it stands in the sentence."""
+    """Its position in the sentence."""
     old: str
     new: str
     role: Role
@@ -60,6 +61,17 @@ class Twin:
     text: str
     swaps: tuple[Swap, ...]
     """In the order of the sentence."""
+
+    @classmethod
+    def of(cls, sentence: str, swaps: Iterable[Swap]) -> Twin:
+        """The twin that swaps, in the order of the sentence, make of it."""
+        ordered = tuple(swaps)
+        pieces: list[str] = []
+        end = 0
+        for swap in ordered:
+            pieces += (sentence[end : swap.span.start], swap.new)
+            end = swap.span.end
+        return cls("".join((*pieces, sentence[end:])), ordered)
 
 
 @dataclass(frozen=True, slots=True)

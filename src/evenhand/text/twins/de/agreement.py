@@ -1,4 +1,4 @@
-"""Exchange a noun phrase about a person: the noun, and every word that agrees with it."""
+"""Swap a noun phrase about a person: the noun, and every word that agrees with it, relative pronouns included."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evenhand.text.twins.de.declension import (
     Determiner,
     adjective_ending,
     adjective_stem,
-    contracted,
+    contraction,
 )
 from evenhand.text.twins.de.persons import PersonReading
 from evenhand.text.twins.de.phrases import PREPOSITIONS, NounPhrase
@@ -21,16 +21,29 @@ from evenhand.text.twins.de.subjects import certain_subjects, possible_subjects
 from evenhand.text.twins.de.words import Ambiguous, GermanWord, word_classes
 from evenhand.text.twins.twin import Role, Swap
 
+_RELATIVE_FORMS = {
+    "m": ("der", "den", "dem", "dessen"),
+    "f": ("die", "die", "der", "deren"),
+    "n": ("das", "das", "dem", "dessen"),
+    "p": ("die", "die", "denen", "deren"),
+}
+_LONG_RELATIVE_FORMS = {
+    "m": ("welcher", "welchen", "welchem", "dessen"),
+    "f": ("welche", "welche", "welcher", "deren"),
+    "n": ("welches", "welches", "welchem", "dessen"),
+    "p": ("welche", "welche", "welchen", "deren"),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Possessor:
-    """What becomes of a possessive: its new stem, and whether the old possessor is a man."""
+    """The new stem of a possessive, and whether the old possessor is a man."""
 
     stem: str
     male: bool
 
 
-def exchanged(
+def phrase_swaps(
     words: Sequence[GermanWord],
     phrase: NounPhrase,
     reading: PersonReading,
@@ -38,7 +51,7 @@ def exchanged(
     slot: str,
     possessors: Mapping[int, Possessor],
 ) -> tuple[Swap, ...]:
-    """The swaps that exchange a phrase which stands in a slot."""
+    """The swaps of a phrase that is in this slot."""
     person = reading.person
     if slot[1] == "p":
         if person.is_neutral_in_plural:
@@ -55,7 +68,7 @@ def exchanged(
 
 
 def swap_of(word: GermanWord, new: str, role: Role, *, male: bool) -> Swap:
-    """A swap of one word, in its case."""
+    """A swap of one word, which keeps its capital."""
     return Swap(word.span, word.text, in_case_of(word.text, new), role, male)
 
 
@@ -67,11 +80,11 @@ def in_case_of(old: str, new: str) -> str:
 def different_outcomes(
     words: Sequence[GermanWord], phrase: NounPhrase
 ) -> Mapping[tuple[Swap, ...], set[str]]:
-    """The ways in which a phrase may be exchanged, each with the slots that lead to it."""
+    """The ways in which a phrase may be swapped, each with the slots that lead to it."""
     outcomes: dict[tuple[Swap, ...], set[str]] = {}
     for reading in phrase.readings:
         for slot in reading.slots:
-            swaps = exchanged(words, phrase, reading, slot=slot, possessors={})
+            swaps = phrase_swaps(words, phrase, reading, slot=slot, possessors={})
             outcomes.setdefault(swaps, set()).add(slot)
     return outcomes
 
@@ -105,13 +118,13 @@ def _determiner(
 def _article(
     words: Sequence[GermanWord], phrase: NounPhrase, determiner: Determiner, *, slot: str, male: bool
 ) -> Swap:
-    """The definite article, contracted with a preposition or parted from it."""
+    """The definite article, contracted with a preposition or separated from it."""
     at = phrase.determiner_at
     article = determiner.form(slot)
     if determiner.preposition:
-        new = contracted(determiner.preposition, article) or f"{determiner.preposition} {article}"
+        new = contraction(determiner.preposition, article) or f"{determiner.preposition} {article}"
         return swap_of(words[at], new, Role.AGREEMENT, male=male)
-    short = contracted(words[at - 1].lower, article) if at > 0 else None
+    short = contraction(words[at - 1].lower, article) if at > 0 else None
     if short and short not in {"ins", "ans", "zur"}:
         before = words[at - 1]
         old = f"{before.text} {words[at].text}"
@@ -122,20 +135,6 @@ def _article(
     return swap_of(words[at], article, Role.AGREEMENT, male=male)
 
 
-_RELATIVE_FORMS = {
-    "m": ("der", "den", "dem", "dessen"),
-    "f": ("die", "die", "der", "deren"),
-    "n": ("das", "das", "dem", "dessen"),
-    "p": ("die", "die", "denen", "deren"),
-}
-_LONG_RELATIVE_FORMS = {
-    "m": ("welcher", "welchen", "welchem", "dessen"),
-    "f": ("welche", "welche", "welcher", "deren"),
-    "n": ("welches", "welches", "welchem", "dessen"),
-    "p": ("welche", "welche", "welchen", "deren"),
-}
-
-
 def relative_swaps(sentence: GermanSentence) -> Iterator[Swap]:
     """The swaps of relative pronouns.
 
@@ -144,12 +143,12 @@ def relative_swaps(sentence: GermanSentence) -> Iterator[Swap]:
     """
     for clause in sentence.clauses:
         if clause.kind is ClauseKind.RELATIVE:
-            yield from _of_clause(sentence, clause)
+            yield from _relative_swap(sentence, clause)
         else:
             _reject_hidden(sentence, clause)
 
 
-def _of_clause(sentence: GermanSentence, clause: Clause) -> Iterator[Swap]:
+def _relative_swap(sentence: GermanSentence, clause: Clause) -> Iterator[Swap]:
     at = clause.relative_at
     comma = at - 1 if sentence.lower(at - 1) == "," else at - 2
     antecedent = sentence.phrases.get(comma - 1)
@@ -164,12 +163,12 @@ def _of_clause(sentence: GermanSentence, clause: Clause) -> Iterator[Swap]:
         raise Ambiguous("the noun of a relative clause is not certain")
     old_kind = next(iter(kinds))
     new_kind = reading.person.kind if reading.male else "m"
-    new = _exchanged_relative(sentence, clause, old_kind, new_kind)
+    new = _relative_form(sentence, clause, old_kind, new_kind)
     if new != sentence.lower(at):
         yield swap_of(sentence.words[at], new, Role.AGREEMENT, male=reading.male)
 
 
-def _exchanged_relative(sentence: GermanSentence, clause: Clause, old_kind: str, new_kind: str) -> str:
+def _relative_form(sentence: GermanSentence, clause: Clause, old_kind: str, new_kind: str) -> str:
     at = clause.relative_at
     table = _LONG_RELATIVE_FORMS if sentence.lower(at).startswith("welch") else _RELATIVE_FORMS
     cases = [place for place, form in enumerate(table[old_kind]) if form == sentence.lower(at)]
@@ -226,7 +225,7 @@ def _reject_other_antecedents(sentence: GermanSentence, at: int, antecedent: Nou
 
 
 def _reject_hidden(sentence: GermanSentence, clause: Clause) -> None:
-    """Stop at what may be a relative clause but was not recognised as one: *die Frau, die Kinder liebt*."""
+    """Reject what may be a relative clause but was not recognised as one: *die Frau, die Kinder liebt*."""
     first = clause.words[0]
     before = sentence.phrases.get(first - 2)
     if (

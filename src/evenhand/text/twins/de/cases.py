@@ -1,4 +1,4 @@
-"""In which case a German noun phrase about a person stands, decided from its words and from its clause."""
+"""The case of a German noun phrase about a person, decided by its words and its clause."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _OBJECTS = frozenset(["mich", "mir", "dich", "dir", "ihn", "ihm", "ihnen", "uns"
 
 
 def decide_cases(sentence: GermanSentence) -> None:
-    """Leave of every phrase only what it can be.
+    """Narrow every phrase to the slots that it can be in.
 
     Raises:
-        Ambiguous: If a phrase about a person could be exchanged in more than one way.
+        Ambiguous: If a phrase about a person could be swapped in more than one way.
     """
     for phrase in list(sentence.phrases.values()):
         _apply_preposition(sentence, phrase)
     for noun in sorted(sentence.phrases):
         phrase = sentence.phrases[noun]
         if len(different_outcomes(sentence.words, phrase)) > 1:
-            sentence.narrow(_decided(sentence, phrase))
+            sentence.narrow(_narrowed_to_case(sentence, phrase))
     _reject_unknown_subjects(sentence)
 
 
 def _reject_unknown_subjects(sentence: GermanSentence) -> None:
-    """Stop where it is said of somebody who does not change what he is, as an unlisted name."""
+    """Reject predicates of somebody who is not swapped, such as an unlisted name."""
     for clause in sentence.clauses:
         if not is_predicative(sentence, clause):
             continue
@@ -53,7 +53,7 @@ def _reject_unknown_subjects(sentence: GermanSentence) -> None:
 
 
 def _reject_unlisted_predicates(sentence: GermanSentence, clause: Clause) -> None:
-    """Stop where somebody seems to be something that the lists do not have, as in *er ist also Simulant*."""
+    """Reject predicates that the lists do not have, as in *er ist also Simulant*."""
     for phrase in sentence.phrases_of(clause):
         text = sentence.words[phrase.noun].text
         if phrase.preposition or phrase.readings or text in word_classes()["surnames"]:
@@ -101,7 +101,7 @@ def _has_infinitive(sentence: GermanSentence, clause: Clause) -> bool:
 
 
 def _without_preposition(sentence: GermanSentence, phrase: NounPhrase) -> None:
-    """The word before it is no preposition: a conjunction, or the particle of a verb."""
+    """Treat the word before a phrase as a conjunction or a verb particle, not as a preposition."""
     sentence.narrow(
         NounPhrase(
             phrase.start,
@@ -125,7 +125,7 @@ def _cases_of(preposition: str) -> str:
     return "AD" if preposition in classes["two-way prepositions"] else "G"
 
 
-def _decided(sentence: GermanSentence, phrase: NounPhrase) -> NounPhrase:
+def _narrowed_to_case(sentence: GermanSentence, phrase: NounPhrase) -> NounPhrase:
     clause = sentence.clause_by_word[phrase.noun]
     for narrowed in (_like_neighbour, _by_number, _by_nominative, _by_oblique):
         phrase = narrowed(sentence, phrase, clause)
@@ -135,16 +135,16 @@ def _decided(sentence: GermanSentence, phrase: NounPhrase) -> NounPhrase:
 
 
 def _like_neighbour(sentence: GermanSentence, phrase: NounPhrase, _clause: Clause) -> NounPhrase:
-    """What *und* joins, and what stands in apposition, has one case."""
+    """Phrases joined by *und*, and appositions, have the same case."""
     before = sentence.lower(phrase.start - 1)
     neighbour = sentence.phrases.get(phrase.start - 2)
     title = sentence.phrases.get(phrase.start - 1)
     if title is not None and title.is_title and phrase.determiner is None:
-        return _limited(phrase, title, singular=True)
+        return _agreeing_with(phrase, title, singular=True)
     if before in {"und", "oder", "sowie"} and neighbour is not None:
         cases = {slot[0] for slot in neighbour.slots}
         if len(cases) == 1 or neighbour.preposition:
-            return _limited(phrase, neighbour, singular=False)
+            return _agreeing_with(phrase, neighbour, singular=False)
     is_apposition = (
         before == "," and phrase.noun + 1 < len(sentence.words) and sentence.lower(phrase.noun + 1) == ","
     )
@@ -162,7 +162,7 @@ def _is_subject_before(sentence: GermanSentence, phrase: NounPhrase) -> bool:
     return not phrase.preposition and is_nominative(sentence, phrase, clause) is True
 
 
-def _limited(phrase: NounPhrase, like: NounPhrase, *, singular: bool) -> NounPhrase:
+def _agreeing_with(phrase: NounPhrase, like: NounPhrase, *, singular: bool) -> NounPhrase:
     slots = _with_case("".join(slot[0] for slot in like.slots))
     limited = phrase.limited(slots & _of_number(plural=False) if singular else slots)
     if not limited.slots:
@@ -171,14 +171,14 @@ def _limited(phrase: NounPhrase, like: NounPhrase, *, singular: bool) -> NounPhr
 
 
 def _by_number(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) -> NounPhrase:
-    """One or several, where the form does not tell, as in *er ist Lehrer*."""
+    """Singular or plural, where the form does not tell, as in *er ist Lehrer*."""
     numbers = {slot[1] == "p" for slot in phrase.slots}
     if len(numbers) == 1:
         return phrase
     if phrase.determiner is None:
         return _number_without_determiner(sentence, phrase, clause)
     if phrase.slots <= {"Nm", "Gp"}:
-        return phrase.limited(_with_case("G" if _is_behind_noun(sentence, phrase) else "N"))
+        return phrase.limited(_with_case("G" if _follows_noun(sentence, phrase) else "N"))
     if phrase.slots <= {"Am", "Dp"}:
         objects = [
             other for other in sentence.phrases_of(clause) if other.may_be("A") and other.noun > phrase.noun
@@ -191,8 +191,8 @@ def _by_number(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) -> 
 
 
 def _number_without_determiner(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) -> NounPhrase:
-    behind = sentence.phrases.get(phrase.noun + 1)
-    is_before_name = behind is not None and behind.determiner is None
+    following = sentence.phrases.get(phrase.noun + 1)
+    is_before_name = following is not None and following.determiner is None
     says_what = sentence.lower(phrase.start - 1) == "als" or is_predicative(sentence, clause)
     is_one = says_what and clause.has_singular_verb and not _may_be_of_several(sentence, clause)
     if is_before_name or is_one:
@@ -239,24 +239,24 @@ def _by_oblique(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) ->
         return phrase
     if any(slot[1] == "p" for slot in phrase.slots):
         raise Ambiguous("a noun may be one person or several")
-    if _is_behind_noun(sentence, phrase):
+    if _follows_noun(sentence, phrase):
         gives = _has_verb(sentence, clause, "dative verbs") or _has_verb(sentence, clause, "giving verbs")
-        if gives or _has_body_part(sentence, clause, behind=phrase.noun):
+        if gives or _has_body_part(sentence, clause, after=phrase.noun):
             raise Ambiguous("a dative or a genitive")
         return phrase.limited(_with_case("G"))
-    behind = sentence.phrases.get(phrase.noun + 1)
-    if behind is not None and behind.determiner is None:
+    following = sentence.phrases.get(phrase.noun + 1)
+    if following is not None and following.determiner is None:
         raise Ambiguous("a dative or a genitive")
     return phrase.limited(_with_case("D"))
 
 
-def _has_body_part(sentence: GermanSentence, clause: Clause, *, behind: int) -> bool:
-    """Whether a dative may be of the person to whose body something happens: *der Frau in die Arme*."""
+def _has_body_part(sentence: GermanSentence, clause: Clause, *, after: int) -> bool:
+    """Whether a dative may name the person to whose body something happens: *der Frau in die Arme*."""
     parts = word_classes()["body parts"]
-    return any(at > behind and sentence.words[at].text in parts for at in clause.words)
+    return any(at > after and sentence.words[at].text in parts for at in clause.words)
 
 
-def _is_behind_noun(sentence: GermanSentence, phrase: NounPhrase) -> bool:
+def _follows_noun(sentence: GermanSentence, phrase: NounPhrase) -> bool:
     before = sentence.phrases.get(phrase.start - 1)
     if before is None:
         return False

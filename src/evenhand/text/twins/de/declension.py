@@ -19,7 +19,7 @@ ALL_SLOTS: Slots = frozenset(case + kind for case in CASES for kind in KINDS)
 
 
 class Declension(StrEnum):
-    """Which way a determiner is declined, and the adjectives behind it."""
+    """How a determiner and the adjectives after it are declined."""
 
     DEFINITE = "der"
     STRONG = "dieser"
@@ -63,13 +63,13 @@ ADJECTIVE_ENDINGS = ("en", "em", "er", "es", "e")
 
 @dataclass(frozen=True, slots=True)
 class Determiner:
-    """A determiner as it stands, and the slots in which it has this form."""
+    """A determiner in one form, and the slots in which it has this form."""
 
     stem: str
     declension: Declension
     slots: Slots
     bare: str = ""
-    """The form without an ending, where it is not the stem."""
+    """The form without an ending, where that differs from the stem."""
     preposition: str = ""
     """What it is contracted with: the *zu* of *zum*."""
 
@@ -88,7 +88,7 @@ class Determiner:
 
 
 def adjective_ending(declension: Declension, slot: str) -> str:
-    """The ending of an adjective behind a determiner of this declension."""
+    """The ending of an adjective after a determiner of this declension."""
     return _ADJECTIVES[declension][slot]
 
 
@@ -144,7 +144,7 @@ _CONTRACTED = {
 }
 
 
-def contracted(preposition: str, article: str) -> str | None:
+def contraction(preposition: str, article: str) -> str | None:
     """The usual contraction of a preposition and an article: *zum* of *zu* and *dem*."""
     return _CONTRACTED.get((preposition, article))
 

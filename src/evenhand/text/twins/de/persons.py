@@ -1,4 +1,4 @@
-"""German nouns and names for persons: a word for a man beside the word for a woman, in all cases."""
+"""German nouns and names for persons: the word for a man and its counterpart for a woman, in all cases."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ class PersonTerm:
 
     @property
     def is_neutral_in_plural(self) -> bool:
-        """Whether several men and several women are called the same: *die Kranken*."""
+        """Whether men and women share the plural: *die Kranken*."""
         return self.adjectival == "mf"
 
 
 @dataclass(frozen=True, slots=True)
 class PersonReading:
-    """What a form may be: a person's word, of which side, in which slots."""
+    """One way to read a form: which person, which side, which slots."""
 
     person: PersonTerm
     male: bool
@@ -74,8 +74,8 @@ def _plural(form: str) -> dict[str, str]:
     return {"Np": form, "Ap": form, "Dp": dative, "Gp": form}
 
 
-def declined(row: Mapping[str, str]) -> PersonTerm:
-    """A person from a row of the word list."""
+def term_from_row(row: Mapping[str, str]) -> PersonTerm:
+    """The term of a row of the word list."""
     noun, genitive = row["masculine"], row["genitive"]
     oblique = genitive if genitive.endswith("n") else noun
     feminine = row["feminine"]
@@ -163,7 +163,7 @@ class PersonLexicon:
     names: frozenset[str]
 
     def readings(self, text: str, declension: Declension) -> tuple[PersonReading, ...]:
-        """What a word may be behind a determiner; a compound is what its last part is."""
+        """The readings of a word after a determiner; a compound is read by its last part."""
         readings = self.forms.get(text)
         if readings is not None:
             return readings
@@ -233,7 +233,7 @@ def german_lexicon() -> PersonLexicon:
     """The bundled lexicon."""
     forms: dict[str, tuple[PersonReading, ...]] = {}
     with german_resource("persons").open(encoding="utf-8", newline="") as lines:
-        persons = [declined(row) for row in csv.DictReader(lines)]
+        persons = [term_from_row(row) for row in csv.DictReader(lines)]
     adjectival = {stem: _adjectival(stem) for stem in word_classes()["adjectival nouns"]}
     official = _official()
     adjectival["Beamt"] = official

@@ -1,4 +1,4 @@
-"""Noun phrases of a German sentence: a noun with its determiner and adjectives, and what they may be together."""
+"""Noun phrases of a German sentence: a noun with its determiner and adjectives, and the readings that they share."""
 
 from __future__ import annotations
 
@@ -30,6 +30,10 @@ _FORMAL = frozenset(
     ["Sie", "Ihnen", "Du", "Dir", "Dich", "Euch", "Er", "Ihm", "Ihn", "Es", "Euer"]
     + [stem + ending for stem in ("Ihr", "Dein", "Eur") for ending in ("", "e", "em", "en", "er", "es")]
 )
+PREPOSITIONS = frozenset(
+    word for name, words_of in word_classes().items() if name.endswith("prepositions") for word in words_of
+)
+_PLURAL_SLOTS: Slots = frozenset({"Np", "Ap", "Dp", "Gp"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,7 @@ class NounPhrase:
         noun: Its last word.
         determiner: With its place, if it has one.
         readings: What it may be, if it is about a person whose word has a counterpart.
-        slots: Cases and kinds in which it may stand.
+        slots: Cases and kinds that it may have.
         preposition: The one that governs it, if it is right before it or contracted with the article.
     """
 
@@ -61,7 +65,7 @@ class NounPhrase:
         return self.determiner.declension if self.determiner else Declension.NONE
 
     def may_be(self, case: str) -> bool:
-        """Whether it can stand in a case."""
+        """Whether it can be in a case."""
         return any(slot[0] == case for slot in self.slots)
 
     @property
@@ -147,7 +151,7 @@ def _phrase(words: Sequence[GermanWord], noun: int, lexicon: PersonLexicon) -> N
 
 
 def _with_article(reading: PersonReading) -> PersonReading:
-    """A name behind an article has no ending in the genitive."""
+    """A name after an article has no ending in the genitive."""
     if reading.person.role is not Role.NAME or not reading.slots & {"Nm", "Nf"}:
         return reading
     return PersonReading(reading.person, reading.male, reading.slots | {"Gm" if reading.male else "Gf"})
@@ -184,13 +188,8 @@ def _preposition(words: Sequence[GermanWord], at: int) -> str:
     return lower if lower in PREPOSITIONS else ""
 
 
-PREPOSITIONS = frozenset(
-    word for name, words_of in word_classes().items() if name.endswith("prepositions") for word in words_of
-)
-
-
 def _before(words: Sequence[GermanWord], noun: int) -> tuple[Determiner | None, int, tuple[int, ...]]:
-    """The determiner of a noun, its place, and the places of the adjectives between."""
+    """The determiner of a noun, its position, and the positions of the adjectives between them."""
     adjectives: list[int] = []
     at = noun - 1
     while at >= 0:
@@ -216,9 +215,6 @@ def _before(words: Sequence[GermanWord], noun: int) -> tuple[Determiner | None, 
         else:
             break
     return None, -1, _without_determiner(words, noun, adjectives)
-
-
-_PLURAL_SLOTS: Slots = frozenset({"Np", "Ap", "Dp", "Gp"})
 
 
 def _determiner(words: Sequence[GermanWord], at: int) -> Determiner | None:
@@ -248,7 +244,7 @@ def _without_determiner(words: Sequence[GermanWord], noun: int, adjectives: Sequ
 
 
 def _reject_unknown_adjective(words: Sequence[GermanWord], start: int, *, doubtful: tuple[str, ...]) -> None:
-    """Stop where the word before a bare noun may be an adjective that would have to agree."""
+    """Reject a bare noun after a word that may be an adjective, which would have to agree."""
     before = words[start - 1]
     if words[start].lower.endswith("enden") and before.lower == "zu":
         raise Ambiguous("what may be an adjective before a noun")
@@ -267,10 +263,10 @@ def _title(words: Sequence[GermanWord], at: int, lexicon: PersonLexicon) -> Pers
         place += 1
     if text not in {"Herr", "Herrn", "Frau"} or place >= len(words) or not words[place].capital:
         return None
-    behind = words[place].text
-    if behind in _FORMAL:
+    following = words[place].text
+    if following in _FORMAL:
         return None
-    if text == "Frau" and has_article and not lexicon.knows(behind):
+    if text == "Frau" and has_article and not lexicon.knows(following):
         raise Ambiguous("a title or a noun before a name")
     male = text != "Frau"
     forms = TITLE.male if male else TITLE.female

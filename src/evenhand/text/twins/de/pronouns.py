@@ -1,4 +1,4 @@
-"""German pronouns of the third person: what each is in its sentence, and what stands for it in the twin."""
+"""German pronouns of the third person: their role in the sentence, and what replaces them in the twin."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PARTICIPLE = re.compile(r"(?:\w{2,})?ge(?!h|b|lt|ni|wi|sch|l[aiä]|ra|fa|st)\w{
 
 
 class PronounUse(StrEnum):
-    """What a pronoun is in its clause."""
+    """The role of a pronoun in its clause."""
 
     SUBJECT = "subject"
     OBJECT = "object"
@@ -41,7 +41,7 @@ class Pronoun:
         at: Its place.
         use: What it is.
         male: Whether it is a man's.
-        new: What stands for it in the twin; of a possessive, the stem.
+        new: What replaces it in the twin; the stem of a possessive.
         may_be_plural: Whether it has the form of one that is about several.
     """
 
@@ -53,7 +53,7 @@ class Pronoun:
 
 
 def classify_sie(sentence: GermanSentence) -> None:
-    """Find out of every *sie* whether it is a subject, and of one woman or of several persons."""
+    """Classify every *sie*: a subject or an object, one woman or several persons."""
     for at, word in enumerate(sentence.words):
         if word.lower == "sie" and (not word.capital or word.starts):
             _classify(sentence, at, sentence.clause_by_word[at])
@@ -62,11 +62,13 @@ def classify_sie(sentence: GermanSentence) -> None:
 
 
 def _classify(sentence: GermanSentence, at: int, clause: Clause) -> None:
-    if _is_behind_preposition(sentence, at, clause):
+    if _follows_preposition(sentence, at, clause):
         sentence.objects.add(at)
         return
     number = _number_as_subject(sentence, at, clause)
-    certain = [place for place in certain_subjects(sentence, clause) if not _parted(sentence, place, at)]
+    certain = [
+        place for place in certain_subjects(sentence, clause) if not _are_separated(sentence, place, at)
+    ]
     if certain:
         if number and sentence.lower(at - 1) in {"und", "oder"}:
             raise Ambiguous("pronouns joined by a conjunction")
@@ -77,7 +79,7 @@ def _classify(sentence: GermanSentence, at: int, clause: Clause) -> None:
     sentence.subjects[at] = number == SINGULAR
 
 
-def _is_behind_preposition(sentence: GermanSentence, at: int, clause: Clause) -> bool:
+def _follows_preposition(sentence: GermanSentence, at: int, clause: Clause) -> bool:
     """Whether a preposition governs *sie*; some are conjunctions at the start of a clause."""
     before = sentence.lower(at - 1)
     classes = word_classes()
@@ -86,13 +88,13 @@ def _is_behind_preposition(sentence: GermanSentence, at: int, clause: Clause) ->
     return at - 1 != clause.words[0] or before != "bis"
 
 
-def _parted(sentence: GermanSentence, first: int, second: int) -> bool:
+def _are_separated(sentence: GermanSentence, first: int, second: int) -> bool:
     low, high = sorted((first, second))
     return any(sentence.lower(at) in _COORDINATORS for at in range(low + 1, high))
 
 
 def _number_as_subject(sentence: GermanSentence, at: int, clause: Clause) -> str:
-    """The number of the verb of which *sie* would be the subject; empty if there is none."""
+    """The number of the verb whose subject *sie* would be; empty if there is none."""
     place = clause.words.index(at)
     opening = [sentence.lower(i) for i in clause.words[:place]]
     while opening and opening[0] in _COORDINATORS:
@@ -105,8 +107,8 @@ def _number_as_subject(sentence: GermanSentence, at: int, clause: Clause) -> str
         is_object = sentence.lower(at - 1) in {"den", "dem", "denen", "welchen", "welchem"}
         return _final_number(sentence, clause) if is_object or sentence.lower(at - 2) != "," else ""
     if not opening:
-        behind = sentence.lower(at + 1)
-        return verb_number(behind) if clause.kind is ClauseKind.MAIN else ""
+        following = sentence.lower(at + 1)
+        return verb_number(following) if clause.kind is ClauseKind.MAIN else ""
     return _number_when_inverted(sentence, at, clause)
 
 
@@ -114,7 +116,7 @@ def _final_number(sentence: GermanSentence, clause: Clause) -> str:
     last_place, number = clause.verbs[-1] if clause.verbs else (-1, "")
     if last_place != clause.words[-1]:
         return ""
-    # Where *hat* is left away, a participle ends the clause, and it looks like a plural.
+    # Where *hat* is omitted, a participle ends the clause, and it looks like a plural.
     is_participle = number == PLURAL and bool(_PARTICIPLE.fullmatch(sentence.lower(last_place)))
     return "" if is_participle else number
 
@@ -150,13 +152,13 @@ def pronouns_in(sentence: GermanSentence) -> Iterator[Pronoun]:
         elif lower == "ihr":
             yield from _her(sentence, at, sentence.clause_by_word[at])
         elif lower in HER:
-            if determined_by(sentence, at) is None:
+            if phrase_of_determiner(sentence, at) is None:
                 raise Ambiguous("ihr may be of one woman or of several persons")
             yield Pronoun(at, PronounUse.POSSESSIVE, male=False, new="sein", may_be_plural=True)
 
 
-def determined_by(sentence: GermanSentence, at: int) -> NounPhrase | None:
-    """The noun phrase whose determiner stands here."""
+def phrase_of_determiner(sentence: GermanSentence, at: int) -> NounPhrase | None:
+    """The noun phrase whose determiner is at this position."""
     for phrase in sentence.phrases.values():
         if phrase.determiner_at == at:
             return phrase
@@ -168,7 +170,9 @@ def _his(sentence: GermanSentence, at: int) -> Iterator[Pronoun]:
     if word.capital and not word.starts:
         raise Ambiguous("a pronoun with a capital")
     if word.lower in HIS:
-        if word.lower == "sein" and (sentence.lower(at - 1) == "zu" or determined_by(sentence, at) is None):
+        if word.lower == "sein" and (
+            sentence.lower(at - 1) == "zu" or phrase_of_determiner(sentence, at) is None
+        ):
             return
         if word.lower == "sein" and sentence.lower(at - 1) in {"ich", "wir", "sie", "ihr"}:
             raise Ambiguous("sein may be a verb")
@@ -187,8 +191,8 @@ def _she(sentence: GermanSentence, at: int) -> Iterator[Pronoun]:
 
 def _her(sentence: GermanSentence, at: int, clause: Clause) -> Iterator[Pronoun]:
     """*ihr* alone: her book, (to) her, or you."""
-    phrase = determined_by(sentence, at)
-    before, behind = sentence.lower(at - 1), sentence.lower(at + 1)
+    phrase = phrase_of_determiner(sentence, at)
+    before, following = sentence.lower(at - 1), sentence.lower(at + 1)
     classes = word_classes()
     is_dative = before in classes["dative prepositions"] or (
         before in classes["two-way prepositions"] and phrase is None
@@ -199,7 +203,7 @@ def _her(sentence: GermanSentence, at: int, clause: Clause) -> Iterator[Pronoun]
         if not _is_possessive(sentence, at, phrase=phrase, clause=clause):
             raise Ambiguous("ihr may be a possessive or a pronoun")
         yield Pronoun(at, PronounUse.POSSESSIVE, male=False, new="sein", may_be_plural=True)
-    elif _is_you(before) or _is_you(behind) or sentence.lower(clause.words[-1]) in YOUR_VERBS:
+    elif _is_you(before) or _is_you(following) or sentence.lower(clause.words[-1]) in YOUR_VERBS:
         return
     elif _has_subject_beside(sentence, at, clause):
         yield Pronoun(at, PronounUse.OBJECT, male=False, new="ihm")

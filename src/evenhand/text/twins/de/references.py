@@ -1,11 +1,11 @@
-"""Whom a German pronoun is about: a person who changes places, or perhaps a thing."""
+"""What a German pronoun refers to: a person who is swapped, or perhaps a thing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from evenhand.text.twins.de.phrases import NounPhrase
-from evenhand.text.twins.de.pronouns import Pronoun, PronounUse, determined_by
+from evenhand.text.twins.de.pronouns import Pronoun, PronounUse, phrase_of_determiner
 from evenhand.text.twins.de.sentences import Clause, ClauseKind, GermanSentence
 from evenhand.text.twins.de.subjects import certain_subjects
 from evenhand.text.twins.de.words import Ambiguous, word_classes
@@ -29,10 +29,10 @@ _PEOPLE = frozenset(
 
 
 def check_references(sentence: GermanSentence, pronouns: Sequence[Pronoun]) -> list[Pronoun]:
-    """The pronouns that are about single persons; possessives of several are left away.
+    """The pronouns that refer to single persons; possessives of several are left out.
 
     Raises:
-        Ambiguous: If one may be about a thing, or about several.
+        Ambiguous: If one may refer to a thing, or to several persons.
     """
     if pronouns and any(_is_of_children(phrase) for phrase in sentence.persons()):
         raise Ambiguous("girls are neuter, so the pronouns may be any")
@@ -57,7 +57,7 @@ def _reject_things(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequenc
         _reject_neuter(sentence, pronoun, clause)
     if pronoun.male and not _has_subject(sentence, pronoun, clause, pronouns):
         _reject_everything(sentence, pronoun, clause)
-    _reject_things_behind(sentence, pronoun, clause, pronouns)
+    _reject_later_things(sentence, pronoun, clause, pronouns)
     things = [
         thing
         for thing in _things_before(sentence, pronoun)
@@ -78,7 +78,7 @@ def _reject_things(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequenc
 
 
 def _reject_anybody(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> None:
-    """Stop where *er* may be *jemand*; of the same clause, only a possessive can be about it."""
+    """Reject *er* that may mean *jemand*; within a clause, only a possessive can refer to it."""
     anybody = word_classes()["impersonal subjects"]
     for at in range(pronoun.at):
         is_other = sentence.clause_by_word.get(at) is not clause or pronoun.use is PronounUse.POSSESSIVE
@@ -87,7 +87,7 @@ def _reject_anybody(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) 
 
 
 def _reject_neuter(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> None:
-    """Stop where *ihm* and *sein* may be about an *es* of an earlier clause."""
+    """Reject *ihm* and *sein* that may refer to an *es* of an earlier clause."""
     if sentence.lower(pronoun.at) == "ihn":
         return
     for other in sentence.clauses:
@@ -97,16 +97,16 @@ def _reject_neuter(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -
 
 
 def _reject_everything(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> None:
-    """Stop where *sein* may be of *alles* or *das*."""
+    """Reject *sein* that may refer to *alles* or *das*."""
     anything = {sentence.lower(at) for at in clause.words if at < pronoun.at}
     if pronoun.use is PronounUse.POSSESSIVE and anything & _ANYTHING:
         raise Ambiguous("a pronoun may be about a thing")
 
 
-def _reject_things_behind(
+def _reject_later_things(
     sentence: GermanSentence, pronoun: Pronoun, clause: Clause, pronouns: Sequence[Pronoun]
 ) -> None:
-    """Stop where a pronoun may be about the subject that follows, as in *sein Kreuz trägt jeder Mensch*."""
+    """Reject a pronoun that may refer to the subject after it, as in *sein Kreuz trägt jeder Mensch*."""
     if pronoun.use is PronounUse.OBJECT or _follows_person(sentence, pronoun, pronouns):
         return
     if pronoun.use is PronounUse.POSSESSIVE:
@@ -138,13 +138,13 @@ def _things_before(sentence: GermanSentence, pronoun: Pronoun) -> Iterator[NounP
 
 
 def _is_part_of_name(sentence: GermanSentence, phrase: NounPhrase) -> bool:
-    """Whether a bare noun stands right behind a title or a name."""
+    """Whether a bare noun directly follows a title or a name."""
     before = sentence.phrases.get(phrase.start - 1)
     return phrase.determiner is None and before is not None and bool(before.readings)
 
 
 def _may_be_meant(sentence: GermanSentence, pronoun: Pronoun, thing: NounPhrase, clause: Clause) -> bool:
-    """A pronoun that is no possessive is never about another noun of its own clause."""
+    """Whether a pronoun may refer to a thing; only a possessive refers to a noun of its own clause."""
     if sentence.clause_by_word.get(thing.noun) is not clause:
         return True
     if pronoun.use is PronounUse.POSSESSIVE:
@@ -190,13 +190,13 @@ def _follows_person(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequen
 
 
 def _is_plural(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequence[Pronoun]) -> bool:
-    """Whether *ihr-* or *sie* is about several.
+    """Whether *ihr-* or *sie* refers to several persons.
 
     Raises:
         Ambiguous: If that is not certain.
     """
     clause = sentence.clause_by_word[pronoun.at]
-    own = determined_by(sentence, pronoun.at)
+    own = phrase_of_determiner(sentence, pronoun.at)
     women = [phrase for phrase in _persons(sentence, male=False) if phrase is not own]
     others = [other for other in pronouns if not other.male and not other.may_be_plural]
     several = _several_before(sentence, pronoun)
@@ -219,7 +219,7 @@ def _is_plural(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequence[Pr
 
 
 def _several_before(sentence: GermanSentence, pronoun: Pronoun) -> list[NounPhrase]:
-    own = determined_by(sentence, pronoun.at)
+    own = phrase_of_determiner(sentence, pronoun.at)
     return [
         phrase
         for phrase in sentence.phrases.values()

@@ -1,4 +1,4 @@
-"""German sentences that no rule can exchange: words without a counterpart, words of both genders."""
+"""Reject German sentences that no rule can swap, such as those with words that have no counterpart."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import lru_cache
 from evenhand.text.twins.de.declension import ALL_SLOTS, DETERMINERS, Declension, Determiner
 from evenhand.text.twins.de.persons import german_lexicon
 from evenhand.text.twins.de.phrases import NounPhrase
-from evenhand.text.twins.de.pronouns import determined_by
+from evenhand.text.twins.de.pronouns import phrase_of_determiner
 from evenhand.text.twins.de.sentences import GermanSentence
 from evenhand.text.twins.de.words import AGENT_ENDINGS, Ambiguous, verb_number, word_classes
 from evenhand.text.twins.twin import Role
@@ -18,7 +18,7 @@ _BOTH = re.compile(
 )
 _WORDS = re.compile(r"[^\W\d_]+")
 MOST_WORDS = 50
-"""Longer sentences are seldom read without a mistake."""
+"""Longer sentences are rarely read without a mistake."""
 _SAYING_WHAT = frozenset(
     {"als", "ist", "war", "wird", "wurde", "bin", "bist", "sei", "wäre", "bleibt", "blieb", "nicht"}
 )
@@ -32,7 +32,7 @@ _WITHOUT_NOUN = frozenset({"das", "dies", "dieses", "welches", "solches", "ein",
 
 
 def reject_unpaired_words(text: str) -> None:
-    """Stop at words that have no certain counterpart.
+    """Reject words that have no certain counterpart.
 
     Raises:
         Ambiguous: With the reason.
@@ -68,7 +68,7 @@ def _reject_unknown(word: str, before: str) -> None:
 
 
 def reject_unclear_persons(sentence: GermanSentence) -> None:
-    """Stop at words such as *jeder* and *dieser* that stand for somebody or something.
+    """Reject pronouns without a noun (*jeder*, *dieser*), and persons that the lists do not have.
 
     Raises:
         Ambiguous: If there is one.
@@ -88,7 +88,7 @@ def reject_unclear_persons(sentence: GermanSentence) -> None:
             )
             and word.lower not in _WITHOUT_NOUN
         )
-        if stands_alone and determined_by(sentence, at) is None and not _is_adjective(sentence, at):
+        if stands_alone and phrase_of_determiner(sentence, at) is None and not _is_adjective(sentence, at):
             raise Ambiguous("a pronoun without a noun")
     _reject_unlisted(sentence)
     _reject_honours(sentence)
@@ -96,8 +96,8 @@ def reject_unclear_persons(sentence: GermanSentence) -> None:
     _reject_unlisted_appositions(sentence)
     for phrase in sentence.persons():
         _reject_farm_names(sentence, phrase)
-        behind = sentence.by_start.get(phrase.noun + 1)
-        if phrase.readings[0].person.role is Role.NAME and behind and _is_byname(sentence, behind):
+        following = sentence.by_start.get(phrase.noun + 1)
+        if phrase.readings[0].person.role is Role.NAME and following and _is_byname(sentence, following):
             raise Ambiguous("an article behind a name")
 
 
@@ -111,7 +111,7 @@ def _needs_noun(lower: str, determiner: Determiner) -> bool:
 
 
 def _reject_honours(sentence: GermanSentence) -> None:
-    """Stop at *gnädige Frau*, who is no counterpart of a man."""
+    """Reject *gnädige Frau*, which has no male counterpart."""
     for phrase in sentence.persons():
         if sentence.lower(phrase.start - 1) == "gnä" or sentence.lower(phrase.start - 2) == "gnä":
             raise Ambiguous("a gendered word without a certain counterpart")
@@ -130,7 +130,7 @@ def _reject_honours(sentence: GermanSentence) -> None:
 
 
 def _reject_appositions(sentence: GermanSentence) -> None:
-    """Stop where a person is called what another noun is, which does not change: *Samana, unser Lehrer,*."""
+    """Reject a person in apposition to a noun that is not swapped: *Samana, unser Lehrer,*."""
     for phrase in sentence.persons():
         before = sentence.phrases.get(phrase.start - 2)
         ends = phrase.noun + 1 >= len(sentence.words) or not sentence.words[phrase.noun + 1].is_word
@@ -144,21 +144,21 @@ def _reject_appositions(sentence: GermanSentence) -> None:
 
 
 def _reject_unlisted_appositions(sentence: GermanSentence) -> None:
-    """Stop where a person is called what does not change: *mein Bruder, der Schlawiner,*."""
+    """Reject a person with an apposition that is not swapped: *mein Bruder, der Schlawiner,*."""
     for phrase in sentence.phrases.values():
         if phrase.readings or phrase.determiner is None or sentence.lower(phrase.start - 1) != ",":
             continue
         before = sentence.phrases.get(phrase.start - 2)
         is_of_person = before is not None and bool(before.readings)
-        behind = sentence.lower(phrase.noun + 1)
+        following = sentence.lower(phrase.noun + 1)
         if (is_of_person or sentence.lower(phrase.start - 2) in _PERSONAL) and not (
-            verb_number(behind) or behind == "und"
+            verb_number(following) or following == "und"
         ):
             raise Ambiguous("an occupation that is not listed")
 
 
 def _reject_unlisted(sentence: GermanSentence) -> None:
-    """Stop at what seems to be an occupation or a name that the lists do not have."""
+    """Reject what seems to be an occupation or a name that the lists do not have."""
     for phrase in sentence.phrases.values():
         if phrase.readings:
             continue
@@ -183,7 +183,7 @@ def _reject_unlisted(sentence: GermanSentence) -> None:
 
 
 def _is_byname(sentence: GermanSentence, phrase: NounPhrase) -> bool:
-    """Whether a phrase behind a name may belong to it, as in *Karl der Große*."""
+    """Whether a phrase after a name may belong to it, as in *Karl der Große*."""
     is_nominative = (
         sentence.lower(phrase.determiner_at) in {"der", "die"} and phrase.declension is Declension.DEFINITE
     )
@@ -191,26 +191,26 @@ def _is_byname(sentence: GermanSentence, phrase: NounPhrase) -> bool:
 
 
 def _reject_farm_names(sentence: GermanSentence, phrase: NounPhrase) -> None:
-    """Stop where an article belongs to a noun behind the next: *der Oberleitner Bauer*, *dem Herrn Kanzlisten*."""
+    """Reject an article that belongs to the noun after the next: *der Oberleitner Bauer*, *dem Herrn Kanzlisten*."""
     before = sentence.phrases.get(phrase.start - 1)
     has_article = before is not None and before.determiner is not None
     is_surname = before is not None and has_article and sentence.words[before.noun].text.endswith("er")
     if before is not None and is_surname and not before.readings and phrase.determiner is None:
         raise Ambiguous("an article apart from its noun")
-    behind = sentence.phrases.get(phrase.noun + 1)
-    is_unlisted = phrase.is_title and behind is not None and not behind.readings
+    following = sentence.phrases.get(phrase.noun + 1)
+    is_unlisted = phrase.is_title and following is not None and not following.readings
     if is_unlisted and sentence.words[phrase.noun + 1].text.endswith(_TITLE_ENDINGS):
         raise Ambiguous("an occupation that is not listed")
 
 
 def _reject_article_before_name(sentence: GermanSentence, phrase: NounPhrase) -> None:
-    """Stop at *der alte Sam Hawkens*, whose article does not change."""
-    behind = sentence.phrases.get(phrase.noun + 1)
+    """Reject *der alte Sam Hawkens*, whose article would not change."""
+    following = sentence.phrases.get(phrase.noun + 1)
     article = sentence.lower(phrase.determiner_at) if phrase.determiner_at >= 0 else ""
     if (
-        behind is not None
-        and behind.determiner is None
-        and not behind.readings
+        following is not None
+        and following.determiner is None
+        and not following.readings
         and article in {"der", "den", "die"}
     ):
         raise Ambiguous("a name that is not listed")

@@ -1,4 +1,4 @@
-"""Clauses of a German sentence: between which marks they stand, of which kind they are, which verb is theirs."""
+"""A German sentence taken apart into words, noun phrases and clauses."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MARKS = frozenset(',;:.!?–—()„“”»«"‚‘›‹…-[]/*')
 
 
 class ClauseKind(StrEnum):
-    """Where the verb of a clause stands, and what the clause belongs to."""
+    """The kind of a clause, which decides the position of its verb."""
 
     MAIN = "main"
     SUBORDINATE = "subordinate"
@@ -67,12 +67,12 @@ class Clause:
 
     @property
     def has_singular_verb(self) -> bool:
-        """Whether some verb is of one person."""
+        """Whether some verb is singular."""
         return any(number == SINGULAR for _, number in self.verbs)
 
     @property
     def has_plural_verb(self) -> bool:
-        """Whether some verb may be of several persons (an infinitive looks the same)."""
+        """Whether some verb may be plural (an infinitive looks the same)."""
         return any(number == PLURAL for _, number in self.verbs)
 
 
@@ -124,12 +124,12 @@ def _begins_clause(words: Sequence[GermanWord], starts: dict[int, NounPhrase], r
     """Whether a subject and its verb come next."""
     first = right[0]
     if words[first].lower in {"ich", "du", "er", "sie", "es", "wir", "man", "ihr", "niemand", "jeder"}:
-        behind = right[1] if len(right) > 1 else -1
+        following = right[1] if len(right) > 1 else -1
     elif first in starts and starts[first].may_be("N"):
-        behind = starts[first].noun + 1
+        following = starts[first].noun + 1
     else:
         return False
-    return behind in right and not words[behind].capital and bool(verb_number(words[behind].lower))
+    return following in right and not words[following].capital and bool(verb_number(words[following].lower))
 
 
 def _clause(
@@ -184,28 +184,28 @@ def _kind(
     relative = place + (first.lower in PREPOSITIONS)
     if relative < len(segment) and segment[place] > 0 and words[segment[place] - 1].text == ",":
         at = segment[relative]
-        is_article = _is_article(words, phrases, at, behind_preposition=relative > place)
+        is_article = _is_article(words, phrases, at, after_preposition=relative > place)
         if words[at].lower in RELATIVES and ends_with_verb and not is_article:
             return ClauseKind.RELATIVE, at
     return (ClauseKind.MAIN if has_verb else ClauseKind.FRAGMENT), -1
 
 
 def _is_article(
-    words: Sequence[GermanWord], phrases: Sequence[NounPhrase], at: int, *, behind_preposition: bool
+    words: Sequence[GermanWord], phrases: Sequence[NounPhrase], at: int, *, after_preposition: bool
 ) -> bool:
-    """Whether the word belongs to a noun phrase behind which a verb follows: a subject, no relative pronoun."""
+    """Whether the word is the article of a noun phrase before a verb, and not a relative pronoun."""
     for phrase in phrases:
         if phrase.determiner_at == at:
-            if behind_preposition:
+            if after_preposition:
                 return True
-            behind = phrase.noun + 1
-            is_last = behind < len(words) - 1 and words[behind + 1].is_word
-            return behind < len(words) and (bool(verb_number(words[behind].lower)) or not is_last)
+            following = phrase.noun + 1
+            is_last = following < len(words) - 1 and words[following + 1].is_word
+            return following < len(words) and (bool(verb_number(words[following].lower)) or not is_last)
     return False
 
 
 def _joined(words: Sequence[GermanWord], clauses: list[Clause]) -> Iterator[Clause]:
-    """Put clauses together that another clause interrupts, as in *die Lehrerin, die gestern kam, ist krank*."""
+    """Join clauses that another clause interrupts, as in *die Lehrerin, die gestern kam, ist krank*."""
     taken: set[int] = set()
     for place, clause in enumerate(clauses):
         if place in taken:
@@ -220,7 +220,7 @@ def _joined(words: Sequence[GermanWord], clauses: list[Clause]) -> Iterator[Clau
 
 
 def _continuation(words: Sequence[GermanWord], clauses: list[Clause], place: int) -> int | None:
-    """Where the verb follows of a clause that is interrupted between commas."""
+    """The index of the clause with the verb of a clause that is interrupted between commas."""
     if clauses[place].kind is not ClauseKind.FRAGMENT:
         return None
     for later in range(place + 1, len(clauses)):
@@ -280,6 +280,6 @@ class GermanSentence:
         return (self.phrases[at] for at in clause.words if at in self.phrases)
 
     def narrow(self, phrase: NounPhrase) -> None:
-        """Put what was found out about a phrase in its place."""
+        """Replace a phrase by one with fewer readings."""
         self.phrases[phrase.noun] = phrase
         self.by_start[phrase.start] = phrase

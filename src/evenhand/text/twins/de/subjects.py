@@ -1,4 +1,4 @@
-"""Which words of a German clause are its subject, certainly or perhaps."""
+"""Find the subject of a German clause: the words that certainly are, or may be, its subject."""
 
 from __future__ import annotations
 
@@ -53,6 +53,7 @@ _POSSIBLE = frozenset(
 _FUTURE = frozenset({"wird", "werden", "werde", "wirst", "würde", "würden"})
 _PASSIVE = frozenset({"wurde", "wurden", "ward"})
 _BECOMING = frozenset({"wird", "werde", "werden", "wurde", "würde", "geworden"})
+_COORDINATORS = frozenset({"und", "oder", "aber", "sondern", "doch"})
 
 
 def is_certain_nominative(sentence: GermanSentence, phrase: NounPhrase) -> bool:
@@ -64,7 +65,7 @@ def is_certain_nominative(sentence: GermanSentence, phrase: NounPhrase) -> bool:
 
 
 def _is_compared(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) -> bool:
-    """Whether *als* or *wie* stands before a phrase and begins no clause."""
+    """Whether *als* or *wie* comes before a phrase without beginning a clause."""
     if sentence.lower(phrase.start - 1) not in {"als", "wie"}:
         return False
     return clause.kind is not ClauseKind.SUBORDINATE or clause.words[0] != phrase.start - 1
@@ -86,7 +87,7 @@ def is_predicative(sentence: GermanSentence, clause: Clause) -> bool:
 
 
 def certain_subjects(sentence: GermanSentence, clause: Clause, *, without: int = -1) -> list[int]:
-    """Places of the words of a clause that are certainly its subject."""
+    """Positions of the words of a clause that are certainly its subject."""
     places = [
         at
         for at in clause.words
@@ -109,7 +110,7 @@ def _is_you_all(sentence: GermanSentence, at: int) -> bool:
 
 
 def _relative_is_subject(sentence: GermanSentence, clause: Clause) -> bool:
-    """Whether the relative pronoun is *der* or *welcher* behind a masculine noun."""
+    """Whether the relative pronoun is *der* or *welcher* after a masculine noun."""
     at = clause.relative_at
     antecedent = sentence.phrases.get(at - 2)
     if sentence.lower(at) not in {"der", "welcher"} or antecedent is None:
@@ -118,7 +119,7 @@ def _relative_is_subject(sentence: GermanSentence, clause: Clause) -> bool:
 
 
 def possible_subjects(sentence: GermanSentence, clause: Clause, *, without: int = -1) -> list[int]:
-    """Places of the words of a clause that may be its subject as well."""
+    """Positions of the words of a clause that may be its subject."""
     places = [
         at
         for at in clause.words
@@ -153,14 +154,11 @@ def _is_determiner(sentence: GermanSentence, at: int) -> bool:
 
 
 def _is_attribute(sentence: GermanSentence, phrase: NounPhrase) -> bool:
-    """Whether a phrase right behind a noun is its genitive, or a surname behind a name."""
+    """Whether a phrase directly after a noun is its genitive, or a surname after a name."""
     before = sentence.phrases.get(phrase.start - 1)
     if before is None:
         return False
     return phrase.determiner is None or any(slot[0] == "G" for slot in phrase.slots)
-
-
-_COORDINATORS = frozenset({"und", "oder", "aber", "sondern", "doch"})
 
 
 def is_nominative(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) -> bool | None:
@@ -172,7 +170,7 @@ def is_nominative(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) 
     joined = sentence.by_start.get(phrase.noun + 2)
     if sentence.lower(phrase.noun + 1) in {"und", "oder", "sowie"} and joined and joined.noun in certain:
         return True
-    if any(_parted(sentence, at, phrase) for at in certain):
+    if any(_are_separated(sentence, at, phrase) for at in certain):
         return None
     if certain or is_predicative(sentence, clause):
         return is_predicative(sentence, clause)
@@ -188,7 +186,7 @@ def _without_certain_subject(sentence: GermanSentence, phrase: NounPhrase, claus
 
 
 def _is_address(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) -> bool:
-    """Whether somebody is spoken to, as in *guten Tag, liebe Anna*."""
+    """Whether somebody is addressed, as in *guten Tag, liebe Anna*."""
     alone = phrase.start == clause.words[0] and phrase.noun + phrase.is_title >= clause.words[-1]
     in_list = sentence.lower(phrase.start - 1) == "," and phrase.start - 2 in sentence.phrases
     return (
@@ -196,8 +194,8 @@ def _is_address(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) ->
     )
 
 
-def _parted(sentence: GermanSentence, at: int, phrase: NounPhrase) -> bool:
-    """Whether a coordinator stands between that may begin another clause, with another subject."""
+def _are_separated(sentence: GermanSentence, at: int, phrase: NounPhrase) -> bool:
+    """Whether a coordinator between them may begin another clause with its own subject."""
     first, last = sorted((at, phrase.start))
     for between in range(first + 1, last):
         if sentence.lower(between) not in _COORDINATORS or verb_number(sentence.lower(between + 1)):
@@ -208,12 +206,12 @@ def _parted(sentence: GermanSentence, at: int, phrase: NounPhrase) -> bool:
 
 
 def _joins_others(sentence: GermanSentence, between: int, at: int, phrase: NounPhrase) -> bool:
-    """Whether two nouns are joined of which neither is the phrase or the subject."""
+    """Whether the coordinator joins two nouns, neither of which is the phrase or the subject."""
     before = sentence.phrases.get(between - 1)
-    behind = sentence.by_start.get(between + 1)
-    if before is None or behind is None:
+    following = sentence.by_start.get(between + 1)
+    if before is None or following is None:
         return False
-    return not {before.noun, behind.noun} & {at, phrase.noun}
+    return not {before.noun, following.noun} & {at, phrase.noun}
 
 
 def _joins_adjectives(sentence: GermanSentence, between: int) -> bool:
@@ -223,7 +221,9 @@ def _joins_adjectives(sentence: GermanSentence, between: int) -> bool:
 def _is_infinitive_clause(sentence: GermanSentence, clause: Clause) -> bool:
     """Whether a clause has *zu* with an infinitive and no finite verb, so that it has no subject."""
     forms = [sentence.lower(at) for at in clause.words]
-    has_infinitive = any(form == "zu" and verb_number(behind) == PLURAL for form, behind in pairwise(forms))
+    has_infinitive = any(
+        form == "zu" and verb_number(following) == PLURAL for form, following in pairwise(forms)
+    )
     if not has_infinitive or clause.has_singular_verb:
         return False
     in_phrases = {at for phrase in sentence.phrases_of(clause) for at in range(phrase.start, phrase.noun + 1)}
@@ -249,7 +249,7 @@ def _by_position(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) -
     if clause.kind is ClauseKind.RELATIVE:
         return None
     if _is_first(sentence, phrase, clause):
-        return True if _verb_behind(clause, phrase, several=coordinated) else None
+        return True if _verb_follows(clause, phrase, several=coordinated) else None
     follow_only = all(at > phrase.noun for at in others)
     things = all(at in sentence.phrases and not sentence.phrases[at].readings for at in others)
     return True if follow_only and things else None
@@ -284,6 +284,6 @@ def _is_first(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) -> b
     return False
 
 
-def _verb_behind(clause: Clause, phrase: NounPhrase, *, several: bool) -> bool:
+def _verb_follows(clause: Clause, phrase: NounPhrase, *, several: bool) -> bool:
     numbers = {SINGULAR, PLURAL} if several else {SINGULAR}
     return any(at > phrase.noun and number in numbers for at, number in clause.verbs)

@@ -1,11 +1,11 @@
-"""German twins: persons change places, and articles, adjectives and pronouns agree with them."""
+"""German twins: persons are swapped, and articles, adjectives and pronouns agree with them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from evenhand.text.twins.de.agreement import Possessor, exchanged, relative_swaps, swap_of
+from evenhand.text.twins.de.agreement import Possessor, phrase_swaps, relative_swaps, swap_of
 from evenhand.text.twins.de.cases import decide_cases
 from evenhand.text.twins.de.persons import PersonLexicon, german_lexicon
 from evenhand.text.twins.de.pronouns import (
@@ -14,7 +14,7 @@ from evenhand.text.twins.de.pronouns import (
     Pronoun,
     PronounUse,
     classify_sie,
-    determined_by,
+    phrase_of_determiner,
     pronouns_in,
 )
 from evenhand.text.twins.de.references import check_references
@@ -32,8 +32,8 @@ _NOBODY = "no word about a man or a woman"
 class GermanSwapper:
     """Writes twins of German sentences.
 
-    A word is exchanged if every way to read it gives the same twin. Where its case, its number or whom it is about is
-    not certain, the sentence is left out.
+    A word is swapped if every way to read it gives the same twin. Where its case, its number or its referent is not
+    certain, the sentence is rejected.
     """
 
     language = "de"
@@ -51,7 +51,7 @@ class GermanSwapper:
             return Rejected(str(reason))
         if not swaps:
             return Rejected(_NOBODY)
-        return Twin(_applied(sentence, swaps), swaps)
+        return Twin.of(sentence, swaps)
 
     def _may_be_about_somebody(self, sentence: str) -> bool:
         for match in _WORDS.finditer(sentence):
@@ -72,37 +72,28 @@ class GermanSwapper:
             for pronoun in pronouns
             if pronoun.use is PronounUse.POSSESSIVE
         }
-        swaps = [*_of_persons(sentence, possessors), *relative_swaps(sentence)]
+        swaps = [*_person_swaps(sentence, possessors), *relative_swaps(sentence)]
         done = {swap.span.start for swap in swaps}
         swaps += [
-            _of_pronoun(sentence, pronoun)
+            _pronoun_swap(sentence, pronoun)
             for pronoun in pronouns
             if sentence.words[pronoun.at].span.start not in done
         ]
         return tuple(sorted(swaps, key=lambda swap: swap.span.start))
 
 
-def _of_persons(sentence: GermanSentence, possessors: dict[int, Possessor]) -> Iterator[Swap]:
+def _person_swaps(sentence: GermanSentence, possessors: dict[int, Possessor]) -> Iterator[Swap]:
     for phrase in sentence.persons():
         reading = phrase.readings[0]
         slot = min(reading.slots)
-        yield from exchanged(sentence.words, phrase, reading, slot=slot, possessors=possessors)
+        yield from phrase_swaps(sentence.words, phrase, reading, slot=slot, possessors=possessors)
 
 
-def _of_pronoun(sentence: GermanSentence, pronoun: Pronoun) -> Swap:
+def _pronoun_swap(sentence: GermanSentence, pronoun: Pronoun) -> Swap:
     word = sentence.words[pronoun.at]
     if pronoun.use is not PronounUse.POSSESSIVE:
         return swap_of(word, pronoun.new, _ROLES[pronoun.use], male=pronoun.male)
     ending = word.lower.removeprefix("sein" if pronoun.male else "ihr")
-    is_before_noun = determined_by(sentence, pronoun.at) is not None
+    is_before_noun = phrase_of_determiner(sentence, pronoun.at) is not None
     role = Role.POSSESSIVE if is_before_noun else Role.STANDALONE_POSSESSIVE
     return swap_of(word, pronoun.new + ending, role, male=pronoun.male)
-
-
-def _applied(sentence: str, swaps: tuple[Swap, ...]) -> str:
-    pieces: list[str] = []
-    end = 0
-    for swap in swaps:
-        pieces += (sentence[end : swap.span.start], swap.new)
-        end = swap.span.end
-    return "".join((*pieces, sentence[end:]))

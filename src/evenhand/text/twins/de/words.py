@@ -1,4 +1,4 @@
-"""Words of a German sentence, and the classes by which they are told apart."""
+"""The words of a German sentence, their classes, and the number of finite verbs."""
 
 from __future__ import annotations
 
@@ -34,11 +34,29 @@ AGENT_ENDINGS = (
     "ut",
     "e",
 )
-"""How many nouns for persons end."""
+"""Common endings of nouns for persons."""
+SINGULAR = "singular"
+PLURAL = "plural"
+NO_NUMBER = ""
+_PLURAL_VERBS = frozenset({"sind", "seien", "tun"})
+_NO_CONTENT = (
+    "accusative prepositions",
+    "dative prepositions",
+    "two-way prepositions",
+    "genitive prepositions",
+    "subordinators",
+    "coordinators",
+    "subject pronouns",
+    "pronouns",
+    "adverbs",
+    "intensifiers",
+    "numbers",
+    "standalone pronouns",
+)
 
 
 class Ambiguous(Exception):  # noqa: N818 - a way out, no error
-    """The sentence cannot be exchanged with certainty, for this reason."""
+    """The twin of a sentence is not certain, for this reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +69,7 @@ class GermanWord:
     is_word: bool
     capital: bool
     starts: bool
-    """Whether it begins a sentence or a quotation, where a capital says nothing."""
+    """Whether it begins a sentence or a quotation, where a capital means nothing."""
 
 
 def words_in(sentence: str) -> tuple[GermanWord, ...]:
@@ -90,28 +108,6 @@ def german_resource(name: str) -> Path:
     return Path(str(resources.files("evenhand.data") / "resources" / "counterfactual" / "de" / f"{name}.csv"))
 
 
-SINGULAR = "singular"
-PLURAL = "plural"
-NO_NUMBER = ""
-
-_PLURAL_VERBS = frozenset({"sind", "seien", "tun"})
-
-_NO_CONTENT = (
-    "accusative prepositions",
-    "dative prepositions",
-    "two-way prepositions",
-    "genitive prepositions",
-    "subordinators",
-    "coordinators",
-    "subject pronouns",
-    "pronouns",
-    "adverbs",
-    "intensifiers",
-    "numbers",
-    "standalone pronouns",
-)
-
-
 @lru_cache(maxsize=1)
 def _function_words() -> frozenset[str]:
     classes = word_classes()
@@ -120,7 +116,7 @@ def _function_words() -> frozenset[str]:
 
 @lru_cache(maxsize=2**15)
 def is_function_word(lower: str) -> bool:
-    """Whether a word is none of a noun, an adjective and a verb."""
+    """Whether a word is neither a noun, an adjective nor a verb."""
     return lower in _function_words()
 
 
@@ -157,7 +153,7 @@ def _is_strong(lower: str) -> bool:
 
 @lru_cache(maxsize=2**15)
 def final_verb_number(lower: str) -> str:
-    """The same at the end of a subordinate clause, where a word in -e is a verb too (*ob er komme*)."""
+    """The same for the last word of a subordinate clause, where a word in -e is a verb too (*ob er komme*)."""
     number = verb_number(lower)
     if not number and lower.endswith("e") and not is_function_word(lower) and len(lower) > 3:
         return SINGULAR

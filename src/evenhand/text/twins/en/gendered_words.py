@@ -136,7 +136,7 @@ NO_PERSONS = word_set(
     man mankind
     """
 )
-"""Words that end like *postman* without being made so."""
+"""Words that end like *postman* but are not compounds of *man*."""
 DEITIES = word_set("god christ jesus allah providence almighty saviour creator")
 SHIPS = word_set(
     """
@@ -156,4 +156,4 @@ PERSONIFIED = word_set(
     navy empire
     """
 )
-"""Words for which *her* may stand, though no person is meant."""
+"""Things that *her* may refer to, though they are not persons."""

@@ -64,9 +64,9 @@ PREDICATES = word_set(
     aboard ashore adrift aghast aloof speechless breathless
     """
 )
-"""Adjectives that stand behind what they describe; before a noun they are rare."""
+"""Adjectives that follow what they describe and are rare before a noun."""
 BEHIND_AN_OBJECT = DETERMINERS | PRONOUNS | PREPOSITIONS | CONJUNCTIONS | AUXILIARIES
-"""Words that begin no noun phrase to which a possessive belongs."""
+"""Words that cannot begin a noun phrase after a possessive."""
 NOMINAL_STARTS = (DETERMINERS | PRONOUNS) - {"that", "which", "what", "who", "whom", "whose", "her", "his"}
 
 NUMERALS = word_set(
@@ -130,7 +130,7 @@ SOMETIMES_GIVING = word_set(
     paint mean
     """
 )
-"""Verbs with two objects now and then."""
+"""Verbs that sometimes have two objects."""
 EVER_GIVING = GIVING | SOMETIMES_GIVING
 COMPLEMENTED_OR_GIVING = WITH_COMPLEMENT | NAMING | GIVING | PERCEPTION_AND_CAUSE
 SAYING = word_set(
@@ -168,7 +168,7 @@ COUNTED_NOUNS = word_set(
     poem song portrait career
     """
 )
-"""Nouns that seldom stand without an article or a possessive; kin and the body above all."""
+"""Nouns that rarely go without an article or a possessive, above all kin and parts of the body."""
 MADE_ONES = word_set(
     """
     way living mind appearance debut escape entrance exit bed choice decision point fortune peace home
@@ -177,7 +177,7 @@ MADE_ONES = word_set(
     career residence presence rounds adieux views feelings opinions
     """
 )
-"""What one makes of one's own: made her way."""
+"""Things that one makes for oneself: made her way."""
 ACTIONS = word_set(
     """
     go be come do have get take keep know say tell find hear sit stand lie sleep die live speak think
@@ -186,7 +186,7 @@ ACTIONS = word_set(
     remember marry want
     """
 )
-"""Verbs that are seldom nouns behind *let*."""
+"""Verbs that are rarely nouns after *let*."""
 POSTURES = word_set(
     """
     standing sitting lying kneeling walking coming going running leaning staring waiting looking talking
@@ -208,7 +208,7 @@ LOCATIVES = word_set(
     over
     """
 )
-"""Prepositions that begin a sentence whose verb follows at once: behind her stood."""
+"""Prepositions after which the verb may come before the subject: behind her stood."""
 HONOURS = word_set(
     """
     majesty ladyship lordship highness grace excellency honour honor holiness worship royal imperial
@@ -227,4 +227,4 @@ SHINING = word_set(
     aching bleeding dying ageing aging glistening flowing streaming
     """
 )
-"""Participles of verbs without an object, so that a noun behind them is described by them."""
+"""Participles of intransitive verbs, which describe a noun that follows them."""

@@ -23,10 +23,35 @@ from evenhand.text.twins.en.word_classes import (
 
 _OBJECTS = word_set("a an the my your our their its it them me us him himself herself")
 _GREETINGS = word_set("day night morning evening afternoon luck bye")
+_ADJECTIVE_LIKE = word_set(
+    """
+    near past inside outside round opposite then later earlier close right left better best present early
+    late long straight high low little most more less least nearest dearest favourite favorite worst
+    """
+)
+_ADVERB_LIKE = word_set(
+    """
+    far north south east west now once still just even down well much fast hard back home like half all
+    first last next
+    """
+)
+_ADJECTIVES = word_set("early late long close straight high low near round little")
+_NOUN_LIKE = word_set(
+    """
+    past right left best worst back home present like better half all last next equal
+    """
+)
+_AFTER_FAR = word_set("more less better from away beyond too into")
+_AFTER_ALL = word_set("the his about that this he she day night")
+_AFTER_MORE = word_set("than and for because in when as every")
+_AT_HOME = word_set("door garden room town life pocket teeth country village")
+_DONE = word_set("do try give look feel be see")
+_HURT = word_set("hurt break injure strain scratch arch straighten rub bend hit")
+_DWELLING = word_set("sell own lose build furnish return leave find buy rent share open enter")
 
 
 def open_class_reading(context: PronounContext) -> PronounReading:
-    """What *her* is before a noun, verb or adjective."""
+    """How *her* is read before a noun, verb or adjective."""
     word = context.after().lower
     classes = classes_of(word)
     if _is_phrase_of_manner(context):
@@ -43,7 +68,7 @@ def open_class_reading(context: PronounContext) -> PronounReading:
 
 
 def _is_phrase_of_manner(context: PronounContext) -> bool:
-    """Phrases without an article that stand behind an object: kept her company, bade her farewell."""
+    """Phrases without an article that follow an object: kept her company, bade her farewell."""
     word, verb = context.after().lower, context.verb
     if word in grammar.TIMES and context.after(2).lower in ("ago", "before", "since", "later"):
         return verb is not None
@@ -55,7 +80,7 @@ def _is_phrase_of_manner(context: PronounContext) -> bool:
 
 
 def _before_counted_noun(context: PronounContext) -> PronounReading:
-    """Kin and the body, which are nouns even where they could be verbs."""
+    """Kin and parts of the body, which are nouns even where they could be verbs."""
     word, verb = context.after().lower, context.verb
     if verb in grammar.NAMING and verb != "make":
         return possessive_if(word in ("name", "attention") or verb in ("consider", "declare"))
@@ -73,7 +98,7 @@ def _before_counted_noun(context: PronounContext) -> PronounReading:
 
 
 def _before_ing(context: PronounContext) -> PronounReading:
-    """*her trembling hands* is possessive; *kept her waiting* is not; of a gerund both are right."""
+    """*her trembling hands* is possessive; *kept her waiting* is not; before a gerund both are right."""
     word, verb = context.after().lower, context.verb
     is_noun = bool(classes_of(word) & WordClass.NOUN)
     if verb in grammar.WITH_PARTICIPLE:
@@ -149,7 +174,7 @@ def _opens_sentence(context: PronounContext) -> bool:
 
 
 def _has_object(context: PronounContext, distance: int) -> bool:
-    """Whether a verb has its own object behind it, and not a time as in *every day*: watched her climb the wall."""
+    """Whether an object follows a verb, and not a time such as *every day*: watched her climb the wall."""
     first, second = context.after(distance).lower, context.after(distance + 1).lower
     timed = second in grammar.TIMES or second in grammar.ORDINALS or second in grammar.NUMERALS
     return first in _OBJECTS and not timed
@@ -166,40 +191,13 @@ def _before_verb(context: PronounContext) -> PronounReading:
     return object_if(verb is not None or context.follows_preposition)
 
 
-_ADJECTIVE_LIKE = word_set(
-    """
-    near past inside outside round opposite then later earlier close right left better best present early
-    late long straight high low little most more less least nearest dearest favourite favorite worst
-    """
-)
-_ADVERB_LIKE = word_set(
-    """
-    far north south east west now once still just even down well much fast hard back home like half all
-    first last next
-    """
-)
-_ADJECTIVES = word_set("early late long close straight high low near round little")
-_NOUN_LIKE = word_set(
-    """
-    past right left best worst back home present like better half all last next equal
-    """
-)
-_AFTER_FAR = word_set("more less better from away beyond too into")
-_AFTER_ALL = word_set("the his about that this he she day night")
-_AFTER_MORE = word_set("than and for because in when as every")
-_AT_HOME = word_set("door garden room town life pocket teeth country village")
-_DONE = word_set("do try give look feel be see")
-_HURT = word_set("hurt break injure strain scratch arch straighten rub bend hit")
-_DWELLING = word_set("sell own lose build furnish return leave find buy rent share open enter")
-
-
 def is_ambivalent(word: str) -> bool:
-    """Whether a word is one of these."""
+    """Whether a word can be an adverb as well as a noun or adjective."""
     return word in _ADJECTIVE_LIKE or word in _ADVERB_LIKE or word in ("every", "very", "only", "own")
 
 
 def ambivalent_reading(context: PronounContext) -> PronounReading:
-    """What *her* is before such a word."""
+    """How *her* is read before an ambivalent word."""
     word = context.after().lower
     if word == "own":
         return PronounReading.POSSESSIVE

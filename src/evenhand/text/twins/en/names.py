@@ -84,20 +84,20 @@ PLACES_AFTER = word_set(
     inn arms festival trophy cup club band library society company line railway hotel
     """
 )
-"""Words that make the name of a place or a thing out of the name before them."""
+"""Words that turn the name before them into the name of a place or a thing."""
 SAINTS_AND_PLACES_BEFORE = word_set(
     """
     st saint san santa fort port mount lake cape hms uss sms rms prince's lord's new
     """
 )
-"""Words that do so with the name behind them."""
+"""Words that do the same with the name after them."""
 
 ALSO_PLACES = word_set(
     """
     charlotte adelaide augusta helena florence victoria virginia lucia douglas howard nelson
     """
 )
-"""Names that are places behind a preposition: in Charlotte."""
+"""Names that are places after a preposition: in Charlotte."""
 
 ALSO_SURNAMES = word_set(
     """
@@ -105,13 +105,24 @@ ALSO_SURNAMES = word_set(
     bruce wayne owen glenn martin
     """
 )
-"""First names that are as often surnames: they count as first names before a surname only."""
+"""First names that are as often surnames; they count as first names only before a surname."""
 ALSO_WORDS = word_set(
     """
     olive ruby rosemary daisy lily heather eve carol dick jack jerry dolly basil clement rob nick ray max
     """
 )
-"""Names that are also common words, which may have their capital from the place."""
+"""Names that are also common words, which may be capitalised for their position."""
+_SURNAME_TITLES = word_set(
+    """
+    mr mrs ms dr doctor professor prof judge captain colonel major general senator president
+    """
+)
+_FIRST_NAME_TITLES = word_set(
+    """
+    miss lady lord king queen prince princess uncle aunt auntie aunty brother sister emperor empress
+    cousin pope mother father little poor old young dear saintly grandma grandpa nurse master
+    """
+)
 
 
 @cache
@@ -128,26 +139,13 @@ def name_twins() -> tuple[Mapping[str, str], Mapping[str, str]]:
 
 @cache
 def names_without_twin() -> frozenset[str]:
-    """Well-known first names that stand in no pair."""
+    """Well-known first names without a counterpart."""
     males, females = name_twins()
     return word_set(_UNPAIRED) - set(males) - set(females)
 
 
-_SURNAME_TITLES = word_set(
-    """
-    mr mrs ms dr doctor professor prof judge captain colonel major general senator president
-    """
-)
-_FIRST_NAME_TITLES = word_set(
-    """
-    miss lady lord king queen prince princess uncle aunt auntie aunty brother sister emperor empress
-    cousin pope mother father little poor old young dear saintly grandma grandpa nurse master
-    """
-)
-
-
 def name_twin(tokens: Tokens, at: int) -> WordOutcome:
-    """What becomes of a word that may be a first name."""
+    """The outcome for a word that may be a first name."""
     token = tokens[at]
     if not is_name_like(tokens, at):
         return None
@@ -177,7 +175,7 @@ def name_twin(tokens: Tokens, at: int) -> WordOutcome:
 
 
 def _part_of_name(tokens: Tokens, at: int, *, male: bool) -> str | Rejected | None:
-    """None for a first name, a word for another part of a name, or why that is not known."""
+    """None for a first name, a word for another part of a name, or why the sentence is rejected."""
     before = tokens[at - 1]
     title = _title_before(tokens, at)
     has_surname = is_name_like(tokens, at + 1)
@@ -207,5 +205,5 @@ def _is_ordinary(word: str) -> bool:
 
 
 def _title_before(tokens: Tokens, at: int) -> str:
-    """The word before a place, without its full stop."""
+    """The word before a position, without its full stop."""
     return tokens[at - 2].lower if tokens[at - 1].text == "." else tokens[at - 1].lower

@@ -37,11 +37,16 @@ _OTHER = word_set(
     """
 )
 CAPITAL_NOUNS = _FIRST_NAME_FOLLOWS | _RELIGIOUS | _OTHER
-"""Nouns that may have a capital within a sentence and mean a person all the same."""
+"""Nouns that mean a person even when they are capitalised within a sentence."""
+_FAMILY_PREFIXES = word_set("step grand great god ex half twin co foster")
+_YOUNG = word_set("boy boys girl girls")
+_BOYS_ONLY = word_set("tom play bell call cabin altar choir page he she")
+_ABBREVIATIONS = frozenset({"ma", "pa"})
+_POSSESSORS = word_set("my your his her our their whose 's every one same only other")
 
 
 def title_twin(tokens: Tokens, at: int) -> WordOutcome:
-    """What becomes of a title."""
+    """The outcome for a title."""
     word = tokens[at].lower
     if word in ("mr", "mrs", "ms"):
         return _polite(tokens, at)
@@ -55,11 +60,11 @@ def title_twin(tokens: Tokens, at: int) -> WordOutcome:
         return _lady(tokens, at)
     if tokens[at].is_capitalised and is_name_like(tokens, at + 1) and not tokens.is_shouted:
         return Rejected(f"the twin of the title {tokens[at].text!r} is not clear")
-    return _exchanged(tokens, at, "madam" if word == "sir" else "sir", male=word == "sir")
+    return _title_swap(tokens, at, "madam" if word == "sir" else "sir", male=word == "sir")
 
 
 def capital_noun(tokens: Tokens, at: int) -> Rejected | bool:
-    """Whether a noun with a capital is a title that may be exchanged; False for a surname or a place."""
+    """Whether a capitalised noun is a title that may be swapped; False for a surname or a place."""
     word = tokens[at].lower
     if word not in CAPITAL_NOUNS:
         return Rejected(f"{tokens[at].text!r} may be part of a name")
@@ -70,7 +75,7 @@ def capital_noun(tokens: Tokens, at: int) -> Rejected | bool:
 
 
 def followed_title(tokens: Tokens, at: int) -> Rejected | bool:
-    """The same by what follows the title."""
+    """The same, judged by what follows the title."""
     word, following = tokens[at].lower, tokens[at + 1]
     if following.lower in PLACES_AFTER and following.is_capitalised:
         return False
@@ -87,7 +92,7 @@ def followed_title(tokens: Tokens, at: int) -> Rejected | bool:
 
 def _polite(tokens: Tokens, at: int) -> WordOutcome:
     word = tokens[at].lower
-    return _exchanged(tokens, at, "mrs" if word == "mr" else "mr", male=word == "mr")
+    return _title_swap(tokens, at, "mrs" if word == "mr" else "mr", male=word == "mr")
 
 
 def _miss(tokens: Tokens, at: int) -> WordOutcome:
@@ -99,7 +104,7 @@ def _miss(tokens: Tokens, at: int) -> WordOutcome:
         return None
     if tokens[at - 1].lower in ("the", "two", "both", "three", "these"):
         return Rejected("the twin of several called 'Miss' is not clear")
-    return _exchanged(tokens, at, "mr" if _writes_no_stops(tokens) else "mr.", male=False)
+    return _title_swap(tokens, at, "mr" if _writes_no_stops(tokens) else "mr.", male=False)
 
 
 def _writes_no_stops(tokens: Tokens) -> bool:
@@ -112,25 +117,25 @@ def _writes_no_stops(tokens: Tokens) -> bool:
 
 def _count(tokens: Tokens, at: int) -> WordOutcome:
     if tokens.has_name_capital(at):
-        return _exchanged(tokens, at, "countess", male=True)
+        return _title_swap(tokens, at, "countess", male=True)
     noun = tokens[at - 1].lower in ("the", "a", "old", "young")
     return Rejected("'count' may be a title") if noun else None
 
 
 def _lord(tokens: Tokens, at: int) -> WordOutcome:
     if tokens[at].lower == "lord" and (_is_peer(tokens, at) or tokens[at - 1].lower == "my"):
-        return _exchanged(tokens, at, "lady", male=True)
+        return _title_swap(tokens, at, "lady", male=True)
     if tokens[at].is_capitalised:
         return Rejected("'Lord' may not be a person's title")
-    return _exchanged(tokens, at, "ladies" if tokens[at].lower == "lords" else "lady", male=True)
+    return _title_swap(tokens, at, "ladies" if tokens[at].lower == "lords" else "lady", male=True)
 
 
 def _lady(tokens: Tokens, at: int) -> WordOutcome:
     if tokens[at].lower == "lady" and (_is_peer(tokens, at) or tokens[at - 1].lower == "my"):
-        return _exchanged(tokens, at, "lord", male=False)
+        return _title_swap(tokens, at, "lord", male=False)
     if tokens.has_name_capital(at):
         return Rejected(f"{tokens[at].text!r} may be part of a name")
-    return _exchanged(tokens, at, noun_pairs()[1][tokens[at].lower], male=False)
+    return _title_swap(tokens, at, noun_pairs()[1][tokens[at].lower], male=False)
 
 
 def _is_peer(tokens: Tokens, at: int) -> bool:
@@ -140,19 +145,12 @@ def _is_peer(tokens: Tokens, at: int) -> bool:
     return is_name_like(tokens, at + (3 if beside else 1))
 
 
-def _exchanged(tokens: Tokens, at: int, new: str, *, male: bool) -> WordOutcome:
+def _title_swap(tokens: Tokens, at: int, new: str, *, male: bool) -> WordOutcome:
     return swap(tokens, at, new=new, role=Role.TITLE, male=male)
 
 
-_FAMILY_PREFIXES = word_set("step grand great god ex half twin co foster")
-_YOUNG = word_set("boy boys girl girls")
-_BOYS_ONLY = word_set("tom play bell call cabin altar choir page he she")
-_ABBREVIATIONS = frozenset({"ma", "pa"})
-_POSSESSORS = word_set("my your his her our their whose 's every one same only other")
-
-
 def noun_twin(tokens: Tokens, at: int) -> WordOutcome:
-    """What becomes of a gendered noun or adjective."""
+    """The outcome for a gendered noun or adjective."""
     token = tokens[at]
     if token.lower in WITHOUT_CLEAR_TWIN:
         return _without_twin(tokens, at)
@@ -189,7 +187,7 @@ def _without_twin(tokens: Tokens, at: int) -> WordOutcome:
 
 
 def _keeps_sense(tokens: Tokens, at: int) -> bool:
-    """Whether a part of a compound can be exchanged: son-in-law, great-aunt, shop-girl."""
+    """Whether a part of a compound can be swapped: son-in-law, great-aunt, shop-girl."""
     in_law = tokens[at + 2].lower == "in" and tokens[at + 4].lower in ("law", "laws")
     if tokens.hyphen_before(at) and not tokens.hyphen_after(at) and tokens[at].lower in _YOUNG:
         return tokens[at - 2].text.islower() and tokens[at - 2].lower not in _BOYS_ONLY
@@ -208,7 +206,7 @@ def _is_parent(tokens: Tokens, at: int) -> bool:
 
 
 def _is_generic(tokens: Tokens, at: int) -> bool:
-    """Whether no article, possessive or adjective stands before a noun in the singular."""
+    """Whether a singular noun has no article, possessive or adjective before it."""
     before = tokens[at - 1].lower
     if before == "of" and tokens[at - 2].lower in ("sort", "kind", "type", "sorts", "kinds"):
         return False

@@ -31,7 +31,7 @@ class PronounContext:
         return self.tokens[self.at - 1]
 
     def after(self, distance: int = 1) -> Token:
-        """A token behind it."""
+        """A token after it."""
         return self.tokens[self.at + distance]
 
     @property

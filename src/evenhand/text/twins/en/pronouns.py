@@ -24,6 +24,21 @@ _NOUNS_LIKE_VERBS = frozenset({"might", "will", "need", "being", "having", "wont
 _TITLES = word_set("mr mrs miss ms dr sir lord lady captain colonel monsieur madame")
 _BEFORE_NAMES = grammar.SAYING | grammar.EVER_GIVING | grammar.COMPLEMENTED_OR_GIVING
 """Verbs whose object may be followed by a name that is not its own."""
+_ALSO_ADJECTIVES = word_set("after above under off over up out about within without down")
+_VERBLIKE_NOUNS = word_set("might will need being")
+_DESCRIBED = word_set("not both no such enough either as so yet")
+_ONE = word_set("a an another some any no one two three many several this that these those")
+_COPULAS = word_set("is was are were be been being become became not than like 's")
+_PLAIN = {
+    "he": ("she", Role.SUBJECT),
+    "she": ("he", Role.SUBJECT),
+    "him": ("her", Role.OBJECT),
+    "himself": ("herself", Role.REFLEXIVE),
+    "herself": ("himself", Role.REFLEXIVE),
+    "hers": ("his", Role.STANDALONE_POSSESSIVE),
+}
+PRONOUNS = frozenset(_PLAIN) | {"his", "her"}
+_MALE = frozenset({"he", "him", "his", "himself"})
 
 
 def reading_of_her(tokens: Tokens, at: int) -> PronounReading:
@@ -158,13 +173,6 @@ def _before_capital(context: PronounContext) -> PronounReading:
     return possessive_if(context.verb not in _BEFORE_NAMES)
 
 
-_ALSO_ADJECTIVES = word_set("after above under off over up out about within without down")
-_VERBLIKE_NOUNS = word_set("might will need being")
-_DESCRIBED = word_set("not both no such enough either as so yet")
-_ONE = word_set("a an another some any no one two three many several this that these those")
-_COPULAS = word_set("is was are were be been being become became not than like 's")
-
-
 def reading_of_his(tokens: Tokens, at: int) -> PronounReading:
     """Whether *his* is followed by its noun; one that stands alone is an ``OBJECT``."""
     context = PronounContext(tokens, at)
@@ -197,7 +205,7 @@ def reading_of_his(tokens: Tokens, at: int) -> PronounReading:
 
 
 def _is_one_of_several(context: PronounContext) -> bool:
-    """Whether it stands as in *a friend of his*, where a verb may follow."""
+    """Whether it is used as in *a friend of his*, where a verb may follow."""
     return context.before.lower == "of" and any(
         context.tokens[context.at - distance].lower in _ONE for distance in (3, 4)
     )
@@ -230,20 +238,8 @@ def _his_before_conjunction(context: PronounContext) -> PronounReading:
     return object_if(context.before.lower in _COPULAS | {"of"} and other != "her")
 
 
-_PLAIN = {
-    "he": ("she", Role.SUBJECT),
-    "she": ("he", Role.SUBJECT),
-    "him": ("her", Role.OBJECT),
-    "himself": ("herself", Role.REFLEXIVE),
-    "herself": ("himself", Role.REFLEXIVE),
-    "hers": ("his", Role.STANDALONE_POSSESSIVE),
-}
-PRONOUNS = frozenset(_PLAIN) | {"his", "her"}
-_MALE = frozenset({"he", "him", "his", "himself"})
-
-
 def pronoun_twin(tokens: Tokens, at: int) -> WordOutcome:
-    """What becomes of a pronoun."""
+    """The outcome for a pronoun."""
     word = tokens[at].lower
     if stands_in_compound(tokens, at):
         return Rejected(f"{word!r} in a compound")

@@ -1,4 +1,4 @@
-"""English twins: every gendered word of a sentence exchanged, or the sentence rejected."""
+"""English twins: every gendered word of a sentence is swapped, or the sentence is rejected."""
 
 from __future__ import annotations
 
@@ -29,13 +29,19 @@ SwapRule = Callable[[Tokens, int], WordOutcome]
 
 _WORD = re.compile(r"[^\W\d_]+")
 _NO_GENDERED_WORD = Rejected("no gendered word")
+_PERSONS = frozenset({Role.NOUN, Role.TITLE, Role.NAME})
+_DIALECT = frozenset({"im", "er", "e", "isself", "erself", "imself", "is"})
+"""What follows the apostrophe in *'im*."""
+_PERSON_ENDINGS = ("man", "men", "maid", "maids")
+_REACH = 8
+"""Words after *God* within which a male pronoun is taken for his."""
 
 
 class EnglishSwapper:
     """Writes the twins of English sentences.
 
-    *her* is *his* before a noun phrase and *him* alone, *his* is *her* or *hers*, as the words around them tell; where
-    they do not, the sentence is left out. So are sentences with a gendered word that has no clear counterpart.
+    *her* becomes *his* before a noun phrase and *him* otherwise; *his* becomes *her* or *hers*. The words around them
+    decide. Where they do not, the sentence is rejected, as is one with a gendered word that has no clear counterpart.
     """
 
     language = "en"
@@ -47,7 +53,7 @@ class EnglishSwapper:
             return _NO_GENDERED_WORD
         tokens = Tokens(sentence)
         words = tokens.lower()
-        kept = _kept_places(words)
+        kept = _kept_positions(words)
         if isinstance(kept, Rejected):
             return kept
         swaps: list[Swap] = []
@@ -63,12 +69,12 @@ class EnglishSwapper:
         if not swaps:
             return _NO_GENDERED_WORD
         swaps = _with_articles(tokens, swaps)
-        return rejection_reason(tokens, swaps) or _written(tokens, swaps)
+        return rejection_reason(tokens, swaps) or Twin.of(sentence, swaps)
 
 
 @cache
 def _swap_rules() -> Mapping[str, SwapRule]:
-    """What decides on each word, in lower case, that may be gendered."""
+    """The rule for each word, in lower case, that may be gendered."""
     to_female, to_male = noun_pairs()
     males, females = name_twins()
     names = {name.lower() for name in (*males, *females, *names_without_twin())}
@@ -90,8 +96,8 @@ def _phrases() -> Mapping[str, tuple[tuple[tuple[str, ...], bool], ...]]:
     return by_first_word
 
 
-def _kept_places(words: list[str]) -> set[int] | Rejected:
-    """The places of words in phrases that are kept, or the phrase for which the sentence is left out."""
+def _kept_positions(words: list[str]) -> set[int] | Rejected:
+    """The positions of words in phrases that are kept, or the phrase for which the sentence is rejected."""
     kept: set[int] = set()
     phrases = _phrases()
     for at, word in enumerate(words):
@@ -112,7 +118,7 @@ def _matches(words: list[str], at: int, phrase: tuple[str, ...]) -> bool:
 
 
 def _with_articles(tokens: Tokens, swaps: list[Swap]) -> list[Swap]:
-    """The exchanges with those of *a* and *an* that they bring about: *an Emily*, *a James*."""
+    """The swaps, with those of *a* and *an* that follow from them: *an Emily*, *a James*."""
     starts = {tokens[at].start: at for at in range(len(tokens)) if tokens[at - 1].lower in ("a", "an")}
     complete: list[Swap] = []
     for word in swaps:
@@ -128,25 +134,8 @@ def _begins_with_vowel(word: str) -> bool:
     return word[0].lower() in "aeiou" and not word.lower().startswith("eu")
 
 
-def _written(tokens: Tokens, swaps: list[Swap]) -> Twin:
-    pieces: list[str] = []
-    end = 0
-    for word in swaps:
-        pieces += (tokens.sentence[end : word.span.start], word.new)
-        end = word.span.end
-    return Twin(text="".join(pieces) + tokens.sentence[end:], swaps=tuple(swaps))
-
-
-_PERSONS = frozenset({Role.NOUN, Role.TITLE, Role.NAME})
-_DIALECT = frozenset({"im", "er", "e", "isself", "erself", "imself", "is"})
-"""What follows the apostrophe in *'im*."""
-_PERSON_ENDINGS = ("man", "men", "maid", "maids")
-_REACH = 8
-"""Words after *God* within which a male pronoun is taken for his."""
-
-
 def rejection_reason(tokens: Tokens, swaps: Iterable[Swap]) -> Rejected | None:
-    """The reason to leave out a sentence for what stands in it beside the words that are exchanged."""
+    """Why a sentence is rejected for words beside those that are swapped; None if it is not."""
     words = frozenset(tokens.lower())
     return _one_sided(words) or _spelling(tokens) or _deity(tokens) or _thing(words, tuple(swaps))
 

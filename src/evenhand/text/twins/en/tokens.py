@@ -24,6 +24,8 @@ UNKNOWN_WORD = "<unk>"
 _HYPHENS = frozenset({"-", "‐", "‑", "@-@"})
 _QUOTES = frozenset("\"'“”‘’`«»")
 _SENTENCE_ENDS = frozenset(".!?:;…—–([*") | {"--", "..."}
+WordOutcome = Swap | Rejected | None
+"""The outcome for a word: a swap, the reason to reject its sentence, or None if the word is kept."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Token:
 
     @property
     def span(self) -> Span:
-        """Where it stands in the sentence."""
+        """Its position in the sentence."""
         return Span(self.start, self.end)
 
     @cached_property
@@ -64,11 +66,11 @@ class Token:
 
 
 NOTHING = Token(text=" ", lower="", start=-1, end=-1, spaced=True)
-"""What stands before the first token and after the last."""
+"""The token before the first and after the last."""
 
 
 class Tokens:
-    """The tokens of a sentence. Beyond its ends there is nothing, which may be asked for."""
+    """The tokens of a sentence. Positions beyond its ends give ``NOTHING``."""
 
     def __init__(self, sentence: str) -> None:
         self.sentence = sentence
@@ -96,20 +98,20 @@ class Tokens:
         return len(letters) > 1 and all(text.isupper() for text in letters)
 
     def begins(self, place: int) -> bool:
-        """Whether a word has its capital from its place: first in the sentence, in a quotation or after a stop."""
+        """Whether a word would be capitalised anyway: first in the sentence, in a quotation or after a stop."""
         before = self[place - 1]
         return before is NOTHING or before.is_quote or before.text in _SENTENCE_ENDS
 
     def has_name_capital(self, place: int) -> bool:
-        """Whether a word has a capital that its place does not account for."""
+        """Whether a word has a capital that its position does not account for."""
         return self[place].is_capitalised and not self.is_shouted and not self.begins(place)
 
     def hyphen_after(self, place: int) -> bool:
-        """Whether a compound goes on behind a token."""
+        """Whether a hyphen joins a token to the next word."""
         return self[place + 1].is_hyphen and self[place + 2].is_word and self._joined(place + 1)
 
     def hyphen_before(self, place: int) -> bool:
-        """Whether a token goes on with a compound."""
+        """Whether a hyphen joins a token to the word before it."""
         return self[place - 1].is_hyphen and self[place - 2].is_word and self._joined(place - 1)
 
     def opens_quotation(self, place: int) -> bool:
@@ -120,10 +122,6 @@ class Tokens:
         return self[place].text == "@-@" or not (self[place].spaced or self[place + 1].spaced)
 
 
-WordOutcome = Swap | Rejected | None
-"""What becomes of a word: exchanged, the reason to leave its sentence out, or kept."""
-
-
 def in_case_of(old: str, new: str) -> str:
     """The new word with the capitals of the old one."""
     if len(old) > 1 and old.isupper():
@@ -132,7 +130,7 @@ def in_case_of(old: str, new: str) -> str:
 
 
 def swap(tokens: Tokens, at: int, *, new: str, role: Role, male: bool) -> Swap:
-    """The exchange of the word at a place."""
+    """The swap of the word at a position."""
     token = tokens[at]
     old = token.span.of(tokens.sentence)
     return Swap(span=token.span, old=old, new=in_case_of(old, new), role=role, male=male)

@@ -11,9 +11,15 @@ from evenhand.text.twins.en import grammar
 from evenhand.text.twins.en.grammar import word_set
 from evenhand.text.twins.en.tokens import Token, Tokens
 
+_NEVER_ADVERBS = word_set(
+    "cold dead pretty clean clear dear dirty fair firm good great green real rough sick still"
+)
+_LACKING_NOUNS = word_set("retreat resolve other others yoke bidding calling victuals merits hurts")
+_ADDED_ADJECTIVES = 3
+
 
 class WordClass(Flag):
-    """Parts of speech; a word has all that it can be."""
+    """Parts of speech; a word has every one that it can be."""
 
     UNKNOWN = 0
     NOUN = auto()
@@ -31,12 +37,8 @@ class WordClass(Flag):
     ANY_VERB = VERB | THIRD_PERSON | PAST | ING
 
 
-_NEVER_ADVERBS = word_set(
-    "cold dead pretty clean clear dear dirty fair firm good great green real rough sick still"
-)
-_LACKING_NOUNS = word_set("retreat resolve other others yoke bidding calling victuals merits hurts")
 _CORRECTED = dict.fromkeys(_LACKING_NOUNS, WordClass.NOUN) | {"responsible": WordClass.ADJECTIVE}
-"""What the lexicon does not know or has wrong."""
+"""Words that the lexicon lacks or has wrong."""
 
 
 @lru_cache(maxsize=2**17)
@@ -61,7 +63,7 @@ def classes_of(word: str) -> WordClass:
 
 @lru_cache(maxsize=2**15)
 def verb_lemma(word: str) -> str | None:
-    """The infinitive of a verb form in lower case, or None if the word is no verb."""
+    """The infinitive of a verb form in lower case, or None if the word is not a verb."""
     lemmas = _lemmas_of()(word)
     of_verb = lemmas.get("VERB") or lemmas.get("AUX")
     return of_verb[0] if of_verb else None
@@ -86,9 +88,6 @@ def _lemmas_of() -> Callable[[str], dict[str, tuple[str, ...]]]:
     return lookup
 
 
-_ADDED_ADJECTIVES = 3
-
-
 def is_open(token: Token) -> bool:
     """Whether a token is a word of an open class: a noun, adjective, main verb, or adverb in *-ly*."""
     lower = token.lower
@@ -98,7 +97,7 @@ def is_open(token: Token) -> bool:
 
 
 def may_be_noun(token: Token) -> bool:
-    """Whether a token can be a noun; words outside the lexicon are."""
+    """Whether a token can be a noun; words outside the lexicon count as nouns."""
     if not is_open(token):
         return False
     classes = classes_of(token.lower)
@@ -106,14 +105,14 @@ def may_be_noun(token: Token) -> bool:
 
 
 def may_describe(token: Token) -> bool:
-    """Whether a token can stand before a noun and describe it."""
+    """Whether a token can describe a noun that follows it."""
     return is_open(token) and bool(
         classes_of(token.lower) & (WordClass.ADJECTIVE | WordClass.PAST | WordClass.ING)
     )
 
 
 def leads_to_noun(tokens: Tokens, place: int) -> bool:
-    """Whether a noun follows the adjective or participle at a place, perhaps with more adjectives between."""
+    """Whether a noun follows the adjective or participle at a position, perhaps after more adjectives."""
     for _ in range(_ADDED_ADJECTIVES):
         following = place + 1
         if tokens[following].lower in (",", "and", "or", "but", "yet") and _describes(tokens, following + 1):
@@ -135,7 +134,7 @@ def leads_to_noun(tokens: Tokens, place: int) -> bool:
 
 
 def head_of(tokens: Tokens, place: int) -> Token:
-    """The last noun of the phrase at a place, as far as words may be nouns."""
+    """The last noun of the phrase that begins at a position."""
     while may_describe(tokens[place]) or may_be_noun(tokens[place]):
         following = tokens[place + 1]
         if not (may_be_noun(following) or may_describe(following)) or following.lower in grammar.TIMES:

@@ -1,10 +1,4 @@
-"""CrowS-Pairs: a model and pairs of sentences, to a run. Score both sentences of every pair, then count.
-
-As in the authors' code, ``sent_more`` is the more stereotypical sentence of every pair, whatever its direction, so
-the score is the share of all pairs in which it is more likely. The stereotype and the antistereotype score are
-the same share over the pairs of one direction. Two things differ from that code: scores are not rounded to three
-decimals before they are compared, which makes ties, and a tie counts half instead of nothing.
-"""
+"""CrowS-Pairs, ready to be measured: both sentences of every pair are scored, then counted."""
 
 from __future__ import annotations
 
@@ -12,13 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
 from evenhand.core.items import Direction, PairSet
 from evenhand.core.progress import Progress
-from evenhand.data.crows_pairs import load_pairs
+from evenhand.instruments.crows_pairs.instrument import NAME
 from evenhand.instruments.instrument import (
-    Instrument,
     InstrumentOptions,
     Preparation,
     default_name,
@@ -26,19 +18,14 @@ from evenhand.instruments.instrument import (
 )
 from evenhand.instruments.probe_results import CrowsPairsResult, PairsGroup
 from evenhand.instruments.skipped import skipped_rows
-from evenhand.models.capabilities import FillsBlanks, ScoresText
 from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.languages import warnings_of_texts
 from evenhand.models.pair_scoring import PairScore, score_pairs
-from evenhand.runs.comparison import ALL_ITEMS
-from evenhand.runs.figures import Figure
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
 from evenhand.stats.intervals import wilson_interval
-
-MEASURE = "score"
 
 SCORES_SCHEMA: Mapping[str, pl.DataType] = {
     "pair": pl.String(),
@@ -56,68 +43,7 @@ SCORES_SCHEMA: Mapping[str, pl.DataType] = {
 stereotypical sentence is more likely, 0 where the other is, and a half for a tie."""
 
 
-class CrowsPairsInstrument(Instrument[InstrumentOptions]):
-    """How often the more stereotypical sentence of a pair is the more likely one."""
-
-    name = "crows-pairs"
-    version = "crows-pairs.v1"
-    title = "CrowS-Pairs"
-    summary = "How often the more stereotypical sentence of a pair is more likely than its twin."
-    needs = (FillsBlanks, ScoresText)
-    options_type = InstrumentOptions
-    result_type = CrowsPairsResult
-
-    def prepare(
-        self, model: LanguageModel, options: InstrumentOptions, *, name: str | None = None
-    ) -> Preparation:
-        """Load the pairs and choose the method."""
-        self.refuse_unable(model)
-        data = options.data
-        pairs = (
-            data if isinstance(data, PairSet) else load_pairs(data or self.name, language=options.language)
-        )
-        return _PairsPreparation(model, pairs, options, name=name)
-
-    def figures(self, run: Run) -> tuple[Figure, ...]:
-        """The share over all pairs, by bias type and by direction."""
-        result: CrowsPairsResult = run.result
-        groups: dict[tuple[str, ...], PairsGroup] = {(ALL_ITEMS,): result.all}
-        groups |= {(ALL_ITEMS, name): group for name, group in result.by_bias_type.items()}
-        groups |= {(ALL_ITEMS, name): group for name, group in result.by_direction.items()}
-        return tuple(
-            Figure(MEASURE, group, own.score, self.title, 50.0, is_headline=group == (ALL_ITEMS,))
-            for group, own in groups.items()
-        )
-
-    def units(self, run: Run) -> pl.DataFrame:
-        """One unit per pair: 100 where the more stereotypical sentence is more likely."""
-        value = (100 * pl.col("preference")).alias("value")
-        whole = run.scores.select(
-            pl.lit(f"{ALL_ITEMS}.{MEASURE}").alias("key"), pl.col("pair").alias("unit"), value
-        )
-        parts = [
-            run.scores.select(
-                (pl.lit(f"{ALL_ITEMS}.") + pl.col(column) + f".{MEASURE}").alias("key"),
-                pl.col("pair").alias("unit"),
-                value,
-            )
-            for column in ("bias_type", "direction")
-        ]
-        return pl.concat([whole, *parts])
-
-    def refuse_incomparable(self, first: Run, second: Run) -> None:
-        """Refuse runs without a pair that both scored."""
-        sides = [run.scores.drop_nulls("preference").select("pair") for run in (first, second)]
-        if sides[0].join(sides[1], on="pair").is_empty():
-            raise ComparisonError(
-                f"{first.name} and {second.name} have no pair in common that both could score."
-            )
-
-
-CROWS_PAIRS = CrowsPairsInstrument()
-
-
-class _PairsPreparation(Preparation):
+class PairsPreparation(Preparation):
     """A model and pairs of sentences, with the method chosen."""
 
     unit = "pairs"
@@ -131,8 +57,8 @@ class _PairsPreparation(Preparation):
         self.method = model.pair_method()
         ref = model.loaded.ref
         self.record = RunRecord(
-            instrument=CrowsPairsInstrument.name,
-            name=name or default_name(ref.short_name, pairs.language, CrowsPairsInstrument.name),
+            instrument=NAME,
+            name=name or default_name(ref.short_name, pairs.language, NAME),
             dataset=DatasetRecord(
                 name=pairs.name,
                 language=pairs.language,

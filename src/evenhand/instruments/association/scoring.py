@@ -1,0 +1,171 @@
+"""Scores of association items: every candidate of a benchmark, by the methods that suit a model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib.metadata import version
+
+from evenhand.core.files import sha256_of
+from evenhand.core.items import Association, Benchmark, Task
+from evenhand.core.progress import Progress
+from evenhand.core.protocols import get_protocol
+from evenhand.data.predictions import Predictions, Score
+from evenhand.instruments.association.evaluation import assemble, evaluation_record
+from evenhand.instruments.association.instrument import AuditOptions
+from evenhand.instruments.instrument import Preparation
+from evenhand.models.engine.scoring_job import RequestGroup, ScoringJob, too_long
+from evenhand.models.identity import record_of
+from evenhand.models.language_model import LanguageModel
+from evenhand.models.languages import language_warnings
+from evenhand.models.method_choice import choose_method
+from evenhand.models.questions import Method, Question, questions_of, sum_of_logs
+from evenhand.runs.records import RunRecord, ScoringRecord
+from evenhand.runs.run import Run
+from evenhand.runs.store import Parts
+
+
+class AuditPreparation(Preparation):
+    """A model and a benchmark, with the methods chosen."""
+
+    def __init__(
+        self, model: LanguageModel, benchmark: Benchmark, options: AuditOptions, *, name: str | None
+    ) -> None:
+        self.model = model
+        self.benchmark = limited(benchmark, options.limit)
+        self.options = options
+        self.protocol = get_protocol(options.protocol)
+        self.methods = self._methods()
+        self.record = self._record(name or f"{model.loaded.ref.short_name}_{benchmark.language}")
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """Tasks that the model cannot do, unless tasks were asked for by name."""
+        left_out = [task.value for task in self.benchmark.tasks if task not in self.methods]
+        if self.options.tasks is not None or not left_out:
+            return ()
+        return (
+            f"{', '.join(left_out)} is left out: {self.model.loaded.ref.id} cannot do it "
+            "(see evenhand models inspect).",
+        )
+
+    def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:
+        """Score every candidate, and evaluate the scores."""
+        scores = score_items(
+            self.model,
+            self.benchmark,
+            self.methods,
+            max_tokens=self.options.max_tokens,
+            parts=parts,
+            progress=progress,
+        )
+        ref = self.model.loaded.ref
+        return assemble(
+            self.record,
+            _predictions(self.record.name, scores),
+            self.benchmark,
+            protocol=self.protocol,
+            resampling=self.options.resampling,
+            warnings=language_warnings(
+                ref.location, self.model.loaded.tokenizer, self.benchmark, revision=ref.revision
+            ),
+        )
+
+    def _methods(self) -> dict[Task, Method]:
+        wanted = self.options.tasks or self.model.tasks
+        return {
+            task: choose_method(
+                self.model,
+                task,
+                protocol=self.protocol.name,
+                inter=self.options.inter,
+                score=self.options.score,
+            )
+            for task in self.benchmark.tasks
+            if task in wanted
+        }
+
+    def _record(self, name: str) -> RunRecord:
+        record = evaluation_record(
+            name, self.benchmark, protocol=self.protocol, resampling=self.options.resampling
+        )
+        return record.model_copy(update={"model": record_of(self.model), "scoring": self._scoring()})
+
+    def _scoring(self) -> ScoringRecord:
+        return ScoringRecord(
+            methods={task.value: _method_name(method) for task, method in self.methods.items()},
+            descriptions={task.value: method.description for task, method in self.methods.items()},
+            max_tokens=self.options.max_tokens or self.model.default_budget,
+            only_needed_positions=self.model.is_split,
+            shared_prefixes=self.model.shares_prefixes,
+            limit=self.options.limit,
+            libraries={name: version(name) for name in ("torch", "transformers", "tokenizers")},
+        )
+
+
+def score_items(
+    model: LanguageModel,
+    benchmark: Benchmark,
+    methods: Mapping[Task, Method],
+    *,
+    max_tokens: int | None = None,
+    parts: Parts | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Score]:
+    """A score for every candidate of the tasks that have a method, or the reason why there is none."""
+    scores: dict[str, Score] = {}
+    questions: list[tuple[Association, Question]] = []
+    for task, method in methods.items():
+        items = benchmark.of_task(task)
+        for item, asked in zip(items, questions_of(method, model.loaded.tokenizer, items), strict=True):
+            reason = asked if isinstance(asked, str) else _too_long(asked, model.longest_input)
+            if isinstance(asked, str) or reason:
+                scores |= {candidate.id: Score(math.nan, reason) for candidate in item.candidates}
+            else:
+                questions += [(item, question) for question in asked]
+    asked_for = [RequestGroup(item.id, question.requests) for item, question in questions]
+    job = ScoringJob(model, asked_for, max_tokens=max_tokens)
+    answers = job.answers(parts=parts, progress=progress)
+    return scores | {
+        question.candidate: _score(question, values)
+        for (_, question), values in zip(questions, answers, strict=True)
+    }
+
+
+def _score(question: Question, values: Sequence[Sequence[float]]) -> Score:
+    tokens = tuple(value for answer in values for value in answer)
+    if not all(math.isfinite(value) for value in tokens):
+        return Score(math.nan, "the model gave NaN or infinite values")
+    value = question.combine(values)
+    if not math.isfinite(value):
+        return Score(math.nan, "the score is not finite")
+    return Score(
+        value,
+        token_log_probabilities=tokens,
+        log2_probability=sum_of_logs(tokens) if question.whole else None,
+    )
+
+
+def _too_long(questions: Sequence[Question], longest: int | None) -> str | None:
+    """Why an item does not fit into the model, if it does not."""
+    return too_long((request for question in questions for request in question.requests), longest)
+
+
+def limited(benchmark: Benchmark, limit: int | None) -> Benchmark:
+    """The first items of each task."""
+    if limit is None:
+        return benchmark
+    return replace(benchmark, items=tuple(item for task in Task for item in benchmark.of_task(task)[:limit]))
+
+
+def _predictions(name: str, scores: dict[str, Score]) -> Predictions:
+    lines = "".join(f"{key}\t{score.value!r}\t{score.problem}\n" for key, score in scores.items())
+    return Predictions(
+        name=name, source="scored by this run", sha256=sha256_of(lines.encode()), scores=scores
+    )
+
+
+def _method_name(method: Method) -> str:
+    kind = getattr(method, "kind", None)
+    return method.name if kind is None or kind.value == method.name else f"{method.name}, {kind.value}"

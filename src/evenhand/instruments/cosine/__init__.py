@@ -1,0 +1,1 @@
+"""The cosine test on contextual vectors of occupations."""

@@ -1,0 +1,223 @@
+"""Direct bias, ready to be measured: a corpus is read once, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from evenhand.core.errors import DatasetError, shortlist
+from evenhand.core.estimates import Estimate
+from evenhand.core.files import sha256_of
+from evenhand.core.probes import Occupation
+from evenhand.core.progress import Progress
+from evenhand.data.corpora import CorpusCounts, corpus_digest, sentences
+from evenhand.data.probe_files import OccupationsFile, read_occupations
+from evenhand.data.probes import bundled_probe_path, gendered_vocabulary
+from evenhand.instruments.direct_bias.corpus_vectors import CorpusVectors
+from evenhand.instruments.direct_bias.gender_direction import (
+    PRONOUNS,
+    GenderPronouns,
+    ProfessionVector,
+    gender_direction,
+    profession_vector,
+)
+from evenhand.instruments.direct_bias.instrument import DEFAULT_LANGUAGE, NAME, DirectBiasOptions
+from evenhand.instruments.direct_bias.random_directions import RANDOM_DIRECTIONS, random_baseline
+from evenhand.instruments.instrument import (
+    Preparation,
+    default_name,
+    statistics_record,
+)
+from evenhand.instruments.probe_results import DirectBiasResult, ProfessionCosine
+from evenhand.instruments.skipped import skipped_rows
+from evenhand.instruments.vectors import cosine, mean_estimate, vector_options, vector_warnings
+from evenhand.models.identity import record_of
+from evenhand.models.language_model import LanguageModel
+from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
+from evenhand.runs.run import Run
+from evenhand.runs.store import Parts
+from evenhand.stats.resampling import Floats, Resampling
+from evenhand.text.sentence_splitting import LONGEST_SENTENCE
+from evenhand.text.word_search import WordFinder
+
+FEW_SENTENCES = 100
+"""With fewer sentences that have a pronoun, the direction is much a matter of chance."""
+
+
+SCORES_SCHEMA: Mapping[str, pl.DataType] = {
+    "profession": pl.String(),
+    "field": pl.String(),
+    "forms": pl.String(),
+    "cosine": pl.Float64(),
+    "sentences": pl.Int64(),
+    "occurrences": pl.Int64(),
+    "sentences_left_out": pl.Int64(),
+    "skipped_reason": pl.String(),
+}
+"""Columns of the scores, one row per profession. ``sentences_left_out`` have the profession beside a gendered word."""
+
+
+class DirectBiasPreparation(Preparation):
+    """A model, a corpus and lists of words."""
+
+    unit = "bytes"
+
+    def __init__(self, model: LanguageModel, options: DirectBiasOptions, *, name: str | None) -> None:
+        self.model = model
+        self.options = options
+        self.language = options.language or DEFAULT_LANGUAGE
+        self.gendered = gendered_vocabulary(self.language)
+        self.professions = _professions(options.professions, self.language)
+        self.pronouns = PRONOUNS[self.language]
+        self.layer = model.embedder.layer_number(options.layer)
+        self.record = RunRecord(
+            instrument=NAME,
+            name=name or default_name(model.loaded.ref.short_name, self.language, NAME),
+            dataset=DatasetRecord(
+                name="corpus",
+                language=self.language,
+                source=shortlist(map(str, options.corpus)),
+                sha256=corpus_digest(options.corpus),
+            ),
+            data={
+                "professions": self.professions.sha256,
+                "gendered words": sha256_of("\n".join(sorted(self.gendered)).encode()),
+            },
+            options={
+                **vector_options(self.layer),
+                "pronouns": list(self.pronouns.both),
+                "random_directions": RANDOM_DIRECTIONS,
+            },
+            model=record_of(model),
+            statistics=statistics_record(options.resampling),
+            environment=EnvironmentRecord.current(),
+        )
+
+    def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:  # noqa: ARG002
+        """Read the corpus once. Running means of vectors are all there is, so there are no parts to keep."""
+        text = sentences(self.options.corpus, report=progress)
+        vectors = CorpusVectors(
+            self.model,
+            layer=self.layer,
+            pronouns=WordFinder(self.pronouns.spellings),
+            nouns=WordFinder.of_nouns(
+                form.noun for each in self.professions.occupations for form in each.forms
+            ),
+            gendered=self.gendered,
+        )
+        vectors.read(text)
+        frame, result = _measured(
+            self.professions.occupations, vectors, self.pronouns, resampling=self.options.resampling
+        )
+        warnings = (
+            *vector_warnings(self.model, self.layer),
+            *_warnings_about_pronouns(result, self.pronouns),
+            *_warnings_about_corpus(text.counts),
+        )
+        return Run(
+            record=self.record.model_copy(update={"warnings": warnings}), results=(result,), scores=frame
+        )
+
+
+def _measured(
+    professions: Sequence[Occupation],
+    vectors: CorpusVectors,
+    pronouns: GenderPronouns,
+    *,
+    resampling: Resampling,
+) -> tuple[pl.DataFrame, DirectBiasResult]:
+    """The scores of professions and what they add up to, once the corpus is read."""
+    direction = gender_direction(vectors, pronouns)
+    found = [profession_vector(occupation, vectors) for occupation in professions]
+    _refuse_nothing(found, vectors)
+    frame = pl.DataFrame([_row(each, direction, vectors) for each in found], schema=SCORES_SCHEMA)
+    known = np.array([each.vector for each in found if each.vector is not None])
+    baseline = random_baseline(known, resampling=resampling)
+    return frame, _result(frame, vectors, pronouns, baseline=baseline, resampling=resampling)
+
+
+def _professions(given: str | Path | None, language: str) -> OccupationsFile:
+    bundled = read_occupations(bundled_probe_path(language, "occupations"), language=language)
+    if given is None:
+        return bundled
+    return read_occupations(Path(given), language=language, bundled=bundled.occupations)
+
+
+def _refuse_nothing(found: Sequence[ProfessionVector], vectors: CorpusVectors) -> None:
+    if all(each.vector is None for each in found):
+        reasons = shortlist(dict.fromkeys(each.problem for each in found if each.problem))
+        raise DatasetError(
+            f"The corpus has {vectors.sentences:,} sentences, and in none of them could any of the {len(found):,} "
+            f"professions be measured ({reasons}). Give a larger corpus, or other professions."
+        )
+
+
+def _row(found: ProfessionVector, direction: Floats, vectors: CorpusVectors) -> dict[str, object]:
+    means = [vectors.means[noun] for noun in found.nouns if noun in vectors.means]
+    return {
+        "profession": found.occupation.name,
+        "field": found.occupation.field,
+        "forms": ", ".join(found.nouns),
+        "cosine": None if found.vector is None else cosine(found.vector, direction),
+        "sentences": sum(mean.sentences for mean in means),
+        "occurrences": sum(mean.occurrences for mean in means),
+        "sentences_left_out": sum(vectors.beside_gendered[noun] for noun in found.nouns),
+        "skipped_reason": found.problem,
+    }
+
+
+def _result(
+    frame: pl.DataFrame,
+    vectors: CorpusVectors,
+    pronouns: GenderPronouns,
+    *,
+    baseline: Estimate,
+    resampling: Resampling,
+) -> DirectBiasResult:
+    measured = frame.drop_nulls("cosine")
+    cosines = measured["cosine"].to_list()
+    n = int(measured["sentences"].sum())
+    return DirectBiasResult(
+        layer=vectors.layer,
+        direct_bias=mean_estimate(
+            [abs(value) for value in cosines], unit="profession", n=n, resampling=resampling, lowest=0.0
+        ),
+        signed_mean=mean_estimate(cosines, unit="profession", n=n, resampling=resampling, lowest=-1.0),
+        baseline=baseline,
+        professions=tuple(
+            ProfessionCosine(profession=row["profession"], cosine=row["cosine"], n=row["sentences"])
+            for row in measured.iter_rows(named=True)
+        ),
+        sentences=vectors.sentences,
+        pronouns={word: vectors.means[word].sentences for word in pronouns.both},
+        left_out=dict(sorted(vectors.left_out.items())),
+        skipped=skipped_rows(frame, "profession"),
+    )
+
+
+def _warnings_about_pronouns(result: DirectBiasResult, pronouns: GenderPronouns) -> tuple[str, ...]:
+    few = [
+        f"only {count:,} sentences have {word!r}, so the gender direction is much a matter of chance."
+        for word, count in result.pronouns.items()
+        if count < FEW_SENTENCES
+    ]
+    return (pronouns.caveat, *few) if pronouns.caveat else tuple(few)
+
+
+def _warnings_about_corpus(counts: CorpusCounts) -> tuple[str, ...]:
+    warnings = []
+    if counts.cuts:
+        warnings.append(
+            f"sentences of more than {LONGEST_SENTENCE:,} characters were cut in {counts.cuts:,} places of the corpus."
+        )
+    if counts.records_skipped:
+        warnings.append(
+            f"{counts.records_skipped:,} lines of JSON Lines were skipped because they are too long."
+        )
+    if counts.files_left_out:
+        names = shortlist(Path(path).name for path in counts.files_left_out)
+        warnings.append(f"files of the corpus that are not named like text were left out: {names}.")
+    return tuple(warnings)

@@ -1,0 +1,251 @@
+"""MALoR, ready to be measured: probes become questions, answers become log-ratios."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+
+import numpy as np
+import polars as pl
+
+from evenhand.core.errors import EvenhandError, shortlist
+from evenhand.core.files import sha256_of
+from evenhand.core.probes import Experiment, ProbeSet
+from evenhand.core.progress import Progress
+from evenhand.data.probes import load_probes
+from evenhand.data.winogender import EMPLOYED, WRITTEN, occupation_shares
+from evenhand.instruments.instrument import (
+    Preparation,
+    default_name,
+    statistics_record,
+)
+from evenhand.instruments.malor.estimates import (
+    correlation,
+    field_estimates,
+    malor_estimate,
+    occupation_leans,
+    signed_estimate,
+)
+from evenhand.instruments.malor.instrument import DEFAULT_LANGUAGE, NAME, MalorOptions, chosen_experiments
+from evenhand.instruments.malor.measure import LogRatios
+from evenhand.instruments.malor.questions import (
+    AnswerTable,
+    Direction,
+    Sides,
+    TermCase,
+    probe_questions,
+    sides_of,
+)
+from evenhand.instruments.open_questions import WordScore
+from evenhand.instruments.probe_results import Correlation, MalorResult, Skipped
+from evenhand.instruments.word_scoring import WordScorer
+from evenhand.models.identity import record_of
+from evenhand.models.language_model import LanguageModel
+from evenhand.models.references import ModelError
+from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
+from evenhand.runs.run import Run
+from evenhand.runs.store import Parts
+
+SCORES_SCHEMA: Mapping[str, pl.DataType] = {
+    "experiment": pl.String(),
+    "direction": pl.String(),
+    "structure": pl.Int64(),
+    "text": pl.String(),
+    "occupation": pl.String(),
+    "field": pl.String(),
+    "log2_male": pl.Float64(),
+    "log2_female": pl.Float64(),
+    "log2_ratio": pl.Float64(),
+}
+"""Columns of ``scores.parquet``, one row per occupation and structure; null where it could not be asked."""
+
+
+class MalorPreparation(Preparation):
+    """A model and probes, with the questions chosen."""
+
+    unit = "sentences"
+
+    def __init__(self, model: LanguageModel, options: MalorOptions, *, name: str | None) -> None:
+        self.model = model
+        self.probes = probes = _probes(options)
+        self.options = options
+        self.shares = _shares(options)
+        self.scorer = WordScorer(model, score=WordScore.named(options.score))
+        self.plan = [
+            (experiment, direction)
+            for experiment in chosen_experiments(probes, options.experiment)
+            for direction in Direction.named(options.direction)
+        ]
+        self.record = self._record(name)
+
+    def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:
+        """Ask everything in one go, so that what questions share is computed once."""
+        tables = self._answered(parts, progress)
+        results, frames = [], []
+        for experiment, direction in self.plan:
+            lost = tables[experiment, direction].lost_pairs
+            table = tables[experiment, direction].without_pairs(lost)
+            refuse_unknown_terms(self.model, self.probes, experiment, table)
+            sides = sides_of(table, direction, by_sentence=self.scorer.by_sentence)
+            skipped = (
+                *_lost_pairs(self.probes, experiment, lost),
+                *_skipped(table, self.probes, experiment, lost),
+            )
+            results.append(self._result(experiment, direction, sides, skipped))
+            frames.append(_frame(self.probes, experiment, direction, sides))
+        return Run(record=self.record, results=tuple(results), scores=pl.concat(frames))
+
+    def _answered(
+        self, parts: Parts | None, progress: Progress | None
+    ) -> dict[tuple[Experiment, Direction], AnswerTable]:
+        case = TermCase.named(self.options.case)
+        questions = [
+            ((experiment, direction), question)
+            for experiment, direction in self.plan
+            for question in probe_questions(self.probes, experiment, direction, case=case)
+        ]
+        answers = self.scorer.answers(
+            [question.question for _, question in questions],
+            max_tokens=self.options.max_tokens,
+            parts=parts,
+            progress=progress,
+        )
+        tables = {key: AnswerTable(self.probes, key[0]) for key in self.plan}
+        for (key, question), words in zip(questions, answers, strict=True):
+            tables[key].add(question, words)
+        return tables
+
+    def _result(
+        self, experiment: Experiment, direction: Direction, sides: Sides, skipped: Sequence[Skipped]
+    ) -> MalorResult:
+        ratios = LogRatios(sides.log_ratios)
+        occupations, resampling = self.probes.occupations, self.options.resampling
+        correlations: list[Correlation] = [
+            correlation(ratios, occupations, shares, source=source, resampling=resampling)
+            for source, shares in self.shares.items()
+        ]
+        return MalorResult(
+            experiment=experiment.value,
+            direction=direction.value,
+            MALoR=malor_estimate(ratios, resampling=resampling),
+            signed_mean=signed_estimate(ratios, resampling=resampling),
+            by_field=field_estimates(ratios, occupations, resampling=resampling),
+            occupations=occupation_leans(sides, occupations, resampling=resampling),
+            correlations=tuple(correlations),
+            skipped=tuple(skipped),
+        )
+
+    def _record(self, name: str | None) -> RunRecord:
+        language = self.probes.language
+        return RunRecord(
+            instrument=NAME,
+            name=name or default_name(self.model.loaded.ref.short_name, language, NAME),
+            dataset=DatasetRecord(
+                name="probes",
+                language=language,
+                source="bundled" if self.options.data is None else "given",
+                sha256=self.probes.sha256,
+                items=len(self.probes.structures),
+            ),
+            data={
+                f"shares of women, {source}": sha256_of(json.dumps(dict(shares), sort_keys=True).encode())
+                for source, shares in self.shares.items()
+            },
+            options={
+                "experiments": list(dict.fromkeys(experiment.value for experiment, _ in self.plan)),
+                "directions": list(dict.fromkeys(direction.value for _, direction in self.plan)),
+                "score": WordScore.named(self.options.score).value,
+                "case": TermCase.named(self.options.case).value,
+                "scoring": self.scorer.description,
+                "libraries": {name: version(name) for name in ("torch", "transformers", "tokenizers")},
+            },
+            model=record_of(self.model),
+            statistics=statistics_record(self.options.resampling),
+            environment=EnvironmentRecord.current(),
+            warnings=tuple(str(warning) for warning in self.probes.warnings),
+        )
+
+
+def _probes(options: MalorOptions) -> ProbeSet:
+    if isinstance(options.data, ProbeSet):
+        return options.data
+    if options.data is not None:
+        raise EvenhandError("MALoR takes structures, occupations and terms from files, not a dataset.")
+    return load_probes(
+        options.language or DEFAULT_LANGUAGE,
+        structures=options.structures,
+        occupations=options.occupations,
+        terms=options.terms,
+    )
+
+
+def _shares(options: MalorOptions) -> Mapping[str, Mapping[str, float]]:
+    if options.shares is None:
+        return {}
+    if isinstance(options.shares, str):
+        return {column: occupation_shares(options.shares, column=column) for column in (EMPLOYED, WRITTEN)}
+    return options.shares
+
+
+def refuse_unknown_terms(
+    model: LanguageModel, probes: ProbeSet, experiment: Experiment, table: AnswerTable
+) -> None:
+    """Raise an error if no pair of terms is left."""
+    if table.logs.shape[3] == 0:
+        reasons = "; ".join(sorted(table.problems)) or "no answer"
+        raise ModelError(
+            f"{model.loaded.ref.id} cannot be asked for any pair of {experiment.value} terms "
+            f"({shortlist(probes.terms[experiment].all)}): {reasons}."
+        )
+
+
+def _lost_pairs(probes: ProbeSet, experiment: Experiment, lost: Sequence[int]) -> list[Skipped]:
+    if not lost:
+        return []
+    pairs = [f"{male}/{female}" for male, female in probes.terms[experiment]]
+    return [
+        Skipped(
+            reason="a term of the pair cannot be asked for, so the pair is left out",
+            count=len(lost),
+            examples=tuple(pairs[pair] for pair in lost[:5]),
+        )
+    ]
+
+
+def _skipped(
+    table: AnswerTable, probes: ProbeSet, experiment: Experiment, lost: Sequence[int]
+) -> list[Skipped]:
+    """Occupations in structures that could not be asked, by reason; lost pairs are told of already."""
+    pairs = len(probes.terms[experiment])
+    gone = {*lost, *(pairs + pair for pair in lost)}
+    found = []
+    for reason, places in sorted(table.problems.items()):
+        concerned = sorted({(structure, row) for structure, row, term in places if term not in gone})
+        if concerned:
+            names = dict.fromkeys(probes.occupations[row].name for _, row in concerned)
+            found.append(Skipped(reason=reason, count=len(concerned), examples=tuple(names)[:5]))
+    return found
+
+
+def _frame(probes: ProbeSet, experiment: Experiment, direction: Direction, sides: Sides) -> pl.DataFrame:
+    rows = [
+        {
+            "experiment": experiment.value,
+            "direction": direction.value,
+            "structure": structure.number,
+            "text": structure.text,
+            "occupation": occupation.name,
+            "field": occupation.field,
+            "log2_male": _or_null(sides.male[row, column]),
+            "log2_female": _or_null(sides.female[row, column]),
+            "log2_ratio": _or_null(sides.male[row, column] - sides.female[row, column]),
+        }
+        for column, structure in enumerate(probes.of(experiment))
+        for row, occupation in enumerate(probes.occupations)
+    ]
+    return pl.DataFrame(rows, schema=dict(SCORES_SCHEMA), orient="row")
+
+
+def _or_null(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,234 @@
+"""Requests to a server: sent with a key, repeated after a pause where that can help, and counted."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from threading import Lock
+from typing import Any
+from weakref import finalize
+
+import httpx
+
+from evenhand.core.errors import UnknownNameError
+from evenhand.models.backends.api.options import KEY_VARIABLES, ApiError, ApiOptions, key_from_environment
+
+FIRST_PAUSE = 1.0
+LONGEST_PAUSE = 60.0
+"""Seconds. The pause doubles from try to try."""
+
+LONGEST_REQUESTED_PAUSE = 300.0
+"""Seconds that a server may ask to wait; beyond that it is better to come back another day."""
+
+MAX_BYTES = 16 * 2**20
+CONNECT_TIMEOUT = 10.0
+
+_PASSING = frozenset({408, 429, 500, 502, 503, 504, 529})
+"""Statuses after which the same request may succeed."""
+
+_KEY_REFUSED = frozenset({401, 403})
+
+
+class RequestLimitError(ApiError):
+    """All requests that were allowed have been sent."""
+
+
+class RequestRefusedError(ApiError):
+    """A server understood a request and will not answer it."""
+
+
+class _PassingError(Exception):
+    """A failure that another try may mend."""
+
+    def __init__(self, reason: str, pause: float = 0.0) -> None:
+        super().__init__(reason)
+        self.pause = pause
+
+
+class ApiClient:
+    """Sends requests to one server. Threads may share it."""
+
+    def __init__(
+        self,
+        options: ApiOptions,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.options = options
+        self.requests = 0
+        """Requests sent so far, tries included."""
+        self._sleep = sleep
+        self._clock = clock
+        self._lock = Lock()
+        # Jitter only spreads requests over time, so it need not be repeatable.
+        self._jitter = random.Random()  # noqa: S311
+        self._http = httpx.Client(
+            timeout=httpx.Timeout(options.timeout, connect=min(options.timeout, CONNECT_TIMEOUT))
+        )
+        # A model is closed by nobody, so its connections close when it is gone.
+        finalize(self, self._http.close)
+
+    def __repr__(self) -> str:
+        return f"ApiClient({self.options.host})"
+
+    def post(self, path: str, payload: dict[str, Any], *, check: Callable[[Any], str | None]) -> Any:
+        """The answer to a request, as a JSON value.
+
+        Args:
+            path: Below the address of the server.
+            payload: What is sent.
+            check: Says what an answer lacks, or None if it is whole. Half an answer is asked for again.
+
+        Raises:
+            ApiError: If the server does not answer, or not with a whole answer, after all tries.
+            RequestRefusedError: If it refuses the request.
+            RequestLimitError: If no request is left.
+        """
+        for attempt in range(1, self.options.max_attempts + 1):
+            try:
+                return self._try(path, payload, check)
+            except _PassingError as failure:
+                if attempt == self.options.max_attempts:
+                    raise ApiError(
+                        f"{self.options.host} failed {attempt} times, the last time with: {failure}. Try again later; "
+                        "what it answered before is kept."
+                    ) from None
+                self._sleep(max(self._pause(attempt), failure.pause))
+        raise AssertionError("there is at least one attempt")
+
+    def model_names(self) -> list[str]:
+        """The models that the server lists; none if it does not list them."""
+        try:
+            answer = self._answer("GET", "models", None)
+            return [str(entry["id"]) for entry in answer["data"]]
+        except (_PassingError, ApiError, KeyError, TypeError):
+            return []
+
+    def _pause(self, attempt: int) -> float:
+        """Twice as long from try to try, and of random length, so that many clients do not come back at once."""
+        longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (attempt - 1))
+        return longest * (0.5 + self._jitter.random() / 2)
+
+    def _try(self, path: str, payload: dict[str, Any], check: Callable[[Any], str | None]) -> Any:
+        answer = self._answer("POST", path, payload)
+        lacking = check(answer)
+        if lacking:
+            raise _PassingError(f"half an answer: {lacking}")
+        return answer
+
+    def _answer(self, method: str, path: str, payload: dict[str, Any] | None) -> Any:
+        self._count()
+        key = key_from_environment()
+        try:
+            status, headers, body = self._exchange(method, path, payload, key)
+        except httpx.TimeoutException:
+            raise _PassingError(f"no answer within {self.options.timeout:g} seconds") from None
+        except httpx.TransportError as problem:
+            raise _PassingError(_hidden(f"{type(problem).__name__}: {problem}", key)) from None
+        if key is not None:
+            body = body.replace(key.encode(), b"[key]")
+        if status != httpx.codes.OK:
+            self._refuse(status, headers, _hidden(_message(body), key), payload, has_key=key is not None)
+        try:
+            return json.loads(body)
+        except ValueError:
+            raise _PassingError(f"no JSON, but {_excerpt(body)!r}") from None
+
+    def _count(self) -> None:
+        with self._lock:
+            limit = self.options.max_requests
+            if limit is not None and self.requests >= limit:
+                raise RequestLimitError(
+                    f"The limit of {limit:,} requests to {self.options.host} is reached. What was answered is kept: "
+                    "raise max_requests and run it again to go on."
+                )
+            self.requests += 1
+
+    def _exchange(
+        self, method: str, path: str, payload: dict[str, Any] | None, key: str | None
+    ) -> tuple[int, httpx.Headers, bytes]:
+        """Status, headers and body, within a time limit for all of them together."""
+        deadline = self._clock() + self.options.timeout
+        headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+        url = f"{self.options.base_url}/{path}"
+        body = b""
+        with self._http.stream(method, url, json=payload, headers=headers) as response:
+            for chunk in response.iter_bytes():
+                body += chunk
+                if self._clock() > deadline:
+                    raise httpx.ReadTimeout("the answer takes too long")
+                if len(body) > MAX_BYTES:
+                    raise ApiError(f"{self.options.host} answers with more than {MAX_BYTES // 2**20} MB.")
+            return response.status_code, response.headers, body
+
+    def _refuse(
+        self,
+        status: int,
+        headers: httpx.Headers,
+        message: str,
+        payload: dict[str, Any] | None,
+        *,
+        has_key: bool,
+    ) -> None:
+        host = self.options.host
+        variables = " or ".join(KEY_VARIABLES)
+        if status in _KEY_REFUSED:
+            fault = "refuses the key" if has_key else "wants a key, and none is set"
+            raise ApiError(f"{host} {fault} ({status}: {message}). Set {variables} to a key for this server.")
+        if status == httpx.codes.TOO_MANY_REQUESTS and "insufficient_quota" in message:
+            raise ApiError(f"The account at {host} has no quota left ({message}).")
+        if status in _PASSING:
+            pause = _requested_pause(headers)
+            if pause > LONGEST_REQUESTED_PAUSE:
+                raise ApiError(
+                    f"{host} asks to wait {pause:,.0f} seconds ({status}: {message}). Run it again then; what it "
+                    "answered before is kept."
+                )
+            raise _PassingError(f"{status}: {message}", pause)
+        name = (payload or {}).get("model")
+        if status == httpx.codes.NOT_FOUND and isinstance(name, str):
+            names = self.model_names()
+            if names and name not in names:
+                raise ApiError(str(UnknownNameError(f"model at {host}", name, names)))
+        raise RequestRefusedError(
+            f"{host} refuses the request ({status}: {message}). Check the name of the model, the endpoint and the "
+            "options."
+        )
+
+
+def _requested_pause(headers: httpx.Headers) -> float:
+    """Seconds that a server asks to wait, given as a number or as a time."""
+    value = headers.get("retry-after", "").strip()
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError):
+        return 0.0
+
+
+def _message(body: bytes) -> str:
+    """What a server says about an error: its message if it has the usual form, otherwise the first words."""
+    try:
+        error = json.loads(body)["error"]
+        parts = [error.get("code"), error["message"]] if isinstance(error, dict) else [error]
+    except (ValueError, KeyError, TypeError):
+        return _excerpt(body)
+    return _excerpt(": ".join(str(part) for part in parts if part).encode())
+
+
+def _excerpt(body: bytes) -> str:
+    text = " ".join(body.decode("utf-8", errors="replace").split())
+    return (text if len(text) <= 300 else f"{text[:300]} ...") or "no message"
+
+
+def _hidden(text: str, key: str | None) -> str:
+    """A text without the key; some servers repeat it in their messages."""
+    return text if key is None else text.replace(key, "[key]")

@@ -1,0 +1,269 @@
+"""A model behind a server that speaks the protocol of OpenAI."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed, wait
+from dataclasses import replace
+from functools import cached_property
+from threading import Event
+from typing import Any, TypeVar
+
+from evenhand.models.backends.api.client import ApiClient
+from evenhand.models.backends.api.echo import EchoError, EchoVerdict, echo_request, judge_echo, read_echo
+from evenhand.models.backends.api.options import ApiError, ApiOptions, Endpoint
+from evenhand.models.capabilities import Generates, ScoresText, TextScore, require
+from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, TextProgress
+from evenhand.models.generation.batches import Row, windows
+from evenhand.models.generation.texts import keep_texts, part_key, read_texts
+from evenhand.models.references import ModelRef
+from evenhand.runs.records import ModelRecord
+from evenhand.runs.store import Parts
+
+PREFIX = "api:"
+UNKNOWN = "unknown"
+
+_PATHS: Mapping[Endpoint, str] = {Endpoint.COMPLETIONS: "completions", Endpoint.CHAT: "chat/completions"}
+_FINISHES = {"stop": Finish.END, "length": Finish.LENGTH, "content_filter": Finish.FILTERED}
+
+Question = TypeVar("Question")
+Answer = TypeVar("Answer")
+
+
+class ApiModel:
+    """Generates texts; scores texts where a self-test shows that the server's log-probabilities are right."""
+
+    def __init__(self, ref: ModelRef, options: ApiOptions, *, client: ApiClient | None = None) -> None:
+        self.ref = ref
+        self.options = options
+        self.name = ref.id.removeprefix(PREFIX)
+        self._client = client or ApiClient(options)
+
+    def __repr__(self) -> str:
+        return f"ApiModel({self.name} at {self.options.host})"
+
+    @cached_property
+    def served_name(self) -> str:
+        """What the server calls the model; it takes a request to know, which also tries key and name."""
+        answer = self._post(self._generation_request("Hello", GenerationOptions(max_new_tokens=1), seed=0))
+        return str(answer.get("model") or self.name)
+
+    @property
+    def record(self) -> ModelRecord:
+        """What identifies the model: a server shows no weights, so it is its name there."""
+        return ModelRecord(
+            id=self.ref.id,
+            revision=None,
+            weights=f"served by {self.options.host} as {self.served_name}",
+            family="server",
+            architecture=UNKNOWN,
+            precision=UNKNOWN,
+            device="server",
+            prefix=self.ref.prefix,
+        )
+
+    @property
+    def capabilities(self) -> frozenset[type]:
+        """What it can be asked. The first look at it runs the self-test, which takes about twenty requests."""
+        return frozenset({Generates} if self._echo.fault else {Generates, ScoresText})
+
+    def absence_reason(self, capability: type) -> str | None:
+        """Why it lacks a capability, where it could have it."""
+        if capability is not ScoresText or not self._echo.fault:
+            return None
+        return (
+            f"The server {self.options.host} failed the self-test of its log-probabilities: {self._echo.fault}. "
+            "Servers such as vLLM pass it"
+        )
+
+    def generate(
+        self,
+        prompts: Iterable[str],
+        options: GenerationOptions | None = None,
+        *,
+        parts: Parts | None = None,
+        progress: TextProgress | None = None,
+    ) -> Iterator[GeneratedText]:
+        """The texts of each prompt, in the order of the prompts; nothing is sent before the first is asked for.
+
+        Args:
+            prompts: Read as they are needed.
+            options: How texts are decoded. Whether the seed is heeded is up to the server.
+            parts: Keep every answer; what they hold already is not asked for again.
+            progress: Called after every answer.
+        """
+        options = options or GenerationOptions()
+        options = replace(options, prefix=self.ref.prefix + options.prefix)
+        for window in windows(prompts, options):
+            rows = [
+                Row(number, prompt, sample, ())
+                for number, prompt in window
+                for sample in range(options.samples)
+            ]
+            yield from self._texts(rows, options, parts, progress)
+
+    def score_texts(self, texts: Sequence[str], *, parts: Parts | None = None) -> list[TextScore]:
+        """Token by token, each text from its start; a first token that nothing stands before is left out.
+
+        Args:
+            texts: What is scored.
+            parts: Keep every answer; what they hold already is not asked for again.
+
+        Raises:
+            ModelError: If the server cannot be trusted with that, with the reason.
+        """
+        require(self, ScoresText, purpose="be asked for the probability of a text")
+        keys = [f"score-{hashlib.sha256(text.encode()).hexdigest()[:32]}" for text in texts]
+        scores = {
+            number: TextScore.model_validate_json(content)
+            for number, key in enumerate(keys)
+            if (content := parts.get(key) if parts is not None else None) is not None
+        }
+
+        def keep(number: int, score: TextScore) -> None:
+            scores[number] = score
+            if parts is not None:
+                parts.put(keys[number], score.model_dump_json().encode())
+
+        missing = [number for number in range(len(texts)) if number not in scores]
+        self._ask_all(missing, lambda number: self._score(texts[number]), keep)
+        return [scores[number] for number in range(len(texts))]
+
+    @cached_property
+    def _echo(self) -> EchoVerdict:
+        if self.options.endpoint is Endpoint.CHAT:
+            return EchoVerdict(fault="the chat endpoint gives no log-probabilities of a prompt")
+        return judge_echo(self._complete)
+
+    def _texts(
+        self,
+        rows: Sequence[Row],
+        options: GenerationOptions,
+        parts: Parts | None,
+        progress: TextProgress | None,
+    ) -> list[GeneratedText]:
+        keys = {row: part_key(options, [(row.number, row.prompt, row.sample)]) for row in rows}
+        texts = {row: kept[0] for row in rows if (kept := read_texts(parts, keys[row])) is not None}
+        if progress and texts:
+            progress(len(texts))
+
+        def keep(row: Row, text: GeneratedText) -> None:
+            keep_texts(parts, keys[row], [text])
+            texts[row] = text
+            if progress:
+                progress(1)
+
+        self._ask_all(
+            [row for row in rows if row not in texts], lambda row: self._generated(row, options), keep
+        )
+        return [texts[row] for row in rows]
+
+    def _ask_all(
+        self,
+        questions: Sequence[Question],
+        ask: Callable[[Question], Answer],
+        keep: Callable[[Question, Answer], None],
+    ) -> None:
+        """Ask several questions at a time, and keep each answer when it comes, also when another one fails.
+
+        After the first failure no other question is asked.
+        """
+        failed = Event()
+
+        def ask_unless_failed(question: Question) -> Answer | None:
+            if failed.is_set():
+                return None
+            try:
+                return ask(question)
+            except BaseException:
+                failed.set()
+                raise
+
+        with ThreadPoolExecutor(max_workers=self.options.concurrency) as pool:
+            pending = {pool.submit(ask_unless_failed, question): question for question in questions}
+            try:
+                for future in as_completed(list(pending)):
+                    answer = future.result()
+                    question = pending.pop(future)
+                    if answer is not None:
+                        keep(question, answer)
+            except BaseException:
+                failed.set()
+                wait(pending)
+                for future, question in pending.items():
+                    if future.exception() is None and (answer := future.result()) is not None:
+                        keep(question, answer)
+                raise
+
+    def _generated(self, row: Row, options: GenerationOptions) -> GeneratedText:
+        seed = int(options.random_numbers(row.number, row.prompt, sample=row.sample)[0] * 2**31)
+        answer = self._post(self._generation_request(options.prefix + row.prompt, options, seed=seed))
+        choice = answer["choices"][0]
+        text, has_stop = options.cut(_text_of(choice) or "")
+        usage = answer.get("usage")
+        tokens = usage.get("completion_tokens") if isinstance(usage, dict) else None
+        stopped = has_stop or choice.get("stop_reason") in options.stop
+        return GeneratedText(
+            prompt=row.number,
+            sample=row.sample,
+            text=text,
+            tokens=tokens if type(tokens) is int else None,
+            finish=Finish.STOP if stopped else _FINISHES.get(choice.get("finish_reason"), Finish.END),
+        )
+
+    def _generation_request(self, text: str, options: GenerationOptions, *, seed: int) -> dict[str, Any]:
+        prompt: dict[str, Any] = {"prompt": text}
+        if self.options.endpoint is Endpoint.CHAT:
+            prompt = {"messages": [{"role": "user", "content": text}]}
+        return {
+            **prompt,
+            "max_tokens": options.max_new_tokens,
+            "temperature": options.temperature,
+            "top_p": options.top_p,
+            "seed": seed,
+            **({"top_k": options.top_k} if options.top_k is not None else {}),
+            **({"stop": list(options.stop)} if options.stop else {}),
+        }
+
+    def _score(self, text: str) -> TextScore:
+        try:
+            request = echo_request(text, new_tokens=self._echo.new_tokens)
+            echoed = read_echo(self._complete(request), text)
+        except EchoError as fault:
+            raise ApiError(f"{self.options.host} gives no score for {text[:80]!r}: {fault}.") from None
+        scored = [
+            (token, value)
+            for token, value in zip(echoed.tokens, echoed.log_probabilities, strict=True)
+            if value is not None
+        ]
+        return TextScore(
+            tokens=tuple(token for token, _ in scored), log_probabilities=tuple(value for _, value in scored)
+        )
+
+    def _complete(self, request: dict[str, Any]) -> Any:
+        return self._post(request)["choices"][0]
+
+    def _post(self, request: dict[str, Any]) -> Any:
+        path = _PATHS[self.options.endpoint]
+        return self._client.post(path, {"model": self.name, **request}, check=_lack_of)
+
+
+def _lack_of(answer: Any) -> str | None:
+    """What an answer lacks; None if it has one choice with a text."""
+    choices = answer.get("choices") if isinstance(answer, dict) else None
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        return "no choices"
+    if _text_of(choices[0]) is None and choices[0].get("finish_reason") not in ("length", "content_filter"):
+        return "a choice without a text"
+    return None
+
+
+def _text_of(choice: dict[str, Any]) -> str | None:
+    """The text of a completion, or of a reply; a refusal is a reply too."""
+    message = choice.get("message")
+    text = choice.get("text")
+    if isinstance(message, dict):
+        text = message.get("content")
+        text = message.get("refusal") if text is None else text
+    return text if isinstance(text, str) else None
