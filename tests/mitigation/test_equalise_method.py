@@ -16,7 +16,9 @@ from evenhand.core.probe_sentences import open_term
 from evenhand.core.probes import Experiment, Occupation, OccupationForm, ProbeSet, Structure, TermPairs
 from evenhand.core.recipes import Recipe
 from evenhand.mitigation.equalising import equalise
+from evenhand.mitigation.equalising.equalise import EQUALISE, EqualiseOptions
 from evenhand.mitigation.texts import HeldOutSentences, SentenceList, TrainingText
+from evenhand.mitigation.training_mitigation import MitigationInputs, PreparedObjective
 from evenhand.text.digests import digest_of
 
 PROBES = ProbeSet(

@@ -25,7 +25,7 @@ from evenhand.mitigation.texts import (
     PairFile,
     SentenceList,
     TrainingText,
-    kept_back,
+    keep_back,
     read_held_out,
 )
 from evenhand.mitigation.training_mitigation import MitigationInputs, PreparedObjective
@@ -73,9 +73,9 @@ def trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trial:
     return Trial(tmp_path, monkeypatch)
 
 
-def test_text_is_kept_back_with_whatever_would_be_made_of_it(trial: Trial) -> None:
+def test_text_is_keep_back_with_whatever_would_be_made_of_it(trial: Trial) -> None:
     source = SentenceList("own", ONE_OF_EACH)
-    held_out = kept_back([source])
+    held_out = keep_back([source])
     prepared = trial.prepare([source], held_out)
     kept = {nameless(sentence) for sentence in held_out.sentences}
     assert kept
@@ -86,11 +86,11 @@ def test_text_is_kept_back_with_whatever_would_be_made_of_it(trial: Trial) -> No
 
 
 @pytest.mark.parametrize("names_sample", [3_144, 100])
-def test_a_file_of_pairs_is_kept_back_with_all_repeats(trial: Trial, names_sample: int) -> None:
+def test_a_file_of_pairs_is_keep_back_with_all_repeats(trial: Trial, names_sample: int) -> None:
     """With the smaller sample most originals are missing, and repeats stand for them."""
     source = trial.pair_file(ONE_OF_EACH, names_sample=names_sample)
     there = {nameless(sentence) for pair in source.pairs() for sentence in pair.sentences}
-    held_out = kept_back([source])
+    held_out = keep_back([source])
     prepared = trial.prepare([source], held_out)
     kept = {nameless(sentence) for sentence in held_out.sentences}
     assert 0 < len(kept) < 0.15 * len(there)

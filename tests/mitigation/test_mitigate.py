@@ -112,8 +112,8 @@ def test_the_record_has_what_the_probe_reads_before_and_after(menagerie: Zoo, tm
         (tmp_path / "out", done.record.after),
     ):
         (result,) = probe(ModelRef(id=str(place), device="cpu"), PROBES, options=options).results
-        assert told[HE_SHE].value == pytest.approx(result.MALoR.value, rel=1e-4)  # type: ignore[union-attr]
-        assert told[HE_SHE].low == pytest.approx(result.MALoR.low, rel=1e-3)  # type: ignore[union-attr]
+        assert told[HE_SHE].value == pytest.approx(result.MALoR.value, rel=1e-4)
+        assert told[HE_SHE].low == pytest.approx(result.MALoR.low, rel=1e-3)
     assert training(done).best.bias[HE_SHE] == pytest.approx(done.record.after[HE_SHE].value, rel=1e-4)
     assert training(done).curve.original.bias[HE_SHE] == pytest.approx(
         done.record.before[HE_SHE].value, rel=1e-4

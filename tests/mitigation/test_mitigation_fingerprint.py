@@ -12,7 +12,11 @@ from small_corpus import PROBES
 
 from evenhand.core.probes import Experiment
 from evenhand.core.recipes import Recipe
+from evenhand.mitigation import mitigate
+from evenhand.mitigation.counterfactual import CounterfactualOptions
+from evenhand.mitigation.mitigation import MitigationData, Setting
 from evenhand.mitigation.texts import SentenceList
+from evenhand.mitigation.training_mitigation import PreparedObjective, TrainingMitigation
 
 CORPUS, HELD_OUT, OTHER = (SentenceList(text, (text,)) for text in ("It rained.", "It snowed.", "It thawed."))
 DATA = MitigationData((CORPUS,), PROBES, (Experiment.HE_SHE,), held_out=(HELD_OUT,))
