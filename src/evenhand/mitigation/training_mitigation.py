@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.core.estimates import Estimate
 from evenhand.core.probes import Experiment, ProbeSet
 from evenhand.core.progress import Monitor
@@ -38,6 +38,10 @@ from evenhand.training.evaluation import ModelEvaluator
 from evenhand.training.fitting import ADAPTER_FOLDER, LOGS_FOLDER, Fitted
 from evenhand.training.perplexity import HeldOut
 from evenhand.training.seeds import FittedSeeds, best_fit, fit_seeds, recipes_by_seed
+
+DATA_FOLDER = "data"
+TRAINING_FOLDER = "training"
+"""Parts of a job's folder."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,10 +246,10 @@ class _Training(Generic[TrainedOptions]):
                 probes=self.data.probes,
                 experiments=self.data.experiments,
                 recipe=self.recipe,
-                scratch=self.job.folder / "data",
+                scratch=self.job.folder / DATA_FOLDER,
                 may_read_probes=self.data.may_read_probes,
             )
-            prepared = self.method.prepare(self.model, inputs, options)
+            prepared = self._prepare(inputs, options)
         for warning in prepared.warnings:
             self.monitor.warn(warning)
         examples, kept_back = len(prepared.objective.examples), len(held_out.sentences)
@@ -258,7 +262,7 @@ class _Training(Generic[TrainedOptions]):
                 self.recipe,
                 seeds=self.seeds,
                 evaluator=evaluator,
-                folder=self.job.subfolder("training"),
+                folder=self.job.subfolder(TRAINING_FOLDER),
                 identity={"data": prepared.sha256, "settings": json.dumps(dict(settings), sort_keys=True)},
                 progress=progress,
                 on_epoch=self._on_epoch,
@@ -271,6 +275,14 @@ class _Training(Generic[TrainedOptions]):
             fits=fits,
             after=evaluator.estimates(),
         )
+
+    def _prepare(self, inputs: MitigationInputs, options: TrainedOptions) -> PreparedObjective:
+        try:
+            return self.method.prepare(self.model, inputs, options)
+        except DatasetError:
+            if not (self.job.folder / TRAINING_FOLDER).exists():
+                self.job.discard()  # another corpus is another job: nothing would go on from here
+            raise
 
     def _on_epoch(self, seed: int, curve: LearningCurve) -> None:
         label = f"seed {seed}, " if len(self.seeds) > 1 else ""
