@@ -12,9 +12,9 @@ from rich.table import Table
 
 import evenhand as eh
 from evenhand.cli.data import check_command
-from evenhand.cli.results import show_results
 from evenhand.cli.options import TableChoice
 from evenhand.cli.output import console, plain_table, print_lines, print_table, say, warn
+from evenhand.cli.results import show_results
 
 SENTENCE = (
     "Perplexity rose, difference −1.89 (95% interval −2.34 to −1.44), which is within the margin of 1%."

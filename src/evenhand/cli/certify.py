@@ -98,9 +98,7 @@ def certify_command(
     confidence: Confidence = DEFAULT_CONFIDENCE,
     out: Annotated[
         Path,
-        typer.Option(
-            "--out", "-o", help="The page; the JSON goes beside it.", rich_help_panel=OUTPUT
-        ),
+        typer.Option("--out", "-o", help="The page; the JSON goes beside it.", rich_help_panel=OUTPUT),
     ] = Path("certificate.html"),
     json: Json = False,
     on: On = DEFAULT_ON,

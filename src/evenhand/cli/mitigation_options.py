@@ -84,15 +84,11 @@ Settings = Annotated[
 ]
 Epochs = Annotated[
     int | None,
-    typer.Option(
-        help="At most; a flat learning curve ends it earlier.", min=1, rich_help_panel=TRAINING
-    ),
+    typer.Option(help="At most; a flat learning curve ends it earlier.", min=1, rich_help_panel=TRAINING),
 ]
 Seeds = Annotated[
     int,
-    typer.Option(
-        help="Trainings from so many seeds; the best is kept.", min=1, rich_help_panel=TRAINING
-    ),
+    typer.Option(help="Trainings from so many seeds; the best is kept.", min=1, rich_help_panel=TRAINING),
 ]
 FirstSeed = Annotated[int, typer.Option("--seed", help="The first seed.", min=0, rich_help_panel=TRAINING)]
 LearningRate = Annotated[
@@ -113,9 +109,7 @@ QualityMargin = Annotated[
 ]
 Lora = Annotated[
     bool,
-    typer.Option(
-        "--lora", help="Train low-rank adapters, then fold them in.", rich_help_panel=TRAINING
-    ),
+    typer.Option("--lora", help="Train low-rank adapters, then fold them in.", rich_help_panel=TRAINING),
 ]
 LoraRank = Annotated[
     int | None,
@@ -131,9 +125,7 @@ LoraTargets = Annotated[
 ]
 SentenceLimit = Annotated[
     int | None,
-    typer.Option(
-        "--max-tokens", help="Longer sentences are cut.", min=3, rich_help_panel=TRAINING
-    ),
+    typer.Option("--max-tokens", help="Longer sentences are cut.", min=3, rich_help_panel=TRAINING),
 ]
 ReportTo = Annotated[
     list[str] | None,
@@ -244,7 +236,9 @@ def chosen_mitigation(
     else:
         for name, value in recipe.items():
             if value not in (None, False):
-                raise EvenhandError(f"--{name.replace('_', '-')} is about training, and {method} does not train.")
+                raise EvenhandError(
+                    f"--{name.replace('_', '-')} is about training, and {method} does not train."
+                )
     options: MitigationOptions = options_from(
         mitigation.options_type, named, owner=method, settings=settings or ()
     )
