@@ -20,7 +20,6 @@ from evenhand.report import render_page
 from evenhand.runs.records import PAGE_FILE
 from evenhand.runs.run import INSTRUMENTS, Run, fingerprint_of_run, open_run
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.defaults import instrument_options
 from evenhand.workflows.executors import HERE, Assignment, Executor, ExecutorError, LocalExecutor, executor_at
 from evenhand.workflows.models import LastModel, loaded_model
 
@@ -219,6 +218,8 @@ def measure(
     monitor: Monitor = SILENT,
 ) -> Run:
     """Measure a model with an instrument and keep the run."""
+    from evenhand.workflows.defaults import instrument_options  # with torch, which evaluations do without
+
     chosen = loaded_model(model, monitor=monitor)
     suited = instrument_options(instrument, chosen.ref, options or instrument.options_type())
     return kept(instrument.prepare(chosen, suited, name=name), out=out, fresh=fresh, monitor=monitor)
