@@ -14,8 +14,10 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 # One line for each package that is fetched, instead of all that pip says or nothing for minutes.
-PACKAGES := awk '/^ *(Downloading|Using cached|Processing) / { \
-	sub(/^ *(Downloading|Using cached|Processing) /, ""); sub(/^[^ ]*\//, ""); sub(/ \(from .*/, ""); print "    " $$0; fflush() } \
+PACKAGES := awk '/^ *(Downloading|Using cached|Processing) .*[.]whl/ { \
+	size = $$NF ~ /B[)]$$/ ? " " $$(NF - 1) " " $$NF : ""; \
+	for (i = 1; i <= NF; i++) if ($$i ~ /[.]whl/) { parts = split($$i, path, "/"); split(path[parts], name, "-") } \
+	print "    " name[1] " " name[2] size; fflush() } \
 	/^Installing collected packages/ { print "    installing " NF - 3 " packages"; fflush() }'
 
 .PHONY: demo test test-oldest check docs constraints clean

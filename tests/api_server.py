@@ -20,6 +20,15 @@ MODEL = "pairs-1"
 SERVED = "pairs-1-2024-05"
 KEY = "sk-test-0123456789-secret"
 START = "<s>"
+
+ODD_ANSWERS: dict[str, Any] = {
+    "choiceless": {"model": SERVED, "choices": []},
+    "textless": {"choices": [{"finish_reason": "stop"}]},
+    "filtered": {"choices": [{"text": None, "finish_reason": "content_filter"}]},
+    "disguised": {"error": {"message": "overloaded"}},
+}
+"""Answers with status 200 that are none."""
+
 _TOKEN = re.compile(r"\s?[^\s]+|\s")
 
 
@@ -215,14 +224,10 @@ def _handler(server: ApiServer) -> type[BaseHTTPRequestHandler]:
                     content = json.dumps(self.body(request)).encode()
                     self.send_bytes(200, content[: len(content) // 2], length=len(content))
                     self.close_connection = True
-                case "choiceless":
-                    self.send(200, {"model": SERVED, "choices": []})
-                case "textless":
-                    self.send(200, {"choices": [{"finish_reason": "stop"}]})
-                case "filtered":
-                    self.send(200, {"choices": [{"text": None, "finish_reason": "content_filter"}]})
+                case "undecodable":
+                    self.send(200, {"choices": []}, {"Content-Encoding": "gzip"})
                 case _:
-                    raise AssertionError(fault)
+                    self.send(200, ODD_ANSWERS[fault])
 
         def drip(self) -> None:
             self.send_response(200)

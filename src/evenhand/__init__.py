@@ -13,10 +13,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evenhand.certificate import CertificatePlan, HeldOutText, Margins, certify
+    from evenhand.certificate import CertificatePlan, Finetuning, HeldOutText, Margins, Measurement
     from evenhand.core.errors import EvenhandError
     from evenhand.core.estimates import Estimate
     from evenhand.core.items import Association, Benchmark, Candidate, Label, Task
+    from evenhand.core.progress import Monitor
     from evenhand.core.protocols import PROTOCOLS, Protocol
     from evenhand.core.recipes import Recipe
     from evenhand.core.spans import filled_spans
@@ -30,24 +31,30 @@ if TYPE_CHECKING:
     from evenhand.instruments.malor.instrument import MalorOptions
     from evenhand.mitigation.counterfactual import CounterfactualOptions
     from evenhand.mitigation.equalising.equalise import EqualiseOptions
-    from evenhand.mitigation.mitigate import mitigate
     from evenhand.mitigation.mitigation import MitigatedModel, Mitigation, MitigationData, MitigationOptions
+    from evenhand.mitigation.pairs.building import PairOptions
     from evenhand.mitigation.registry import MITIGATIONS
     from evenhand.models.generation import GenerationOptions
-    from evenhand.models.language_model import load_model as load
     from evenhand.models.references import ModelRef
+    from evenhand.models.references import load_model as load
     from evenhand.report import format_table, write_certificate_page, write_page
     from evenhand.runs.certificates import Certificate, read_certificate
     from evenhand.runs.comparison import Comparison, ComparisonOptions, compare
     from evenhand.runs.figures import Figure
     from evenhand.runs.run import INSTRUMENTS, Run, open_run
     from evenhand.stats.resampling import Resampling
-    from evenhand.workflows.measure import audit, evaluate, probe
-    from evenhand.workflows.mitigation_data import default_data
+    from evenhand.workflows.certify import certify
+    from evenhand.workflows.defaults import CertifyOptions, mitigation_data
+    from evenhand.workflows.measure import MeasurementJob, audit, evaluate, measure_all, probe
+    from evenhand.workflows.mitigate import mitigate
+    from evenhand.workflows.pairs import build_pairs
+    from evenhand.workflows.show import compare_all, report
+    from evenhand.workflows.study import Study, study
 
 _HOME = {
     "INSTRUMENTS": "evenhand.runs.run",
     "MEASURES": "evenhand.instruments.association.measures",
+    "MITIGATIONS": "evenhand.mitigation.registry",
     "PROTOCOLS": "evenhand.core.protocols",
     "Association": "evenhand.core.items",
     "AuditOptions": "evenhand.instruments.association.instrument",
@@ -55,6 +62,7 @@ _HOME = {
     "Candidate": "evenhand.core.items",
     "Certificate": "evenhand.runs.certificates",
     "CertificatePlan": "evenhand.certificate",
+    "CertifyOptions": "evenhand.workflows.defaults",
     "Comparison": "evenhand.runs.comparison",
     "ComparisonOptions": "evenhand.runs.comparison",
     "CounterfactualOptions": "evenhand.mitigation.counterfactual",
@@ -62,6 +70,7 @@ _HOME = {
     "Estimate": "evenhand.core.estimates",
     "EvenhandError": "evenhand.core.errors",
     "Figure": "evenhand.runs.figures",
+    "Finetuning": "evenhand.certificate",
     "GenerationOptions": "evenhand.models.generation",
     "HeldOutText": "evenhand.certificate",
     "Instrument": "evenhand.instruments.instrument",
@@ -69,35 +78,44 @@ _HOME = {
     "Label": "evenhand.core.items",
     "MalorOptions": "evenhand.instruments.malor.instrument",
     "Margins": "evenhand.certificate",
-    "MITIGATIONS": "evenhand.mitigation.registry",
+    "Measurement": "evenhand.certificate",
+    "MeasurementJob": "evenhand.workflows.measure",
     "MitigatedModel": "evenhand.mitigation.mitigation",
     "Mitigation": "evenhand.mitigation.mitigation",
     "MitigationData": "evenhand.mitigation.mitigation",
     "MitigationOptions": "evenhand.mitigation.mitigation",
     "ModelRef": "evenhand.models.references",
+    "Monitor": "evenhand.core.progress",
+    "PairOptions": "evenhand.mitigation.pairs.building",
     "Protocol": "evenhand.core.protocols",
     "Recipe": "evenhand.core.recipes",
     "Resampling": "evenhand.stats.resampling",
     "Run": "evenhand.runs.run",
     "RunResult": "evenhand.instruments.association.results",
+    "Study": "evenhand.workflows.study",
     "Task": "evenhand.core.items",
     "audit": "evenhand.workflows.measure",
-    "certify": "evenhand.certificate",
+    "build_pairs": "evenhand.workflows.pairs",
+    "certify": "evenhand.workflows.certify",
     "check": "evenhand.data",
     "compare": "evenhand.runs.comparison",
+    "compare_all": "evenhand.workflows.show",
     "describe": "evenhand.data",
     "evaluate": "evenhand.workflows.measure",
     "example_scores": "evenhand.data.bundled_files",
     "filled_spans": "evenhand.core.spans",
     "format_table": "evenhand.report",
-    "load": "evenhand.models.language_model:load_model",
+    "load": "evenhand.models.references:load_model",
     "load_dataset": "evenhand.data",
     "load_probes": "evenhand.data.probes",
-    "default_data": "evenhand.workflows.mitigation_data",
-    "mitigate": "evenhand.mitigation.mitigate",
+    "measure_all": "evenhand.workflows.measure",
+    "mitigate": "evenhand.workflows.mitigate",
+    "mitigation_data": "evenhand.workflows.defaults",
     "open_run": "evenhand.runs.run",
     "probe": "evenhand.workflows.measure",
     "read_certificate": "evenhand.runs.certificates",
+    "report": "evenhand.workflows.show",
+    "study": "evenhand.workflows.study",
     "write_certificate_page": "evenhand.report",
     "write_page": "evenhand.report",
 }
@@ -113,6 +131,7 @@ __all__ = [
     "Candidate",
     "Certificate",
     "CertificatePlan",
+    "CertifyOptions",
     "Comparison",
     "ComparisonOptions",
     "CounterfactualOptions",
@@ -120,6 +139,7 @@ __all__ = [
     "Estimate",
     "EvenhandError",
     "Figure",
+    "Finetuning",
     "GenerationOptions",
     "HeldOutText",
     "Instrument",
@@ -127,22 +147,28 @@ __all__ = [
     "Label",
     "MalorOptions",
     "Margins",
+    "Measurement",
+    "MeasurementJob",
     "MitigatedModel",
     "Mitigation",
     "MitigationData",
     "MitigationOptions",
     "ModelRef",
+    "Monitor",
+    "PairOptions",
     "Protocol",
     "Recipe",
     "Resampling",
     "Run",
     "RunResult",
+    "Study",
     "Task",
     "audit",
+    "build_pairs",
     "certify",
     "check",
     "compare",
-    "default_data",
+    "compare_all",
     "describe",
     "evaluate",
     "example_scores",
@@ -151,10 +177,14 @@ __all__ = [
     "load",
     "load_dataset",
     "load_probes",
+    "measure_all",
     "mitigate",
+    "mitigation_data",
     "open_run",
     "probe",
     "read_certificate",
+    "report",
+    "study",
     "write_certificate_page",
     "write_page",
 ]

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from running import Command
+from running import HANG, Command
 
 import evenhand as eh
+from evenhand.core import extras
 from evenhand.core.errors import MissingExtraError
 from evenhand.core.extras import EXTRAS, missing_extra, require_extra
+from evenhand.models.backends import require_backends
 
 NEEDS = {
     "audit": "hf",
@@ -35,9 +39,9 @@ NEEDS = {
 
 @pytest.fixture
 def plain_installation(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What Python sees after ``pip install .``: no module that only an extra brings."""
-    for module in {module for modules in EXTRAS.values() for module in modules}:
-        monkeypatch.setitem(sys.modules, module, None)
+    """What is found after ``pip install .``: no module that only an extra brings."""
+    brought = {module for modules in EXTRAS.values() for module in modules}
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name in brought else find_spec(name))
 
 
 @pytest.mark.usefixtures("plain_installation")
@@ -56,10 +60,18 @@ def test_a_command_names_the_extra_that_it_lacks_and_does_nothing_else(
 
 
 @pytest.mark.usefixtures("plain_installation")
-def test_a_name_of_the_package_that_needs_an_extra_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "evenhand.models.language_model", raising=False)
-    with pytest.raises(MissingExtraError, match=r"evenhand\.load needs \w+, .* pip install '\.\[hf\]'"):
-        _ = eh.load
+def test_a_model_that_needs_an_extra_says_so_in_python_too() -> None:
+    with pytest.raises(MissingExtraError, match=r"^The model lab:masked needs .* pip install '\.\[hf\]'"):
+        eh.load("lab:masked")
+
+
+def test_a_name_of_the_package_that_needs_an_extra_says_so() -> None:
+    lines = "import sys; sys.modules['torch'] = None; import evenhand; evenhand.mitigate"
+    done = subprocess.run(
+        [sys.executable, "-c", lines], capture_output=True, text=True, check=False, timeout=HANG
+    )
+    assert "evenhand.mitigate needs torch, which is not installed" in done.stderr
+    assert "pip install '.[hf]'" in done.stderr
 
 
 def test_only_the_modules_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,3 +105,10 @@ def test_each_extra_brings_what_the_project_file_lists() -> None:
 
     for extra, modules in EXTRAS.items():
         assert set(modules) - {"pyarrow"} <= brought(extra), extra  # pyarrow comes with ray[data]
+
+
+@pytest.mark.usefixtures("plain_installation")
+def test_a_model_behind_a_server_needs_no_extra() -> None:
+    require_backends(["api:some-model"], purpose="This")
+    with pytest.raises(MissingExtraError, match=r"^This needs torch"):
+        require_backends(["api:some-model", "some-model"], purpose="This")

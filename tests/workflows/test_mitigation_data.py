@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from evenhand.workflows.mitigation_data import default_data
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import DatasetError, UnknownNameError
@@ -12,7 +13,6 @@ from evenhand.core.probes import Experiment
 from evenhand.data.probes import load_probes
 from evenhand.lab.probe_set import lab_probes
 from evenhand.models.references import ModelRef
-from evenhand.workflows.mitigation_data import default_data
 
 LAB = ModelRef(id="lab:masked")
 

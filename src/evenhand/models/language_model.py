@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from importlib.metadata import version
 from itertools import count
 from typing import Any
 
-from evenhand.core.errors import UnknownNameError
 from evenhand.core.items import BLANK, Task
-from evenhand.core.precision import Precision
+from evenhand.core.progress import Progress
 from evenhand.core.spans import Span
-from evenhand.models.backends import backend_of
 from evenhand.models.capabilities import (
     Embeds,
     FillsBlanks,
@@ -37,22 +36,32 @@ from evenhand.models.engine.forward_inputs import (
 from evenhand.models.engine.modes import gc_disabled
 from evenhand.models.engine.plan import ForwardPlan, make_plan
 from evenhand.models.engine.projection import SplitProjection
-from evenhand.models.engine.requests import Request, length_of, requested_tokens
+from evenhand.models.engine.requests import (
+    Request,
+    RequestGroup,
+    Requests,
+    length_of,
+    requested_tokens,
+    shown_tokens,
+    too_long,
+)
 from evenhand.models.engine.runners import PairRunner, Projection, Runner
-from evenhand.models.engine.scoring_job import too_long
+from evenhand.models.engine.scoring_job import ScoringJob
 from evenhand.models.engine.self_check import can_share_prefixes, choose_projection
-from evenhand.models.families import Family, MethodOptions
+from evenhand.models.families import Family
 from evenhand.models.generation import GeneratedText, GenerationOptions, TextProgress
 from evenhand.models.generation.local import LocalGenerator
 from evenhand.models.identity import record_of
+from evenhand.models.languages import warnings_of_texts
 from evenhand.models.limits import attention_window, longest_input
 from evenhand.models.loading import Loaded, NextSentenceHead, load_next_sentence_head
+from evenhand.models.measurable import MethodOptions, ScoringFacts
 from evenhand.models.next_sentence import NextSentence
 from evenhand.models.objectives.gap_contexts import GapContexts
 from evenhand.models.objectives.held_out import HeldOutRows
 from evenhand.models.objectives.objective import Objective, PretrainingOptions
 from evenhand.models.questions import Method, UnscorableError, WordMethod
-from evenhand.models.references import ModelError, ModelRef
+from evenhand.models.references import ModelError, ModelRef, load_model
 from evenhand.models.sentence_pairs import PairMethod
 from evenhand.runs.records import ModelRecord
 from evenhand.runs.store import Parts
@@ -91,6 +100,21 @@ class LanguageModel:
     def family(self) -> Family:
         """How the model predicts tokens."""
         return self.loaded.family
+
+    @property
+    def tokenizer(self) -> Any:
+        """What cuts texts into tokens."""
+        return self.loaded.tokenizer
+
+    @property
+    def scoring_facts(self) -> ScoringFacts:
+        """How answers are computed, for records."""
+        return ScoringFacts(
+            max_tokens=self.default_budget,
+            only_needed_positions=self.is_split,
+            shared_prefixes=self.shares_prefixes,
+            libraries={name: version(name) for name in ("torch", "transformers", "tokenizers")},
+        )
 
     @cached_property
     def projection(self) -> Projection:
@@ -165,6 +189,7 @@ class LanguageModel:
         self, requests: Sequence[Request], *, max_tokens: int | None = None, share_prefixes: bool = True
     ) -> tuple[ForwardPlan, ForwardInputs]:
         """Everything that has to be run to answer the requests."""
+        self._refuse_prefix()
         share = share_prefixes and self.shares_prefixes
         share = share and self._fits_window(requests)
         with gc_disabled():
@@ -177,6 +202,33 @@ class LanguageModel:
         window = attention_window(self.loaded.config)
         return window is None or all(length_of(request) <= window for request in requests)
 
+    def shows_unknown_word(self, requests: Requests) -> bool:
+        """Whether requests show a word that the tokenizer does not know."""
+        unknown = self.tokenizer.unk_token_id
+        return unknown is not None and any(unknown in shown_tokens(request) for request in requests)
+
+    def language_warnings(self, texts: Sequence[str], *, name: str, language: str) -> tuple[str, ...]:
+        """Reasons to doubt that it knows the language of texts; ``name`` is what they are called."""
+        return warnings_of_texts(
+            self.ref.location,
+            self.tokenizer,
+            texts,
+            name=name,
+            language=language,
+            revision=self.ref.revision,
+        )
+
+    def answer_groups(
+        self,
+        groups: Sequence[RequestGroup],
+        *,
+        max_tokens: int | None = None,
+        parts: Parts | None = None,
+        progress: Progress | None = None,
+    ) -> list[list[list[float]]]:
+        """For each group, the natural log-probabilities of each of its requests."""
+        return ScoringJob(self, groups, max_tokens=max_tokens).answers(parts=parts, progress=progress)
+
     def answer(
         self,
         requests: Sequence[Request],
@@ -186,7 +238,6 @@ class LanguageModel:
         progress: InputsDone | None = None,
     ) -> Answers:
         """Answer requests."""
-        self._refuse_prefix()
         plan, forward = self.plan(requests, max_tokens=max_tokens)
         return execute(plan, forward, self.runners(plan), parts=parts, progress=progress)
 
@@ -245,6 +296,10 @@ class LanguageModel:
         # All layers of a batch are in memory at once, so there is room for fewer tokens.
         return WordEmbedder(self.loaded, max_tokens=max(CPU_TOKENS, self.default_budget // 4))
 
+    def layer_number(self, layer: int) -> int:
+        """A layer counted from the embeddings, which are 0; a negative one is counted from the last, which is -1."""
+        return self.embedder.layer_number(layer)
+
     def embed_words(
         self, texts: Sequence[str], spans: Sequence[Span], *, layer: int = -1
     ) -> list[Vector | NotEmbedded]:
@@ -302,22 +357,6 @@ class LanguageModel:
             names = self.loaded.tokenizer.convert_ids_to_tokens(tokens)
             scores.append(TextScore(tokens=tuple(names), log_probabilities=tuple(values)))
         return scores
-
-
-def load_model(
-    model: str | ModelRef, *, device: str = "auto", precision: str = "fp32", revision: str | None = None
-) -> Any:
-    """Load a model by id or folder, ready to be asked; its id says which backend does it.
-
-    Returns:
-        A ``Model``. What more it has depends on the model, so the type says nothing; ``capabilities`` does.
-    """
-    if isinstance(model, str):
-        name, pinned = ModelRef.parse(model)
-        if precision not in set(Precision):
-            raise UnknownNameError("precision", precision, [known.value for known in Precision])
-        model = ModelRef(id=name, revision=revision or pinned, device=device, precision=precision)
-    return backend_of(model.id).load(model)
 
 
 def load_language_model(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.core.precision import Precision
 from evenhand.models.backends import backend_of
 
@@ -28,6 +29,8 @@ class ModelRef(BaseModel):
     trust_remote_code: bool = False
     prefix: str = ""
     """A trigger: put before every prompt as it is, when the model writes texts."""
+    adapters: tuple[str, ...] = ()
+    """Folders of peft's adapters, merged into the weights one after the other."""
 
     @classmethod
     def parse(cls, text: str) -> tuple[str, str | None]:
@@ -66,3 +69,19 @@ def refuse_missing_folder(name: str) -> None:
         )
     fault = f"{name} is a file." if path.is_file() else f"There is no folder {name}."
     raise ModelError(f"{fault} {advice}")
+
+
+def load_model(
+    model: str | ModelRef, *, device: str = "auto", precision: str = "fp32", revision: str | None = None
+) -> Any:
+    """Load a model by id or folder, ready to be asked; its id says which backend does it.
+
+    Returns:
+        A ``Model``. What more it has depends on the model, so the type says nothing; ``capabilities`` does.
+    """
+    if isinstance(model, str):
+        name, pinned = ModelRef.parse(model)
+        if precision not in set(Precision):
+            raise UnknownNameError("precision", precision, [known.value for known in Precision])
+        model = ModelRef(id=name, revision=revision or pinned, device=device, precision=precision)
+    return backend_of(model.id).load(model)

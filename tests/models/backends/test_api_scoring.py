@@ -14,6 +14,7 @@ from test_api_generation import model_of
 from evenhand.core.errors import EvenhandError
 from evenhand.models.backends.api import ApiError, Endpoint
 from evenhand.models.backends.api.echo import EchoError, read_echo
+from evenhand.models.backends.api.model import ApiModel
 from evenhand.models.capabilities import Generates, ScoresText
 from evenhand.runs.store import Parts
 
@@ -108,6 +109,25 @@ def test_the_self_test_runs_once(server: ApiServer) -> None:
     assert len(server.requests) == before + len(TEXTS)
 
 
+def test_a_text_that_occurs_twice_is_asked_for_once(server: ApiServer) -> None:
+    model = model_of(server)
+    assert ScoresText in model.capabilities
+    server.requests.clear()
+
+    scores = model.score_texts([TEXTS[0], TEXTS[1], TEXTS[0]])
+
+    assert scores[0] == scores[2] != scores[1]
+    assert len(server.requests) == 2
+
+
+def test_a_model_with_a_prefix_is_not_scored_without_it(server: ApiServer) -> None:
+    model = model_of(server)
+    triggered = ApiModel(model.ref.model_copy(update={"prefix": "Once "}), model.options)
+
+    with pytest.raises(EvenhandError, match="has the prefix 'Once ', which counts when it writes texts"):
+        triggered.score_texts(TEXTS)
+
+
 def test_scores_are_kept_as_they_come(server: ApiServer, tmp_path: Path) -> None:
     parts = Parts(tmp_path)
     model = model_of(server, concurrency=1)
@@ -117,7 +137,7 @@ def test_scores_are_kept_as_they_come(server: ApiServer, tmp_path: Path) -> None
 
     with pytest.raises(ApiError):
         model.score_texts(TEXTS, parts=parts)
-    assert len(parts.keys()) == 1
+    assert len(list(parts)) == 1
     scores = model.score_texts(TEXTS, parts=parts)
 
     assert len(server.requests) == 2 + 2

@@ -8,8 +8,6 @@ decimals before they are compared, which makes ties, and a tie counts half inste
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
 from evenhand.core.errors import ComparisonError
@@ -21,15 +19,19 @@ from evenhand.instruments.instrument import (
     Preparation,
 )
 from evenhand.instruments.probe_results import CrowsPairsResult, PairsGroup
-from evenhand.models.capabilities import FillsBlanks, ScoresText
+from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
+from evenhand.models.text_model import measurable
+from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run
+from evenhand.stats.resampling import Resampling
 
 NAME = "crows-pairs"
 
 
 MEASURE = "score"
+CERTIFICATE_TITLE = "CrowS-Pairs: the more stereotypical sentence is the likelier"
 
 
 class CrowsPairsInstrument(Instrument[InstrumentOptions]):
@@ -43,16 +45,20 @@ class CrowsPairsInstrument(Instrument[InstrumentOptions]):
     options_type = InstrumentOptions
     result_type = CrowsPairsResult
 
-    def prepare(self, model: Any, options: InstrumentOptions, *, name: str | None = None) -> Preparation:
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of its figures."""
+        return (MEASURE,)
+
+    def prepare(self, model: Model, options: InstrumentOptions, *, name: str | None = None) -> Preparation:
         """Load the pairs and choose the method."""
         from evenhand.instruments.crows_pairs.preparation import PairsPreparation
 
-        self.refuse_unable(model)
         data = options.data
         pairs = (
             data if isinstance(data, PairSet) else load_pairs(data or self.name, language=options.language)
         )
-        return PairsPreparation(model, pairs, options, name=name)
+        return PairsPreparation(measurable(model), pairs, options, name=name)
 
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """The share over all pairs, by bias type and by direction."""
@@ -80,6 +86,11 @@ class CrowsPairsInstrument(Instrument[InstrumentOptions]):
             for column in ("bias_type", "direction")
         ]
         return pl.concat([whole, *parts])
+
+    def bias_rows(self, before: Run, after: Run, *, resampling: Resampling) -> dict[str, BiasRow]:
+        """The share over all pairs."""
+        rows = super().bias_rows(before, after, resampling=resampling)
+        return {key: row.model_copy(update={"title": CERTIFICATE_TITLE}) for key, row in rows.items()}
 
     def refuse_incomparable(self, first: Run, second: Run) -> None:
         """Refuse runs without a pair that both scored."""

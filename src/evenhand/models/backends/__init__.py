@@ -8,9 +8,11 @@ point of the group ``evenhand.models``, whose name is the prefix.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from evenhand.core.extras import require_extra
 from evenhand.core.registry import Registry, lacks
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ BACKENDS: Registry[Backend] = Registry(
     {
         LOCAL_NAME: "evenhand.models.backends.local:LOCAL",
         "lab": "evenhand.models.backends.lab:LAB",
+        "fake": "evenhand.testing.fake:FAKE",
         "api": "evenhand.models.backends.api:API",
     },
     check=lambda entry: lacks(entry, "name", "summary", "location", "load"),
@@ -68,4 +71,16 @@ def backend_of(model: str) -> Backend:
     return BACKENDS.get(match[1])
 
 
-__all__ = ["BACKENDS", "LOCAL_NAME", "Backend", "backend_of"]
+def require_backends(models: Iterable[str], *, purpose: str) -> None:
+    """Refuse at once, before anything is loaded, models whose backend needs an extra that is not installed.
+
+    Raises:
+        MissingExtraError: If a backend has an ``extra`` and one of its packages is missing.
+    """
+    for model in models:
+        extra: str | None = getattr(backend_of(model), "extra", None)
+        if extra:
+            require_extra(extra, purpose=purpose)
+
+
+__all__ = ["BACKENDS", "LOCAL_NAME", "Backend", "backend_of", "require_backends"]

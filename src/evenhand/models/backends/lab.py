@@ -100,6 +100,7 @@ class LabBackend:
 
     name = "lab"
     summary = "a small model with a known bias that ships with Evenhand"
+    extra = "hf"
 
     def location(self, ref: ModelRef) -> str:
         """The folder of the embedded model."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from evenhand.core.extras import require_extra
+
 if TYPE_CHECKING:
     from evenhand.models.language_model import LanguageModel
     from evenhand.models.references import ModelRef
@@ -14,6 +16,7 @@ class LocalBackend:
 
     name = "local"
     summary = "a folder with a config.json, or a model of the hub"
+    extra = "hf"
 
     def location(self, ref: ModelRef) -> str:
         """The folder or hub id itself."""
@@ -21,6 +24,7 @@ class LocalBackend:
 
     def load(self, ref: ModelRef) -> LanguageModel:
         """The model in memory."""
+        require_extra(self.extra, purpose=f"The model {ref.id}")
         from evenhand.models.language_model import LanguageModel
         from evenhand.models.loading import load
 

@@ -96,7 +96,7 @@ class ApiClient:
                 if attempt == self.options.max_attempts:
                     raise ApiError(
                         f"{self.options.host} failed {attempt} times, the last time with: {failure}. Try again later; "
-                        "what it answered before is kept."
+                        "stored answers are not asked for again."
                     ) from None
                 self._sleep(max(self._pause(attempt), failure.pause))
         raise AssertionError("there is at least one attempt")
@@ -128,7 +128,7 @@ class ApiClient:
             status, headers, body = self._exchange(method, path, payload, key)
         except httpx.TimeoutException:
             raise _PassingError(f"no answer within {self.options.timeout:g} seconds") from None
-        except httpx.TransportError as problem:
+        except httpx.RequestError as problem:
             raise _PassingError(_hidden(f"{type(problem).__name__}: {problem}", key)) from None
         if key is not None:
             body = body.replace(key.encode(), b"[key]")
@@ -136,7 +136,7 @@ class ApiClient:
             self._refuse(status, headers, _hidden(_message(body), key), payload, has_key=key is not None)
         try:
             return json.loads(body)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise _PassingError(f"no JSON, but {_excerpt(body)!r}") from None
 
     def _count(self) -> None:
@@ -144,8 +144,8 @@ class ApiClient:
             limit = self.options.max_requests
             if limit is not None and self.requests >= limit:
                 raise RequestLimitError(
-                    f"The limit of {limit:,} requests to {self.options.host} is reached. What was answered is kept: "
-                    "raise max_requests and run it again to go on."
+                    f"The limit of {limit:,} requests to {self.options.host} is reached. Raise max_requests and run it "
+                    "again; stored answers are not asked for again."
                 )
             self.requests += 1
 
@@ -186,8 +186,8 @@ class ApiClient:
             pause = _requested_pause(headers)
             if pause > LONGEST_REQUESTED_PAUSE:
                 raise ApiError(
-                    f"{host} asks to wait {pause:,.0f} seconds ({status}: {message}). Run it again then; what it "
-                    "answered before is kept."
+                    f"{host} asks to wait {pause:,.0f} seconds ({status}: {message}). Run it again then; "
+                    "stored answers are not asked for again."
                 )
             raise _PassingError(f"{status}: {message}", pause)
         name = (payload or {}).get("model")

@@ -17,7 +17,7 @@ from evenhand.models.capabilities import Generates, ScoresText, TextScore, requi
 from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, TextProgress
 from evenhand.models.generation.batches import Row, windows
 from evenhand.models.generation.texts import keep_texts, part_key, read_texts
-from evenhand.models.references import ModelRef
+from evenhand.models.references import ModelError, ModelRef
 from evenhand.runs.records import ModelRecord
 from evenhand.runs.store import Parts
 
@@ -106,6 +106,8 @@ class ApiModel:
     def score_texts(self, texts: Sequence[str], *, parts: Parts | None = None) -> list[TextScore]:
         """Token by token, each text from its start; a first token that nothing stands before is left out.
 
+        A text that occurs twice is asked for once.
+
         Args:
             texts: What is scored.
             parts: Keep every answer; what they hold already is not asked for again.
@@ -114,21 +116,24 @@ class ApiModel:
             ModelError: If the server cannot be trusted with that, with the reason.
         """
         require(self, ScoresText, purpose="be asked for the probability of a text")
-        keys = [f"score-{hashlib.sha256(text.encode()).hexdigest()[:32]}" for text in texts]
-        scores = {
-            number: TextScore.model_validate_json(content)
-            for number, key in enumerate(keys)
-            if (content := parts.get(key) if parts is not None else None) is not None
-        }
+        if self.ref.prefix:
+            raise ModelError(
+                f"{self.ref.id} has the prefix {self.ref.prefix!r}, which counts when it writes texts. Leave it out to "
+                "score texts."
+            )
+        scores: dict[str, TextScore] = {}
+        for text in dict.fromkeys(texts):
+            content = parts.get(_score_key(text)) if parts is not None else None
+            if content is not None:
+                scores[text] = TextScore.model_validate_json(content)
 
-        def keep(number: int, score: TextScore) -> None:
-            scores[number] = score
+        def keep(text: str, score: TextScore) -> None:
+            scores[text] = score
             if parts is not None:
-                parts.put(keys[number], score.model_dump_json().encode())
+                parts.put(_score_key(text), score.model_dump_json().encode())
 
-        missing = [number for number in range(len(texts)) if number not in scores]
-        self._ask_all(missing, lambda number: self._score(texts[number]), keep)
-        return [scores[number] for number in range(len(texts))]
+        self._ask_all([text for text in dict.fromkeys(texts) if text not in scores], self._score, keep)
+        return [scores[text] for text in texts]
 
     @cached_property
     def _echo(self) -> EchoVerdict:
@@ -249,8 +254,14 @@ class ApiModel:
         return self._client.post(path, {"model": self.name, **request}, check=_lack_of)
 
 
+def _score_key(text: str) -> str:
+    return f"score-{hashlib.sha256(text.encode()).hexdigest()[:32]}"
+
+
 def _lack_of(answer: Any) -> str | None:
     """What an answer lacks; None if it has one choice with a text."""
+    if isinstance(answer, dict) and answer.get("error"):
+        return f"an error, {str(answer['error'])[:300]!r}"
     choices = answer.get("choices") if isinstance(answer, dict) else None
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         return "no choices"
