@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from torch.utils.data import Dataset, Sampler
 
-from evenhand.models.objectives.batches import Batch
-from evenhand.models.objectives.objective import Objective
+from evenhand.models.objectives.objective import Batch, Objective
 
 SORTED_TOGETHER = 64
 """Batches whose examples are sorted by length together, but at most a quarter of an epoch, so that it stays random."""

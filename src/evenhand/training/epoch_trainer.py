@@ -19,8 +19,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.precision import Precision
 from evenhand.core.progress import Progress
 from evenhand.core.recipes import Recipe
-from evenhand.models.objectives.batches import Batch
-from evenhand.models.objectives.objective import Objective
+from evenhand.models.objectives.objective import Batch, Objective
 from evenhand.models.references import ModelError
 from evenhand.training.batches import DrawnExamples, EpochBatches, collation
 from evenhand.training.checkpoints import Checkpoint
