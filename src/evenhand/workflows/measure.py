@@ -236,7 +236,7 @@ def kept(preparation: Preparation, *, out: Path | None, fresh: bool, monitor: Mo
     place = out / record.name
     if not fresh and fingerprint_of_run(place) == record.fingerprint:
         monitor.note(f"{place} holds this very run already; it was left as it is.")
-        return open_run(place)
+        return keep_run(preparation, place)
     with monitor.stage(record.name, preparation.unit) as progress:
         run = keep_run(
             preparation,
