@@ -157,7 +157,7 @@ class MalorPreparation(Preparation):
                 "score": WordScore.named(self.options.score).value,
                 "case": TermCase.named(self.options.case).value,
                 "scoring": self.scorer.description,
-                "libraries": dict(self.model.scoring_facts.libraries),
+                "libraries": dict(self.model.libraries),
             },
             model=self.model.record,
             statistics=statistics_record(self.options.resampling),
