@@ -111,7 +111,7 @@ def test_what_could_stand_there_has_the_capital_that_is_due(
         "They said, “James slept.”",
     ],
 )
-@pytest.mark.parametrize("make", [vocabulary_finder, lambda: grammar_finder(swapper_for("en"), ENGLISH)])
+@pytest.mark.parametrize("make", [english_finder, lambda: grammar_finder(swapper_for("en"), ENGLISH)])
 def test_beside_a_name_that_opens_a_sentence_pronouns_have_a_capital(sentence: str, make: object) -> None:
     found = make()(sentence)  # type: ignore[operator]
     assert found is not None
