@@ -16,7 +16,7 @@ from evenhand.cli.certificate_options import (
     Labelled,
 )
 from evenhand.cli.exit_codes import INTERRUPTED, QUALITY_LOST
-from evenhand.cli.monitor import progress_bar
+from evenhand.cli.monitor import TerminalMonitor
 from evenhand.cli.options import (
     DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
@@ -125,8 +125,8 @@ def certify_command(
         resampling=resampling(resamples, seed, confidence),
         mitigated=references[1],
     )
-    made = _certified(references, wishes, work=page.with_suffix(""))
-    keep_certificate(made, page, record)
+    made = _certified(references, wishes, place=record)
+    keep_page(made, page, record)
     if json:
         print_json(made.model_dump(mode="json"))
     else:
@@ -134,7 +134,7 @@ def certify_command(
     leave_if_quality_is_lost(made)
 
 
-def _certified(references: Sequence[ModelRef], wishes: CertifyWishes, *, work: Path) -> Certificate:
+def _certified(references: Sequence[ModelRef], wishes: CertifyWishes, *, place: Path) -> Certificate:
     """Load both models, and certify the second."""
     from evenhand.certificate import certify
     from evenhand.models.language_model import load_language_model
@@ -148,7 +148,7 @@ def _certified(references: Sequence[ModelRef], wishes: CertifyWishes, *, work: P
     if plan.held_out is None:
         say("No --held-out text was given, so perplexity is not measured.")
     try:
-        return certify(models[0], models[1], plan, work=work, stage=progress_bar)
+        return certify(models[0], models[1], plan, place=place, monitor=TerminalMonitor())
     except KeyboardInterrupt:
         say("Stopped. Give the same command again to go on from here.")
         raise typer.Exit(INTERRUPTED) from None
@@ -166,12 +166,10 @@ def output_files(out: Path) -> tuple[Path, Path]:
     return out, out.with_suffix(".json")
 
 
-def keep_certificate(certificate: Certificate, page: Path, record: Path) -> None:
-    """Write the JSON and the page."""
-    from evenhand.core.files import write_text
+def keep_page(certificate: Certificate, page: Path, record: Path) -> None:
+    """Write the page beside the JSON."""
     from evenhand.report.certificate.page import write_certificate_page
 
-    write_text(record, certificate.model_dump_json(indent=1) + "\n")
     write_certificate_page(certificate, page)
     say(f"Wrote {page} and {record}")
 

@@ -42,7 +42,7 @@ from evenhand.cli.mitigation_options import (
     WholeWords,
 )
 from evenhand.cli.mitigations import AskedMitigation, Counterfactual, Equalising, tell_of_margin
-from evenhand.cli.monitor import progress_bar
+from evenhand.cli.monitor import TerminalMonitor
 from evenhand.cli.options import (
     DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
@@ -147,7 +147,9 @@ def study_command(
     )  # fmt: skip
     original = load_language_model(asked.reference)
     try:
-        done = study(original, asked.execute, _plan(original, asked, wishes), out=out, stage=progress_bar)
+        done = study(
+            original, asked.execute, _plan(original, asked, wishes), out=out, monitor=TerminalMonitor()
+        )
     except KeyboardInterrupt:
         say("Stopped. Give the same command again to go on from here.")
         raise typer.Exit(INTERRUPTED) from None

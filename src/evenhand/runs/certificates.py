@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -11,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from evenhand.core.errors import RunError
 from evenhand.core.estimates import Estimate, Number
+from evenhand.runs.comparison import Difference
 from evenhand.runs.records import EnvironmentRecord, ModelRecord, StatisticsRecord
 
 CERTIFICATE_SCHEMA_VERSION = 1
@@ -52,6 +54,12 @@ class Bounds(_Frozen):
     reason: str | None = None
     """Why there is none."""
 
+    @classmethod
+    def of(cls, estimate: Estimate) -> Bounds:
+        """The interval of an estimate, or why it has none."""
+        reason = estimate.reason if math.isnan(estimate.low) else None
+        return cls(low=estimate.low, high=estimate.high, reason=reason)
+
 
 class BiasRow(_Frozen):
     """One measure of bias, before and after."""
@@ -69,6 +77,49 @@ class BiasRow(_Frozen):
     unit: str
     experiment: str | None = None
     """For MALoR."""
+
+    @classmethod
+    def of(
+        cls,
+        difference: Difference,
+        estimates: tuple[Estimate, Estimate],
+        *,
+        measure: str,
+        title: str | None = None,
+        neutral: float | None = None,
+        experiment: str | None = None,
+    ) -> BiasRow:
+        """A difference between two runs as a row.
+
+        Args:
+            difference: Of the measure, after minus before.
+            estimates: Of each run, with their intervals.
+            measure: The name in the certificate.
+            title: The name in words; that of the difference if not given.
+            neutral: The neutral value; that of the difference if not given.
+            experiment: For MALoR.
+        """
+        value = difference.neutral if neutral is None else neutral
+        return cls(
+            measure=measure,
+            title=title or difference.title,
+            before=difference.first,
+            after=difference.second,
+            difference=difference.difference,
+            before_interval=Bounds.of(estimates[0]),
+            after_interval=Bounds.of(estimates[1]),
+            neutral=0.0 if value is None else value,
+            unit=difference.unit,
+            experiment=experiment,
+        )
+
+    @property
+    def movement(self) -> int:
+        """1 if the measure clearly moved towards its neutral value, -1 if clearly away, 0 if that is open."""
+        low, high = self.difference.low, self.difference.high
+        if not self.difference.defined or math.isnan(low) or low <= 0 <= high:
+            return 0
+        return 1 if abs(self.after - self.neutral) < abs(self.before - self.neutral) else -1
 
 
 class SeedRow(_Frozen):
@@ -211,6 +262,13 @@ class Certificate(_Frozen):
     """Margins, seeds and sizes."""
     statistics: StatisticsRecord
     environment: EnvironmentRecord
+    fingerprint: str | None = None
+    """Of all that determines the certificate; None in those of version 0.1.0."""
+
+
+def fingerprint_of_certificate(path: Path) -> str | None:
+    """The fingerprint of the certificate at a place; None if there is no file."""
+    return read_certificate(path).fingerprint if path.exists() else None
 
 
 def read_certificate(path: str | Path) -> Certificate:

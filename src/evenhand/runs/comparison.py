@@ -43,6 +43,11 @@ class Difference(_Frozen):
     unit: str = "points"
     title: str = ""
 
+    @property
+    def key(self) -> str:
+        """The key of the figure that differs."""
+        return ".".join((self.task, *(() if self.group == ALL_ITEMS else (self.group,)), self.measure))
+
 
 class McNemar(_Frozen):
     """Item by item: on how many do the two runs prefer different candidates?"""

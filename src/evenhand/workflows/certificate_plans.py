@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from evenhand.certificate import CertificatePlan, Finetuning, HeldOutText, Margins
+from evenhand.certificate import CertificatePlan, Finetuning, HeldOutText, Margins, Measurement
 from evenhand.certificate.recipe import read_mitigation
 from evenhand.core.planted_bias import PlantedBias
-from evenhand.core.probes import ProbeSet
 from evenhand.data.corpora import sentences
 from evenhand.data.crows_pairs import load_pairs
 from evenhand.data.labelled import load_labelled
 from evenhand.data.layouts import load_dataset
 from evenhand.data.probes import load_probes
 from evenhand.data.stereoset import LAB, STARTER
+from evenhand.instruments.association.instrument import AuditOptions
+from evenhand.instruments.instrument import InstrumentOptions
+from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.lab.probe_set import lab_probes
 from evenhand.mitigation.texts import kept_back
 from evenhand.models.language_model import LanguageModel
@@ -48,9 +50,7 @@ def certificate_plan(before: LanguageModel, wishes: CertifyWishes) -> Certificat
     planted = planted_bias_of(before.loaded.ref.location)
     language = wishes.language or _mitigated_in(wishes.mitigated) or _spoken(planted)
     return CertificatePlan(
-        probes=_probes(planted, language),
-        benchmark=load_dataset(wishes.data or (LAB if planted else STARTER).name, language=language),
-        pairs=load_pairs(wishes.crows_pairs, language=wishes.language) if wishes.crows_pairs else None,
+        measurements=tuple(_measurements(planted, language, wishes)),
         held_out=_held_out(planted, language, wishes),
         labelled=load_labelled(wishes.labelled) if wishes.labelled else None,
         trained=wishes.trained,
@@ -75,8 +75,14 @@ def _spoken(planted: PlantedBias | None) -> str:
     return planted.language if planted else DEFAULT_LANGUAGE
 
 
-def _probes(planted: PlantedBias | None, language: str) -> ProbeSet:
-    return lab_probes(language) if planted else load_probes(language)
+def _measurements(planted: PlantedBias | None, language: str, wishes: CertifyWishes) -> Iterator[Measurement]:
+    probes = lab_probes(language) if planted else load_probes(language)
+    yield Measurement("malor", MalorOptions(data=probes))
+    benchmark = load_dataset(wishes.data or (LAB if planted else STARTER).name, language=language)
+    yield Measurement("association", AuditOptions(data=benchmark))
+    if wishes.crows_pairs:
+        pairs = load_pairs(wishes.crows_pairs, language=wishes.language)
+        yield Measurement("crows-pairs", InstrumentOptions(data=pairs))
 
 
 def _held_out(planted: PlantedBias | None, language: str, wishes: CertifyWishes) -> HeldOutText | None:

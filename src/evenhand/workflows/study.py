@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.certificate import CertificatePlan, certify
-from evenhand.certificate.plan import Stage, quietly
-from evenhand.core.files import write_text
+from evenhand.core.progress import SILENT, Monitor
 from evenhand.mitigation.mitigate import Mitigated
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelRef
@@ -24,7 +23,6 @@ from evenhand.runs.certificates import Certificate
 MODEL_FOLDER = "model"
 PAGE_FILE = "certificate.html"
 RECORD_FILE = "certificate.json"
-RUNS_FOLDER = "certificate"
 
 Mitigation = Callable[[Path], Mitigated]
 """Mitigates the model into a folder; any way that takes a model and gives one back."""
@@ -45,7 +43,7 @@ def study(
     plan: CertificatePlan,
     *,
     out: Path,
-    stage: Stage = quietly,
+    monitor: Monitor = SILENT,
 ) -> Study:
     """Carry a study out, or what is left of it.
 
@@ -54,13 +52,12 @@ def study(
         mitigation: How to mitigate it.
         plan: What it is measured on, before and after.
         out: Folder for everything; called again with the same, the study goes on where it was.
-        stage: Announces each piece of measuring.
+        monitor: Told how measuring goes.
     """
     mitigated = mitigation(out / MODEL_FOLDER)
     certificate = certify(
-        original, _measured_alike(mitigated.ref, original), plan, work=out / RUNS_FOLDER, stage=stage
+        original, _measured_alike(mitigated.ref, original), plan, place=out / RECORD_FILE, monitor=monitor
     )
-    write_text(out / RECORD_FILE, certificate.model_dump_json(indent=1) + "\n")
     page = write_certificate_page(certificate, out / PAGE_FILE)
     return Study(mitigated, certificate, page)
 

@@ -13,7 +13,7 @@ from evenhand.instruments.instrument import (
     InstrumentOptions,
     Preparation,
 )
-from evenhand.instruments.malor.comparison import compare_malor, refuse_different_questions
+from evenhand.instruments.malor.comparison import compare_malor, malor_bias_rows, refuse_different_questions
 from evenhand.instruments.malor.questions import (
     Direction,
     TermCase,
@@ -22,9 +22,11 @@ from evenhand.instruments.open_questions import WordScore
 from evenhand.instruments.probe_results import MalorResult
 from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
 from evenhand.models.text_model import measurable
+from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import Comparison, ComparisonOptions
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run
+from evenhand.stats.resampling import Resampling
 
 NAME = "malor"
 
@@ -88,6 +90,16 @@ class MalorInstrument(Instrument[MalorOptions]):
     def compare(self, first: Run, second: Run, options: ComparisonOptions) -> Comparison:
         """Paired by occupation and structure."""
         return compare_malor(first, second, options)
+
+    def experiments(self, options: MalorOptions) -> tuple[str, ...]:
+        """Those that are asked."""
+        from evenhand.instruments.malor.preparation import probes_of
+
+        return tuple(known.value for known in chosen_experiments(probes_of(options), options.experiment))
+
+    def bias_rows(self, before: Run, after: Run, *, resampling: Resampling) -> dict[str, BiasRow]:
+        """MALoR of each experiment."""
+        return malor_bias_rows(before, after, resampling=resampling)
 
     def refuse_incomparable(self, first: Run, second: Run) -> None:
         """Refuse runs without a common question."""

@@ -67,7 +67,7 @@ class MalorPreparation(Preparation):
 
     def __init__(self, model: Measurable, options: MalorOptions, *, name: str | None) -> None:
         self.model = model
-        self.probes = probes = _probes(options)
+        self.probes = probes = probes_of(options)
         self.options = options
         self.shares = _shares(options)
         self.scorer = WordScorer(model, score=WordScore.named(options.score))
@@ -166,7 +166,8 @@ class MalorPreparation(Preparation):
         )
 
 
-def _probes(options: MalorOptions) -> ProbeSet:
+def probes_of(options: MalorOptions) -> ProbeSet:
+    """The probes that are asked: those of the options, or the bundled ones of a language."""
     if isinstance(options.data, ProbeSet):
         return options.data
     if options.data is not None:
