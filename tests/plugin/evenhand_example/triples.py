@@ -52,7 +52,7 @@ def _item(path: Path, number: int, line: str, language: str) -> Association:
         cluster=target,
         context=context,
         candidates=tuple(
-            Candidate(f"{key}-{label.value}", label, context.replace(BLANK, word), word)
+            Candidate(id=f"{key}-{label.value}", label=label, text=context.replace(BLANK, word), word=word)
             for label, word in zip(LABELS, words, strict=True)
         ),
     )
