@@ -43,7 +43,9 @@ def test_malor_and_perplexity_have_names(menagerie: Zoo) -> None:
 
 
 def audit_options() -> AuditOptions:
-    return AuditOptions(data=load_dataset("lab", language="en"), limit=8, resampling=Resampling(resamples=100))
+    return AuditOptions(
+        data=load_dataset("lab", language="en"), limit=8, resampling=Resampling(resamples=100)
+    )
 
 
 def test_any_instrument_can_be_read_again_and_again(menagerie: Zoo) -> None:
