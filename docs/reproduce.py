@@ -145,7 +145,8 @@ def reproduce(folder: Path) -> Reproduction:
 def evaluated(folder: Path, predictions: str, benchmark: eh.Benchmark) -> eh.RunResult:
     """The result of one published file."""
     path = folder / "predictions" / f"{predictions}.json.gz"
-    return eh.evaluate(path, benchmark, protocol=PROTOCOL, resampling=_QUICK).result
+    result: eh.RunResult = eh.evaluate(path, benchmark, protocol=PROTOCOL, resampling=_QUICK).result
+    return result
 
 
 def _only(benchmark: eh.Benchmark, wanted: Callable[[eh.Association], bool]) -> eh.Benchmark:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from evenhand.mitigation.counterfactual import CounterfactualMethod
     from evenhand.mitigation.equalising.method import EqualiseMethod
     from evenhand.mitigation.mitigate import Mitigated, mitigate
+    from evenhand.mitigation.pairs.building import PairOptions
     from evenhand.models.generation import GenerationOptions
     from evenhand.models.references import ModelRef
     from evenhand.models.references import load_model as load
@@ -40,8 +41,10 @@ if TYPE_CHECKING:
     from evenhand.runs.figures import Figure
     from evenhand.runs.run import INSTRUMENTS, Run, open_run
     from evenhand.stats.resampling import Resampling
-    from evenhand.workflows.measure import audit, evaluate, probe
+    from evenhand.workflows.measure import MeasurementJob, audit, evaluate, measure_all, probe
     from evenhand.workflows.mitigation_data import material_for
+    from evenhand.workflows.pairs import build_pairs
+    from evenhand.workflows.show import compare_all, report
 
 _HOME = {
     "INSTRUMENTS": "evenhand.runs.run",
@@ -67,8 +70,10 @@ _HOME = {
     "Label": "evenhand.core.items",
     "MalorOptions": "evenhand.instruments.malor.instrument",
     "Margins": "evenhand.certificate",
+    "MeasurementJob": "evenhand.workflows.measure",
     "Mitigated": "evenhand.mitigation.mitigate",
     "ModelRef": "evenhand.models.references",
+    "PairOptions": "evenhand.mitigation.pairs.building",
     "Protocol": "evenhand.core.protocols",
     "Recipe": "evenhand.core.recipes",
     "Resampling": "evenhand.stats.resampling",
@@ -76,9 +81,11 @@ _HOME = {
     "RunResult": "evenhand.instruments.association.results",
     "Task": "evenhand.core.items",
     "audit": "evenhand.workflows.measure",
+    "build_pairs": "evenhand.workflows.pairs",
     "certify": "evenhand.certificate",
     "check": "evenhand.data",
     "compare": "evenhand.runs.comparison",
+    "compare_all": "evenhand.workflows.show",
     "describe": "evenhand.data",
     "evaluate": "evenhand.workflows.measure",
     "example_scores": "evenhand.data.bundled_files",
@@ -88,10 +95,12 @@ _HOME = {
     "load_dataset": "evenhand.data",
     "load_probes": "evenhand.data.probes",
     "material_for": "evenhand.workflows.mitigation_data",
+    "measure_all": "evenhand.workflows.measure",
     "mitigate": "evenhand.mitigation.mitigate",
     "open_run": "evenhand.runs.run",
     "probe": "evenhand.workflows.measure",
     "read_certificate": "evenhand.runs.certificates",
+    "report": "evenhand.workflows.show",
     "write_certificate_page": "evenhand.report",
     "write_page": "evenhand.report",
 }
@@ -120,8 +129,10 @@ __all__ = [
     "Label",
     "MalorOptions",
     "Margins",
+    "MeasurementJob",
     "Mitigated",
     "ModelRef",
+    "PairOptions",
     "Protocol",
     "Recipe",
     "Resampling",
@@ -129,9 +140,11 @@ __all__ = [
     "RunResult",
     "Task",
     "audit",
+    "build_pairs",
     "certify",
     "check",
     "compare",
+    "compare_all",
     "describe",
     "evaluate",
     "example_scores",
@@ -141,10 +154,12 @@ __all__ = [
     "load_dataset",
     "load_probes",
     "material_for",
+    "measure_all",
     "mitigate",
     "open_run",
     "probe",
     "read_certificate",
+    "report",
     "write_certificate_page",
     "write_page",
 ]

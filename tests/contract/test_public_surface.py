@@ -69,7 +69,15 @@ def test_the_public_names_are_these_and_no_others() -> None:
 
 
 def test_the_public_names_of_the_checks_for_tests() -> None:
-    assert evenhand.testing.__all__ == ["AnalyticModel", "check_dataset", "check_measure", "lab_benchmark"]
+    assert evenhand.testing.__all__ == [
+        "AnalyticModel",
+        "FakeModel",
+        "ModelSamples",
+        "check_dataset",
+        "check_measure",
+        "check_model",
+        "lab_benchmark",
+    ]
 
 
 @pytest.mark.parametrize("name", PUBLIC)

@@ -10,6 +10,7 @@ from typing import Any
 
 import builders
 import pytest
+from running import Command
 
 from evenhand.core.errors import DatasetError, UnknownNameError
 from evenhand.core.items import Association, Benchmark, Candidate, Label, PairSet, Task
@@ -148,7 +149,7 @@ def test_a_folder_has_one_file_per_language_in_any_layout(register: Register, tm
 
 
 def test_a_named_dataset_of_another_package_is_found(
-    register: Register, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    register: Register, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_evenhand_here: Command
 ) -> None:
     package = tmp_path / "jobs_package"
     (package / "items").mkdir(parents=True)
@@ -162,6 +163,8 @@ def test_a_named_dataset_of_another_package_is_found(
     register(replace(LINES_LAYOUT, datasets=(jobs,)))
 
     assert list(named_datasets())[-1] == "jobs"
+    assert "Two jobs" in run_evenhand_here("data", "list", "--json").stdout
+    assert '"items": 2' in run_evenhand_here("data", "describe", "jobs", "--json").stdout
     assert languages_of("jobs") == ("fr",)
     benchmark = load_dataset("jobs")
     assert (benchmark.name, benchmark.language, benchmark.licence) == ("jobs", "fr", "CC0")

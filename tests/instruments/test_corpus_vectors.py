@@ -30,6 +30,9 @@ class Places:
 
     reads_left_to_right = False
 
+    def layer_number(self, layer: int) -> int:
+        return layer
+
     def __init__(self) -> None:
         self.asked: list[int] = []
 

@@ -13,8 +13,7 @@ from slow_vectors import slow_cosine, slow_vector
 from zoo_fixtures import Zoo
 
 from evenhand.data.winogender import PronounPair, PronounPairs, load_pronoun_pairs
-from evenhand.instruments.cosine.instrument import SCORES_SCHEMA
-from evenhand.instruments.cosine.preparation import UNREAD_PRONOUN, cosine_result
+from evenhand.instruments.cosine.preparation import SCORES_SCHEMA, UNREAD_PRONOUN, cosine_result
 from evenhand.instruments.probe_results import CosineResult
 from evenhand.models.references import ModelError
 from evenhand.runs.run import Run, open_run
@@ -177,8 +176,8 @@ def test_the_record_says_what_determines_the_result(
     again = probe_cosine(str(menagerie.folder("bert")), tmp_path / "pairs.tsv", layer=2, resampling=quick)
     other = probe_cosine(model, pairs, layer=1, name="mine", resampling=quick)
 
-    assert (run.record.instrument, run.record.language, run.record.name) == ("cosine", "en", "bert_cosine_en")
-    assert run.record.data == {"pairs.tsv": pairs.sha256}
+    assert (run.record.instrument, run.record.language, run.record.name) == ("cosine", "en", "bert_en_cosine")
+    assert (run.record.dataset.name, run.record.dataset.sha256) == ("pairs.tsv", pairs.sha256)
     assert run.record.options["layer"] == 2
     assert run.record.fingerprint == again.record.fingerprint != other.record.fingerprint
     assert run.results == again.results

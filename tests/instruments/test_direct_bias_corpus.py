@@ -60,14 +60,17 @@ def test_progress_is_told_in_bytes(menagerie: Zoo, tmp_path: Path, quick: Resamp
 
 MEASURE = """
 import resource, sys, torch
+from evenhand.instruments.direct_bias.instrument import DIRECT_BIAS, DirectBiasOptions
 from evenhand.models.language_model import load_language_model
 from evenhand.stats.resampling import Resampling
 torch.set_num_threads(1)
 model = load_language_model(sys.argv[1], device="cpu")
 quick = Resampling(resamples=100)
-probe_direct_bias(model, sys.argv[2], resampling=quick)
+def probe(corpus):
+    return DIRECT_BIAS.prepare(model, DirectBiasOptions(corpus=(corpus,), resampling=quick)).measure()
+probe(sys.argv[2])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-run = probe_direct_bias(model, sys.argv[3], resampling=quick)
+run = probe(sys.argv[3])
 print(run.results[0].sentences, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 

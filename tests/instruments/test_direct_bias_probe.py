@@ -22,7 +22,7 @@ from evenhand.instruments.direct_bias.gender_direction import (
     ONE_FORM,
     ONLY_BESIDE_GENDERED,
 )
-from evenhand.instruments.direct_bias.instrument import SCORES_SCHEMA
+from evenhand.instruments.direct_bias.preparation import SCORES_SCHEMA
 from evenhand.runs.run import open_run
 from evenhand.stats.resampling import Resampling
 
@@ -136,8 +136,8 @@ def test_the_record_says_what_determines_the_result(
     )
     opened = open_run(run.save(tmp_path / "run"))
 
-    assert (run.record.instrument, run.record.name) == ("direct-bias", "bert_direct-bias_en")
-    assert set(run.record.data) == {"corpus", "professions", "gendered words"}
+    assert (run.record.instrument, run.record.name) == ("direct-bias", "bert_en_direct-bias")
+    assert set(run.record.data) == {"professions", "gendered words"}
     assert run.record.options["layer"] == 1
     assert run.record.options["pronouns"] == ["he", "she"]
     assert dict(run.scores.schema) == SCORES_SCHEMA

@@ -15,7 +15,7 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.files import sha256_of
 from evenhand.core.items import Association
 from evenhand.instruments.association.measures import MEASURES
-from evenhand.instruments.association.results import GroupResult
+from evenhand.instruments.association.results import TaskResult
 from evenhand.instruments.association.scores import SCORES_SCHEMA
 from evenhand.report import format_table, model_card_snippet, render_page
 from evenhand.runs.comparison import compare
@@ -182,12 +182,12 @@ def test_a_group_without_a_scored_item_says_so_first() -> None:
     ],
 )
 def test_a_condition_can_be_about_it(run: Run, text: str, expected: bool) -> None:
-    assert Condition.parse(text).holds(run.result) is expected
+    assert Condition.parse(text).holds(run) is expected
 
 
 def test_a_condition_about_an_undefined_one_neither_passes_nor_fails() -> None:
     with pytest.raises(ConditionError, match=f"cannot be judged for model: {MISSING}"):
-        Condition.parse("log_ratio.low>1").holds(run_with({}).result)
+        Condition.parse("log_ratio.low>1").holds(run_with({}))
 
 
 def test_tables_and_the_model_card_have_it_where_there_is_one(run: Run) -> None:
@@ -256,4 +256,4 @@ def test_a_run_of_an_earlier_version_is_compared_and_shown(run: Run, earlier: Pa
 def test_a_result_survives_its_json(run: Run) -> None:
     result = run.result.tasks["intrasentence"]
 
-    assert GroupResult.model_validate_json(result.model_dump_json()).log_ratio == result.log_ratio
+    assert TaskResult.model_validate_json(result.model_dump_json()).log_ratio == result.log_ratio

@@ -220,9 +220,9 @@ def test_items_have_the_scores_of_their_candidates_side_by_side(run: Run) -> Non
 
 def test_a_record_with_faults_names_the_first_in_plain_words(folder: Path) -> None:
     record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
-    del record["dataset"], record["protocol"]
+    del record["dataset"], record["statistics"]
     (folder / "record.json").write_text(json.dumps(record), encoding="utf-8")
     with pytest.raises(RunError) as refused:
         read_record(folder)
-    assert "(2 faults, the first is dataset: Field required). Run it again." in str(refused.value)
+    assert "(2 faults, the first is dataset: Field required). Make the run again" in str(refused.value)
     assert "pydantic" not in str(refused.value)

@@ -10,11 +10,12 @@ from evenhand.cli.audit import audit_command
 from evenhand.cli.certify import certify_command
 from evenhand.cli.compare import compare_command
 from evenhand.cli.data import data_app
-from evenhand.cli.data_counterfactual import counterfactual_command
 from evenhand.cli.evaluate import evaluate_command
+from evenhand.cli.help import CommandWithNames
 from evenhand.cli.lab import lab_app
 from evenhand.cli.mitigate import mitigate_app
 from evenhand.cli.models import models_app
+from evenhand.cli.pairs import counterfactual_command
 from evenhand.cli.probe import probe_command
 from evenhand.cli.report import report_command
 from evenhand.cli.study import study_command
@@ -49,14 +50,14 @@ def _root(
     """
 
 
-app.command("audit")(audit_command)
-app.command("probe")(probe_command)
-app.command("evaluate")(evaluate_command)
-app.command("compare")(compare_command)
-app.command("certify")(certify_command)
-app.command("study")(study_command)
-app.command("report")(report_command)
-data_app.command("counterfactual")(counterfactual_command)
+app.command("audit", cls=CommandWithNames)(audit_command)
+app.command("probe", cls=CommandWithNames)(probe_command)
+app.command("evaluate", cls=CommandWithNames)(evaluate_command)
+app.command("compare", cls=CommandWithNames)(compare_command)
+app.command("certify", cls=CommandWithNames)(certify_command)
+app.command("study", cls=CommandWithNames)(study_command)
+app.command("report", cls=CommandWithNames)(report_command)
+data_app.command("counterfactual", cls=CommandWithNames)(counterfactual_command)
 app.add_typer(data_app, name="data")
 app.add_typer(models_app, name="models")
 app.add_typer(mitigate_app, name="mitigate")

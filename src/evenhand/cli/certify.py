@@ -16,6 +16,7 @@ from evenhand.cli.certificate_options import (
     Labelled,
 )
 from evenhand.cli.exit_codes import INTERRUPTED, QUALITY_LOST
+from evenhand.cli.monitor import progress_bar
 from evenhand.cli.options import (
     DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
@@ -27,7 +28,6 @@ from evenhand.cli.options import (
     resampling,
 )
 from evenhand.cli.output import plain_table, print_json, print_lines, print_table, say, warn
-from evenhand.cli.progress import progress_bar
 from evenhand.core.errors import EvenhandError
 from evenhand.core.extras import require_extra
 
@@ -102,7 +102,7 @@ def certify_command(
     """
     require_extra("hf", purpose="evenhand certify")
     from evenhand.certificate import Finetuning
-    from evenhand.cli.audit import model_reference
+    from evenhand.cli.options import model_reference
     from evenhand.workflows.certificate_plans import CertifyWishes, margins_for
 
     page, record = output_files(out)

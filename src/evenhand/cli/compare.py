@@ -1,4 +1,4 @@
-"""``evenhand compare``: differences between runs over the same items."""
+"""``evenhand compare``: do runs over the same items differ?"""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evenhand.cli.monitor import TerminalMonitor
 from evenhand.cli.options import (
     DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
+    SCORING,
     Confidence,
     Format,
     Json,
@@ -20,7 +22,7 @@ from evenhand.cli.options import (
     refuse_two_formats,
     resampling,
 )
-from evenhand.cli.output import console, plain_table, print_json, print_table, print_text, progress
+from evenhand.cli.output import console, plain_table, print_json, print_lines, print_table, print_text, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,81 +31,117 @@ if TYPE_CHECKING:
 
 
 def compare_command(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders. The first is the baseline of the others.")],
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Run folders, of one instrument or of several. The first of each instrument is the baseline."
+        ),
+    ],
     all_pairs: Annotated[
-        bool, typer.Option("--all-pairs", help="Compare every run with every other.")
+        bool,
+        typer.Option("--all-pairs", help="Compare every run with every other.", rich_help_panel=SCORING),
     ] = False,
     all_measures: Annotated[
-        bool, typer.Option("--all-measures", help="Compare class means, class ICAT and log-ratio too.")
+        bool,
+        typer.Option(
+            "--all-measures",
+            help="Compare every measure ($measures, and those of probes), not the headline ones alone.",
+            rich_help_panel=SCORING,
+        ),
     ] = False,
     by_bias_type: Annotated[
-        bool, typer.Option("--by-bias-type", help="Add a row for each bias type.")
+        bool,
+        typer.Option(
+            "--by-bias-type",
+            help="Add a row for each part: bias types, fields of work.",
+            rich_help_panel=SCORING,
+        ),
     ] = False,
-    json: Json = False,
-    format_: Format = TableChoice.TABLE,
     resamples: Resamples = DEFAULT_RESAMPLES,
     seed: Seed = DEFAULT_SEED,
     confidence: Confidence = DEFAULT_CONFIDENCE,
+    json: Json = False,
+    format_: Format = TableChoice.TABLE,
 ) -> None:
     """Compare runs over the items that both scored: two models, two languages, before and after.
 
-    Shows each difference with a paired interval (whole target terms resampled) and a p-value adjusted for all
-    rows of the table (Holm), and McNemar's test of the single decisions.
+    Says in a sentence whether two runs differ, and shows each difference with a paired interval (whole target terms or
+    occupations resampled) and a p-value adjusted for all rows of the table (Holm).
 
     **Examples**
 
     `evenhand compare runs/base runs/mitigated`
 
     `evenhand compare runs/bert_en runs/bert_de runs/bert_fr --all-pairs --format latex`
-    """
-    from evenhand.runs.comparison import compare_pairs, pairs_to_compare
-    from evenhand.runs.run import open_run
 
+    `evenhand compare runs/before_en runs/after_en runs/before_en_malor runs/after_en_malor`
+    """
+    say(f"Comparing {len(runs)} runs")
     refuse_two_formats(json=json, form=format_)
-    opened = [open_run(folder) for folder in progress(runs, "Reading")]
-    comparisons = compare_pairs(
-        pairs_to_compare(opened, all_pairs=all_pairs),
-        measures=tuple(dict.fromkeys(figure.measure for run in opened for figure in run.figures))
-        if all_measures
-        else None,
-        by_group=by_bias_type,
-        resampling=resampling(resamples, seed, confidence),
+    from evenhand.runs.comparison import ComparisonOptions
+    from evenhand.workflows.show import compare_all, opened
+
+    monitor = TerminalMonitor()
+    chosen = opened(runs, monitor=monitor)
+    every = tuple(dict.fromkeys(figure.measure for run in chosen for figure in run.figures))
+    comparisons = compare_all(
+        chosen,
+        all_pairs=all_pairs,
+        options=ComparisonOptions(
+            measures=every if all_measures else None,
+            by_group=by_bias_type,
+            resampling=resampling(resamples, seed, confidence),
+        ),
+        monitor=monitor,
     )
     if json:
-        print_json({"comparisons": [comparison.model_dump(mode="json") for comparison in comparisons]})
+        print_json({"comparisons": [_entry(comparison) for comparison in comparisons]})
     else:
         show_comparisons(comparisons, format_)
 
 
+def _entry(comparison: Comparison) -> dict[str, object]:
+    from evenhand.report.comparison_words import comparison_sentence
+
+    return {**comparison.model_dump(mode="json"), "answer": comparison_sentence(comparison)}
+
+
 def show_comparisons(comparisons: Sequence[Comparison], form: TableChoice) -> None:
-    """Print comparisons."""
+    """Print comparisons: first in words, then the numbers."""
     from evenhand.report import format_comparisons
-    from evenhand.report.association.tables import number, show, show_p
+    from evenhand.report.comparison_words import comparison_sentence
 
     if form is not TableChoice.TABLE:
         print_text(format_comparisons(comparisons, form.value))
         return
-    target = console()
+    print_lines(comparison_sentence(comparison) for comparison in comparisons)
     for comparison in comparisons:
+        _show_numbers(comparison)
+
+
+def _show_numbers(comparison: Comparison) -> None:
+    from evenhand.report.association.tables import number, show, show_p
+    from evenhand.report.comparison_words import is_shown
+
+    target = console()
+    target.print(
+        f"\n{comparison.second} - {comparison.first}   {comparison.protocol or comparison.instrument}",
+        style="bold",
+    )
+    right = ("first", "second", "difference", "p", "p (Holm)")
+    table = plain_table("task", "group", "measure", *right, right=right)
+    for row in comparison.differences:
+        table.add_row(
+            row.task, row.group, row.measure, number(row.first), number(row.second),
+            show(row.difference, signed=True), show_p(row.p_value), show_p(row.p_holm),
+            style="bold" if is_shown(row) else None,
+        )  # fmt: skip
+    print_table(table)
+    target.print(
+        f"{comparison.n:,} shared items, {comparison.left_out:,} scored by one run only and left out."
+    )
+    for test in comparison.mcnemar:
         target.print(
-            f"{comparison.second} - {comparison.first}   {comparison.protocol or comparison.instrument}",
-            style="bold",
+            f"McNemar, {test.task}: stereotype preferred by the first alone on {test.only_first:,} items, by the "
+            f"second alone on {test.only_second:,}; p {show_p(test.p_value)}."
         )
-        right = ("first", "second", "difference", "p", "p (Holm)")
-        table = plain_table("task", "group", "measure", *right, right=right)
-        for row in comparison.differences:
-            table.add_row(
-                row.task, row.group, row.measure, number(row.first), number(row.second),
-                show(row.difference, signed=True), show_p(row.p_value), show_p(row.p_holm),
-                style="bold" if row.p_holm < 0.05 else None,
-            )  # fmt: skip
-        print_table(table)
-        target.print(
-            f"{comparison.n:,} shared items, {comparison.left_out:,} scored by one run only and left out."
-        )
-        for test in comparison.mcnemar:
-            target.print(
-                f"McNemar, {test.task}: stereotype preferred by the first alone on {test.only_first:,} items, by the "
-                f"second alone on {test.only_second:,}; p {show_p(test.p_value)}."
-            )
-        target.print()

@@ -143,7 +143,7 @@ def check_command(dataset: Dataset, language: Language = None, json: Json = Fals
 
     `evenhand data check translations/tr.json --json`
     """
-    from evenhand.cli.table_widths import keeps_words_whole
+    from evenhand.cli.output import keeps_words_whole
     from evenhand.data import check
 
     reports = [check(benchmark) for benchmark in _load(dataset, language)]

@@ -2,50 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from evenhand.cli.exit_codes import CONDITION_HOLDS
 from evenhand.cli.monitor import TerminalMonitor
 from evenhand.cli.options import (
+    DATA,
     DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
+    EXECUTION,
+    OUTPUT,
     Confidence,
+    FailIf,
     Format,
     Json,
+    ProtocolName,
     Resamples,
     Seed,
     TableChoice,
+    conditions_of,
     refuse_two_formats,
     resampling,
 )
-from evenhand.cli.output import (
-    console,
-    plain_table,
-    print_json,
-    print_table,
-    print_text,
-    progress,
-    say,
-    strip,
-)
+from evenhand.cli.output import say
+from evenhand.cli.results import fail_if_conditions_hold, show_results
 from evenhand.core.errors import EvenhandError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rich.console import Console
-    from rich.table import Table
-
-    from evenhand.runs.conditions import Condition
-    from evenhand.runs.run import Run
-
-
-STRIP_WIDTHS = (25, 21, 17, 13)
-"""Of the drawing of SS, widest first; odd, so that 50 has a place in the middle."""
 
 
 def evaluate_command(
@@ -56,30 +41,39 @@ def evaluate_command(
     data: Annotated[
         str,
         typer.Option(
-            "--data", "-d", help="A dataset's name, a file in StereoSet's layout, or a folder of them."
+            "--data",
+            "-d",
+            help="A dataset's name, or a file or folder in a known layout ($layouts).",
+            rich_help_panel=DATA,
         ),
     ],
     language: Annotated[
-        str | None, typer.Option("--language", "-l", help="Which language of the dataset.")
+        str | None,
+        typer.Option("--language", "-l", help="Which language of the dataset.", rich_help_panel=DATA),
     ] = None,
-    protocol: Annotated[
-        str, typer.Option("--protocol", "-p", help="evenhand.v1, multilingual-2023 or stereoset-2021.")
-    ] = "evenhand.v1",
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write a run folder for each file below this folder.")
-    ] = None,
-    name: Annotated[str | None, typer.Option(help="Name of the run, if not that of its file.")] = None,
-    fail_if: Annotated[
-        list[str] | None, typer.Option("--fail-if", help="Exit with code 4 when this holds. May be repeated.")
-    ] = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Replace a run folder that holds another run.")
-    ] = False,
-    json: Json = False,
-    format_: Format = TableChoice.TABLE,
+    protocol: ProtocolName = "evenhand.v1",
     resamples: Resamples = DEFAULT_RESAMPLES,
     seed: Seed = DEFAULT_SEED,
     confidence: Confidence = DEFAULT_CONFIDENCE,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Write a run folder for each file below this folder.", rich_help_panel=OUTPUT
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(help="Name of the run, if not that of its file.", rich_help_panel=OUTPUT),
+    ] = None,
+    json: Json = False,
+    format_: Format = TableChoice.TABLE,
+    fail_if: FailIf = None,
+    fresh: Annotated[
+        bool,
+        typer.Option(
+            "--fresh", help="Replace a run folder that holds another run.", rich_help_panel=EXECUTION
+        ),
+    ] = False,
 ) -> None:
     """Evaluate scores per candidate: LMS, SS and ICAT with intervals, by task and bias type.
 
@@ -96,32 +90,30 @@ def evaluate_command(
     A condition is `[task.][bias type.]measure[.low|.high]`, one of `> >= < <=`, and a number; without a task
     it is about both tasks together.
     """
+    files = f"{len(predictions)} files" if len(predictions) > 1 else str(predictions[0])
+    say(f"Evaluating {files}")
+    refuse_two_formats(json=json, form=format_)
+    conditions = conditions_of(fail_if)
+    names = run_names(predictions, name)
     from evenhand.data import load_dataset
-    from evenhand.runs.conditions import Condition
     from evenhand.workflows.measure import evaluate
 
-    refuse_two_formats(json=json, form=format_)
-    conditions = [Condition.parse(text) for text in fail_if or []]
-    names = run_names(predictions, name)
     benchmark = load_dataset(data, language=language)
-    plan = resampling(resamples, seed, confidence)
+    monitor = TerminalMonitor()
     runs = [
         evaluate(
             path,
             benchmark,
             protocol=protocol,
-            resampling=plan,
+            resampling=resampling(resamples, seed, confidence),
             name=names[path],
             out=out,
             fresh=fresh,
-            monitor=TerminalMonitor(),
+            monitor=monitor,
         )
-        for path in progress(predictions, "Evaluating")
+        for path in predictions
     ]
-    if json:
-        print_json({"runs": [result_json(run) for run in runs]})
-    else:
-        show_runs(runs, format_)
+    show_results(runs, form=format_, json=json)
     fail_if_conditions_hold(conditions, runs)
 
 
@@ -151,67 +143,3 @@ def run_names(predictions: Sequence[Path], name: str | None) -> dict[Path, str]:
             f"Several files would make the run {clash[0]!r}. Evaluate them one by one with --name."
         )
     return names
-
-
-def result_json(run: Run) -> dict[str, object]:
-    """The result as the machine-readable contract has it; scores by target term are in the run folder."""
-    document: dict[str, object] = run.result.model_dump(
-        mode="json", exclude={"tasks": {"__all__": {"by_target"}}}
-    )
-    return document
-
-
-def show_runs(runs: Sequence[Run], form: TableChoice) -> None:
-    """Print the results of runs."""
-    from evenhand.report import format_table
-    from evenhand.report.association.reading import read
-
-    if form is not TableChoice.TABLE:
-        print_text(format_table(runs, form.value))
-        return
-    for run in runs:
-        record = run.record
-        target = console()
-        target.print(
-            f"{run.name}   {record.dataset.name} ({record.dataset.language})   {run.result.protocol}",
-            style="bold",
-        )
-        print_table(_widest_that_fits(run, target))
-        reading = read(run)
-        target.print(f"{reading.verdict}. {' '.join(reading.sentences)}\n")
-
-
-def _widest_that_fits(run: Run, target: Console) -> Table:
-    """The table with the widest strip that there is room for, or without one."""
-    from evenhand.cli.table_widths import fits
-
-    tables = (_run_table(run, strip_width=width) for width in STRIP_WIDTHS)
-    return next((table for table in tables if fits(table, target)), _run_table(run, strip_width=None))
-
-
-def _run_table(run: Run, *, strip_width: int | None) -> Table:
-    from evenhand.report.association.tables import show
-
-    drawn = () if strip_width is None else ("0 · SS · 100",)
-    table = plain_table("task", "LMS", "SS", *drawn, "ICAT", "items", right=("items",))
-    for task, result in run.result.tasks.items():
-        lms, ss, icat = (show(result.estimate(measure), digits=1) for measure in ("LMS", "SS", "ICAT"))
-        drawing = () if strip_width is None else (strip(result.SS, width=strip_width),)
-        table.add_row(
-            task, lms, ss, *drawing, icat, f"{result.n:,}", style="bold" if task == "overall" else None
-        )
-    return table
-
-
-def fail_if_conditions_hold(conditions: Sequence[Condition], runs: Sequence[Run]) -> None:
-    """Exit with a code of its own when a condition holds for any run."""
-    held = [
-        f"{condition.text} holds for {run.name} ({condition.value_in(run):.2f})"
-        for condition in conditions
-        for run in runs
-        if condition.holds(run)
-    ]
-    for message in held:
-        say(f"Failed: {message}")
-    if held:
-        raise typer.Exit(CONDITION_HOLDS)

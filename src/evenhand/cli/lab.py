@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evenhand.cli.exit_codes import CHECK_FAILED, INTERRUPTED
+from evenhand.cli.monitor import progress_bar
 from evenhand.cli.options import Json
 from evenhand.cli.output import console, plain_table, print_json, print_table, say
-from evenhand.cli.progress import progress_bar
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.extras import require_extra
 

@@ -106,7 +106,7 @@ class RecipeWishes:
 
     def applied_to(self, usual: Recipe) -> Recipe:
         """The usual recipe with what was asked for."""
-        from evenhand.cli.audit import precision_named
+        from evenhand.cli.options import precision_named
         from evenhand.core.recipes import LoraRecipe, Recipe
 
         optional = {

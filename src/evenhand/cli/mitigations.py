@@ -15,8 +15,8 @@ import typer
 from evenhand.cli.exit_codes import INTERRUPTED
 from evenhand.cli.mitigation_options import RecipeWishes
 from evenhand.cli.mitigation_tables import epoch_line
+from evenhand.cli.monitor import progress_bar
 from evenhand.cli.output import say, warn
-from evenhand.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from evenhand.core.recipes import Recipe
@@ -92,7 +92,7 @@ class AskedMitigation:
     @property
     def reference(self) -> ModelRef:
         """The model."""
-        from evenhand.cli.audit import model_reference
+        from evenhand.cli.options import model_reference
 
         return model_reference(
             self.model,

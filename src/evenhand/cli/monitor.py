@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import typer
 
 from evenhand.cli.exit_codes import INTERRUPTED
-from evenhand.cli.output import say, warn
-from evenhand.cli.progress import progress_bar
+from evenhand.cli.output import console, say, warn
 from evenhand.core.progress import Progress
 
 
@@ -32,10 +32,37 @@ class TerminalMonitor:
 
 
 @contextmanager
-def interruption_told() -> Iterator[None]:
+def exit_when_interrupted() -> Iterator[None]:
     """An interrupted workflow has kept what it did; the reader is told so, and the command ends."""
     try:
         yield
     except KeyboardInterrupt:
         say("Stopped. Give the same command again to go on from here.")
         raise typer.Exit(INTERRUPTED) from None
+
+
+@contextmanager
+def progress_bar(description: str, unit: str = "items") -> Iterator[Callable[[int, int], None]]:
+    """A bar with what is done, how fast, and the time left."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn(unit),
+        TextColumn("{task.fields[speed]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console(error=True), transient=True) as bar:
+        shown = bar.add_task(description, total=None, speed="")
+
+        def report(done: int, total: int) -> None:
+            elapsed = bar.tasks[0].elapsed or 0
+            speed = f"{done / elapsed:,.0f} {unit}/s" if elapsed and done / elapsed >= 1 else ""
+            bar.update(shown, completed=done, total=total, speed=speed)
+
+        yield report

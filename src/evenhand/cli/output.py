@@ -1,11 +1,14 @@
-"""Printing: results to standard output, everything else to standard error."""
+"""Printing: results to standard output, everything else to standard error.
+
+Tables in narrow terminals break their lines between words, never inside a name, a number or a drawing.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from evenhand.cli.exit_codes import READER_GONE
 
@@ -15,9 +18,10 @@ if TYPE_CHECKING:
 
     from evenhand.core.estimates import Estimate
 
-Entry = TypeVar("Entry")
-
 PIPED_WIDTH = 160
+_ANY_WIDTH = 100_000
+_TIGHT = (0, 1, 0, 0)
+"""Padding of a table with two spaces between columns, not three."""
 
 
 def console(*, error: bool = False) -> Console:
@@ -101,8 +105,6 @@ def plain_table(*columns: str, right: Sequence[str] = (), title: str | None = No
 
 def print_table(table: Table) -> None:
     """A table on standard output, no wider than the screen if that can be had."""
-    from evenhand.cli.table_widths import make_fit
-
     target = console()
     make_fit(table, target)
     target.print(table)
@@ -121,22 +123,66 @@ def strip(estimate: Estimate, *, width: int = 25) -> str:
     return "".join(cells)
 
 
-def progress(entries: Sequence[Entry], description: str) -> Iterator[Entry]:
-    """The entries, with a progress bar on standard error where somebody can see it."""
-    if not sys.stderr.isatty() or len(entries) < 2:
-        return iter(entries)
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    def advancing() -> Iterator[Entry]:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        with Progress(*columns, console=console(error=True), transient=True) as bar:
-            yield from bar.track(entries, description=description)
-
-    return advancing()
-
-
 def print_lines(lines: Iterable[str]) -> None:
     """Sentences to standard output, each on lines of its own."""
     target = console()
     for line in lines:
         _print_wrapped(target, line)
+
+
+def fits(table: Table, target: Console) -> bool:
+    """Whether a table is as wide as it would like to be."""
+    return _wanted(table, target) <= target.width
+
+
+def keeps_words_whole(table: Table, target: Console) -> bool:
+    """Whether a table fits once its lines are broken between words."""
+    return _levelled(table, target) is not None
+
+
+def make_fit(table: Table, target: Console) -> None:
+    """Narrow a table that is too wide: less space between columns if that is enough, otherwise narrower columns.
+
+    A table that fits is left alone, as is one whose words do not fit whatever is done.
+    """
+    if fits(table, target):
+        return
+    loose = table.padding
+    table.padding, table.show_edge = _TIGHT, False
+    if fits(table, target):
+        return
+    table.padding, table.show_edge = loose, True
+    if not keeps_words_whole(table, target):
+        table.padding, table.show_edge = _TIGHT, False
+    widths = _levelled(table, target)
+    for column, width in zip(table.columns, widths or (), strict=widths is not None):
+        column.width = width
+
+
+def _wanted(table: Table, target: Console) -> int:
+    from rich.measure import Measurement
+
+    return Measurement.get(target, target.options.update(max_width=_ANY_WIDTH), table).maximum
+
+
+def _levelled(table: Table, target: Console) -> list[int] | None:
+    """Widths of the columns, the widest narrowed first; None where words would have to break."""
+    widths = [_longest(texts, separator="\n") for texts in _texts(table)]
+    least = [_longest(texts, separator=None) for texts in _texts(table)]
+    room = target.width - (_wanted(table, target) - sum(widths))
+    while sum(widths) > room:
+        able = [place for place, width in enumerate(widths) if width > least[place]]
+        if not able:
+            return None
+        widths[max(able, key=widths.__getitem__)] -= 1
+    return widths
+
+
+def _texts(table: Table) -> list[list[str]]:
+    return [[str(column.header), *map(str, column.cells)] for column in table.columns]
+
+
+def _longest(texts: Sequence[str], *, separator: str | None) -> int:
+    from rich.cells import cell_len
+
+    return max((cell_len(part) for text in texts for part in text.split(separator)), default=0)

@@ -1,124 +1,174 @@
-"""``evenhand probe``: which gender does a model expect with which occupation?"""
+"""``evenhand probe``: measure models with any instrument, MALoR if none is named."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from evenhand.cli.monitor import TerminalMonitor, interruption_told
+from evenhand.cli.monitor import TerminalMonitor, exit_when_interrupted
 from evenhand.cli.options import (
+    DATA,
     DEFAULT_CONFIDENCE,
+    DEFAULT_ON,
     DEFAULT_RESAMPLES,
     DEFAULT_RUNS,
     DEFAULT_SEED,
+    SCORING,
     AllowPickleWeights,
     Confidence,
     Device,
+    FailIf,
     Format,
     Fresh,
     Json,
     MaxTokens,
-    Occupations,
+    Models,
+    On,
     PrecisionName,
-    ProbeLanguage,
     Resamples,
     RunsFolder,
     Seed,
-    Structures,
     TableChoice,
-    Terms,
     TrustRemoteCode,
+    conditions_of,
+    model_reference,
     refuse_two_formats,
     resampling,
 )
-from evenhand.cli.output import console, plain_table, print_json, print_table, print_text
+from evenhand.cli.output import say
+from evenhand.cli.results import fail_if_conditions_hold, show_results
 
-if TYPE_CHECKING:
-    from evenhand.runs.run import Run
-
-
-Models = Annotated[
-    list[str],
-    typer.Argument(help="Model folders or hub ids, each with @revision if wanted, or lab:NAME."),
-]
 Test = Annotated[
-    str,
-    typer.Option(
-        "--test", help="malor, cosine, direct-bias, crows-pairs, or an instrument of another package."
-    ),
+    str, typer.Option("--test", "-t", help="What is measured: $instruments.", rich_help_panel=SCORING)
 ]
 DirectionName = Annotated[
-    str | None, typer.Option(help="What is masked: gender (the term), occupation, or both.")
-]
-Shares = Annotated[
     str | None,
-    typer.Option(help="Real shares of women, to correlate the lean with: winogender-occupations, or a file."),
+    typer.Option(
+        help="malor: what is masked. gender (the term), occupation, or both.", rich_help_panel=SCORING
+    ),
 ]
 Score = Annotated[
-    str | None, typer.Option(help="A word of several tokens: product of their probabilities, or mean-prob.")
+    str | None,
+    typer.Option(
+        help="malor: the score of a word of several tokens, product of their probabilities or mean-prob.",
+        rich_help_panel=SCORING,
+    ),
 ]
 CaseName = Annotated[
-    str | None, typer.Option(help="by-place writes He at a sentence's start; as-is leaves terms alone.")
+    str | None,
+    typer.Option(
+        help="malor: by-place writes He at a sentence's start; as-is leaves terms alone.",
+        rich_help_panel=SCORING,
+    ),
+]
+Layer = Annotated[
+    int | None,
+    typer.Option(help="cosine, direct-bias: hidden layer, -1 is the last.", rich_help_panel=SCORING),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="Any option of the instrument, as name=value. May be repeated.",
+        rich_help_panel=SCORING,
+    ),
 ]
 Data = Annotated[
     str | None,
-    typer.Option("--data", "-d", help="For crows-pairs and cosine: a file, or a dataset's name."),
+    typer.Option(
+        "--data",
+        "-d",
+        help="A dataset's name, or a file or folder in a known layout ($layouts); the instrument's own if not given.",
+        rich_help_panel=DATA,
+    ),
+]
+Language = Annotated[
+    str | None,
+    typer.Option(
+        "--language",
+        "-l",
+        help="Of the data: en or de for what ships with the package. A lab model's own if not given.",
+        rich_help_panel=DATA,
+    ),
+]
+ExperimentName = Annotated[
+    str | None,
+    typer.Option("--experiment", "-e", help="malor: he-she, his-her, names or all.", rich_help_panel=DATA),
+]
+Structures = Annotated[
+    Path | None,
+    typer.Option(help="malor: CSV with experiment, number, structure.", dir_okay=False, rich_help_panel=DATA),
+]
+Occupations = Annotated[
+    Path | None,
+    typer.Option(
+        help="malor, direct-bias: CSV with occupation and perhaps field.",
+        dir_okay=False,
+        rich_help_panel=DATA,
+    ),
+]
+Terms = Annotated[
+    Path | None,
+    typer.Option(
+        help="malor: CSV with male, female and perhaps experiment.", dir_okay=False, rich_help_panel=DATA
+    ),
+]
+Shares = Annotated[
+    str | None,
+    typer.Option(
+        help="malor: real shares of women, to correlate the lean with. winogender-occupations, or a file.",
+        rich_help_panel=DATA,
+    ),
 ]
 Corpus = Annotated[
-    list[Path] | None, typer.Option(help="For direct-bias: text files or folders. May be repeated.")
+    list[Path] | None,
+    typer.Option(help="direct-bias: text files or folders. May be repeated.", rich_help_panel=DATA),
 ]
-ExperimentChoice = Annotated[
-    str | None, typer.Option("--experiment", "-e", help="he-she, his-her, names or all.")
-]
-Limit = Annotated[int | None, typer.Option(help="Only the first items.", min=1)]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="An option of the instrument, as name=value. May be repeated."),
-]
-Layer = Annotated[int | None, typer.Option(help="For cosine and direct-bias: hidden layer, -1 is the last.")]
+Limit = Annotated[int | None, typer.Option(help="Only the first items.", min=1, rich_help_panel=DATA)]
 
 
 def probe_command(
     models: Models,
-    test: Test = "malor",
-    experiment: ExperimentChoice = None,
-    direction: DirectionName = None,
-    language: ProbeLanguage = None,
+    device: Device = "auto",
+    precision: PrecisionName = "fp32",
+    allow_pickle_weights: AllowPickleWeights = False,
+    trust_remote_code: TrustRemoteCode = False,
+    data: Data = None,
+    language: Language = None,
+    experiment: ExperimentName = None,
     structures: Structures = None,
     occupations: Occupations = None,
     terms: Terms = None,
     shares: Shares = None,
+    corpus: Corpus = None,
+    limit: Limit = None,
+    test: Test = "malor",
+    direction: DirectionName = None,
     score: Score = None,
     case: CaseName = None,
-    data: Data = None,
-    corpus: Corpus = None,
     layer: Layer = None,
-    limit: Limit = None,
     settings: Settings = None,
-    device: Device = "auto",
-    precision: PrecisionName = "fp32",
-    max_tokens: MaxTokens = None,
-    out: RunsFolder = DEFAULT_RUNS,
-    fresh: Fresh = False,
-    allow_pickle_weights: AllowPickleWeights = False,
-    trust_remote_code: TrustRemoteCode = False,
-    json: Json = False,
-    format_: Format = TableChoice.TABLE,
     resamples: Resamples = DEFAULT_RESAMPLES,
     seed: Seed = DEFAULT_SEED,
     confidence: Confidence = DEFAULT_CONFIDENCE,
+    out: RunsFolder = DEFAULT_RUNS,
+    json: Json = False,
+    format_: Format = TableChoice.TABLE,
+    fail_if: FailIf = None,
+    fresh: Fresh = False,
+    max_tokens: MaxTokens = None,
+    on: On = DEFAULT_ON,
 ) -> None:
-    """Ask models which gender goes with which occupation: MALoR, and tests beside it.
+    """Measure models with any instrument. Without --test: which gender do they expect with which occupation (MALoR)?
 
     Structures, occupations and terms come with the package in English and German, or from your own files. A lab model
     is probed with the lab's own, whose answers are known.
 
     **Examples**
 
-    `evenhand probe bert-base-uncased roberta-base --experiment he-she`
+    `evenhand probe bert-base-uncased roberta-base --experiment he-she --fail-if "he-she.MALoR>1"`
 
     `evenhand probe ./my-model --direction both --language de`
 
@@ -126,72 +176,53 @@ def probe_command(
 
     `evenhand probe bert-base-uncased --test direct-bias --corpus novels/`
     """
+    say(f"Probing {', '.join(models)}")
     from evenhand.models.backends import require_backends
 
     require_backends(models, purpose="evenhand probe")
-    from evenhand.cli.audit import model_reference
-    from evenhand.cli.instrument_options import options_for
-    from evenhand.report.probes.tables import probe_json
-    from evenhand.runs.run import INSTRUMENTS
-    from evenhand.workflows.measure import probe
-
     refuse_two_formats(json=json, form=format_)
-    instrument = INSTRUMENTS.get(test)
-    options = options_for(
-        instrument,
-        {
-            "experiment": experiment,
-            "direction": direction,
-            "language": language,
-            "structures": structures,
-            "occupations": occupations,
-            "terms": terms,
-            "shares": shares,
-            "score": score,
-            "case": case,
-            "data": data,
-            "corpus": tuple(corpus) if corpus else None,
-            "layer": layer,
-            "limit": limit,
-            "max_tokens": max_tokens,
-            "resampling": resampling(resamples, seed, confidence),
-        },
-        settings or (),
-    )
+    conditions = conditions_of(fail_if)
     references = [
         model_reference(
             text,
-            precision=precision,
             device=device,
+            precision=precision,
             allow_pickle_weights=allow_pickle_weights,
             trust_remote_code=trust_remote_code,
         )
         for text in models
     ]
-    monitor = TerminalMonitor()
-    with interruption_told():
-        runs = [
-            probe(reference, instrument, options=options, out=out, fresh=fresh, monitor=monitor)
-            for reference in references
-        ]
-    if json:
-        print_json(probe_json(runs))
-    else:
-        show_probes(runs, format_)
+    from evenhand.cli.settings import options_from
+    from evenhand.runs.run import INSTRUMENTS
+    from evenhand.workflows.measure import MeasurementJob, measure_all
 
-
-def show_probes(runs: Sequence[Run], form: TableChoice) -> None:
-    """Print the results of probes."""
-    from evenhand.report.probes.tables import PROBE_COLUMNS, format_probe_table, probe_rows
-    from evenhand.report.probes.words import probe_sentences
-
-    if form is not TableChoice.TABLE:
-        print_text(format_probe_table(runs, form.value))
-        return
-    table = plain_table(*PROBE_COLUMNS)
-    for row in probe_rows(runs):
-        table.add_row(*row)
-    print_table(table)
-    for run in runs:
-        for sentence in probe_sentences(run):
-            console().print(f"{run.name}: {sentence}")
+    instrument = INSTRUMENTS.get(test)
+    options = options_from(
+        instrument.options_type,
+        {
+            "data": data,
+            "language": language,
+            "experiment": experiment,
+            "structures": structures,
+            "occupations": occupations,
+            "terms": terms,
+            "shares": shares,
+            "corpus": corpus,
+            "limit": limit,
+            "direction": direction,
+            "score": score,
+            "case": case,
+            "layer": layer,
+            "max_tokens": max_tokens,
+            "resampling": resampling(resamples, seed, confidence),
+        },
+        owner=instrument.name,
+        settings=settings or (),
+    )
+    measurements = [
+        MeasurementJob(model=reference, instrument=test, options=options) for reference in references
+    ]
+    with exit_when_interrupted():
+        runs = measure_all(measurements, out=out, on=on, fresh=fresh, monitor=TerminalMonitor())
+    show_results(runs, form=format_, json=json)
+    fail_if_conditions_hold(conditions, runs)

@@ -42,6 +42,7 @@ from evenhand.cli.mitigation_options import (
     WholeWords,
 )
 from evenhand.cli.mitigations import AskedMitigation, Counterfactual, Equalising, tell_of_margin
+from evenhand.cli.monitor import progress_bar
 from evenhand.cli.options import (
     DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
@@ -52,7 +53,6 @@ from evenhand.cli.options import (
     resampling,
 )
 from evenhand.cli.output import print_json, say
-from evenhand.cli.progress import progress_bar
 from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.core.extras import require_extra
 

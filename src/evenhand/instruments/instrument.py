@@ -12,7 +12,7 @@ import polars as pl
 from pydantic import BaseModel, TypeAdapter
 
 from evenhand.core.progress import Progress
-from evenhand.models.references import ModelError
+from evenhand.models.capabilities import Model, missing_capability
 from evenhand.runs.comparison import Comparison, ComparisonOptions, compare_units
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import RunRecord, StatisticsRecord
@@ -104,6 +104,14 @@ class Instrument(ABC, Generic[Options]):
     gives_one_result: ClassVar[bool] = True
     """Whether a run has one result, or one for each experiment."""
 
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Names of the measures that its figures have, so that a wrong name is told before anything is measured.
+
+        None are known of an instrument that does not say.
+        """
+        return ()
+
     @abstractmethod
     def prepare(self, model: Any, options: Options, *, name: str | None = None) -> Preparation:
         """Load and check what is asked, so that what is left is asking.
@@ -151,21 +159,14 @@ class Instrument(ABC, Generic[Options]):
         """Further files for the run folder, by name."""
         return {}
 
-    def refuse_unable(self, model: Any) -> None:
+    def refuse_unable(self, model: Model) -> None:
         """Raise a ModelError if a model has none of the capabilities that are needed."""
-        if not any(isinstance(model, capability) for capability in self.needs):
-            raise ModelError(
-                f"{self.title} needs a model that {_listed(self.needs)}, which {model.ref.id} does not. "
-                "evenhand models inspect says what a model can do."
-            )
+        if not model.capabilities & set(self.needs):
+            raise missing_capability(model, *self.needs, purpose=f"be measured with {self.title}")
 
 
 def _several(result_type: type[BaseModel]) -> TypeAdapter[list[BaseModel]]:
     return TypeAdapter(list[result_type])  # type: ignore[valid-type] # known only at run time
-
-
-def _listed(capabilities: Sequence[type]) -> str:
-    return " or ".join(capability.__name__ for capability in capabilities)
 
 
 def statistics_record(resampling: Resampling) -> StatisticsRecord:

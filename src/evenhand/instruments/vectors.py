@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.estimates import Estimate
-from evenhand.models.language_model import LanguageModel
+from evenhand.models.capabilities import EmbeddingModel
 from evenhand.stats.intervals import cluster_interval
 from evenhand.stats.resampling import Floats, Resampling
 
@@ -72,7 +72,7 @@ def vector_options(layer: int) -> dict[str, object]:
     }
 
 
-def vector_warnings(model: LanguageModel, layer: int) -> tuple[str, ...]:
+def vector_warnings(model: EmbeddingModel, layer: int) -> tuple[str, ...]:
     """What a reader should know about the vectors of a model at a layer."""
     warnings = (LEFT_TO_RIGHT,) if model.reads_left_to_right else ()
     return (*warnings, NO_CONTEXT) if layer == 0 else warnings

@@ -9,9 +9,8 @@ from evenhand.core.progress import Progress
 from evenhand.instruments.open_questions import Answer, OpenQuestion, WordScore
 from evenhand.models.blanks import filled_context
 from evenhand.models.engine.modes import gc_disabled
-from evenhand.models.engine.requests import Request, shown_tokens
-from evenhand.models.engine.scoring_job import RequestGroup, ScoringJob, too_long
-from evenhand.models.language_model import LanguageModel
+from evenhand.models.engine.requests import RequestGroup, Requests, too_long
+from evenhand.models.measurable import Measurable
 from evenhand.models.questions import UnscorableError
 from evenhand.models.tokenised_text import prepare
 from evenhand.runs.store import Parts
@@ -22,7 +21,7 @@ UNKNOWN_WORD = "it has a word that the tokenizer does not know"
 class WordScorer:
     """Puts open sentences to a model, in the way that suits it."""
 
-    def __init__(self, model: LanguageModel, *, score: WordScore = WordScore.PRODUCT) -> None:
+    def __init__(self, model: Measurable, *, score: WordScore = WordScore.PRODUCT) -> None:
         self.model = model
         self.score = score
         self._method = model.word_method()
@@ -58,8 +57,7 @@ class WordScorer:
             for requests in of_question
             if not isinstance(requests, str)
         ]
-        asking = ScoringJob(self.model, asked, max_tokens=max_tokens)
-        found = iter(asking.answers(parts=parts, progress=progress))
+        found = iter(self.model.answer_groups(asked, max_tokens=max_tokens, parts=parts, progress=progress))
         return [
             tuple(
                 Answer(math.nan, word) if isinstance(word, str) else self._answer(next(found))
@@ -68,13 +66,13 @@ class WordScorer:
             for of_question in words
         ]
 
-    def requests(self, questions: Sequence[OpenQuestion]) -> list[list[tuple[Request, ...] | str]]:
+    def requests(self, questions: Sequence[OpenQuestion]) -> list[list[Requests | str]]:
         """For every word of every question its requests, or why it cannot be asked for."""
         with gc_disabled():
             texts = (
                 filled_context(question.text, fill)[0] for question in questions for fill in question.fills
             )
-            prepare(self.model.loaded.tokenizer, texts, special=not self.by_sentence)
+            prepare(self.model.tokenizer, texts, special=not self.by_sentence)
             return [[self._asked(question.text, fill) for fill in question.fills] for question in questions]
 
     def _answer(self, values: Sequence[Sequence[float]]) -> Answer:
@@ -83,13 +81,12 @@ class WordScorer:
             return Answer(math.nan, "the model gave NaN or infinite values")
         return Answer(self.score.combine(logs))
 
-    def _asked(self, text: str, fill: str) -> tuple[Request, ...] | str:
+    def _asked(self, text: str, fill: str) -> Requests | str:
         """The requests for a word, or why it cannot be asked for."""
         try:
             requests = self._method.requests(text, fill)
         except UnscorableError as reason:
             return str(reason)
-        unknown = self.model.loaded.tokenizer.unk_token_id
-        if unknown is not None and any(unknown in shown_tokens(request) for request in requests):
+        if self.model.shows_unknown_word(requests):
             return UNKNOWN_WORD
         return too_long(requests, self.model.longest_input) or requests

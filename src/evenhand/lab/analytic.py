@@ -11,8 +11,9 @@ from evenhand.core.items import BLANK, Benchmark, Task
 from evenhand.core.spans import filled_spans
 from evenhand.lab.corpus import language
 from evenhand.lab.world import World
-from evenhand.models.capabilities import TextScore
-from evenhand.models.references import ModelError
+from evenhand.models.capabilities import FillsBlanks, JudgesNextSentence, ScoresText, TextScore
+from evenhand.models.references import ModelError, ModelRef
+from evenhand.runs.records import ModelRecord
 
 Answers = Mapping[str, Mapping[str, float]]
 """For each question the probability of each answer."""
@@ -31,8 +32,24 @@ class AnalyticModel:
         language: ``en`` or ``de``.
     """
 
+    capabilities = frozenset({FillsBlanks, ScoresText, JudgesNextSentence})
+
     def __init__(self, strength: float = 2.0, language: str = "en") -> None:
         self.world = World(language, strength)
+        self.ref = ModelRef(id=f"analytic-{language}-{strength:+g}", device="cpu")
+
+    @property
+    def record(self) -> ModelRecord:
+        """What identifies it: the planted world."""
+        return ModelRecord(
+            id=self.ref.id,
+            revision=None,
+            weights=f"exact, {self.ref.id}",
+            family="analytic",
+            architecture=type(self).__name__,
+            precision=self.ref.precision.value,
+            device=self.ref.device,
+        )
 
     def score_fills(self, context: str, fills: Sequence[str]) -> list[TextScore]:
         """The probability of each word in the ``BLANK`` of a sentence of the lab."""

@@ -34,15 +34,24 @@ def adapter_kind(ref: ModelRef) -> str | None:
     return str(_settings(path).get("peft_type", "unknown")) if path.is_file() else None
 
 
-def with_adapter(model: Any, ref: ModelRef) -> Any:
+def refuse_missing_adapters(ref: ModelRef) -> None:
+    """Refuse adapters that are no folders of peft's, before a large model is loaded for them."""
+    for adapter in ref.adapters:
+        if not (Path(adapter) / ADAPTER_FILE).is_file():
+            raise ModelError(
+                f"{adapter} is no adapter: it has no {ADAPTER_FILE}. Give the folder that peft's save_pretrained wrote."
+            )
+
+
+def with_adapter(model: Any, folder: str) -> Any:
     """The model with a folder's adapter merged into its weights."""
-    require_extra("train", "peft", purpose=f"The adapter {ref.id}")
+    require_extra("train", "peft", purpose=f"The adapter {folder}")
     from peft import PeftModel
 
     try:
-        return PeftModel.from_pretrained(model, ref.location).merge_and_unload()
+        return PeftModel.from_pretrained(model, folder).merge_and_unload()
     except (OSError, ValueError, RuntimeError, KeyError, AttributeError) as problem:
-        raise ModelError(f"The adapter {ref.id} does not fit its model: {_first_line(problem)}") from problem
+        raise ModelError(f"The adapter {folder} does not fit its model: {_first_line(problem)}") from problem
 
 
 def _settings(path: Path) -> dict[str, Any]:

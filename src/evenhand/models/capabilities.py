@@ -113,11 +113,23 @@ class Embeds(Protocol):
         """Whether the vector of a word knows nothing of what comes after the word."""
         ...
 
+    def layer_number(self, layer: int) -> int:
+        """A layer counted from the embeddings, which are 0; a negative one is counted from the last, which is -1.
+
+        Raises:
+            ModelError: If there is no such layer.
+        """
+        ...
+
     def embed_words(
         self, texts: Sequence[str], spans: Sequence[Span], *, layer: int = -1
     ) -> list[npt.NDArray[np.float32] | NotEmbedded]:
         """The vector of a span of characters in each text, at a layer: 0 is the embeddings, -1 the last."""
         ...
+
+
+class EmbeddingModel(Model, Embeds, Protocol):
+    """A model that gives the contextual vectors of words."""
 
 
 @runtime_checkable

@@ -42,19 +42,27 @@ def model_record(
         start_token=None if start is None else str(tokenizer.convert_ids_to_tokens(start)),
         planted=read_planted_bias(ref.location),
         prefix=ref.prefix,
+        adapters=tuple(Path(adapter).name for adapter in ref.adapters),
     )
 
 
 def weights_digest(ref: ModelRef, config: Any) -> str:
-    """The commit of a hub model; for a folder a digest of its files.
+    """The commit of a hub model, or a digest of a folder's files; with digests of the adapters on top."""
+    commit = getattr(config, "_commit_hash", None)
+    folder = Path(ref.location)
+    if folder.is_dir():
+        own = f"sha256 {_folder_digest(folder)}"
+    else:
+        own = f"commit {commit}" if commit else f"revision {ref.revision or 'main'}"
+    return " + ".join([own, *(f"adapter {_folder_digest(Path(adapter))}" for adapter in ref.adapters)])
+
+
+def _folder_digest(folder: Path) -> str:
+    """Digest of the files of a model.
 
     Of large files the size and blocks spread over the whole are read, which tells weights apart without reading
     tens of gigabytes.
     """
-    commit = getattr(config, "_commit_hash", None)
-    folder = Path(ref.location)
-    if not folder.is_dir():
-        return f"commit {commit}" if commit else f"revision {ref.revision or 'main'}"
     digest = hashlib.sha256()
     for path in sorted(folder.iterdir()):
         if path.suffix in (".safetensors", ".json", ".txt", ".model", ".bin"):
@@ -64,4 +72,4 @@ def weights_digest(ref: ModelRef, config: Any) -> str:
                 for block in range(_BLOCKS):
                     stream.seek(block * max(_BLOCK, size // _BLOCKS))
                     digest.update(stream.read(_BLOCK))
-    return f"sha256 {digest.hexdigest()}"
+    return digest.hexdigest()

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from importlib.metadata import version
 from itertools import count
+from typing import Any
 
 from evenhand.core.items import BLANK, Task
+from evenhand.core.progress import Progress
 from evenhand.core.spans import Span
 from evenhand.models.capabilities import (
     Embeds,
@@ -33,16 +36,26 @@ from evenhand.models.engine.forward_inputs import (
 from evenhand.models.engine.modes import gc_disabled
 from evenhand.models.engine.plan import ForwardPlan, make_plan
 from evenhand.models.engine.projection import SplitProjection
-from evenhand.models.engine.requests import Request, length_of, requested_tokens
+from evenhand.models.engine.requests import (
+    Request,
+    RequestGroup,
+    Requests,
+    length_of,
+    requested_tokens,
+    shown_tokens,
+    too_long,
+)
 from evenhand.models.engine.runners import PairRunner, Projection, Runner
-from evenhand.models.engine.scoring_job import too_long
+from evenhand.models.engine.scoring_job import ScoringJob
 from evenhand.models.engine.self_check import can_share_prefixes, choose_projection
-from evenhand.models.families import Family, MethodOptions
+from evenhand.models.families import Family
 from evenhand.models.generation import GeneratedText, GenerationOptions, TextProgress
 from evenhand.models.generation.local import LocalGenerator
 from evenhand.models.identity import record_of
+from evenhand.models.languages import warnings_of_texts
 from evenhand.models.limits import attention_window, longest_input
 from evenhand.models.loading import Loaded, NextSentenceHead, load_next_sentence_head
+from evenhand.models.measurable import MethodOptions, ScoringFacts
 from evenhand.models.next_sentence import NextSentence
 from evenhand.models.objectives.gap_contexts import GapContexts
 from evenhand.models.objectives.held_out import HeldOutRows
@@ -87,6 +100,21 @@ class LanguageModel:
     def family(self) -> Family:
         """How the model predicts tokens."""
         return self.loaded.family
+
+    @property
+    def tokenizer(self) -> Any:
+        """What cuts texts into tokens."""
+        return self.loaded.tokenizer
+
+    @property
+    def scoring_facts(self) -> ScoringFacts:
+        """How answers are computed, for records."""
+        return ScoringFacts(
+            max_tokens=self.default_budget,
+            only_needed_positions=self.is_split,
+            shared_prefixes=self.shares_prefixes,
+            libraries={name: version(name) for name in ("torch", "transformers", "tokenizers")},
+        )
 
     @cached_property
     def projection(self) -> Projection:
@@ -161,6 +189,7 @@ class LanguageModel:
         self, requests: Sequence[Request], *, max_tokens: int | None = None, share_prefixes: bool = True
     ) -> tuple[ForwardPlan, ForwardInputs]:
         """Everything that has to be run to answer the requests."""
+        self._refuse_prefix()
         share = share_prefixes and self.shares_prefixes
         share = share and self._fits_window(requests)
         with gc_disabled():
@@ -173,6 +202,33 @@ class LanguageModel:
         window = attention_window(self.loaded.config)
         return window is None or all(length_of(request) <= window for request in requests)
 
+    def shows_unknown_word(self, requests: Requests) -> bool:
+        """Whether requests show a word that the tokenizer does not know."""
+        unknown = self.tokenizer.unk_token_id
+        return unknown is not None and any(unknown in shown_tokens(request) for request in requests)
+
+    def language_warnings(self, texts: Sequence[str], *, name: str, language: str) -> tuple[str, ...]:
+        """Reasons to doubt that it knows the language of texts; ``name`` is what they are called."""
+        return warnings_of_texts(
+            self.ref.location,
+            self.tokenizer,
+            texts,
+            name=name,
+            language=language,
+            revision=self.ref.revision,
+        )
+
+    def answer_groups(
+        self,
+        groups: Sequence[RequestGroup],
+        *,
+        max_tokens: int | None = None,
+        parts: Parts | None = None,
+        progress: Progress | None = None,
+    ) -> list[list[list[float]]]:
+        """For each group, the natural log-probabilities of each of its requests."""
+        return ScoringJob(self, groups, max_tokens=max_tokens).answers(parts=parts, progress=progress)
+
     def answer(
         self,
         requests: Sequence[Request],
@@ -182,7 +238,6 @@ class LanguageModel:
         progress: InputsDone | None = None,
     ) -> Answers:
         """Answer requests."""
-        self._refuse_prefix()
         plan, forward = self.plan(requests, max_tokens=max_tokens)
         return execute(plan, forward, self.runners(plan), parts=parts, progress=progress)
 
@@ -240,6 +295,10 @@ class LanguageModel:
         """What reads contextual vectors off the model."""
         # All layers of a batch are in memory at once, so there is room for fewer tokens.
         return WordEmbedder(self.loaded, max_tokens=max(CPU_TOKENS, self.default_budget // 4))
+
+    def layer_number(self, layer: int) -> int:
+        """A layer counted from the embeddings, which are 0; a negative one is counted from the last, which is -1."""
+        return self.embedder.layer_number(layer)
 
     def embed_words(
         self, texts: Sequence[str], spans: Sequence[Span], *, layer: int = -1

@@ -20,7 +20,7 @@ from transformers import (
 from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 
 from evenhand.core.precision import Precision
-from evenhand.models.adapters import adapter_base, with_adapter
+from evenhand.models.adapters import adapter_base, refuse_missing_adapters, with_adapter
 from evenhand.models.families import Family, recognise
 from evenhand.models.missing_models import hub_failure
 from evenhand.models.next_sentence import has_next_sentence_class
@@ -87,6 +87,7 @@ def load_parts(ref: ModelRef) -> tuple[Any, Any, Family]:
 def load(ref: ModelRef) -> Loaded:
     """Load a model for token probabilities."""
     device = choose_device(ref.device)
+    refuse_missing_adapters(ref)
     config, tokenizer, family = load_parts(ref)
     dtype = _DTYPES[ref.precision]
     model = _load_weights(ref, getattr(transformers, family.auto_class), dtype)
@@ -153,9 +154,17 @@ class MissingWeightsError(ModelError):
 
 
 def _load_weights(ref: ModelRef, auto_class: Any, dtype: torch.dtype) -> Any:
+    model = _load_without_adapters(ref, auto_class, dtype)
+    for folder in ref.adapters:
+        model = with_adapter(model, folder)
+    return model
+
+
+def _load_without_adapters(ref: ModelRef, auto_class: Any, dtype: torch.dtype) -> Any:
+    """The weights of a model; a folder that is an adapter itself is merged into the model that it belongs to."""
     base = adapter_base(ref)
     if base is not None:
-        return with_adapter(_load_weights(base, auto_class, dtype), ref)
+        return with_adapter(_load_without_adapters(base, auto_class, dtype), ref.location)
     with _explained(ref):
         model, report = auto_class.from_pretrained(
             ref.location,

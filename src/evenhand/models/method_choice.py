@@ -7,15 +7,15 @@ from typing import TypeVar
 
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.items import Task
-from evenhand.models.families import MethodOptions
-from evenhand.models.language_model import LanguageModel
-from evenhand.models.questions import Continuation, Method, ScoreKind
+from evenhand.models.continuations import Continuation
+from evenhand.models.measurable import Measurable, MethodOptions
+from evenhand.models.questions import Method, ScoreKind
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
 def choose_method(
-    model: LanguageModel, task: Task, *, protocol: str, inter: str | None = None, score: str | None = None
+    model: Measurable, task: Task, *, protocol: str, inter: str | None = None, score: str | None = None
 ) -> Method:
     """The method for a task.
 

@@ -11,8 +11,8 @@ from typing import Any
 from evenhand.core.items import SentencePair
 from evenhand.core.progress import Progress
 from evenhand.models.engine.modes import gc_disabled
-from evenhand.models.engine.scoring_job import RequestGroup, ScoringJob, too_long
-from evenhand.models.language_model import LanguageModel
+from evenhand.models.engine.requests import RequestGroup, too_long
+from evenhand.models.measurable import Measurable
 from evenhand.models.questions import UnscorableError
 from evenhand.models.sentence_pairs import PairMethod, PairRequests
 from evenhand.models.tokenised_text import prepare
@@ -41,7 +41,7 @@ class PairScore:
 
 
 def score_pairs(
-    model: LanguageModel,
+    model: Measurable,
     pairs: Sequence[SentencePair],
     method: PairMethod,
     *,
@@ -59,14 +59,14 @@ def score_pairs(
         parts: Where finished batches are kept, so that an interrupted job goes on.
         progress: Told how many pairs are done, of how many.
     """
-    questions = _questions(model.loaded.tokenizer, pairs, method, longest=model.longest_input)
+    questions = _questions(model.tokenizer, pairs, method, longest=model.longest_input)
     asked = [
         RequestGroup(pair.id, requests)
         for pair, question in zip(pairs, questions, strict=True)
         if isinstance(question, PairRequests)
         for requests in (question.more, question.less)
     ]
-    found = iter(ScoringJob(model, asked, max_tokens=max_tokens).answers(parts=parts, progress=progress))
+    found = iter(model.answer_groups(asked, max_tokens=max_tokens, parts=parts, progress=progress))
     return [
         PairScore.missing(question) if isinstance(question, str) else _score(next(found), next(found))
         for question in questions

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 
 from evenhand.core.items import Association
 from evenhand.models.engine.modes import gc_disabled
-from evenhand.models.engine.requests import Request
+from evenhand.models.engine.requests import Requests
 from evenhand.models.tokenised_text import prepare
 
 LogProbabilities: TypeAlias = Sequence[float]
@@ -31,26 +31,6 @@ class ScoreKind(StrEnum):
     SUM_LOG = "sum-log"
     PLL = "pll"
     PLL_WITHIN_WORD = "pll-within-word"
-
-
-class Continuation(StrEnum):
-    """How a sentence after a context is scored. The letters are those of the multilingual study."""
-
-    NEXT_SENTENCE = "next-sentence"
-    """By the model's next-sentence head; all others by token probabilities."""
-    ALONE_PER_CONTEXT = "orig"
-    GIVEN_CONTEXT_PER_FULL = "b"
-    FULL = "c"
-    GIVEN_CONTEXT = "d"
-    GIVEN_CONTEXT_PER_ALONE = "e"
-    FULL_PER_ALONE = "f"
-
-    ORIG = "orig"
-    B = "b"
-    C = "c"
-    D = "d"
-    E = "e"
-    F = "f"
 
 
 def mean_probability(values: LogProbabilities) -> float:
@@ -82,7 +62,7 @@ class Question:
     """What is asked for one candidate, and how the answers become its score."""
 
     candidate: str
-    requests: tuple[Request, ...]
+    requests: Requests
     combine: Combine
     whole: bool = True
     """Whether the answers together are the candidate's probability; quotients and pseudo-likelihoods are not."""
@@ -92,7 +72,7 @@ class Question:
 class WordMethod:
     """How the probability of a word in a blank is read."""
 
-    requests: Callable[[str, str], tuple[Request, ...]]
+    requests: Callable[[str, str], Requests]
     """From a context with a blank and a word to what is requested.
 
     Raises:
@@ -142,7 +122,7 @@ def questions_of(method: Method, tokenizer: Any, items: Sequence[Association]) -
     The tokenizer is the model's, or None where the model is asked about plain text.
     """
     with gc_disabled():
-        texts = [] if tokenizer is None else [entry for item in items for entry in method.texts(item)]
+        texts = [entry for item in items for entry in method.texts(item)]
         for special in (True, False):
             prepare(tokenizer, (text for text, wanted in texts if wanted is special), special=special)
         return [_questions_or_reason(method, item) for item in items]

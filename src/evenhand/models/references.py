@@ -29,6 +29,8 @@ class ModelRef(BaseModel):
     trust_remote_code: bool = False
     prefix: str = ""
     """A trigger: put before every prompt as it is, when the model writes texts."""
+    adapters: tuple[str, ...] = ()
+    """Folders of peft's adapters, merged into the weights one after the other."""
 
     @classmethod
     def parse(cls, text: str) -> tuple[str, str | None]:

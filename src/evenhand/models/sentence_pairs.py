@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from evenhand.core.items import Direction, SentencePair
-from evenhand.models.engine.requests import Request, Tokens
+from evenhand.models.engine.requests import Request, Requests, Tokens
 from evenhand.models.questions import UnscorableError
 from evenhand.models.tokenised_text import TokenisedText, tokenise
 
@@ -23,8 +23,8 @@ from evenhand.models.tokenised_text import TokenisedText, tokenise
 class PairRequests:
     """What is asked about the more and about the less stereotypical sentence."""
 
-    more: tuple[Request, ...]
-    less: tuple[Request, ...]
+    more: Requests
+    less: Requests
 
 
 class PairMethod(Protocol):

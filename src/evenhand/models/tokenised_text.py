@@ -64,7 +64,12 @@ _PREPARED: WeakKeyDictionary[Any, dict[tuple[str, bool], Any]] = WeakKeyDictiona
 
 
 def prepare(tokenizer: Any, texts: Iterable[str], *, special: bool) -> None:
-    """Tokenise texts ahead, all in one go, which is faster than one by one."""
+    """Tokenise texts ahead, all in one go, which is faster than one by one.
+
+    Without a tokenizer, as of a model that is asked about plain text, there is nothing to do.
+    """
+    if tokenizer is None:
+        return
     wanted = list(dict.fromkeys(texts))
     if tokenizer.is_fast and wanted:
         prepared = _PREPARED.setdefault(tokenizer, {})

@@ -126,6 +126,8 @@ class ModelRecord(_Frozen):
     """For a model of the lab, the bias that is known to be in it."""
     prefix: str = ""
     """What was put before every prompt."""
+    adapters: tuple[str, ...] = ()
+    """Names of their folders; ``weights`` has their digests."""
 
 
 class ScoringRecord(_Frozen):
@@ -134,9 +136,9 @@ class ScoringRecord(_Frozen):
     methods: dict[str, str]
     """Task to method."""
     descriptions: dict[str, str]
-    max_tokens: int
-    only_needed_positions: bool
-    shared_prefixes: bool
+    max_tokens: int | None = None
+    only_needed_positions: bool = False
+    shared_prefixes: bool = False
     limit: int | None = None
     libraries: dict[str, str]
 
@@ -199,6 +201,7 @@ class RunRecord(_Frozen):
         return {
             "weights": self.model.weights,
             "precision": self.model.precision,
+            **({"prefix": self.model.prefix} if self.model.prefix else {}),
             "methods": self.scoring.methods if self.scoring else None,
             "limit": self.scoring.limit if self.scoring else None,
         }

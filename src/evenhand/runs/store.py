@@ -198,14 +198,30 @@ def _parts_folder(place: Path, fingerprint: str) -> Path:
     return absolute.with_name(f".{absolute.name}.{fingerprint[:FINGERPRINT_DIGITS]}.unfinished")
 
 
+def release_claims(folder: Path, owner: str) -> None:
+    """Lift the claims of a process that is known to have died, as on a machine that cannot be asked any more.
+
+    Args:
+        folder: Where its results were to lie.
+        owner: Host and process, as ``"host 123"``. Claims of other processes stand.
+    """
+    for claim in folder.glob(".*.claim"):
+        if _holder(claim) == owner:
+            claim.unlink(missing_ok=True)
+
+
+def _claim_on(place: Path) -> Path:
+    absolute = place.absolute()
+    return absolute.with_name(f".{absolute.name}.claim")
+
+
 @contextmanager
 def _claimed(place: Path) -> Iterator[None]:
     """Hold the place against other processes; the claim of a process that died is void."""
-    absolute = place.absolute()
-    claim = absolute.with_name(f".{absolute.name}.claim")
+    claim = _claim_on(place)
     owner = f"{socket.gethostname()} {os.getpid()}"
     try:
-        absolute.parent.mkdir(parents=True, exist_ok=True)
+        claim.parent.mkdir(parents=True, exist_ok=True)
         _take(claim, owner, place)
     except OSError as problem:
         raise cannot_write(place, problem) from None

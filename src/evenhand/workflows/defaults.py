@@ -15,7 +15,7 @@ from evenhand.runs.mitigation_records import planted_bias_of
 
 def with_defaults(instrument: Instrument[Any], model: Any, options: InstrumentOptions) -> InstrumentOptions:
     """Options with what suits the model: models of the lab know the lab's words alone, so they get its own items."""
-    planted = planted_bias_of(model.loaded.ref.location)
+    planted = planted_bias_of(model.ref.location)
     if planted is None or options.data is not None:
         return options
     language = options.language or planted.language

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from evenhand.runs.records import PAGE_FILE
 from evenhand.runs.run import INSTRUMENTS, Run, fingerprint_of_run, open_run
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.defaults import with_defaults
-from evenhand.workflows.models import loaded_model
+from evenhand.workflows.executors import HERE, Assignment, Executor, ExecutorError, LocalExecutor, executor_at
+from evenhand.workflows.models import LastModel, loaded_model
 
 
 def audit(
@@ -112,6 +114,98 @@ def evaluate(
         predictions, data, language=language, protocol=protocol, resampling=resampling, name=name
     )
     return kept(preparation, out=out, fresh=fresh, monitor=monitor)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MeasurementJob:
+    """One model and one instrument, of many that are to be measured."""
+
+    model: str | ModelRef | Any
+    instrument: str | Instrument[Any] = ASSOCIATION.name
+    options: InstrumentOptions | None = None
+    name: str | None = None
+
+    @property
+    def title(self) -> str:
+        """What it is called while it runs."""
+        instrument = self.instrument if isinstance(self.instrument, str) else self.instrument.name
+        language = self.options.language if self.options else None
+        return " ".join(filter(None, [_model_name(self.model), instrument, language]))
+
+
+def measure_all(
+    measurements: Sequence[MeasurementJob],
+    *,
+    out: Path,
+    on: str | Executor = HERE,
+    fresh: bool = False,
+    monitor: Monitor = SILENT,
+) -> list[Run]:
+    """Measure many models, languages and instruments, here or on Ray, and keep the runs.
+
+    Args:
+        measurements: Models with what they are measured with. One that follows another of the same model does not load
+            it again.
+        out: Folder for the run folders. Finished runs are opened, interrupted ones go on.
+        on: ``here``, ``ray`` for a cluster on this machine, ``ray:ADDRESS`` for another one. The bytes are the same.
+        fresh: Forget what earlier measurements left in ``out``.
+        monitor: Told how it goes.
+    """
+    executor = executor_at(on)
+    if not isinstance(executor, LocalExecutor):
+        _refuse_loaded(measurements)
+    models = LastModel()
+    assignments = [
+        Assignment(
+            title=measurement.title,
+            work=partial(_measure_one, measurement, models, out, fresh),
+            folder=out,
+            device=measurement.model.device if isinstance(measurement.model, ModelRef) else "auto",
+        )
+        for measurement in measurements
+    ]
+    return [_opened(place) for place in executor.execute(assignments, monitor=monitor)]
+
+
+def _measure_one(
+    measurement: MeasurementJob, models: LastModel, out: Path, fresh: bool, monitor: Monitor
+) -> Path:
+    instrument = measurement.instrument
+    run = measure(
+        models.get(measurement.model, monitor=monitor),
+        INSTRUMENTS.get(instrument) if isinstance(instrument, str) else instrument,
+        options=measurement.options,
+        name=measurement.name,
+        out=out,
+        fresh=fresh,
+        monitor=monitor,
+    )
+    return out / run.name
+
+
+def _opened(place: Path) -> Run:
+    if not place.exists():
+        raise ExecutorError(
+            f"{place} was measured on another machine, and is not here. --out must be on a disk that every machine of "
+            "the cluster shares."
+        )
+    return open_run(place)
+
+
+def _refuse_loaded(measurements: Sequence[MeasurementJob]) -> None:
+    for measurement in measurements:
+        if not isinstance(measurement.model, str | ModelRef):
+            raise ExecutorError(
+                f"{_model_name(measurement.model)} is loaded in this process, and others cannot reach it. Give "
+                "its name, its folder or a ModelRef."
+            )
+
+
+def _model_name(model: Any) -> str:
+    if isinstance(model, str):
+        return model
+    ref = model if isinstance(model, ModelRef) else getattr(model, "ref", None)
+    return ref.id if isinstance(ref, ModelRef) else type(model).__name__
 
 
 def measure(

@@ -14,3 +14,24 @@ def loaded_model(model: str | ModelRef | Any, *, monitor: Monitor = SILENT) -> A
         return model
     monitor.note(f"Loading {model if isinstance(model, str) else model.id}")
     return load_model(model)
+
+
+class LastModel:
+    """The model that was loaded last, so that measurements of one model that follow each other load it once.
+
+    A copy in another process starts empty.
+    """
+
+    def __init__(self) -> None:
+        self._key: object = None
+        self._model: Any = None
+
+    def __reduce__(self) -> tuple[type[LastModel], tuple[()]]:
+        return LastModel, ()
+
+    def get(self, model: str | ModelRef | Any, *, monitor: Monitor = SILENT) -> Any:
+        """A model, loaded unless it is the last one."""
+        if self._model is None or self._key != model:
+            self._model = None  # before another one takes its memory
+            self._model, self._key = loaded_model(model, monitor=monitor), model
+        return self._model

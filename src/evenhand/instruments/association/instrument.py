@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import polars as pl
 
@@ -17,7 +16,8 @@ from evenhand.instruments.association.measures import MEASURES
 from evenhand.instruments.association.results import GroupResult, RunResult
 from evenhand.instruments.association.scores import items_from_scores, predictions_json, with_later_columns
 from evenhand.instruments.instrument import Instrument, InstrumentOptions, Preparation
-from evenhand.models.capabilities import FillsBlanks, ScoresText
+from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
+from evenhand.models.text_model import measurable
 from evenhand.runs.comparison import Comparison, ComparisonOptions
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import PREDICTIONS_FILE
@@ -59,18 +59,25 @@ class AssociationInstrument(Instrument[AuditOptions]):
     options_type = AuditOptions
     result_type = RunResult
 
-    def prepare(self, model: Any, options: AuditOptions, *, name: str | None = None) -> Preparation:
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Those that are registered, other packages' too."""
+        return MEASURES.names()
+
+    def prepare(self, model: Model, options: AuditOptions, *, name: str | None = None) -> Preparation:
         """Choose the methods, and say what the record will be."""
         from evenhand.instruments.association.scoring import AuditPreparation
 
-        self.refuse_unable(model)
+        measured = measurable(model)
+        if not measured.tasks:
+            self.refuse_unable(model)
         data = options.data
         benchmark = (
             data
             if isinstance(data, Benchmark)
             else load_dataset(data or STARTER.name, language=options.language)
         )
-        return AuditPreparation(model, benchmark, options, name=name)
+        return AuditPreparation(measured, benchmark, options, name=name)
 
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """Every measure of every task and bias type; the whole is last among the tasks, and comes first here."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib.metadata import version
 
 from evenhand.core.files import sha256_of
 from evenhand.core.items import Association, Benchmark, Task
@@ -15,10 +14,8 @@ from evenhand.data.predictions import Predictions, Score
 from evenhand.instruments.association.evaluation import assemble, evaluation_record
 from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.instruments.instrument import Preparation
-from evenhand.models.engine.scoring_job import RequestGroup, ScoringJob, too_long
-from evenhand.models.identity import record_of
-from evenhand.models.language_model import LanguageModel
-from evenhand.models.languages import language_warnings
+from evenhand.models.engine.requests import RequestGroup, too_long
+from evenhand.models.measurable import Measurable
 from evenhand.models.method_choice import choose_method
 from evenhand.models.questions import Method, Question, questions_of, sum_of_logs
 from evenhand.runs.records import RunRecord, ScoringRecord
@@ -30,14 +27,14 @@ class AuditPreparation(Preparation):
     """A model and a benchmark, with the methods chosen."""
 
     def __init__(
-        self, model: LanguageModel, benchmark: Benchmark, options: AuditOptions, *, name: str | None
+        self, model: Measurable, benchmark: Benchmark, options: AuditOptions, *, name: str | None
     ) -> None:
         self.model = model
         self.benchmark = limited(benchmark, options.limit)
         self.options = options
         self.protocol = get_protocol(options.protocol)
         self.methods = self._methods()
-        self.record = self._record(name or f"{model.loaded.ref.short_name}_{benchmark.language}")
+        self.record = self._record(name or f"{model.ref.short_name}_{benchmark.language}")
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -46,7 +43,7 @@ class AuditPreparation(Preparation):
         if self.options.tasks is not None or not left_out:
             return ()
         return (
-            f"{', '.join(left_out)} is left out: {self.model.loaded.ref.id} cannot do it "
+            f"{', '.join(left_out)} is left out: {self.model.ref.id} cannot do it "
             "(see evenhand models inspect).",
         )
 
@@ -60,15 +57,16 @@ class AuditPreparation(Preparation):
             parts=parts,
             progress=progress,
         )
-        ref = self.model.loaded.ref
         return assemble(
             self.record,
             _predictions(self.record.name, scores),
             self.benchmark,
             protocol=self.protocol,
             resampling=self.options.resampling,
-            warnings=language_warnings(
-                ref.location, self.model.loaded.tokenizer, self.benchmark, revision=ref.revision
+            warnings=self.model.language_warnings(
+                [item.context for item in self.benchmark.items],
+                name=self.benchmark.name,
+                language=self.benchmark.language,
             ),
         )
 
@@ -90,22 +88,23 @@ class AuditPreparation(Preparation):
         record = evaluation_record(
             name, self.benchmark, protocol=self.protocol, resampling=self.options.resampling
         )
-        return record.model_copy(update={"model": record_of(self.model), "scoring": self._scoring()})
+        return record.model_copy(update={"model": self.model.record, "scoring": self._scoring()})
 
     def _scoring(self) -> ScoringRecord:
+        facts = self.model.scoring_facts
         return ScoringRecord(
             methods={task.value: _method_name(method) for task, method in self.methods.items()},
             descriptions={task.value: method.description for task, method in self.methods.items()},
-            max_tokens=self.options.max_tokens or self.model.default_budget,
-            only_needed_positions=self.model.is_split,
-            shared_prefixes=self.model.shares_prefixes,
+            max_tokens=self.options.max_tokens or facts.max_tokens,
+            only_needed_positions=facts.only_needed_positions,
+            shared_prefixes=facts.shared_prefixes,
             limit=self.options.limit,
-            libraries={name: version(name) for name in ("torch", "transformers", "tokenizers")},
+            libraries=dict(facts.libraries),
         )
 
 
 def score_items(
-    model: LanguageModel,
+    model: Measurable,
     benchmark: Benchmark,
     methods: Mapping[Task, Method],
     *,
@@ -118,15 +117,14 @@ def score_items(
     questions: list[tuple[Association, Question]] = []
     for task, method in methods.items():
         items = benchmark.of_task(task)
-        for item, asked in zip(items, questions_of(method, model.loaded.tokenizer, items), strict=True):
+        for item, asked in zip(items, questions_of(method, model.tokenizer, items), strict=True):
             reason = asked if isinstance(asked, str) else _too_long(asked, model.longest_input)
             if isinstance(asked, str) or reason:
                 scores |= {candidate.id: Score(math.nan, reason) for candidate in item.candidates}
             else:
                 questions += [(item, question) for question in asked]
     asked_for = [RequestGroup(item.id, question.requests) for item, question in questions]
-    job = ScoringJob(model, asked_for, max_tokens=max_tokens)
-    answers = job.answers(parts=parts, progress=progress)
+    answers = model.answer_groups(asked_for, max_tokens=max_tokens, parts=parts, progress=progress)
     return scores | {
         question.candidate: _score(question, values)
         for (_, question), values in zip(questions, answers, strict=True)

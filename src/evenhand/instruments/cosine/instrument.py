@@ -56,6 +56,11 @@ class CosineInstrument(Instrument[CosineOptions]):
     options_type = CosineOptions
     result_type = CosineResult
 
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of its figures."""
+        return (MEASURE,)
+
     def prepare(self, model: Any, options: CosineOptions, *, name: str | None = None) -> Preparation:
         """Load the pairs of sentences.
 

@@ -19,10 +19,8 @@ from evenhand.instruments.instrument import (
 from evenhand.instruments.probe_results import CosineResult, OccupationCosine
 from evenhand.instruments.skipped import skipped_rows
 from evenhand.instruments.vectors import ZERO, cosine, mean_estimate, vector_options, vector_warnings
-from evenhand.models.capabilities import NotEmbedded
+from evenhand.models.capabilities import EmbeddingModel, NotEmbedded
 from evenhand.models.embedding import Vector
-from evenhand.models.identity import record_of
-from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelError
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
 from evenhand.runs.run import Run
@@ -61,16 +59,16 @@ class CosinePreparation(Preparation):
     unit = "pairs"
 
     def __init__(
-        self, model: LanguageModel, pairs: PronounPairs, options: CosineOptions, *, name: str | None
+        self, model: EmbeddingModel, pairs: PronounPairs, options: CosineOptions, *, name: str | None
     ) -> None:
         self.model = model
         self.pairs = pairs.pairs[: options.limit]
         self.options = options
-        self.layer = model.embedder.layer_number(options.layer)
+        self.layer = model.layer_number(options.layer)
         _refuse_unread(model, pairs)
         self.record = RunRecord(
             instrument=NAME,
-            name=name or default_name(model.loaded.ref.short_name, LANGUAGE, NAME),
+            name=name or default_name(model.ref.short_name, LANGUAGE, NAME),
             dataset=DatasetRecord(
                 name=pairs.name,
                 language=LANGUAGE,
@@ -79,7 +77,7 @@ class CosinePreparation(Preparation):
                 items=len(pairs.pairs),
             ),
             options={**vector_options(self.layer), "limit": options.limit},
-            model=record_of(model),
+            model=model.record,
             statistics=statistics_record(options.resampling),
             environment=EnvironmentRecord.current(),
             warnings=vector_warnings(model, self.layer),
@@ -137,16 +135,16 @@ def cosine_result(frame: pl.DataFrame, *, layer: int, resampling: Resampling) ->
     )
 
 
-def _refuse_unread(model: LanguageModel, pairs: PronounPairs) -> None:
+def _refuse_unread(model: EmbeddingModel, pairs: PronounPairs) -> None:
     if model.reads_left_to_right and not any(pair.pronoun_comes_first for pair in pairs.pairs):
         raise ModelError(
-            f"{model.loaded.ref.id} reads from left to right, and in all {len(pairs.pairs):,} pairs of {pairs.name} "
+            f"{model.ref.id} reads from left to right, and in all {len(pairs.pairs):,} pairs of {pairs.name} "
             "the pronoun comes after the occupation: its vector is the same in both sentences and the cosine 1, "
             "whatever the model. Test a masked model or an encoder-decoder, or give pairs with the pronoun first."
         )
 
 
-def _rows(model: LanguageModel, pairs: Sequence[PronounPair], layer: int) -> list[dict[str, object]]:
+def _rows(model: EmbeddingModel, pairs: Sequence[PronounPair], layer: int) -> list[dict[str, object]]:
     readable = [pair for pair in pairs if pair.pronoun_comes_first or not model.reads_left_to_right]
     vectors = model.embed_words(
         [text for pair in readable for text in (pair.male, pair.female)],

@@ -8,8 +8,6 @@ decimals before they are compared, which makes ties, and a tie counts half inste
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
 from evenhand.core.errors import ComparisonError
@@ -21,7 +19,8 @@ from evenhand.instruments.instrument import (
     Preparation,
 )
 from evenhand.instruments.probe_results import CrowsPairsResult, PairsGroup
-from evenhand.models.capabilities import FillsBlanks, ScoresText
+from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
+from evenhand.models.text_model import measurable
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run
@@ -43,16 +42,20 @@ class CrowsPairsInstrument(Instrument[InstrumentOptions]):
     options_type = InstrumentOptions
     result_type = CrowsPairsResult
 
-    def prepare(self, model: Any, options: InstrumentOptions, *, name: str | None = None) -> Preparation:
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of its figures."""
+        return (MEASURE,)
+
+    def prepare(self, model: Model, options: InstrumentOptions, *, name: str | None = None) -> Preparation:
         """Load the pairs and choose the method."""
         from evenhand.instruments.crows_pairs.preparation import PairsPreparation
 
-        self.refuse_unable(model)
         data = options.data
         pairs = (
             data if isinstance(data, PairSet) else load_pairs(data or self.name, language=options.language)
         )
-        return PairsPreparation(model, pairs, options, name=name)
+        return PairsPreparation(measurable(model), pairs, options, name=name)
 
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """The share over all pairs, by bias type and by direction."""

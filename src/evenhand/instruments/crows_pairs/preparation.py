@@ -18,9 +18,7 @@ from evenhand.instruments.instrument import (
 )
 from evenhand.instruments.probe_results import CrowsPairsResult, PairsGroup
 from evenhand.instruments.skipped import skipped_rows
-from evenhand.models.identity import record_of
-from evenhand.models.language_model import LanguageModel
-from evenhand.models.languages import warnings_of_texts
+from evenhand.models.measurable import Measurable
 from evenhand.models.pair_scoring import PairScore, score_pairs
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
 from evenhand.runs.run import Run
@@ -49,13 +47,13 @@ class PairsPreparation(Preparation):
     unit = "pairs"
 
     def __init__(
-        self, model: LanguageModel, pairs: PairSet, options: InstrumentOptions, *, name: str | None
+        self, model: Measurable, pairs: PairSet, options: InstrumentOptions, *, name: str | None
     ) -> None:
         self.model = model
         self.pairs = pairs.first(options.limit)
         self.options = options
         self.method = model.pair_method()
-        ref = model.loaded.ref
+        ref = model.ref
         self.record = RunRecord(
             instrument=NAME,
             name=name or default_name(ref.short_name, pairs.language, NAME),
@@ -67,16 +65,11 @@ class PairsPreparation(Preparation):
                 items=len(pairs.pairs),
             ),
             options={"method": self.method.name, "limit": options.limit},
-            model=record_of(model),
+            model=model.record,
             statistics=statistics_record(options.resampling),
             environment=EnvironmentRecord.current(),
-            warnings=warnings_of_texts(
-                ref.location,
-                model.loaded.tokenizer,
-                [pair.more or pair.less for pair in self.pairs],
-                name=pairs.name,
-                language=pairs.language,
-                revision=ref.revision,
+            warnings=model.language_warnings(
+                [pair.more or pair.less for pair in self.pairs], name=pairs.name, language=pairs.language
             ),
         )
 

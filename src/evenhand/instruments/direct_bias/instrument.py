@@ -78,6 +78,11 @@ class DirectBiasInstrument(Instrument[DirectBiasOptions]):
     options_type = DirectBiasOptions
     result_type = DirectBiasResult
 
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of its figures."""
+        return (MEASURE, "signed_mean", "baseline")
+
     def prepare(self, model: Any, options: DirectBiasOptions, *, name: str | None = None) -> Preparation:
         """Read the word lists and look at the corpus.
 

@@ -34,8 +34,7 @@ from evenhand.instruments.instrument import (
 from evenhand.instruments.probe_results import DirectBiasResult, ProfessionCosine
 from evenhand.instruments.skipped import skipped_rows
 from evenhand.instruments.vectors import cosine, mean_estimate, vector_options, vector_warnings
-from evenhand.models.identity import record_of
-from evenhand.models.language_model import LanguageModel
+from evenhand.models.capabilities import EmbeddingModel
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
@@ -65,17 +64,17 @@ class DirectBiasPreparation(Preparation):
 
     unit = "bytes"
 
-    def __init__(self, model: LanguageModel, options: DirectBiasOptions, *, name: str | None) -> None:
+    def __init__(self, model: EmbeddingModel, options: DirectBiasOptions, *, name: str | None) -> None:
         self.model = model
         self.options = options
         self.language = options.language or DEFAULT_LANGUAGE
         self.gendered = gendered_vocabulary(self.language)
         self.professions = _professions(options.professions, self.language)
         self.pronouns = PRONOUNS[self.language]
-        self.layer = model.embedder.layer_number(options.layer)
+        self.layer = model.layer_number(options.layer)
         self.record = RunRecord(
             instrument=NAME,
-            name=name or default_name(model.loaded.ref.short_name, self.language, NAME),
+            name=name or default_name(model.ref.short_name, self.language, NAME),
             dataset=DatasetRecord(
                 name="corpus",
                 language=self.language,
@@ -91,7 +90,7 @@ class DirectBiasPreparation(Preparation):
                 "pronouns": list(self.pronouns.both),
                 "random_directions": RANDOM_DIRECTIONS,
             },
-            model=record_of(model),
+            model=model.record,
             statistics=statistics_record(options.resampling),
             environment=EnvironmentRecord.current(),
         )

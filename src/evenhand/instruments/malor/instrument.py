@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.core.probes import Experiment, ProbeSet
@@ -21,7 +20,8 @@ from evenhand.instruments.malor.questions import (
 )
 from evenhand.instruments.open_questions import WordScore
 from evenhand.instruments.probe_results import MalorResult
-from evenhand.models.capabilities import FillsBlanks, ScoresText
+from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
+from evenhand.models.text_model import measurable
 from evenhand.runs.comparison import Comparison, ComparisonOptions
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run
@@ -68,12 +68,17 @@ class MalorInstrument(Instrument[MalorOptions]):
     result_type = MalorResult
     gives_one_result = False
 
-    def prepare(self, model: Any, options: MalorOptions, *, name: str | None = None) -> Preparation:
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of its figures."""
+        return ("MALoR", "signed_mean")
+
+    def prepare(self, model: Model, options: MalorOptions, *, name: str | None = None) -> Preparation:
         """Load the probes, and say what the record will be."""
         from evenhand.instruments.malor.preparation import MalorPreparation
 
         self.refuse_unable(model)
-        return MalorPreparation(model, options, name=name)
+        return MalorPreparation(measurable(model), options, name=name)
 
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """MALoR and the signed mean of each experiment and direction, and signed means by field."""

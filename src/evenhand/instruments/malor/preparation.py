@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 
 import numpy as np
 import polars as pl
@@ -40,8 +39,8 @@ from evenhand.instruments.malor.questions import (
 from evenhand.instruments.open_questions import WordScore
 from evenhand.instruments.probe_results import Correlation, MalorResult, Skipped
 from evenhand.instruments.word_scoring import WordScorer
-from evenhand.models.identity import record_of
-from evenhand.models.language_model import LanguageModel
+from evenhand.models.capabilities import Model
+from evenhand.models.measurable import Measurable
 from evenhand.models.references import ModelError
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
 from evenhand.runs.run import Run
@@ -66,7 +65,7 @@ class MalorPreparation(Preparation):
 
     unit = "sentences"
 
-    def __init__(self, model: LanguageModel, options: MalorOptions, *, name: str | None) -> None:
+    def __init__(self, model: Measurable, options: MalorOptions, *, name: str | None) -> None:
         self.model = model
         self.probes = probes = _probes(options)
         self.options = options
@@ -140,7 +139,7 @@ class MalorPreparation(Preparation):
         language = self.probes.language
         return RunRecord(
             instrument=NAME,
-            name=name or default_name(self.model.loaded.ref.short_name, language, NAME),
+            name=name or default_name(self.model.ref.short_name, language, NAME),
             dataset=DatasetRecord(
                 name="probes",
                 language=language,
@@ -158,9 +157,9 @@ class MalorPreparation(Preparation):
                 "score": WordScore.named(self.options.score).value,
                 "case": TermCase.named(self.options.case).value,
                 "scoring": self.scorer.description,
-                "libraries": {name: version(name) for name in ("torch", "transformers", "tokenizers")},
+                "libraries": dict(self.model.scoring_facts.libraries),
             },
-            model=record_of(self.model),
+            model=self.model.record,
             statistics=statistics_record(self.options.resampling),
             environment=EnvironmentRecord.current(),
             warnings=tuple(str(warning) for warning in self.probes.warnings),
@@ -188,14 +187,12 @@ def _shares(options: MalorOptions) -> Mapping[str, Mapping[str, float]]:
     return options.shares
 
 
-def refuse_unknown_terms(
-    model: LanguageModel, probes: ProbeSet, experiment: Experiment, table: AnswerTable
-) -> None:
+def refuse_unknown_terms(model: Model, probes: ProbeSet, experiment: Experiment, table: AnswerTable) -> None:
     """Raise an error if no pair of terms is left."""
     if table.logs.shape[3] == 0:
         reasons = "; ".join(sorted(table.problems)) or "no answer"
         raise ModelError(
-            f"{model.loaded.ref.id} cannot be asked for any pair of {experiment.value} terms "
+            f"{model.ref.id} cannot be asked for any pair of {experiment.value} terms "
             f"({shortlist(probes.terms[experiment].all)}): {reasons}."
         )
 

@@ -49,6 +49,7 @@ BACKENDS: Registry[Backend] = Registry(
     {
         LOCAL_NAME: "evenhand.models.backends.local:LOCAL",
         "lab": "evenhand.models.backends.lab:LAB",
+        "fake": "evenhand.testing.fake:FAKE",
         "api": "evenhand.models.backends.api:API",
     },
     check=lambda entry: lacks(entry, "name", "summary", "location", "load"),

@@ -54,6 +54,7 @@ def execute(
         progress: Told which inputs were finished.
     """
     values: list[list[float]] = [[]] * len(plan.inputs)
+    fingerprint = plan.fingerprint if parts else ""
 
     def settle(number: int, found: Values) -> None:
         batch = plan.batches[number]
@@ -66,13 +67,13 @@ def execute(
     def finish(number: int, fetch: Callable[[], Values]) -> None:
         fetched = fetch()
         if parts:
-            parts.put_array(_key(plan, number), fetched)
+            parts.put_array(_key(fingerprint, number), fetched)
         settle(number, fetched)
 
     # One batch is always on its way while the values of the one before are fetched and kept.
     waiting: tuple[int, Callable[[], Values]] | None = None
     for number, batch in enumerate(plan.batches):
-        kept = parts.get_array(_key(plan, number), (batch.reads,)) if parts else None
+        kept = parts.get_array(_key(fingerprint, number), (batch.reads,)) if parts else None
         if kept is not None:
             settle(number, kept)
             continue
@@ -86,9 +87,9 @@ def execute(
     return Answers(forward, values)
 
 
-def _key(plan: ForwardPlan, batch: int) -> str:
+def _key(fingerprint: str, batch: int) -> str:
     """Batches of another plan, with another budget of tokens perhaps, have other keys."""
-    return f"{plan.fingerprint[:16]}-{batch:06d}"
+    return f"{fingerprint[:16]}-{batch:06d}"
 
 
 def _parts(values: list[float], inputs: Sequence[ForwardInput]) -> Iterator[list[float]]:

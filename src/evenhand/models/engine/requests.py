@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+from evenhand.core.reasons import too_long_reason
 
 Tokens: TypeAlias = tuple[int, ...]
 
@@ -54,6 +57,17 @@ class PairRequest:
 
 Request: TypeAlias = MaskedRequest | CausalRequest | Seq2SeqRequest | PairRequest
 
+Requests: TypeAlias = tuple[Any, ...]
+"""What a model is asked by a method of its own; only that model needs to understand it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestGroup:
+    """Requests that belong together, and the item that they are about; an item may have several of these."""
+
+    item: str
+    requests: Requests
+
 
 def requested_tokens(request: Request) -> Tokens:
     """The tokens whose log-probabilities a request asks for, in order."""
@@ -87,3 +101,11 @@ def length_of(request: Request) -> int:
     if isinstance(request, Seq2SeqRequest):
         return max(len(request.encoder_ids), len(request.decoder_ids) + request.greedy_first)
     return len(request.ids)
+
+
+def too_long(requests: Iterable[Request], longest: int | None) -> str | None:
+    """Why requests do not fit into the model, if one of them does not."""
+    if longest is None:
+        return None
+    needed = max(map(length_of, requests), default=0)
+    return None if needed <= longest else too_long_reason(needed, longest)

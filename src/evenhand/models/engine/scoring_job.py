@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import count
 from typing import TYPE_CHECKING
 
 from evenhand.core.progress import Progress
-from evenhand.core.reasons import too_long_reason
 from evenhand.models.engine.execution import execute
 from evenhand.models.engine.forward_inputs import ForwardInputs
-from evenhand.models.engine.requests import Request, length_of
+from evenhand.models.engine.requests import RequestGroup
 from evenhand.runs.store import Parts
 
 if TYPE_CHECKING:
     from evenhand.models.language_model import LanguageModel
-
-
-@dataclass(frozen=True, slots=True)
-class RequestGroup:
-    """Requests that belong together, and the item that they are about; an item may have several of these."""
-
-    item: str
-    requests: tuple[Request, ...]
 
 
 class ScoringJob:
@@ -58,14 +48,6 @@ class ScoringJob:
         answers = execute(self.plan, self.forward, runners, parts=parts, progress=counter)
         numbers = count()
         return [[answers.of(next(numbers)) for _ in each.requests] for each in self.asked]
-
-
-def too_long(requests: Iterable[Request], longest: int | None) -> str | None:
-    """Why requests do not fit into the model, if one of them does not."""
-    needed = max(map(length_of, requests), default=0)
-    if longest is None or needed <= longest:
-        return None
-    return too_long_reason(needed, longest)
 
 
 class _ItemProgress:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evenhand.core.registry import Registry, lacks
-from evenhand.models.families.family import Family, MethodOptions
+from evenhand.models.families.family import Family
 from evenhand.models.references import ModelError
 
 FAMILIES: Registry[Family] = Registry(
@@ -42,4 +42,4 @@ def recognise(config: Any, tokenizer: Any, source: str) -> Family:
     )
 
 
-__all__ = ["FAMILIES", "Family", "MethodOptions", "recognise"]
+__all__ = ["FAMILIES", "Family", "recognise"]

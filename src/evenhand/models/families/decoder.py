@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -12,15 +12,24 @@ from transformers.models.auto import modeling_auto as auto
 from evenhand.core.items import BLANK, Association, SentencePair, Task
 from evenhand.models.blanks import fill_of, filled_context, filled_texts
 from evenhand.models.capabilities import Generates, ScoresText, Trains
+from evenhand.models.continuations import (
+    CONTINUATION_SCORES,
+    DESCRIPTIONS,
+    NEEDS_ALONE,
+    NEEDS_CANDIDATE,
+    NEEDS_CONTEXT,
+    WHOLE,
+    Continuation,
+)
 from evenhand.models.engine.requests import CausalRequest, Request, Tokens
 from evenhand.models.engine.runners import CausalRunner, JoinedCausalRunner, Projection, ReadyRunner
-from evenhand.models.families.family import Family, MethodOptions, refuse_pseudo_likelihood
+from evenhand.models.families.family import Family, refuse_pseudo_likelihood
+from evenhand.models.measurable import MethodOptions
 from evenhand.models.objectives.gap_contexts import LeftContexts
 from evenhand.models.objectives.held_out import HeldOutRows, decoder_rows
 from evenhand.models.objectives.next_token import NextTokenPretraining
 from evenhand.models.questions import (
     COMBINATIONS,
-    Continuation,
     LogProbabilities,
     Method,
     Question,
@@ -44,63 +53,6 @@ PUBLISHED_START = "<|endoftext|>"
 
 NOTHING = CausalRequest((), 0, "")
 """A request for no token, where a score has no use for a part."""
-
-Parts = Sequence[LogProbabilities]
-"""Context, candidate after it, candidate alone."""
-
-
-def _ratio(over: Callable[[Parts], float], under: Callable[[Parts], float]) -> Callable[[Parts], float]:
-    return lambda parts: over(parts) / under(parts)
-
-
-def _context(parts: Parts) -> float:
-    return geometric_mean(parts[0])
-
-
-def _candidate(parts: Parts) -> float:
-    return geometric_mean(parts[1])
-
-
-def _alone(parts: Parts) -> float:
-    return geometric_mean(parts[2])
-
-
-def _full(parts: Parts) -> float:
-    return geometric_mean([*parts[0], *parts[1]])
-
-
-CONTINUATION_SCORES: dict[Continuation, Callable[[Parts], float]] = {
-    Continuation.ALONE_PER_CONTEXT: _ratio(_alone, _context),
-    Continuation.GIVEN_CONTEXT_PER_FULL: _ratio(_candidate, _full),
-    Continuation.FULL: _full,
-    Continuation.GIVEN_CONTEXT: _candidate,
-    Continuation.GIVEN_CONTEXT_PER_ALONE: _ratio(_candidate, _alone),
-    Continuation.FULL_PER_ALONE: _ratio(_full, _alone),
-}
-
-DESCRIPTIONS = {
-    Continuation.ALONE_PER_CONTEXT: "candidate alone / context",
-    Continuation.GIVEN_CONTEXT_PER_FULL: "candidate given context / context and candidate",
-    Continuation.FULL: "context and candidate",
-    Continuation.GIVEN_CONTEXT: "candidate given context",
-    Continuation.GIVEN_CONTEXT_PER_ALONE: "candidate given context / candidate alone",
-    Continuation.FULL_PER_ALONE: "context and candidate / candidate alone",
-}
-
-_NEEDS_ALONE = (
-    Continuation.ALONE_PER_CONTEXT,
-    Continuation.GIVEN_CONTEXT_PER_ALONE,
-    Continuation.FULL_PER_ALONE,
-)
-_NEEDS_CONTEXT = (
-    Continuation.ALONE_PER_CONTEXT,
-    Continuation.GIVEN_CONTEXT_PER_FULL,
-    Continuation.FULL,
-    Continuation.FULL_PER_ALONE,
-)
-_NEEDS_CANDIDATE = tuple(kind for kind in CONTINUATION_SCORES if kind is not Continuation.ALONE_PER_CONTEXT)
-_WHOLE = (Continuation.FULL, Continuation.GIVEN_CONTEXT)
-"""No quotient: the tokens that are asked for make the candidate's probability, with or without its context's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +116,7 @@ class ContinuationScore:
         """Context and candidate together, and the candidates alone where they are needed."""
         context = with_final_punctuation(item.context)
         found = [(f"{context} {candidate.text}", False) for candidate in item.candidates]
-        if self.variant in _NEEDS_ALONE:
+        if self.variant in NEEDS_ALONE:
             found += [(candidate.text, False) for candidate in item.candidates]
         return found
 
@@ -183,14 +135,14 @@ class ContinuationScore:
             ids = tokenised.ids if self.start is None else (self.start, *tokenised.ids)
             cut = first + offset
             requests = [NOTHING] * 3
-            if self.variant in _NEEDS_CONTEXT:
+            if self.variant in NEEDS_CONTEXT:
                 requests[0] = CausalRequest(ids[:cut], 1, item.id)
-            if self.variant in _NEEDS_CANDIDATE:
+            if self.variant in NEEDS_CANDIDATE:
                 requests[1] = CausalRequest(ids, cut, item.id)
-            if self.variant in _NEEDS_ALONE:
+            if self.variant in NEEDS_ALONE:
                 alone = started(self.tokenizer, candidate.text, self.start)
                 requests[2] = CausalRequest(alone, 1, f"{item.id} alone")
-            asked.append(Question(candidate.id, tuple(requests), score, whole=self.variant in _WHOLE))
+            asked.append(Question(candidate.id, tuple(requests), score, whole=self.variant in WHOLE))
         return asked
 
 
@@ -225,16 +177,16 @@ class PublishedDecoder:
         if not 0 < cut < len(ids):
             raise UnscorableError("context and candidate cannot be told apart in tokens")
         alone = tuple(self.tokenizer(sentence)["input_ids"])
-        before = self._whole(ids[:cut], item.id) if self.variant in _NEEDS_CONTEXT else (NOTHING, NOTHING)
+        before = self._whole(ids[:cut], item.id) if self.variant in NEEDS_CONTEXT else (NOTHING, NOTHING)
         parts = (*before, CausalRequest(ids, cut, item.id))
-        only = self._whole(alone, f"{item.id} alone") if self.variant in _NEEDS_ALONE else ()
+        only = self._whole(alone, f"{item.id} alone") if self.variant in NEEDS_ALONE else ()
         score = CONTINUATION_SCORES[self.variant]
 
         def combine(answers: Sequence[LogProbabilities]) -> float:
             rest = [value for answer in answers[3:] for value in answer]
             return score([[*answers[0], *answers[1]], answers[2], rest])
 
-        return Question(candidate, (*parts, *only), combine, whole=self.variant in _WHOLE)
+        return Question(candidate, (*parts, *only), combine, whole=self.variant in WHOLE)
 
     def _whole(self, ids: Tokens, group: str) -> tuple[CausalRequest, CausalRequest]:
         start = self.tokenizer.encode(PUBLISHED_START)[0]

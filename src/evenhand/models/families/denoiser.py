@@ -15,7 +15,8 @@ from evenhand.models.blanks import fill_of, filled_context
 from evenhand.models.capabilities import Generates
 from evenhand.models.engine.requests import Seq2SeqRequest, Tokens
 from evenhand.models.families.encoder_decoder import EncoderDecoderFamily
-from evenhand.models.families.family import MethodOptions, refuse_pseudo_likelihood
+from evenhand.models.families.family import refuse_pseudo_likelihood
+from evenhand.models.measurable import MethodOptions
 from evenhand.models.questions import COMBINATIONS, Question, ScoreKind, UnscorableError, of_all
 from evenhand.models.sentence_pairs import PairRequests, requests_of_shared, with_token
 from evenhand.models.text_boundaries import with_final_punctuation

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from torch import nn
 
 from evenhand.core.items import Task
-from evenhand.core.protocols import DEFAULT_PROTOCOL, MULTILINGUAL_2023
 from evenhand.models.capabilities import FillsBlanks, ScoresText, Trains, missing_capability
+from evenhand.models.continuations import Continuation
 from evenhand.models.engine.requests import Request, Tokens
 from evenhand.models.engine.runners import Projection, ReadyRunner
+from evenhand.models.measurable import MethodOptions
 from evenhand.models.next_sentence import NextSentence
-from evenhand.models.questions import Continuation, Method, ScoreKind, WordMethod
+from evenhand.models.questions import Method, ScoreKind, WordMethod
 from evenhand.models.references import ModelError
 
 if TYPE_CHECKING:
@@ -29,20 +29,6 @@ if TYPE_CHECKING:
     from evenhand.models.objectives.held_out import HeldOutRows
     from evenhand.models.objectives.objective import Objective, PretrainingOptions
     from evenhand.models.sentence_pairs import PairMethod
-
-
-@dataclass(frozen=True, slots=True)
-class MethodOptions:
-    """How candidates are to be scored; what is None is chosen by family."""
-
-    protocol: str = DEFAULT_PROTOCOL
-    inter: Continuation | None = None
-    score: ScoreKind | None = None
-
-    @property
-    def as_published(self) -> bool:
-        """Whether the methods of the multilingual study are asked for."""
-        return self.protocol == MULTILINGUAL_2023.name
 
 
 class Family(ABC):

@@ -19,7 +19,8 @@ from evenhand.models.blanks import (
 from evenhand.models.capabilities import FillsBlanks, ScoresText, Trains
 from evenhand.models.engine.requests import MaskedRequest, Request, Tokens
 from evenhand.models.engine.runners import MaskedRunner, Projection
-from evenhand.models.families.family import Family, MethodOptions
+from evenhand.models.families.family import Family
+from evenhand.models.measurable import MethodOptions
 from evenhand.models.objectives.gap_contexts import MaskedContexts
 from evenhand.models.objectives.held_out import HeldOutRows, masked_rows
 from evenhand.models.objectives.masked import MaskedPretraining

@@ -11,8 +11,9 @@ from evenhand.models.blanks import fill_of, fill_questions, filled_blanks, fille
 from evenhand.models.capabilities import FillsBlanks, Generates, Trains
 from evenhand.models.engine.requests import Seq2SeqRequest, Tokens
 from evenhand.models.families.encoder_decoder import EncoderDecoderFamily
-from evenhand.models.families.family import MethodOptions, refuse_pseudo_likelihood
+from evenhand.models.families.family import refuse_pseudo_likelihood
 from evenhand.models.families.masked import published_steps
+from evenhand.models.measurable import MethodOptions
 from evenhand.models.objectives.gap_contexts import SentinelContexts
 from evenhand.models.objectives.held_out import HeldOutRows, sentinel_rows
 from evenhand.models.objectives.spans import SpanPretraining

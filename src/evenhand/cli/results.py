@@ -1,0 +1,154 @@
+"""Runs on the terminal, whatever their instruments: tables, sentences, JSON, and conditions that fail a command."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from evenhand.cli.exit_codes import CONDITION_HOLDS
+from evenhand.cli.options import TableChoice
+from evenhand.cli.output import (
+    console,
+    fits,
+    plain_table,
+    print_json,
+    print_lines,
+    print_table,
+    print_text,
+    say,
+    strip,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from evenhand.runs.conditions import Condition
+    from evenhand.runs.run import Run
+
+STRIP_WIDTHS = (25, 21, 17, 13)
+"""Of the drawing of SS, widest first; odd, so that 50 has a place in the middle."""
+
+ASSOCIATION = "association"
+
+
+def show_results(runs: Sequence[Run], *, form: TableChoice, json: bool) -> None:
+    """Print the results of runs as a table for people, as another format, or as one JSON object."""
+    if json:
+        print_json({"runs": [entry for run in runs for entry in _entries(run)]})
+    elif form is not TableChoice.TABLE:
+        from evenhand.workflows.show import report
+
+        print_text(report(runs, format=form.value))
+    else:
+        for run in runs:
+            if run.record.instrument == ASSOCIATION:
+                _show_association(run)
+        _show_probes([run for run in runs if run.record.instrument != ASSOCIATION])
+
+
+def fail_if_conditions_hold(conditions: Sequence[Condition], runs: Sequence[Run]) -> None:
+    """Exit with a code of its own when a condition holds for any run."""
+    messages = [
+        f"{condition.text} holds for {run.name} ({condition.value_in(run):.2f})"
+        for condition in conditions
+        for run in runs
+        if condition.holds(run)
+    ]
+    for message in messages:
+        say(f"Failed: {message}")
+    if messages:
+        raise typer.Exit(CONDITION_HOLDS)
+
+
+def _entries(run: Run) -> list[dict[str, Any]]:
+    """The results of a run as the machine-readable contract has them; details are in the run folder."""
+    from evenhand.report.probes.tables import probe_json
+
+    if run.record.instrument == ASSOCIATION:
+        return [run.result.model_dump(mode="json", exclude={"tasks": {"__all__": {"by_target"}}})]
+    if _has_probe_table(run):
+        entries: list[dict[str, Any]] = probe_json([run])["runs"]
+        return entries
+    figures = {
+        figure.key: {bound: _or_null(figure.estimate.bound(bound)) for bound in ("value", "low", "high")}
+        for figure in run.figures
+    }
+    return [{"name": run.name, "test": run.record.instrument, "figures": figures}]
+
+
+def _or_null(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _has_probe_table(run: Run) -> bool:
+    from typing import get_args
+
+    from evenhand.instruments.probe_results import ProbeResult
+
+    kinds = get_args(get_args(ProbeResult)[0])
+    return all(isinstance(result, kinds) for result in run.results)
+
+
+def _show_association(run: Run) -> None:
+    from evenhand.report.association.reading import read
+
+    target = console()
+    dataset = run.record.dataset
+    target.print(f"{run.name}   {dataset.name} ({dataset.language})   {run.result.protocol}", style="bold")
+    print_table(_widest_that_fits(run, target))
+    reading = read(run)
+    target.print(f"{reading.verdict}. {' '.join(reading.sentences)}\n")
+
+
+def _widest_that_fits(run: Run, target: Console) -> Table:
+    """The table with the widest strip that there is room for, or without one."""
+    tables = (_run_table(run, strip_width=width) for width in STRIP_WIDTHS)
+    return next((table for table in tables if fits(table, target)), _run_table(run, strip_width=None))
+
+
+def _run_table(run: Run, *, strip_width: int | None) -> Table:
+    from evenhand.report.association.tables import show
+
+    drawn = () if strip_width is None else ("0 · SS · 100",)
+    table = plain_table("task", "LMS", "SS", *drawn, "ICAT", "items", right=("items",))
+    for task, result in run.result.tasks.items():
+        lms, ss, icat = (show(result.estimate(measure), digits=1) for measure in ("LMS", "SS", "ICAT"))
+        drawing = () if strip_width is None else (strip(result.SS, width=strip_width),)
+        table.add_row(
+            task, lms, ss, *drawing, icat, f"{result.n:,}", style="bold" if task == "overall" else None
+        )
+    return table
+
+
+def _show_probes(runs: Sequence[Run]) -> None:
+    from evenhand.report.probes.tables import PROBE_COLUMNS, probe_rows
+    from evenhand.report.probes.words import probe_sentences
+
+    known = [run for run in runs if _has_probe_table(run)]
+    if known:
+        table = plain_table(*PROBE_COLUMNS)
+        for row in probe_rows(known):
+            table.add_row(*row)
+        print_table(table)
+        print_lines(f"{run.name}: {sentence}" for run in known for sentence in probe_sentences(run))
+    for run in runs:
+        if not _has_probe_table(run):
+            _show_figures(run)
+
+
+def _show_figures(run: Run) -> None:
+    """The figures of an instrument that has no table of its own."""
+    from evenhand.report.association.tables import show
+
+    table = plain_table("figure", "value", "neutral", title=f"{run.name}   {run.instrument.title}")
+    for figure in run.figures:
+        neutral = "" if figure.neutral is None else f"{figure.neutral:g}"
+        unit = "" if figure.unit == "points" else f" {figure.unit}"
+        table.add_row(
+            figure.key, show(figure.estimate) + unit, neutral, style="bold" if figure.is_headline else None
+        )
+    print_table(table)

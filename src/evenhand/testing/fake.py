@@ -1,0 +1,223 @@
+"""A model without weights that answers from a table or a function."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.items import BLANK
+from evenhand.core.spans import Span
+from evenhand.models.capabilities import (
+    Embeds,
+    FillsBlanks,
+    Generates,
+    JudgesNextSentence,
+    NotEmbedded,
+    ScoresText,
+    TextScore,
+    require,
+)
+from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, TextProgress
+from evenhand.models.references import ModelError, ModelRef
+from evenhand.runs.records import ModelRecord
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from evenhand.runs.store import Parts
+
+EVERYTHING = frozenset({FillsBlanks, ScoresText, JudgesNextSentence, Embeds, Generates})
+
+LAYERS = 2
+DIMENSIONS = 8
+"""Of the vectors of words."""
+
+
+class FakeModel:
+    """Gives every text the probability that a table or a function has for it.
+
+    A word in a blank has the probability of the sentence with the word in place, a sentence that follows another the
+    probability of the two with a space between them. A text's probability is shared evenly by its words, which are its
+    tokens. Vectors and generated texts depend on the texts alone.
+
+        >>> model = FakeModel({"He is kind.": 0.2, "She is kind.": 0.1})
+        >>> model.score_fills("BLANK is kind.", ["He"])[0].total
+        -1.6094379124341003
+
+    Args:
+        answers: Probabilities by text, or a function from a text to its probability.
+        otherwise: The probability of texts that a table lacks; without it, such a text is an error.
+        name: The model's name in records, behind ``fake:``.
+        capabilities: What the model can be asked; everything that needs no weights if not given.
+    """
+
+    reads_left_to_right = False
+
+    def __init__(
+        self,
+        answers: Mapping[str, float] | Callable[[str], float],
+        *,
+        otherwise: float | None = None,
+        name: str = "model",
+        capabilities: Iterable[type] = EVERYTHING,
+    ) -> None:
+        self.answers = answers
+        self.otherwise = otherwise
+        self.ref = ModelRef(id=f"fake:{name}", device="cpu")
+        self.capabilities = frozenset(capabilities)
+
+    @property
+    def record(self) -> ModelRecord:
+        """What identifies it: a digest of the table, or the function's name."""
+        return ModelRecord(
+            id=self.ref.id,
+            revision=None,
+            weights=_identity(self.answers, self.otherwise),
+            family="fake",
+            architecture=type(self).__name__,
+            precision=self.ref.precision.value,
+            device=self.ref.device,
+            prefix=self.ref.prefix,
+        )
+
+    def probability(self, text: str) -> float:
+        """The probability of a text.
+
+        Raises:
+            ModelError: If there is none, or what there is is no probability.
+        """
+        value = self.answers(text) if callable(self.answers) else self.answers.get(text, self.otherwise)
+        if value is None:
+            raise ModelError(
+                f"The table of {self.ref.id} has no probability of {text!r}. Add one, or say with otherwise= what the "
+                "probability of all other texts is."
+            )
+        if not 0 <= value <= 1:
+            raise ModelError(f"{self.ref.id} gives {text!r} the probability {value}; it must be from 0 to 1.")
+        return value
+
+    def score_fills(self, context: str, fills: Sequence[str]) -> list[TextScore]:
+        """Each word in the ``BLANK`` of the context, as one token."""
+        require(self, FillsBlanks, purpose="be asked for a word in a blank")
+        if BLANK not in context:
+            raise ModelError(f"The context has no {BLANK}: {context!r}.")
+        return [
+            TextScore(
+                tokens=(fill,), log_probabilities=(_log(self.probability(context.replace(BLANK, fill))),)
+            )
+            for fill in fills
+        ]
+
+    def score_texts(self, texts: Sequence[str]) -> list[TextScore]:
+        """Each text, word by word."""
+        require(self, ScoresText, purpose="be asked for the probability of a text")
+        scores = []
+        for text in texts:
+            words = tuple(text.split())
+            if not words:
+                raise ModelError(f"{self.ref.id} cannot be asked about {text!r}: it has no word.")
+            share = _log(self.probability(text)) / len(words)
+            scores.append(TextScore(tokens=words, log_probabilities=(share,) * len(words)))
+        return scores
+
+    def score_followers(self, first: str, seconds: Sequence[str]) -> list[float]:
+        """Probability that each second sentence follows the first."""
+        require(self, JudgesNextSentence, purpose="judge next sentences")
+        return [self.probability(f"{first} {second}") for second in seconds]
+
+    def layer_number(self, layer: int) -> int:
+        """A layer counted from the embeddings; there are two above them."""
+        if not -LAYERS - 1 <= layer <= LAYERS:
+            raise ModelError(f"{self.ref.id} has the layers 0 to {LAYERS}; {layer} was asked for.")
+        return layer if layer >= 0 else LAYERS + 1 + layer
+
+    def embed_words(
+        self, texts: Sequence[str], spans: Sequence[Span], *, layer: int = -1
+    ) -> list[npt.NDArray[np.float32] | NotEmbedded]:
+        """A vector for each word that depends on the word, its text and the layer."""
+        import numpy as np
+
+        require(self, Embeds, purpose="give vectors of words")
+        return [
+            np.random.default_rng(_digest(f"{span.of(text)} in {text} at {layer}"))
+            .normal(size=DIMENSIONS)
+            .astype(np.float32)
+            for text, span in zip(texts, spans, strict=True)
+        ]
+
+    def generate(
+        self,
+        prompts: Iterable[str],
+        options: GenerationOptions | None = None,
+        *,
+        parts: Parts | None = None,
+        progress: TextProgress | None = None,
+    ) -> Iterator[GeneratedText]:
+        """For each prompt its own words again, from its end to its beginning."""
+        del parts
+        require(self, Generates, purpose="write texts")
+        chosen = options or GenerationOptions()
+        for number, prompt in enumerate(prompts):
+            words = prompt.split()[::-1][: chosen.max_new_tokens]
+            for sample in range(chosen.samples):
+                yield GeneratedText(
+                    prompt=number, sample=sample, text=" ".join(words), tokens=len(words), finish=Finish.END
+                )
+                if progress:
+                    progress(1)
+
+
+class FakeBackend:
+    """Makes models whose probabilities are drawn from their name: ``fake:NAME``."""
+
+    name = "fake"
+    summary = "a model without weights whose answers depend on its name, for trying things out"
+
+    def location(self, ref: ModelRef) -> str:
+        """There are no weights."""
+        return ref.id
+
+    def load(self, ref: ModelRef) -> FakeModel:
+        """A model that answers at once."""
+        _, _, name = ref.id.partition(":")
+        return FakeModel(Drawn(name), name=name)
+
+
+class Drawn:
+    """Probabilities that depend on a name and a text alone."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, text: str) -> float:
+        """The probability of a text."""
+        return (1 + _digest(f"{self.name}\0{text}") % 998) / 1000
+
+    def __repr__(self) -> str:
+        return f"drawn from {self.name!r}"
+
+
+FAKE = FakeBackend()
+
+
+def _identity(answers: Mapping[str, float] | Callable[[str], float], otherwise: float | None) -> str:
+    if isinstance(answers, Drawn):
+        return repr(answers)
+    if callable(answers):
+        known: Any = answers
+        name = getattr(known, "__qualname__", type(known).__qualname__)
+        return f"function {getattr(known, '__module__', '')}.{name}"
+    content = json.dumps([sorted(answers.items()), otherwise])
+    return f"table {hashlib.sha256(content.encode()).hexdigest()}"
+
+
+def _digest(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
+
+
+def _log(probability: float) -> float:
+    return math.log(probability) if probability > 0 else -math.inf

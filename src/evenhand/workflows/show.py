@@ -1,0 +1,108 @@
+"""Compare and report: finished runs side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+
+from evenhand.core.errors import EvenhandError, UnknownNameError
+from evenhand.core.files import write_text
+from evenhand.core.progress import SILENT, Monitor
+from evenhand.report import format_probe_table, format_table, model_card_snippet, render_page
+from evenhand.runs.comparison import (
+    Comparison,
+    ComparisonOptions,
+    comparable_pairs,
+    compare_pairs,
+    pairs_to_compare,
+)
+from evenhand.runs.run import Run, open_run
+
+
+class ReportFormat(StrEnum):
+    """What a report is written as."""
+
+    HTML = "html"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+    LATEX = "latex"
+    MODEL_CARD = "model-card"
+
+
+def compare_all(
+    runs: Sequence[Run | str | Path],
+    *,
+    all_pairs: bool = False,
+    options: ComparisonOptions | None = None,
+    monitor: Monitor = SILENT,
+) -> list[Comparison]:
+    """Compare each run with the first of its instrument, or every run with every other of its instrument.
+
+    Args:
+        runs: Runs, or their folders. They may be of several instruments.
+        all_pairs: Compare every run with every other.
+        options: What is compared, and how. Holm's adjustment covers the rows of all comparisons.
+        monitor: Told how it goes.
+    """
+    chosen = options or ComparisonOptions()
+    pairs = pairs_to_compare(opened(runs, monitor=monitor), all_pairs=all_pairs)
+    return compare_pairs(
+        pairs, measures=chosen.measures, by_group=chosen.by_group, resampling=chosen.resampling
+    )
+
+
+def report(
+    runs: Sequence[Run | str | Path] | Run | str | Path,
+    *,
+    out: str | Path | None = None,
+    format: str = ReportFormat.HTML,  # noqa: A002 # the word that people use
+    monitor: Monitor = SILENT,
+) -> str:
+    """Show runs, of whatever instruments: one self-contained page, a table, or a snippet for a model card.
+
+    Args:
+        runs: Runs, or their folders.
+        out: A file to write.
+        format: ``html``, ``csv``, ``markdown``, ``latex`` or ``model-card``.
+        monitor: Told how it goes.
+
+    Returns:
+        What was written.
+    """
+    if format not in set(ReportFormat):
+        raise UnknownNameError("format", format, [known.value for known in ReportFormat])
+    chosen = opened([runs] if isinstance(runs, Run | str | Path) else runs, monitor=monitor)
+    text = _page(chosen, monitor) if format == ReportFormat.HTML else _text(chosen, ReportFormat(format))
+    if out is not None:
+        write_text(Path(out), text)
+        monitor.note(f"Wrote {out}")
+    return text
+
+
+def opened(runs: Sequence[Run | str | Path], *, monitor: Monitor = SILENT) -> list[Run]:
+    """Runs, opened where they are folders."""
+    with monitor.stage("Reading", "runs") as progress:
+        ready = []
+        for number, run in enumerate(runs):
+            ready.append(run if isinstance(run, Run) else open_run(run))
+            progress(number + 1, len(runs))
+    return ready
+
+
+def _page(runs: list[Run], monitor: Monitor) -> str:
+    pairs, reasons = comparable_pairs(runs)
+    for name, reason in reasons.items():
+        monitor.warn(f"no differences are shown for {name}: {reason}")
+    return render_page(runs, comparisons=compare_pairs(pairs))
+
+
+def _text(runs: list[Run], form: ReportFormat) -> str:
+    associations = [run for run in runs if run.record.instrument == "association"]
+    others = [run for run in runs if run.record.instrument != "association"]
+    if form is ReportFormat.MODEL_CARD:
+        if others:
+            raise EvenhandError("There is no model-card snippet for probes; use --format markdown.")
+        return model_card_snippet(associations)
+    tables = [format_table(associations, form.value)] if associations else []
+    return "\n".join(tables + ([format_probe_table(others, form.value)] if others else []))

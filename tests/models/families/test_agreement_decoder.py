@@ -1,0 +1,67 @@
+"""Decoders: the engine's scores are those of the slow way, on every architecture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import zoo
+from engine_scores import assert_same, engine_scores
+from slow_reference import Logs, two_to_the_mean_log2
+from zoo_fixtures import Zoo
+from zoo_items import inter_items, intra_items
+
+from evenhand.models.families.decoder import DECODER
+
+MODELS = zoo.names(DECODER)
+score = two_to_the_mean_log2
+
+VARIANTS: dict[str, Callable[[Logs, Logs, Logs], float]] = {
+    "orig": lambda context, _candidate, alone: score(alone) / score(context),
+    "b": lambda context, candidate, _alone: score(candidate) / score(context + candidate),
+    "c": lambda context, candidate, _alone: score(context + candidate),
+    "d": lambda _context, candidate, _alone: score(candidate),
+    "e": lambda _context, candidate, alone: score(candidate) / score(alone),
+    "f": lambda context, candidate, alone: score(context + candidate) / score(alone),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_sentence_is_read_from_the_start_token_on(menagerie: Zoo, name: str) -> None:
+    reference = menagerie.reference(name)
+    expected = {
+        candidate.id: score(reference.sentence(item.context.replace("BLANK", str(candidate.word))))
+        for item in intra_items()
+        for candidate in item.candidates
+    }
+    assert_same(engine_scores(menagerie.model(name), intra_items()), expected)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_published_code_reads_the_first_token_apart(menagerie: Zoo, name: str) -> None:
+    reference = menagerie.reference(name)
+    expected = {
+        candidate.id: score(reference.published_sentence(candidate.text))
+        for item in intra_items()
+        for candidate in item.candidates
+    }
+    assert_same(engine_scores(menagerie.model(name), intra_items(), protocol="multilingual-2023"), expected)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("protocol", ["evenhand.v1", "multilingual-2023"])
+def test_continuations_divide_what_their_letter_says(menagerie: Zoo, name: str, protocol: str) -> None:
+    reference = menagerie.reference(name)
+    published = protocol == "multilingual-2023"
+    read = reference.published_continuation if published else reference.continuation
+    parts = {
+        candidate.id: read(item.context, candidate.text)
+        for item in inter_items()
+        for candidate in item.candidates
+    }
+    model = menagerie.model(name)
+    for letter, variant in VARIANTS.items():
+        expected = {candidate: variant(*logs) for candidate, logs in parts.items()}
+        assert_same(engine_scores(model, inter_items(), protocol=protocol, inter=letter), expected)
+    default = {candidate: VARIANTS["d"](*logs) for candidate, logs in parts.items()}
+    assert_same(engine_scores(model, inter_items(), protocol=protocol), default)

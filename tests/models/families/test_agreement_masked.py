@@ -1,0 +1,78 @@
+"""Masked models: the engine's scores are those of the slow way, on every architecture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import zoo
+from engine_scores import assert_same, engine_scores
+from slow_reference import Logs, mean_probability, sum_log2, two_to_the_mean_log2
+from zoo_fixtures import Zoo
+from zoo_items import inter_items, intra_items
+
+from evenhand.core.items import Candidate
+from evenhand.models.families.masked import MASKED
+
+MODELS = zoo.names(MASKED)
+
+
+def word_of(candidate: Candidate) -> str:
+    assert candidate.word is not None
+    return candidate.word
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    ("score", "combine"),
+    [(None, mean_probability), ("mean-log", two_to_the_mean_log2), ("sum-log", sum_log2)],
+    ids=["mean-prob", "mean-log", "sum-log"],
+)
+def test_a_blank_is_filled_token_by_token(
+    menagerie: Zoo, name: str, score: str | None, combine: Callable[[Logs], float]
+) -> None:
+    reference = menagerie.reference(name)
+    expected = {
+        candidate.id: combine(reference.blank(item.context, word_of(candidate)))
+        for item in intra_items()
+        for candidate in item.candidates
+    }
+    assert_same(engine_scores(menagerie.model(name), intra_items(), score=score), expected)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("score", ["pll", "pll-within-word"])
+def test_pseudo_log_likelihood_masks_every_token_once(menagerie: Zoo, name: str, score: str) -> None:
+    reference = menagerie.reference(name)
+    expected = {
+        candidate.id: sum_log2(
+            reference.pseudo_log_likelihood(
+                item.context.replace("BLANK", word_of(candidate)), within_word=score == "pll-within-word"
+            )
+        )
+        for item in intra_items()
+        for candidate in item.candidates
+    }
+    assert_same(engine_scores(menagerie.model(name), intra_items(), score=score), expected)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_published_code_inserts_earlier_tokens_as_text(menagerie: Zoo, name: str) -> None:
+    reference = menagerie.reference(name)
+    expected = {
+        candidate.id: mean_probability(reference.published_blank(item.context, word_of(candidate)))
+        for item in intra_items()
+        for candidate in item.candidates
+    }
+    assert_same(engine_scores(menagerie.model(name), intra_items(), protocol="multilingual-2023"), expected)
+
+
+@pytest.mark.parametrize("protocol", ["evenhand.v1", "multilingual-2023"])
+def test_class_0_of_a_next_sentence_head_means_follows(menagerie: Zoo, protocol: str) -> None:
+    reference = menagerie.reference("bert")
+    expected = {
+        candidate.id: reference.follows(item.context, candidate.text)
+        for item in inter_items()
+        for candidate in item.candidates
+    }
+    assert_same(engine_scores(menagerie.model("bert"), inter_items(), protocol=protocol), expected)

@@ -1,0 +1,239 @@
+"""Models that have capabilities and nothing else go through the instruments by the definitions of local models."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from zoo_fixtures import Zoo
+
+import evenhand as eh
+from evenhand.core.items import Direction, PairSet, SentencePair, Task
+from evenhand.core.spans import Span
+from evenhand.instruments.association.instrument import ASSOCIATION, AuditOptions
+from evenhand.instruments.instrument import InstrumentOptions
+from evenhand.instruments.malor.instrument import MalorOptions
+from evenhand.lab.items import lab_benchmark
+from evenhand.models.capabilities import FillsBlanks, JudgesNextSentence, ScoresText
+from evenhand.models.language_model import LanguageModel
+from evenhand.models.measurable import Measurable, MethodOptions
+from evenhand.models.references import ModelError
+from evenhand.models.text_model import TextModel, measurable
+from evenhand.runs.store import Parts
+from evenhand.stats.resampling import Resampling
+from evenhand.testing import AnalyticModel, FakeModel
+
+
+def likes_short_texts(text: str) -> float:
+    return 1 / (1 + len(text))
+
+
+@pytest.fixture
+def options(quick: Resampling) -> AuditOptions:
+    return AuditOptions(limit=6, resampling=quick)
+
+
+def scores_by_candidate(run: eh.Run) -> dict[str, float]:
+    return dict(zip(run.scores["candidate"].to_list(), run.scores["score"].to_list(), strict=True))
+
+
+def test_a_fake_model_goes_through_an_audit(options: AuditOptions) -> None:
+    run = eh.audit(FakeModel(likes_short_texts, name="short"), "starter", options=options)
+
+    assert run.record.model is not None
+    assert (run.record.model.id, run.record.model.family) == ("fake:short", "fake")
+    assert set(run.result.tasks) == {"intrasentence", "intersentence", "overall"}
+    by_id = scores_by_candidate(run)
+    for item in eh.load_dataset("starter").of_task(Task.INTERSENTENCE)[:6]:
+        for candidate in item.candidates:
+            assert by_id[candidate.id] == pytest.approx(likes_short_texts(f"{item.context} {candidate.text}"))
+
+
+def test_a_fake_model_is_audited_by_name(options: AuditOptions) -> None:
+    first, second, other = (
+        eh.audit(name, "starter", options=options) for name in ("fake:one", "fake:one", "fake:two")
+    )
+
+    assert first.scores.equals(second.scores)
+    assert first.record.fingerprint == second.record.fingerprint != other.record.fingerprint
+
+
+def one_bit(text: str) -> float:
+    """Every sentence with a man in it is twice as likely as the one with a woman."""
+    return 0.2 if re.search(r"\bhe\b", text, re.IGNORECASE) else 0.1
+
+
+def test_a_fake_model_goes_through_a_probe(quick: Resampling) -> None:
+    run = eh.probe(FakeModel(one_bit), "malor", options=MalorOptions(experiment="he-she", resampling=quick))
+
+    (result,) = run.results
+    assert result.MALoR.value == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("capability", [FillsBlanks, ScoresText])
+def test_probes_need_blanks_or_texts_only(capability: type, quick: Resampling) -> None:
+    model = FakeModel(one_bit, capabilities=[capability])
+    run = eh.probe(model, "malor", options=MalorOptions(experiment="he-she", resampling=quick))
+
+    assert run.results[0].MALoR.value == pytest.approx(1.0)
+
+
+def test_a_fake_model_goes_through_pairs(quick: Resampling) -> None:
+    pairs = PairSet(
+        name="two",
+        language="en",
+        pairs=(
+            SentencePair("1", "en", "gender", Direction.STEREO, "He is a boss.", "She is a boss."),
+            SentencePair("2", "en", "gender", Direction.STEREO, "They are kind.", "He is kind."),
+        ),
+        source="here",
+        sha256="0" * 64,
+    )
+    table = {"He is a boss.": 0.3, "She is a boss.": 0.2, "They are kind.": 0.1, "He is kind.": 0.2}
+    run = eh.probe(FakeModel(table), "crows-pairs", options=InstrumentOptions(data=pairs, resampling=quick))
+
+    assert run.scores["preference"].to_list() == [1.0, 0.0]
+    assert run.scores["more_score"].to_list() == pytest.approx([math.log(0.3), math.log(0.1)])
+
+
+def test_the_exact_model_of_the_lab_is_audited_like_any_other(quick: Resampling) -> None:
+    items = lab_benchmark()
+    model = AnalyticModel(strength=2.0)
+    run = eh.audit(model, items, options=AuditOptions(resampling=quick))
+
+    possible = {candidate: score for candidate, score in model.scores(items).items() if score > 0}
+    scores = scores_by_candidate(run)
+    assert {candidate: scores[candidate] for candidate in possible} == pytest.approx(possible)
+    assert {scores[candidate] for candidate in scores.keys() - possible} == {None}
+
+
+class Plain:
+    """A local model of which only the capabilities are left."""
+
+    def __init__(self, model: LanguageModel, *kept: type) -> None:
+        self.model = model
+        self.ref = model.ref
+        self.record = model.record
+        self.capabilities = frozenset(kept)
+        self.score_fills = model.score_fills
+        self.score_texts = model.score_texts
+        self.score_followers = model.score_followers
+
+
+@pytest.mark.parametrize(
+    ("name", "capabilities", "inter"),
+    [
+        ("bert", (FillsBlanks, JudgesNextSentence), None),
+        ("gpt2", (ScoresText,), None),
+        ("gpt2", (ScoresText,), "orig"),
+        ("gpt2", (ScoresText,), "b"),
+        ("gpt2", (ScoresText,), "c"),
+        ("gpt2", (ScoresText,), "e"),
+        ("gpt2", (ScoresText,), "full-per-alone"),
+    ],
+)
+def test_plain_text_gives_the_scores_of_the_engine(
+    menagerie: Zoo, quick: Resampling, name: str, capabilities: tuple[type, ...], inter: str | None
+) -> None:
+    model = menagerie.model(name)
+    options = AuditOptions(limit=4, inter=inter, resampling=quick)
+    engine = eh.audit(model, "starter", options=options)
+    plain = eh.audit(Plain(model, *capabilities), "starter", options=options)
+
+    expected = scores_by_candidate(engine)
+    assert scores_by_candidate(plain) == pytest.approx(expected, rel=1e-4)
+    assert len(expected) == 24
+
+
+def test_a_local_model_answers_for_itself(menagerie: Zoo) -> None:
+    model = menagerie.model("bert")
+
+    assert isinstance(model, Measurable)
+    assert measurable(model) is model
+
+
+def test_answers_are_kept_and_not_asked_for_again(tmp_path: Path, quick: Resampling) -> None:
+    asked: list[str] = []
+
+    def counted(text: str) -> float:
+        asked.append(text)
+        return likes_short_texts(text)
+
+    def audit(parts: Parts) -> eh.Run:
+        options = AuditOptions(data="starter", limit=12, resampling=quick)
+        return ASSOCIATION.prepare(FakeModel(counted), options).measure(parts=parts)
+
+    first = audit(Parts(tmp_path))
+    once = len(asked)
+    kept = sorted(tmp_path.iterdir())
+    assert len(kept) > 1
+    kept[0].unlink()
+    second = audit(Parts(tmp_path))
+
+    assert first.scores.equals(second.scores)
+    assert once < len(asked) < 2 * once
+
+
+def test_progress_counts_every_item_once(options: AuditOptions) -> None:
+    steps: list[tuple[int, int]] = []
+    preparation = ASSOCIATION.prepare(FakeModel(likes_short_texts), options)
+    preparation.measure(progress=lambda done, total: steps.append((done, total)))
+
+    assert steps[-1] == (12, 12)
+    assert [done for done, _ in steps] == sorted(done for done, _ in steps)
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "task", "method_options", "message"),
+    [
+        (
+            (FillsBlanks,),
+            Task.INTERSENTENCE,
+            MethodOptions(),
+            r"needs a model that .*JudgesNextSentence.*ScoresText",
+        ),
+        ((JudgesNextSentence,), Task.INTRASENTENCE, MethodOptions(), r"FillsBlanks.*lab:masked"),
+        ((ScoresText,), Task.INTRASENTENCE, MethodOptions("multilingual-2023"), "Use evenhand.v1"),
+    ],
+)
+def test_what_a_model_cannot_do_is_refused_by_name(
+    capabilities: tuple[type, ...], task: Task, method_options: MethodOptions, message: str
+) -> None:
+    model = TextModel(FakeModel({}, capabilities=capabilities))
+
+    with pytest.raises(ModelError, match=message):
+        model.method(task, method_options)
+
+
+def test_tasks_follow_from_capabilities(options: AuditOptions) -> None:
+    run = eh.audit(FakeModel(likes_short_texts, capabilities=[FillsBlanks]), "starter", options=options)
+
+    assert set(run.result.tasks) == {"intrasentence"}
+
+
+def test_a_model_that_cuts_the_context_otherwise_is_told_apart_no_further() -> None:
+    class Merging(FakeModel):
+        def score_texts(self, texts):  # type: ignore[no-untyped-def]
+            return [
+                score.model_copy(update={"tokens": (text, *score.tokens[1:])})
+                for text, score in zip(texts, super().score_texts(texts), strict=True)
+            ]
+
+    model = Merging(likes_short_texts, capabilities=[ScoresText])
+    with pytest.raises(ModelError, match="other tokens than its context"):
+        eh.audit(model, "starter", options=AuditOptions(limit=1, tasks=(Task.INTERSENTENCE,)))
+
+
+def test_vectors_of_a_fake_model_depend_on_the_text_alone() -> None:
+    model = FakeModel(likes_short_texts)
+    first, again, other = (
+        model.embed_words([text], [Span(0, 3)])[0] for text in ("The sea.", "The sea.", "The sun.")
+    )
+
+    assert isinstance(first, np.ndarray)
+    assert isinstance(again, np.ndarray)
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, np.asarray(other))

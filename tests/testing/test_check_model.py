@@ -1,0 +1,149 @@
+"""``check_model`` passes every model that ships, and finds what breaks a promise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from zoo_fixtures import Zoo
+
+import evenhand as eh
+from evenhand.core.items import BLANK, Label, Task
+from evenhand.lab.items import lab_benchmark
+from evenhand.models.backends.lab import embedded_names
+from evenhand.models.capabilities import FillsBlanks, ScoresText, TextScore, Trains
+from evenhand.testing import AnalyticModel, FakeModel, ModelSamples, check_model
+
+
+def lab_samples() -> ModelSamples:
+    """Sentences that the lab's grammar makes, which its models know; unrelated candidates are impossible there."""
+    intra, inter = (lab_benchmark().of_task(task)[0] for task in Task)
+    words = tuple(
+        candidate.word or "" for candidate in intra.candidates if candidate.label is not Label.UNRELATED
+    )
+    return ModelSamples(
+        context=intra.context,
+        words=words,
+        texts=tuple(intra.context.replace(BLANK, word) for word in words),
+        first=inter.context,
+        seconds=tuple(candidate.text for candidate in inter.candidates),
+    )
+
+
+@pytest.mark.parametrize("name", embedded_names())
+def test_the_embedded_models_conform(name: str) -> None:
+    check_model(eh.load(name, device="cpu"), lab_samples())
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta", "gpt2", "t5", "bart"])
+def test_models_of_every_family_conform(menagerie: Zoo, name: str) -> None:
+    check_model(menagerie.model(name))
+
+
+def test_models_without_weights_conform() -> None:
+    check_model(FakeModel(lambda text: 1 / (1 + len(text))))
+    check_model(FakeModel({}, otherwise=0.5, capabilities=[FillsBlanks]))
+    check_model(eh.load("fake:anything"))
+    check_model(AnalyticModel(), lab_samples())
+
+
+class Broken(FakeModel):
+    """A model with one promise broken."""
+
+    def __init__(self, change: Callable[[list[TextScore]], list[TextScore]], **options: Any) -> None:
+        super().__init__(lambda text: 1 / (1 + len(text)), **options)
+        self.change = change
+
+    def score_texts(self, texts: Sequence[str]) -> list[TextScore]:
+        return self.change(super().score_texts(texts))
+
+
+def with_values(score: TextScore, value: float) -> TextScore:
+    return score.model_copy(update={"log_probabilities": (value,) * len(score.tokens)})
+
+
+def by_batch(scores: list[TextScore]) -> list[TextScore]:
+    return [with_values(score, -float(len(scores))) for score in scores]
+
+
+def by_place(scores: list[TextScore]) -> list[TextScore]:
+    return [with_values(score, -1.0 - place) for place, score in enumerate(scores)]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda scores: [with_values(score, 0.5) for score in scores], "at most 0"),
+        (lambda scores: [with_values(score, -math.inf) for score in scores], "finite"),
+        (lambda scores: scores[:1], "1 scores for 3 texts"),
+        (by_batch, "one by one gives other values"),
+        (by_place, "in another order gives other values"),
+        (
+            lambda scores: [score.model_copy(update={"tokens": ()}) for score in scores],
+            "log-probabilities for 0 tokens",
+        ),
+    ],
+)
+def test_scores_that_break_a_promise_are_found(
+    change: Callable[[list[TextScore]], list[TextScore]], message: str
+) -> None:
+    with pytest.raises(AssertionError, match=message):
+        check_model(Broken(change))
+
+
+def test_answers_that_change_are_found() -> None:
+    times = iter(range(1, 1000))
+
+    with pytest.raises(AssertionError, match="asked again gives other values"):
+        check_model(Broken(lambda scores: [with_values(score, -float(next(times))) for score in scores]))
+
+
+def test_a_capability_that_is_claimed_without_its_methods_is_found() -> None:
+    with pytest.raises(AssertionError, match="claims Trains and lacks"):
+        check_model(FakeModel({}, otherwise=0.5, capabilities=[Trains]))
+
+
+def test_a_capability_that_is_not_claimed_must_be_refused() -> None:
+    class Loose(FakeModel):
+        def score_texts(self, texts: Sequence[str]) -> list[TextScore]:
+            return [TextScore(tokens=(text,), log_probabilities=(-1.0,)) for text in texts]
+
+    with pytest.raises(AssertionError, match="does not claim ScoresText and answers all the same"):
+        check_model(Loose({}, otherwise=0.5, capabilities=[FillsBlanks]))
+
+
+def test_an_error_of_another_kind_is_found() -> None:
+    class Failing(FakeModel):
+        def score_fills(self, context: str, fills: Sequence[str]) -> list[TextScore]:
+            if "BLANK" not in context:
+                raise KeyError(context)
+            return super().score_fills(context, fills)
+
+    with pytest.raises(AssertionError, match="an EvenhandError is needed"):
+        check_model(Failing({}, otherwise=0.5))
+
+
+def test_a_signature_that_differs_is_found() -> None:
+    class Narrow(FakeModel):
+        def score_texts(self, sentences):  # type: ignore[no-untyped-def]
+            return super().score_texts(sentences)
+
+    with pytest.raises(AssertionError, match="score_texts of fake:model takes no texts"):
+        check_model(Narrow({}, otherwise=0.5, capabilities=[ScoresText]))
+
+
+def test_a_text_that_is_too_long_must_be_refused() -> None:
+    class Endless(FakeModel):
+        longest_input = 10
+
+    with pytest.raises(AssertionError, match="beyond the 10 tokens"):
+        check_model(Endless({}, otherwise=0.5, capabilities=[ScoresText]))
+
+
+def test_a_fake_model_tells_what_its_table_lacks() -> None:
+    with pytest.raises(eh.EvenhandError, match="no probability of 'Nobody'"):
+        FakeModel({}).score_texts(["Nobody"])
+    with pytest.raises(eh.EvenhandError, match="must be from 0 to 1"):
+        FakeModel({"Nobody": 1.5}).score_texts(["Nobody"])
