@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from pair_builders import pair, pair_set
 
-from evenhand.certificate import CertificatePlan, HeldOutText
+from evenhand.certificate import CertificatePlan, HeldOutText, Measurement
 from evenhand.core.probes import Experiment
 from evenhand.data.labelled import LabelledExample, LabelledText
 from evenhand.data.layouts import load_dataset
 from evenhand.data.probes import load_probes
+from evenhand.instruments.association.instrument import AuditOptions
+from evenhand.instruments.instrument import InstrumentOptions
+from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.stats.resampling import Resampling
 
 SENTENCES = tuple(f"The baker sold {number} loaves of fresh bread near the gate." for number in range(24))
@@ -47,12 +51,25 @@ def small_plan(**changes: Any) -> CertificatePlan:
     }
     probes = type(probes)(probes.language, few, probes.occupations[:6], terms, probes.warnings, probes.sha256)
     made = {
-        "probes": probes,
-        "benchmark": load_dataset("starter", language="en"),
+        "measurements": (
+            Measurement("malor", MalorOptions(data=probes)),
+            Measurement("association", AuditOptions(data=load_dataset("starter", language="en"))),
+        ),
         "held_out": HeldOutText(SENTENCES),
         "resampling": Resampling(resamples=100),
     }
     return CertificatePlan(**{**made, **changes})
+
+
+def probes_alone(plan: CertificatePlan) -> CertificatePlan:
+    """A plan that asks about occupations and nothing else, for the sake of speed."""
+    return replace(plan, measurements=plan.measurements[:1])
+
+
+def with_pairs(plan: CertificatePlan) -> CertificatePlan:
+    """A plan with CrowS-Pairs beside the rest."""
+    pairs = Measurement("crows-pairs", InstrumentOptions(data=PAIRS))
+    return replace(plan, measurements=(*plan.measurements, pairs))
 
 
 def nudged(source: Path, folder: Path, *, by: float = 0.05) -> Path:

@@ -236,7 +236,14 @@ def asked_run(answers: Mapping[tuple[str, int], float | None], *, experiment: st
 def pairs_run(preferences: Mapping[str, float | None]) -> Run:
     """A run over pairs of sentences, by which of them was the likelier."""
     scores = pl.DataFrame(
-        list(preferences.items()), schema={"pair": pl.String, "preference": pl.Float64}, orient="row"
+        [(pair, "gender", "stereo", preference) for pair, preference in preferences.items()],
+        schema={
+            "pair": pl.String,
+            "bias_type": pl.String,
+            "direction": pl.String,
+            "preference": pl.Float64,
+        },
+        orient="row",
     )
     made = probe_run(crows_pairs())
     return Run(record=made.record, results=made.results, scores=scores)

@@ -8,22 +8,19 @@ import certificates
 import probe_runs
 import pytest
 
-from evenhand.certificate.caveats import caveats_of
+from evenhand.certificate.certify import caveats_of
 from evenhand.certificate.measuring import Measurements
-from evenhand.runs.records import ModelRecord
 
 SAME_FILES = certificates.model("bert-small", "sha256 1")
 
 
-def measured(model: ModelRecord) -> Measurements:
-    occupations = probe_runs.probe_run(probe_runs.malor({"nurse": 1.0}))
-    return Measurements(model, occupations, associations=None, no_associations=None, pairs=None)
+NOTHING_TO_SAY = Measurements({"malor": probe_runs.probe_run(probe_runs.malor({"nurse": 1.0}))}, gaps={})
 
 
 def caveats(**changes: Any) -> list[str]:
     """All but what was not measured."""
     made = certificates.certificate(**changes)
-    found = caveats_of(made, measured(made.before), measured(made.after))
+    found = caveats_of(made, NOTHING_TO_SAY, NOTHING_TO_SAY)
     return [caveat for caveat in found if not caveat.startswith("Not measured")]
 
 
@@ -48,3 +45,9 @@ def test_changes_that_are_none_are_told(changes: dict[str, Any], told: str) -> N
 
 def test_the_same_files_need_no_explanation() -> None:
     assert caveats(weights_changed=False, outputs_changed=False, after=SAME_FILES) == []
+
+
+def test_an_instrument_that_a_model_cannot_be_asked_with_is_named_with_the_reason() -> None:
+    gap = Measurements(NOTHING_TO_SAY.runs, gaps={"association": "It has no head."})
+    found = caveats_of(certificates.certificate(quality=()), NOTHING_TO_SAY, gap)
+    assert found == ("Context association test was not measured: It has no head.",)

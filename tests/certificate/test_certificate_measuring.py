@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,9 +14,11 @@ import pytest
 from certificate_runs import LABELLED, SENTENCES, small_plan
 
 from evenhand.certificate import Finetuning, HeldOutText, measuring
-from evenhand.certificate.measuring import Measurer
-from evenhand.certificate.plan import CertificatePlan, quietly
+from evenhand.certificate.measuring import ModelMeasurer
+from evenhand.certificate.plan import CertificatePlan
+from evenhand.data.labelled import LabelledText
 from evenhand.runs.records import ModelRecord
+from evenhand.runs.run import INSTRUMENTS
 from evenhand.training.perplexity import HeldOutLoss
 
 TEXT = HeldOutText(SENTENCES)
@@ -32,56 +34,64 @@ OTHER_MODELS = [
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A model that is asked without being there, and how often it was."""
     times: list[str] = []
+    sizes: list[int] = []
 
     def loss(_: Any) -> HeldOutLoss:
         times.append("held-out text")
-        return HeldOutLoss(np.array([float(len(times))]), np.array([1]))
+        return HeldOutLoss(np.full(sizes[-1], float(len(times))), np.ones(sizes[-1], dtype=np.int64))
 
     def accuracy(*_: Any, seed: int, **__: Any) -> float:
         times.append(f"seed {seed}")
         return float(len(times))
 
-    prepared = SimpleNamespace(loss=loss, whole=np.array([True]))
-    monkeypatch.setattr(measuring, "prepared", lambda *_, **__: prepared)
+    def questions(texts: Sequence[str], *_: Any, **__: Any) -> SimpleNamespace:
+        sizes.append(len(texts))
+        return SimpleNamespace(loss=loss, whole=np.full(len(texts), fill_value=True))
+
+    monkeypatch.setattr(measuring, "HeldOut", questions)
     monkeypatch.setattr(measuring, "finetuned_accuracy", accuracy)
     return times
 
 
 @pytest.fixture
-def measurer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Measurer]:
+def measurer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., ModelMeasurer]:
     """Measures a model of this record in the same folder each time."""
 
-    def made(record: ModelRecord = MODEL, plan: CertificatePlan = PLAN) -> Measurer:
+    def made(record: ModelRecord = MODEL, plan: CertificatePlan = PLAN) -> ModelMeasurer:
         monkeypatch.setattr(measuring, "record_of", lambda _: record)
+        monkeypatch.setattr(INSTRUMENTS.get("malor"), "prepare", lambda *_, **__: None, raising=False)
+        monkeypatch.setattr(INSTRUMENTS.get("association"), "prepare", lambda *_, **__: None, raising=False)
         nothing: Any = SimpleNamespace(loaded=SimpleNamespace(model=None))
-        return Measurer(nothing, plan, folder=tmp_path, stage=quietly)
+        return ModelMeasurer(nothing, plan, folder=tmp_path)
 
     return made
 
 
-def test_figures_are_kept_for_the_same_model(asked: list[str], measurer: Callable[..., Measurer]) -> None:
-    figures = [(measurer().held_out(TEXT).loss.nats.tolist(), measurer().accuracies()) for _ in range(2)]
-    assert figures == [([1.0], [2.0, 3.0])] * 2
+def test_figures_are_kept_for_the_same_model(
+    asked: list[str], measurer: Callable[..., ModelMeasurer]
+) -> None:
+    figures = [(measurer().held_out(TEXT).loss.nats[0], measurer().accuracies(LABELLED)) for _ in range(2)]
+    assert figures == [(1.0, [2.0, 3.0])] * 2
     assert asked == ["held-out text", "seed 0", "seed 1"]
 
 
 @pytest.mark.parametrize("changes", OTHER_MODELS)
 def test_another_model_is_asked_itself(
-    asked: list[str], measurer: Callable[..., Measurer], changes: dict[str, str]
+    asked: list[str], measurer: Callable[..., ModelMeasurer], changes: dict[str, str]
 ) -> None:
     for record in (MODEL, MODEL.model_copy(update=changes)):
         measurer(record).held_out(TEXT)
-        measurer(record).accuracies()
+        measurer(record).accuracies(LABELLED)
     assert asked == ["held-out text", "seed 0", "seed 1"] * 2
 
 
 def test_another_version_asks_again(
-    asked: list[str], measurer: Callable[..., Measurer], monkeypatch: pytest.MonkeyPatch
+    asked: list[str], measurer: Callable[..., ModelMeasurer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in ("1.0", "1.1"):
         monkeypatch.setattr(measuring, "version", lambda _, number=number: number)
         measurer().held_out(TEXT)
-        measurer().accuracies()
+        measurer().accuracies(LABELLED)
     assert asked == ["held-out text", "seed 0", "seed 1"] * 2
 
 
@@ -89,23 +99,33 @@ def test_another_version_asks_again(
     "other", [HeldOutText(SENTENCES[1:]), HeldOutText(SENTENCES, seed=1)], ids=["text", "seed"]
 )
 def test_other_text_is_asked_anew(
-    asked: list[str], measurer: Callable[..., Measurer], other: HeldOutText
+    asked: list[str], measurer: Callable[..., ModelMeasurer], other: HeldOutText
 ) -> None:
-    found = [measurer().held_out(text).loss.nats.tolist() for text in (TEXT, other)]
-    assert found == [[1.0], [2.0]]
+    found = [measurer().held_out(text).loss.nats[0] for text in (TEXT, other)]
+    assert found == [1.0, 2.0]
     assert len(asked) == 2
 
 
 @pytest.mark.parametrize(
-    "changes",
+    ("data", "plan"),
     [
-        pytest.param({"labelled": replace(LABELLED, sha256="1" * 64)}, id="labelled text"),
-        pytest.param({"finetuning": Finetuning(seeds=2, steps=7)}, id="fine-tuning"),
+        pytest.param(replace(LABELLED, sha256="1" * 64), PLAN, id="labelled text"),
+        pytest.param(LABELLED, replace(PLAN, finetuning=Finetuning(seeds=2, steps=7)), id="fine-tuning"),
     ],
 )
 def test_other_classifiers_are_trained_anew(
-    asked: list[str], measurer: Callable[..., Measurer], changes: dict[str, Any]
+    asked: list[str], measurer: Callable[..., ModelMeasurer], data: LabelledText, plan: CertificatePlan
 ) -> None:
-    found = [measurer(plan=plan).accuracies() for plan in (PLAN, replace(PLAN, **changes))]
+    found = [measurer().accuracies(LABELLED), measurer(plan=plan).accuracies(data)]
     assert found == [[1.0, 2.0], [3.0, 4.0]]
     assert asked == ["seed 0", "seed 1"] * 2
+
+
+def test_a_damaged_figure_is_found_again(
+    asked: list[str], measurer: Callable[..., ModelMeasurer], tmp_path: Path
+) -> None:
+    measurer().held_out(TEXT)
+    (kept,) = (tmp_path / "figures").iterdir()
+    kept.write_bytes(kept.read_bytes()[:-8])
+    assert measurer().held_out(TEXT).loss.nats[0] == 2.0
+    assert len(asked) == 2

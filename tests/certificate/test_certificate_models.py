@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from certificate_runs import LABELLED, PAIRS, SENTENCES, nudged, small_plan
+from certificate_runs import LABELLED, PAIRS, SENTENCES, nudged, probes_alone, small_plan, with_pairs
+from evenhand.workflows.certificate_plans import CertifyWishes, certificate_plan
 from measuring import probe_pairs
 from peft import LoraConfig, get_peft_model
 
 from evenhand.certificate import Finetuning, Margins, certify, measuring
+from evenhand.certificate.bias import malor_results
 from evenhand.certificate.finetuning import finetuned_accuracy, new_classifier
-from evenhand.certificate.flipped import malor_results
 from evenhand.certificate.recipe import read_mitigation
 from evenhand.certificate.weights import weights_change
 from evenhand.core.errors import RunError, UnknownNameError
+from evenhand.instruments.instrument import Preparation
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelError, ModelRef
-from evenhand.runs.certificates import BiasVerdict, Certificate, QualityVerdict
+from evenhand.runs.certificates import BiasVerdict, Certificate, QualityVerdict, read_certificate
 from evenhand.runs.mitigation_records import MITIGATION_FILE
+from evenhand.runs.run import Run
+from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.certificate_plans import CertifyWishes, certificate_plan
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +46,8 @@ def changed(bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def made(bert: Path, changed: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Certificate, Path]:
-    work = tmp_path_factory.mktemp("work") / "certificate"
-    return certify(str(bert), str(changed), small_plan(trained=("he-she",), pairs=PAIRS), work=work), work
+    place = tmp_path_factory.mktemp("made") / "certificate.json"
+    return certify(str(bert), str(changed), with_pairs(small_plan(trained=("he-she",))), place=place), place
 
 
 def test_what_was_trained_on_is_told_apart_from_the_rest(made: tuple[Certificate, Path]) -> None:
@@ -59,33 +66,112 @@ def test_what_was_trained_on_is_told_apart_from_the_rest(made: tuple[Certificate
 def test_figures_are_those_of_the_runs_that_are_kept(made: tuple[Certificate, Path]) -> None:
     from evenhand.runs.run import open_run
 
-    certificate, work = made
+    certificate, place = made
+    assert read_certificate(place) == certificate
+    work = place.with_suffix("")
     for side in ("before", "after"):
-        occupations = open_run(work / side / "occupations")
+        occupations = open_run(work / side / "malor")
         leans = [abs(lean.log2_ratio.value) for lean in malor_results(occupations)[0].occupations]
         assert getattr(certificate.trained[0], side) == pytest.approx(np.mean(leans))
-        run = open_run(work / side / "associations")
+        run = open_run(work / side / "association")
         task = "overall" if "overall" in run.result.tasks else next(iter(run.result.tasks))
         assert getattr(certificate.quality[1], side) == pytest.approx(run.result.tasks[task].LMS.value)
     found = certificate.trained[0]
     assert found.difference.value == pytest.approx(found.after - found.before)
 
 
-def test_a_certificate_that_was_made_asks_no_model_again(
-    made: tuple[Certificate, Path], bert: Path, changed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    certificate, work = made
-
+def refuse_to_measure(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any, **__: Any) -> Any:
         raise AssertionError("a model was asked again")
 
-    plan = small_plan(trained=("he-she",), pairs=PAIRS)
-    for name in ("probe", "probe_pairs", "audit", "prepared"):
+    for name in ("keep_run", "HeldOut", "finetuned_accuracy"):
         monkeypatch.setattr(measuring, name, refuse)
-    again = certify(str(bert), str(changed), plan, work=work)
-    assert again.model_copy(update={"created": certificate.created}) == certificate
+
+
+def test_a_certificate_that_was_made_asks_no_model_again(
+    made: tuple[Certificate, Path], bert: Path, changed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate, place = made
+    plan = with_pairs(small_plan(trained=("he-she",)))
+    refuse_to_measure(monkeypatch)
+    assert certify(str(bert), str(changed), plan, place=place) == certificate
     with pytest.raises(AssertionError, match="asked again"):
-        certify(str(changed), str(bert), plan, work=work)
+        certify(str(changed), str(bert), plan, place=place)
+
+
+def test_another_plan_makes_another_certificate_of_the_runs_that_still_fit(
+    bert: Path, changed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "certificate.json"
+    first = certify(str(bert), str(changed), small_plan(trained=("he-she",)), place=place)
+    asked: list[str] = []
+    keep = measuring.keep_run
+
+    def counted(preparation: Preparation, folder: Path, **options: Any) -> Run:
+        asked.extend([] if folder.is_dir() else [f"{folder.parent.name} {folder.name}"])
+        return keep(preparation, folder, **options)
+
+    monkeypatch.setattr(measuring, "keep_run", counted)
+    monkeypatch.setattr(measuring, "HeldOut", lambda *_, **__: pytest.fail("the text was read again"))
+    second = certify(str(bert), str(changed), with_pairs(small_plan(trained=("names",))), place=place)
+    assert asked == ["before crows-pairs", "after crows-pairs"]
+    assert [row.measure for row in second.trained] == ["MALoR names"]
+    assert second.quality == first.quality
+    assert read_certificate(place) == second
+
+
+STOPPED = """
+import os, signal, sys
+from certificate_runs import LABELLED, probes_alone, small_plan
+from evenhand.certificate import Finetuning, certify, measuring
+
+left = int(sys.argv[1])
+
+class Stopping:
+    def __init__(self, parts): self.parts = parts
+    def __getattr__(self, name): return getattr(self.parts, name)
+    def put_array(self, key, array):
+        global left
+        self.parts.put_array(key, array)
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+make = measuring.Parts
+measuring.Parts = lambda folder: Stopping(make(folder))
+finetuning = Finetuning(seeds=2, steps=2, batch_size=8, learning_rate=1e-4)
+from pathlib import Path
+plan = probes_alone(small_plan(labelled=LABELLED, finetuning=finetuning))
+certify(sys.argv[2], sys.argv[3], plan, place=Path(sys.argv[4]))
+"""
+
+
+def test_a_certificate_that_was_killed_goes_on_from_there(
+    bert: Path, changed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "certificate.json"
+    tests = str(Path(__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([tests, *sys.path])}
+    command = [sys.executable, "-c", STOPPED, "3", str(bert), str(changed), str(place)]
+    killed = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert not place.exists()
+
+    finetuning = Finetuning(seeds=2, steps=2, batch_size=8, learning_rate=1e-4)
+    plan = probes_alone(small_plan(labelled=LABELLED, finetuning=finetuning))
+    asked: list[int] = []
+
+    def accuracy(*arguments: Any, seed: int, **options: Any) -> float:
+        asked.append(seed)
+        return finetuned_accuracy(*arguments, seed=seed, **options)
+
+    monkeypatch.setattr(measuring, "finetuned_accuracy", accuracy)
+    monkeypatch.setattr(measuring, "HeldOut", lambda *_, **__: pytest.fail("the text was read again"))
+    found = certify(str(bert), str(changed), plan, place=place)
+    # Text before and after, and the first classifier before: what is left is one before and two after.
+    assert asked == [1, 0, 1]
+    assert found.quality[2].verdict is not QualityVerdict.NOT_MEASURED
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["certificate", "certificate.json"]
 
 
 def test_pairs_are_those_that_each_model_would_prefer_if_asked_for_nothing_else(
@@ -108,14 +194,16 @@ def test_pairs_are_those_that_each_model_would_prefer_if_asked_for_nothing_else(
 
 
 def test_the_same_weights_twice_are_nothing_changed(bert: Path, tmp_path: Path) -> None:
-    certificate = certify(str(bert), str(bert), small_plan(labelled=LABELLED), work=tmp_path)
+    certificate = certify(
+        str(bert), str(bert), small_plan(labelled=LABELLED), place=tmp_path / "certificate.json"
+    )
     assert certificate.verdict.bias is BiasVerdict.NOTHING_CHANGED
     assert certificate.verdict.quality is QualityVerdict.KEPT
     assert not certificate.weights_changed
     assert not certificate.outputs_changed
     assert not certificate.flipped
     assert all(row.difference.value == 0 for row in (*certificate.trained, *certificate.untrained))
-    assert not (tmp_path / "after").exists()
+    assert not (tmp_path / "certificate" / "after").exists()
 
 
 def test_weights_are_compared_tensor_by_tensor(bert: Path, changed: Path) -> None:
@@ -154,7 +242,7 @@ def test_an_adapter_is_loaded_onto_its_model(bert: Path, tmp_path: Path) -> None
 
 def test_an_adapter_without_effect_is_caught(bert: Path, tmp_path: Path) -> None:
     folder = adapter(bert, tmp_path / "adapter", zero=True)
-    certificate = certify(str(bert), str(folder), small_plan(), work=tmp_path / "work")
+    certificate = certify(str(bert), str(folder), small_plan(), place=tmp_path / "certificate.json")
     assert certificate.verdict.bias is BiasVerdict.NOTHING_CHANGED
     assert any("An adapter that is not loaded" in caveat for caveat in certificate.caveats)
 
@@ -172,7 +260,7 @@ def test_damaged_adapters_are_refused(bert: Path, tmp_path: Path) -> None:
 
 def test_decoders_with_other_tokenizers_compare_by_bits_per_character(menagerie: Any, tmp_path: Path) -> None:
     models = [str(menagerie.folder(name)) for name in ("gpt2", "llama")]
-    certificate = certify(models[0], models[1], small_plan(), work=tmp_path)
+    certificate = certify(models[0], models[1], small_plan(), place=tmp_path / "certificate.json")
     row = certificate.quality[0]
     assert row.measure == "bits per character"
     assert not certificate.same_tokenizer
@@ -185,7 +273,9 @@ def test_decoders_with_other_tokenizers_compare_by_bits_per_character(menagerie:
 def test_masked_models_with_other_tokenizers_say_why_text_does_not_compare(
     menagerie: Any, bert: Path, tmp_path: Path
 ) -> None:
-    certificate = certify(str(bert), str(menagerie.folder("roberta")), small_plan(), work=tmp_path)
+    certificate = certify(
+        str(bert), str(menagerie.folder("roberta")), small_plan(), place=tmp_path / "certificate.json"
+    )
     row = certificate.quality[0]
     assert row.verdict is QualityVerdict.NOT_MEASURED
     assert "different tokenizers" in str(row.reason)
@@ -211,13 +301,17 @@ def test_classifiers_start_from_the_body_of_the_model_and_learn(menagerie: Any, 
 def test_accuracy_is_measured_over_seeds_and_kept(bert: Path, changed: Path, tmp_path: Path) -> None:
     finetuning = Finetuning(seeds=2, steps=2, batch_size=8, learning_rate=1e-4)
     certificate = certify(
-        str(bert), str(changed), small_plan(labelled=LABELLED, finetuning=finetuning), work=tmp_path
+        str(bert),
+        str(changed),
+        probes_alone(small_plan(labelled=LABELLED, finetuning=finetuning)),
+        place=tmp_path / "certificate.json",
     )
     row = certificate.quality[2]
     assert len(row.seeds) == 2
     assert row.before == pytest.approx(np.mean([seed.before for seed in row.seeds]))
-    kept = json.loads((tmp_path / "after" / "accuracy-1.json").read_text())
-    assert kept["figures"]["accuracy"] == [row.seeds[1].after]
+    kept = Parts(tmp_path / "certificate" / "after" / "figures")
+    (key,) = [key for key in kept if key.startswith("accuracy-1")]
+    assert kept.get_array(key, (1,)) == [row.seeds[1].after]
 
 
 def test_the_record_beside_the_model_tells_what_was_trained_on(bert: Path, tmp_path: Path) -> None:
@@ -267,13 +361,13 @@ def mitigated_in(language: str, source: Path, folder: Path) -> Path:
 def test_a_model_mitigated_in_another_language_was_not_trained_for_these_probes(
     bert: Path, tmp_path: Path
 ) -> None:
-    plan = small_plan(trained=None)
+    plan = probes_alone(small_plan(trained=None))
     other, own = (
         certify(
             str(bert),
             str(mitigated_in(language, bert, tmp_path / language)),
             plan,
-            work=tmp_path / f"work-{language}",
+            place=tmp_path / f"{language}.json",
         )
         for language in ("de", "en")
     )
@@ -296,7 +390,7 @@ def test_a_certificate_is_in_the_language_of_the_mitigation_unless_told_otherwis
         mitigated=ModelRef(id=str(mitigated_in("de", bert, tmp_path / "evened"))),
     )  # fmt: skip
     plan = certificate_plan(load_language_model(str(bert), device="cpu"), wishes)
-    assert (plan.probes.language, plan.benchmark.language) == (found, found)
+    assert [measurement.options.data.language for measurement in plan.measurements] == [found, found]
 
 
 def test_unknown_experiments_are_refused() -> None:

@@ -9,24 +9,33 @@ import certificates
 import numpy as np
 import probe_runs
 import pytest
+from evenhand.workflows.certificate_plans import margins_for
 from scipy import stats
 
-from evenhand.certificate.association import association_rows
-from evenhand.certificate.bias import malor_difference, pairs_row, shared_ratios
-from evenhand.certificate.flipped import flip_p_values, flipped_occupations
-from evenhand.certificate.held_out import characters_row, perplexity_row
-from evenhand.certificate.margins import Margins
-from evenhand.certificate.plan import HeldOutText
-from evenhand.certificate.quality import accuracy_from_seeds
-from evenhand.certificate.verdicts import bias_verdict, quality_verdict
+from evenhand.certificate.bias import (
+    KeyedRow,
+    bias_verdict,
+    flip_p_values,
+    flipped_occupations,
+    split_by_training,
+)
+from evenhand.certificate.plan import HeldOutText, Margins
+from evenhand.certificate.quality import (
+    accuracy_of_seeds,
+    bits_per_character_row,
+    perplexity_row,
+    quality_verdict,
+)
 from evenhand.core.errors import ComparisonError, DatasetError, EvenhandError, UnknownNameError
+from evenhand.instruments.association.instrument import ASSOCIATION
+from evenhand.instruments.crows_pairs.instrument import CROWS_PAIRS
+from evenhand.instruments.malor.comparison import malor_difference, shared_ratios
 from evenhand.instruments.malor.measure import LogRatios
 from evenhand.models.references import ModelRef
-from evenhand.runs.certificates import BiasVerdict, QualityVerdict
+from evenhand.runs.certificates import BiasRow, BiasVerdict, QualityVerdict
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 from evenhand.training.perplexity import HeldOutLoss
-from evenhand.workflows.certificate_plans import margins_for
 from evenhand.workflows.measure import evaluate
 
 FEW = Resampling(resamples=200)
@@ -199,19 +208,19 @@ def test_perplexity_changes_by_a_share_of_what_it_was() -> None:
 def test_bits_per_character_by_hand() -> None:
     before, after = np.array([2.0, 3.0] * 10), np.array([2.2, 3.3] * 10)
     characters = np.array([10.0, 15.0] * 10)
-    row = characters_row(before, after, characters, margin=20.0, resampling=FEW)
+    row = bits_per_character_row(before, after, characters, margin=20.0, resampling=FEW)
     assert row.before == pytest.approx(50 / math.log(2) / 250)
     assert row.difference.value == pytest.approx(10.0)
     assert row.verdict is KEPT
-    same = characters_row(before, before, characters, margin=1.0, resampling=FEW)
+    same = bits_per_character_row(before, before, characters, margin=1.0, resampling=FEW)
     assert (same.difference.low, same.difference.high, same.verdict) == (0, 0, KEPT)
     # Of five sentences the spread could not be told either, and need not be.
-    few = characters_row(before[:5], before[:5], characters[:5], margin=1.0, resampling=FEW)
+    few = bits_per_character_row(before[:5], before[:5], characters[:5], margin=1.0, resampling=FEW)
     assert (few.difference.low, few.difference.high, few.verdict) == (0, 0, KEPT)
 
 
 def test_accuracy_over_seeds() -> None:
-    row = accuracy_from_seeds([90.0, 91.0, 92.0], [88.0, 88.8, 90.2], margin=-1.0, confidence=0.95)
+    row = accuracy_of_seeds([90.0, 91.0, 92.0], [88.0, 88.8, 90.2], margin=-1.0, confidence=0.95)
     expected = stats.ttest_rel([88.0, 88.8, 90.2], [90.0, 91.0, 92.0])
     assert row.difference.value == pytest.approx(-2.0)
     assert row.difference.low == pytest.approx(expected.confidence_interval(0.95).low)
@@ -223,12 +232,12 @@ def test_accuracy_over_seeds() -> None:
 def test_pairs_are_compared_where_both_scored_them() -> None:
     before = probe_runs.pairs_run({"1": 1.0, "2": 1.0, "3": 0.0, "4": None, "5": 0.5})
     after = probe_runs.pairs_run({"1": 0.0, "2": 1.0, "3": 0.0, "4": 1.0, "5": 0.5})
-    row = pairs_row(before, after, resampling=FEW)
+    (row,) = CROWS_PAIRS.bias_rows(before, after, resampling=FEW).values()
     assert (row.before, row.after) == pytest.approx((62.5, 37.5))
     assert row.difference.value == pytest.approx(-25.0)
     assert row.difference.n == 4
     with pytest.raises(ComparisonError, match="no pair in common"):
-        pairs_row(before, probe_runs.pairs_run({"6": 1.0}), resampling=FEW)
+        CROWS_PAIRS.bias_rows(before, probe_runs.pairs_run({"6": 1.0}), resampling=FEW)
 
 
 def test_bias_is_lowered_only_if_every_trained_measure_fell() -> None:
@@ -241,6 +250,38 @@ def test_bias_is_lowered_only_if_every_trained_measure_fell() -> None:
     assert bias_verdict([certificates.malor_row("names", 1, 2)], changed=True) is BiasVerdict.NOT_LOWERED
     assert bias_verdict([], changed=True) is BiasVerdict.NOT_LOWERED
     assert bias_verdict([clear], changed=False) is BiasVerdict.NOTHING_CHANGED
+
+
+def test_a_score_is_lowered_when_it_comes_closer_to_its_neutral_value_from_either_side() -> None:
+    rows = [certificates.score_row("SS", before, 50.0) for before in (60.0, 40.0)]
+    assert bias_verdict(rows, changed=True) is BiasVerdict.LOWERED
+    past = certificates.score_row("SS", 55.0, 40.0)
+    assert bias_verdict([past], changed=True) is BiasVerdict.NOT_LOWERED
+
+
+MALOR_ROW, SS_ROW = certificates.malor_row("he-she", 1, 0.2), certificates.score_row("SS", 60, 55)
+ROWS = [KeyedRow("he-she.gender.MALoR", MALOR_ROW), KeyedRow("overall.SS", SS_ROW)]
+
+
+@pytest.mark.parametrize(
+    ("names", "trained"),
+    [
+        (("he-she",), [MALOR_ROW]),
+        (("he-she.gender.MALoR", "overall.SS"), [MALOR_ROW, SS_ROW]),
+        (("overall.SS",), [SS_ROW]),
+        (("he",), []),
+        (None, [MALOR_ROW]),
+    ],
+)
+def test_what_was_trained_on_is_found_by_figure_key(
+    names: tuple[str, ...] | None, trained: list[BiasRow]
+) -> None:
+    rest = [keyed.row for keyed in ROWS if keyed.row not in trained]
+    assert split_by_training(ROWS, names) == (trained, rest)
+
+
+def test_without_experiments_everything_is_judged_where_nothing_is_known_of_the_training() -> None:
+    assert split_by_training(ROWS[1:], None) == ([SS_ROW], [])
 
 
 @pytest.mark.parametrize(
@@ -333,7 +374,7 @@ def test_a_figure_without_an_interval_keeps_its_reason() -> None:
         )
         for shift in (0, 1)
     ]
-    rows = {row.measure: row for row in association_rows(*runs, resampling=FEW)}
+    rows = {row.measure: row for row in ASSOCIATION.bias_rows(*runs, resampling=FEW).values()}
     own = runs[1].result.tasks["intrasentence"].by_bias_type["gender"].SS
     assert math.isnan(own.low)
     assert rows["SS gender"].after_interval.reason == own.reason

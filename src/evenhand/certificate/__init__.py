@@ -2,7 +2,6 @@
 
 from evenhand.certificate.certify import certify
 from evenhand.certificate.finetuning import Finetuning
-from evenhand.certificate.margins import Margins
-from evenhand.certificate.plan import CertificatePlan, HeldOutText
+from evenhand.certificate.plan import CertificatePlan, HeldOutText, Margins, Measurement
 
-__all__ = ["CertificatePlan", "Finetuning", "HeldOutText", "Margins", "certify"]
+__all__ = ["CertificatePlan", "Finetuning", "HeldOutText", "Margins", "Measurement", "certify"]

@@ -1,74 +1,163 @@
-"""MALoR and CrowS-Pairs before and after: the same questions to both models, and paired intervals."""
+"""Bias before and after: one row per figure of every instrument, what was trained on, and who was pushed too far."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from scipy import stats
 
-from evenhand.core.errors import ComparisonError
+from evenhand.certificate.measuring import Measurements
+from evenhand.core.errors import UnknownNameError
 from evenhand.core.estimates import Estimate
-from evenhand.instruments.malor.comparison import malor_difference, shared_ratios
-from evenhand.instruments.malor.estimates import malor_estimate
-from evenhand.runs.certificates import BiasRow, Bounds
-from evenhand.runs.run import Run
-from evenhand.stats.differences import difference_of_means
+from evenhand.instruments.malor.comparison import GENDER, shared_ratios
+from evenhand.instruments.malor.measure import Floats, LogRatios
+from evenhand.instruments.probe_results import MalorResult
+from evenhand.runs.certificates import BiasRow, BiasVerdict, Flipped, LeanChange
+from evenhand.runs.run import INSTRUMENTS, Run
 from evenhand.stats.resampling import Resampling
+from evenhand.stats.significance import holm
 
-EXPERIMENT_WORDS = {"he-she": "he and she", "his-her": "his and her", "names": "first names"}
+_FEWEST_STRUCTURES = 3
+"""Structures without which nothing is said about an occupation."""
 
-NO_CELL = "no occupation could be asked of both models"
+
+@dataclass(frozen=True, slots=True)
+class KeyedRow:
+    """A row with the key of its figure, which is unique within an instrument."""
+
+    key: str
+    row: BiasRow
+
+    def is_about(self, names: Iterable[str]) -> bool:
+        """Whether any name is the key or its beginning: ``he-she.gender.MALoR`` or ``he-she``."""
+        return any(self.key == name or self.key.startswith(f"{name}.") for name in names)
 
 
-def malor_row(before: Run, after: Run, experiment: str, *, resampling: Resampling) -> BiasRow:
-    """MALoR of an experiment in both models, over the occupations and structures that both answered."""
-    first, second = shared_ratios(before, after, experiment)
-    own = [malor_estimate(ratios, resampling=resampling) for ratios in (first, second)]
-    return BiasRow(
-        measure=f"MALoR {experiment}",
-        title=f"Lean of occupations: {EXPERIMENT_WORDS.get(experiment, experiment)}",
-        before=own[0].value,
-        after=own[1].value,
-        difference=malor_difference(first, second, resampling=resampling),
-        before_interval=ends(own[0]),
-        after_interval=ends(own[1]),
-        neutral=0.0,
-        unit="bits",
-        experiment=experiment,
+def bias_rows(before: Measurements, after: Measurements, *, resampling: Resampling) -> list[KeyedRow]:
+    """The rows of every instrument that measured both models."""
+    return [
+        KeyedRow(key, row)
+        for name, run in before.runs.items()
+        if name in after.runs
+        for key, row in INSTRUMENTS.get(name).bias_rows(run, after.runs[name], resampling=resampling).items()
+    ]
+
+
+def split_by_training(
+    rows: Sequence[KeyedRow], trained: Sequence[str] | None
+) -> tuple[list[BiasRow], list[BiasRow]]:
+    """What was trained on, and the rest. Where it is not known, all experiments count as trained on.
+
+    Args:
+        rows: All rows.
+        trained: Keys of figures, or their beginnings.
+    """
+    if trained is not None:
+        is_trained = [keyed.is_about(trained) for keyed in rows]
+    elif any(keyed.row.experiment for keyed in rows):
+        is_trained = [keyed.row.experiment is not None for keyed in rows]
+    else:
+        is_trained = [True] * len(rows)
+    ours, theirs = (
+        [keyed.row for keyed, own in zip(rows, is_trained, strict=True) if own is side]
+        for side in (True, False)
     )
+    return ours, theirs
 
 
-def pairs_row(before: Run, after: Run, *, resampling: Resampling) -> BiasRow:
-    """CrowS-Pairs in both models, over the pairs that both scored."""
-    shared = (
-        before.scores.select("pair", "preference")
-        .join(after.scores.select("pair", "preference"), on="pair", suffix="_after")
-        .drop_nulls()
-    )
-    if shared.is_empty():
-        raise ComparisonError(f"{before.name} and {after.name} have no pair in common that both could score.")
-    first, second = (100 * shared[name].to_numpy() for name in ("preference", "preference_after"))
-    value, interval = difference_of_means(first, second, weights=np.ones(len(first)), resampling=resampling)
-    scores = [_pairs_score(run) for run in (before, after)]
-    return BiasRow(
-        measure="CrowS-Pairs",
-        title="CrowS-Pairs: the more stereotypical sentence is the likelier",
-        before=float(first.mean()),
-        after=float(second.mean()),
-        difference=interval.around(value, n=len(first), clusters=len(first)),
-        before_interval=ends(scores[0]),
-        after_interval=ends(scores[1]),
-        neutral=50.0,
-        unit="points",
-    )
+def refuse_unknown_figures(rows: Sequence[KeyedRow], trained: Sequence[str]) -> None:
+    """Refuse what is said to be trained on and no figure is about."""
+    for name in trained:
+        if not any(keyed.is_about([name]) for keyed in rows):
+            raise UnknownNameError("figure", name, [keyed.key for keyed in rows])
 
 
-def _pairs_score(run: Run) -> Estimate:
-    score: Estimate = run.result.all.score
-    return score
+def bias_verdict(trained: Sequence[BiasRow], *, changed: bool) -> BiasVerdict:
+    """Lowered if every measure that was trained on came closer to neutral by more than chance explains."""
+    if not changed:
+        return BiasVerdict.NOTHING_CHANGED
+    is_lowered = bool(trained) and all(row.movement > 0 for row in trained)
+    return BiasVerdict.LOWERED if is_lowered else BiasVerdict.NOT_LOWERED
 
 
-def ends(estimate: Estimate) -> Bounds:
-    """The interval of an estimate, or why it has none."""
-    reason = estimate.reason if math.isnan(estimate.low) else None
-    return Bounds(low=estimate.low, high=estimate.high, reason=reason)
+def lean_changes(before: Run, after: Run) -> list[LeanChange]:
+    """Every occupation of every experiment that both models could be asked, before and after."""
+    first, second = (_leans(run) for run in (before, after))
+    return [
+        LeanChange(
+            experiment=experiment,
+            occupation=occupation,
+            before=lean,
+            after=second[experiment, occupation],
+        )
+        for (experiment, occupation), lean in first.items()
+        if (experiment, occupation) in second
+    ]
+
+
+def _leans(run: Run) -> dict[tuple[str, str], Estimate]:
+    """Every lean that is defined, by experiment and occupation."""
+    return {
+        (result.experiment, lean.occupation): lean.log2_ratio
+        for result in malor_results(run)
+        for lean in result.occupations
+        if lean.log2_ratio.defined
+    }
+
+
+def flipped_occupations(before: Run, after: Run, *, confidence: float) -> list[Flipped]:
+    """Occupations that lean to the other side after, more surely than chance allows; the farthest first.
+
+    Whether an occupation leans after is a t-test over structures, adjusted by Holm for all occupations of the
+    experiment: where nothing leans any more, the chance that any occupation seems to have flipped is small.
+    """
+    flips = []
+    changes = {(change.experiment, change.occupation): change for change in lean_changes(before, after)}
+    for result in malor_results(before):
+        names = [lean.occupation for lean in result.occupations]
+        first, second = shared_ratios(before, after, result.experiment)
+        adjusted = flip_p_values(first, second)
+        for name, p_value in zip(names, adjusted, strict=True):
+            change = changes.get((result.experiment, name))
+            if change is not None and p_value <= 1 - confidence:
+                flips.append(
+                    Flipped(
+                        experiment=result.experiment,
+                        occupation=name,
+                        before=change.before,
+                        after=change.after,
+                        p_value=p_value,
+                    )
+                )
+    return sorted(flips, key=lambda row: -abs(row.after.value))
+
+
+def flip_p_values(before: LogRatios, after: LogRatios) -> list[float]:
+    """For each occupation the adjusted p-value of no lean after; 1 where the side is the same as before."""
+    own = holm(_p_values(after.values))
+    turned = np.sign(before.own_leans) * np.sign(after.own_leans) < 0
+    return [p_value if flips else 1.0 for p_value, flips in zip(own, turned, strict=True)]
+
+
+def malor_results(run: Run) -> list[MalorResult]:
+    """The results of the experiments that mask the gendered term."""
+    return [
+        result for result in run.results if isinstance(result, MalorResult) and result.direction == GENDER
+    ]
+
+
+def _p_values(ratios: Floats) -> list[float]:
+    """Of a t-test against 0 for each row; undefined where too little is known."""
+    known = np.isfinite(ratios)
+    counts = known.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = np.where(known, ratios, 0.0).sum(axis=1) / counts
+        squares = np.where(known, (ratios - means[:, None]) ** 2, 0.0).sum(axis=1)
+        errors = np.sqrt(squares / (counts - 1) / counts)
+        p_values = 2 * stats.t.sf(np.abs(means) / errors, counts - 1)
+    return [
+        float(value) if count >= _FEWEST_STRUCTURES and error > 0 else float("nan")
+        for value, count, error in zip(p_values, counts, errors, strict=True)
+    ]

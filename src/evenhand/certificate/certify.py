@@ -2,38 +2,62 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+import json
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-import numpy as np
-import polars as pl
-
-from evenhand.certificate.association import association_rows
-from evenhand.certificate.bias import malor_row, pairs_row
-from evenhand.certificate.caveats import caveats_of
-from evenhand.certificate.flipped import flipped_occupations, lean_changes, malor_results
-from evenhand.certificate.held_out import same_tokenizer
-from evenhand.certificate.measuring import Measurements, Measurer
-from evenhand.certificate.plan import CertificatePlan, Stage, quietly
-from evenhand.certificate.quality import accuracy_row, association_quality, held_out_row
+from evenhand.certificate.bias import (
+    bias_rows,
+    bias_verdict,
+    flipped_occupations,
+    lean_changes,
+    refuse_unknown_figures,
+    split_by_training,
+)
+from evenhand.certificate.measuring import Measurements, ModelMeasurer
+from evenhand.certificate.plan import CertificatePlan
+from evenhand.certificate.quality import (
+    accuracy_row,
+    held_out_row,
+    lms_row,
+    quality_verdict,
+    same_tokenizer,
+)
 from evenhand.certificate.recipe import read_mitigation
-from evenhand.certificate.verdicts import bias_verdict, quality_verdict
 from evenhand.certificate.weights import weights_change
+from evenhand.core.files import sha256_of
+from evenhand.core.progress import SILENT, Monitor
 from evenhand.instruments.instrument import statistics_record
-from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel, load_language_model
-from evenhand.models.references import ModelRef
+from evenhand.models.references import ModelError, ModelRef
 from evenhand.report.certificate.words import certificate_sentences
 from evenhand.runs.certificates import (
-    BiasRow,
     Certificate,
     MitigationSummary,
+    QualityVerdict,
     Verdict,
     WeightsChange,
+    fingerprint_of_certificate,
+    read_certificate,
 )
 from evenhand.runs.records import EnvironmentRecord
+from evenhand.runs.run import INSTRUMENTS
+from evenhand.runs.store import open_job
 
 BEFORE, AFTER = "before", "after"
+
+MALOR = "malor"
+"""The instrument that tells occupations apart."""
+
+_SAMPLE = (
+    "The nurse told Mary's 12 patients: \"You'll be fine!\"",
+    "Die Ärztin grüßt den Bäcker, während er 3,50 € zählt.",
+    "L'infirmière naïve (de Nîmes) a dit « bonjour » — n'est-ce pas ?",
+)
+"""Sentences with capitals, numerals, accents and marks, which tokenizers split in different ways."""
+
+_MOST_SENTENCES = 100
+"""Held-out sentences on which tokenizers are compared."""
 
 
 def certify(
@@ -41,136 +65,256 @@ def certify(
     after: str | ModelRef | LanguageModel,
     plan: CertificatePlan,
     *,
-    work: Path,
-    stage: Stage = quietly,
+    place: Path,
+    monitor: Monitor = SILENT,
 ) -> Certificate:
     """Measure two models on the same questions and say what became of bias and quality.
+
+    The certificate is written to ``place``, and the runs of both models to the folder beside it that has its name
+    without the suffix. Called again with the same, it opens the certificate; if it was interrupted, it goes on. A
+    certificate of other models or another plan is replaced, and what still fits of its runs is kept.
 
     Args:
         before: The original: a name or folder, a reference, or a model already loaded.
         after: The mitigated model.
         plan: What both are measured on, and the margins.
-        work: A folder for the runs of both models, from which an interrupted certificate goes on.
-        stage: Announces each piece of work.
+        place: The JSON file.
+        monitor: Told how it goes.
     """
-    first, second = (
-        model if isinstance(model, LanguageModel) else load_language_model(model) for model in (before, after)
-    )
-    sample = plan.held_out.sentences if plan.held_out else tuple(own.text for own in plan.probes.structures)
-    same = same_tokenizer(first, second, sample)
-    weights = weights_change(first, second)
-    changed = weights.any or not same
-    if not changed:
-        plan = replace(plan, labelled=None)
-    ours = Measurer(first, plan, folder=work / BEFORE, stage=stage)
-    theirs = Measurer(second, plan, folder=work / AFTER, stage=stage) if changed else ours
-    measured = ours.measure(), theirs.measure()
-    return _certificate(
-        plan,
-        ours,
-        theirs,
-        measured=(measured[0], replace(measured[1], model=record_of(second))),
-        weights=weights,
-        same=same,
-        mitigation=read_mitigation(second.loaded.ref),
-    )
+    pair = ModelPair.of(before, after, plan)
+    runs = place.with_suffix("")
+    first = ModelMeasurer(pair.before, plan, folder=runs / BEFORE, monitor=monitor)
+    second = ModelMeasurer(pair.after, plan, folder=runs / AFTER, monitor=monitor)
+    mitigation = read_mitigation(pair.after.ref)
+    fingerprint = _fingerprint(plan, first, second, mitigation)
+
+    def this_certificate(path: Path) -> str | None:
+        return fingerprint if fingerprint_of_certificate(path) == fingerprint else None
+
+    with open_job(place, fingerprint, fingerprint_at=this_certificate) as job:
+        if job.is_done:
+            return read_certificate(place)
+        certificate = _certificate(plan, pair, (first, second), mitigation=mitigation)
+        certificate = certificate.model_copy(update={"fingerprint": fingerprint})
+        with job.result_file() as stream:
+            stream.write((certificate.model_dump_json(indent=1) + "\n").encode())
+    return certificate
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPair:
+    """The model before and the model after, and how they differ before anything is measured."""
+
+    before: LanguageModel
+    after: LanguageModel
+    weights: WeightsChange
+    same_tokenizer: bool
+
+    @classmethod
+    def of(
+        cls,
+        before: str | ModelRef | LanguageModel,
+        after: str | ModelRef | LanguageModel,
+        plan: CertificatePlan,
+    ) -> ModelPair:
+        """Load both, and compare their weights and tokenizers."""
+        first, second = (
+            model if isinstance(model, LanguageModel) else load_language_model(model)
+            for model in (before, after)
+        )
+        sentences = plan.held_out.sentences[:_MOST_SENTENCES] if plan.held_out else ()
+        return cls(
+            first,
+            second,
+            weights_change(first, second),
+            same_tokenizer(first, second, (*_SAMPLE, *sentences)),
+        )
+
+    @property
+    def differs(self) -> bool:
+        """Whether there is anything to measure."""
+        return self.weights.any or not self.same_tokenizer or self.before.ref.prefix != self.after.ref.prefix
 
 
 def _certificate(
     plan: CertificatePlan,
-    ours: Measurer,
-    theirs: Measurer,
+    pair: ModelPair,
+    measurers: tuple[ModelMeasurer, ModelMeasurer],
     *,
-    measured: tuple[Measurements, Measurements],
-    weights: WeightsChange,
-    same: bool,
     mitigation: MitigationSummary | None,
 ) -> Certificate:
-    first, second = measured
-    changed = weights.any or not same
-    wanted = plan.trained or _trained_for(mitigation, plan.probes.language)
-    trained, untrained = _bias_rows(first, second, plan, wanted=wanted)
+    # A model that is the same needs no second measurement, and no classifiers to prove it.
+    plan = plan if pair.differs else replace(plan, labelled=None)
+    ours, theirs = measurers if pair.differs else (measurers[0], measurers[0])
+    before = ours.measure()
+    after = theirs.measure() if pair.differs else before
+    _refuse_nothing(pair, before, after)
+    language = next(iter(before.runs.values())).record.language
+    trained = plan.trained or _trained_for(mitigation, language)
+    rows = bias_rows(before, after, resampling=plan.resampling)
+    if plan.trained and not (before.gaps or after.gaps):
+        refuse_unknown_figures(rows, plan.trained)
+    trained_rows, untrained_rows = split_by_training(rows, trained)
     quality = (
-        held_out_row(ours, theirs, plan, same=same),
-        association_quality(first, second, plan),
+        held_out_row(ours, theirs, plan, same_tokens=pair.same_tokenizer),
+        lms_row(before, after, plan),
         accuracy_row(ours, theirs, plan),
     )
-    made = Certificate(
-        verdict=Verdict(bias=bias_verdict(trained, changed=changed), quality=quality_verdict(quality)),
-        weights_changed=weights.any,
-        trained=tuple(trained),
-        untrained=tuple(untrained),
-        quality=quality,
-        flipped=tuple(
-            flipped_occupations(first.occupations, second.occupations, confidence=plan.resampling.confidence)
+    probes = [side.runs[MALOR] for side in (before, after) if MALOR in side.runs]
+    both_probed = len(probes) == 2
+    certificate = Certificate(
+        verdict=Verdict(
+            bias=bias_verdict(trained_rows, changed=pair.differs), quality=quality_verdict(quality)
         ),
-        occupations=tuple(lean_changes(first.occupations, second.occupations)),
-        trained_known=wanted is not None,
-        before=first.model,
-        after=second.model,
-        language=plan.probes.language,
-        same_tokenizer=same,
-        outputs_changed=_outputs_differ(first, second),
-        weights=weights,
+        weights_changed=pair.weights.any,
+        trained=tuple(trained_rows),
+        untrained=tuple(untrained_rows),
+        quality=quality,
+        flipped=tuple(flipped_occupations(*probes, confidence=plan.resampling.confidence))
+        if both_probed
+        else (),
+        occupations=tuple(lean_changes(*probes)) if both_probed else (),
+        trained_known=trained is not None,
+        before=measurers[0].record,
+        after=measurers[1].record,
+        language=language,
+        same_tokenizer=pair.same_tokenizer,
+        outputs_changed=_outputs_differ(before, after),
+        weights=pair.weights,
         mitigation=mitigation,
-        data=_digests(plan),
+        data=_digests(plan, before),
         settings=_settings(plan),
         statistics=statistics_record(plan.resampling),
         environment=EnvironmentRecord.current(),
     )
-    told = made.model_copy(update={"caveats": caveats_of(made, first, second)})
-    return told.model_copy(update={"words": tuple(certificate_sentences(told))})
+    certificate = certificate.model_copy(update={"caveats": caveats_of(certificate, before, after)})
+    return certificate.model_copy(update={"words": tuple(certificate_sentences(certificate))})
+
+
+def _fingerprint(
+    plan: CertificatePlan,
+    before: ModelMeasurer,
+    after: ModelMeasurer,
+    mitigation: MitigationSummary | None,
+) -> str:
+    """Digest of all that determines a certificate."""
+    determinants = {
+        "models": [side.record.model_dump(mode="json", exclude={"device"}) for side in (before, after)],
+        "runs": [side.fingerprints for side in (before, after)],
+        "held out": [plan.held_out.sha256, plan.held_out.seed] if plan.held_out else None,
+        "labelled": [plan.labelled.name, plan.labelled.sha256] if plan.labelled else None,
+        "trained": plan.trained,
+        "mitigation": mitigation.model_dump(mode="json") if mitigation else None,
+        "settings": _settings(plan),
+        "statistics": statistics_record(plan.resampling).model_dump(mode="json"),
+        "evenhand": EnvironmentRecord.current().evenhand,
+    }
+    return sha256_of(json.dumps(determinants, sort_keys=True).encode())
+
+
+def _refuse_nothing(pair: ModelPair, before: Measurements, after: Measurements) -> None:
+    """Refuse two models that no instrument could measure alike."""
+    if not before.runs.keys() & after.runs.keys():
+        reasons = "; ".join(
+            f"{INSTRUMENTS.get(name).title}: {reason}"
+            for name, reason in {**after.gaps, **before.gaps}.items()
+        )
+        raise ModelError(
+            f"Nothing could be measured on both {pair.before.ref.id} and {pair.after.ref.id}. {reasons}"
+        )
 
 
 def _trained_for(mitigation: MitigationSummary | None, language: str) -> tuple[str, ...] | None:
     """The experiments that a mitigation was for, if it was for those of this language."""
     if mitigation is None or mitigation.language not in (None, language):
         return None
-    return mitigation.experiments
+    return mitigation.experiments or None
 
 
-def _bias_rows(
-    first: Measurements, second: Measurements, plan: CertificatePlan, *, wanted: tuple[str, ...] | None
-) -> tuple[list[BiasRow], list[BiasRow]]:
-    """Rows of what was trained on, or of all experiments where that is not known, and of everything else."""
-    experiments = [result.experiment for result in malor_results(first.occupations)]
-    rows = [
-        malor_row(first.occupations, second.occupations, name, resampling=plan.resampling)
-        for name in experiments
-    ]
-    trained = [row for row in rows if wanted is None or row.experiment in wanted]
-    untrained = [row for row in rows if row not in trained]
-    if first.associations is not None and second.associations is not None:
-        untrained += association_rows(first.associations, second.associations, resampling=plan.resampling)
-    if first.pairs is not None and second.pairs is not None:
-        untrained.append(pairs_row(first.pairs, second.pairs, resampling=plan.resampling))
-    return trained, untrained
-
-
-def _outputs_differ(first: Measurements, second: Measurements) -> bool:
-    """Whether any answer about any occupation differs."""
-    ours, theirs = (
-        side.occupations.scores.select(pl.col("log2_ratio").fill_null(np.nan))["log2_ratio"].to_numpy()
-        for side in (first, second)
+def _outputs_differ(before: Measurements, after: Measurements) -> bool:
+    """Whether any answer to any question differs."""
+    return any(
+        name not in after.runs or not run.scores.equals(after.runs[name].scores)
+        for name, run in before.runs.items()
     )
-    return not np.array_equal(ours, theirs, equal_nan=True)
 
 
-def _digests(plan: CertificatePlan) -> dict[str, str]:
-    found = {"probes": plan.probes.sha256, plan.benchmark.name: plan.benchmark.sha256}
-    if plan.pairs:
-        found[plan.pairs.name] = plan.pairs.sha256
+def _digests(plan: CertificatePlan, measurements: Measurements) -> dict[str, str]:
+    digests = {run.record.dataset.name: run.record.dataset.sha256 for run in measurements.runs.values()}
     if plan.held_out:
-        found["held-out text"] = plan.held_out.sha256
+        digests["held-out text"] = plan.held_out.sha256
     if plan.labelled:
-        found[f"labelled text {plan.labelled.name}"] = plan.labelled.sha256
-    return found
+        digests[f"labelled text {plan.labelled.name}"] = plan.labelled.sha256
+    return digests
 
 
 def _settings(plan: CertificatePlan) -> dict[str, object]:
-    found: dict[str, object] = {"margins": asdict(plan.margins)}
+    settings: dict[str, object] = {"margins": asdict(plan.margins)}
     if plan.held_out:
-        found["held_out"] = {"sentences": len(plan.held_out.sentences), "seed": plan.held_out.seed}
+        settings["held_out"] = {"sentences": len(plan.held_out.sentences), "seed": plan.held_out.seed}
     if plan.labelled:
-        found["finetuning"] = asdict(plan.finetuning)
-    return found
+        settings["finetuning"] = asdict(plan.finetuning)
+    return settings
+
+
+def caveats_of(certificate: Certificate, before: Measurements, after: Measurements) -> tuple[str, ...]:
+    """Everything that a reader of the verdict needs to know and would not guess."""
+    gaps = {**after.gaps, **before.gaps}
+    warnings = dict.fromkeys(
+        warning for side in (before, after) for run in side.runs.values() for warning in run.record.warnings
+    )
+    return (
+        *_about_weights(certificate),
+        *_about_scope(certificate),
+        *(f"{INSTRUMENTS.get(name).title} was not measured: {reason}" for name, reason in gaps.items()),
+        *warnings,
+    )
+
+
+def _about_weights(certificate: Certificate) -> list[str]:
+    same_files = certificate.before.weights == certificate.after.weights
+    if not certificate.weights_changed and not same_files:
+        return [
+            "The files of the two models differ, but the weights that are loaded from them are the same. An adapter "
+            "that is not loaded, or a training whose result was not saved, looks like this."
+        ]
+    if certificate.weights_changed and not certificate.outputs_changed:
+        return [
+            "The weights differ, but not one answer does. What was changed plays no part in the model's predictions: "
+            "look whether an adapter is active and whether the right model was saved."
+        ]
+    if not certificate.weights_changed and not certificate.same_tokenizer:
+        return [
+            "The weights are the same and the tokenizers are not: every difference comes from how text is read."
+        ]
+    return []
+
+
+def _about_scope(certificate: Certificate) -> list[str]:
+    caveats = []
+    mitigation = certificate.mitigation
+    if not certificate.trained_known and mitigation and mitigation.experiments:
+        caveats.append(
+            f"The model was mitigated for probes in {mitigation.language!r} and is judged on those in "
+            f"{certificate.language!r}, none of which it was trained for; the verdict on bias is about all of them."
+        )
+    elif not certificate.trained_known:
+        reason = (
+            "its mitigation.json names none"
+            if mitigation
+            else "there is no mitigation.json beside the model and no --trained"
+        )
+        caveats.append(
+            f"It is not known which experiments were trained on ({reason}), so the verdict on bias is about all of "
+            "them."
+        )
+    if not certificate.same_tokenizer:
+        caveats.append(
+            "The models have different tokenizers. MALoR, SS and CrowS-Pairs compare probabilities within one model, "
+            "so they stay comparable; perplexity per token does not, and bits per character stand in its place where "
+            "the models allow it."
+        )
+    if certificate.before.planted or certificate.after.planted:
+        caveats.append("These are calibration models of the lab, not language models for use.")
+    missing = [row for row in certificate.quality if row.verdict is QualityVerdict.NOT_MEASURED]
+    return caveats + [f"Not measured: {row.measure}, because {row.reason}." for row in missing if row.reason]

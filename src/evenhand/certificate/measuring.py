@@ -1,37 +1,32 @@
-"""Everything a certificate needs to know about one model, kept as it is found so that a killed run goes on."""
+"""Everything that a certificate needs to know about one model, kept as it comes so that a killed process goes on."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from evenhand.certificate.finetuning import finetuned_accuracy
-from evenhand.certificate.held_out import prepared
-from evenhand.certificate.plan import CertificatePlan, HeldOutText, Stage
-from evenhand.core.files import sha256_of, write_text
-from evenhand.core.progress import Progress
-from evenhand.instruments.association.instrument import ASSOCIATION, AuditOptions
-from evenhand.instruments.crows_pairs.instrument import CROWS_PAIRS
-from evenhand.instruments.instrument import Instrument, InstrumentOptions, keep_run
-from evenhand.instruments.malor.instrument import MALOR, MalorOptions
+from evenhand.certificate.plan import CertificatePlan, HeldOutText
+from evenhand.core.files import sha256_of
+from evenhand.core.progress import SILENT, Monitor, Progress
+from evenhand.data.labelled import LabelledText
+from evenhand.instruments.instrument import Preparation, keep_run
 from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelError
-from evenhand.runs.records import ModelRecord
 from evenhand.runs.run import Run, fingerprint_of_run
-from evenhand.training.perplexity import HeldOutLoss
+from evenhand.runs.store import FINGERPRINT_DIGITS, Parts
+from evenhand.stats.resampling import Floats
+from evenhand.training.perplexity import HeldOut, HeldOutLoss
 
-PROBE_FOLDER = "occupations"
-AUDIT_FOLDER = "associations"
-PAIRS_FOLDER = "pairs"
+FIGURES_FOLDER = "figures"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,121 +39,112 @@ class HeldOutFigures:
 
 @dataclass(frozen=True, slots=True)
 class Measurements:
-    """One model: what it answered."""
+    """The runs of one model by instrument, and why there are none of other instruments."""
 
-    model: ModelRecord
-    occupations: Run
-    associations: Run | None
-    no_associations: str | None
-    """Why the association tests could not be done."""
-    pairs: Run | None
+    runs: Mapping[str, Run]
+    gaps: Mapping[str, str]
 
 
-class Measurer:
-    """Measures one model, and keeps the runs in a folder of its own."""
+class ModelMeasurer:
+    """Measures one model by a plan. Runs and figures stay in its folder, for as long as they are of this very model."""
 
-    def __init__(self, model: LanguageModel, plan: CertificatePlan, *, folder: Path, stage: Stage) -> None:
+    def __init__(
+        self, model: LanguageModel, plan: CertificatePlan, *, folder: Path, monitor: Monitor = SILENT
+    ) -> None:
         self.model = model
         self.plan = plan
         self.folder = folder
-        self.stage = stage
+        self.monitor = monitor
         self.record = record_of(model)
+        self._preparations: dict[str, Preparation] = {}
+        self._gaps: dict[str, str] = {}
+        for measurement in plan.measurements:
+            options = replace(measurement.options, resampling=plan.resampling)
+            name = f"{folder.name}_{measurement.name}"
+            try:
+                preparation = measurement.instrument.prepare(model, options, name=name)
+            except ModelError as problem:
+                self._gaps[measurement.name] = str(problem)
+            else:
+                self._preparations[measurement.name] = preparation
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        """What determines the runs, by instrument; for a gap it is the reason."""
+        return {
+            **{name: preparation.record.fingerprint for name, preparation in self._preparations.items()},
+            **self._gaps,
+        }
 
     def measure(self) -> Measurements:
-        """Occupations, association tests and, where wanted, pairs."""
-        associations, reason = self._associations()
-        return Measurements(
-            model=self.record,
-            occupations=self._occupations(),
-            associations=associations,
-            no_associations=reason,
-            pairs=self._pairs(),
-        )
+        """The runs of all instruments that the model can be asked with."""
+        runs, gaps = {}, dict(self._gaps)
+        for measurement in self.plan.measurements:
+            if measurement.name not in self._preparations:
+                continue
+            preparation = self._preparations[measurement.name]
+            try:
+                with self._stage(measurement.instrument.title, preparation.unit) as progress:
+                    runs[measurement.name] = self._run(measurement.name, preparation, progress)
+            except ModelError as problem:
+                gaps[measurement.name] = str(problem)
+        return Measurements(runs, gaps)
 
     def held_out(self, text: HeldOutText) -> HeldOutFigures:
         """How surprised the model is by held-out sentences."""
 
-        def compute() -> dict[str, list[float]]:
-            with self._told("held-out text", "sentences"):
-                asked = prepared(self.model, text.sentences, seed=text.seed)
-                found = asked.loss(self.model.loaded.model)
-            return {
-                "nats": found.nats.tolist(),
-                "tokens": found.tokens.tolist(),
-                "whole": asked.whole.astype(float).tolist(),
-            }
+        def compute() -> Floats:
+            with self._stage("held-out text", "sentences"):
+                questions = HeldOut(text.sentences, self.model, seed=text.seed)
+                loss = questions.loss(self.model.loaded.model)
+            return np.array([loss.nats, loss.tokens, questions.whole], dtype=np.float64)
 
-        found = self._remembered("held-out.json", f"{text.sha256} {text.seed}", compute)
-        return HeldOutFigures(
-            HeldOutLoss(np.array(found["nats"], dtype=np.float64), np.array(found["tokens"], dtype=np.int64)),
-            np.array(found["whole"]) > 0,
+        nats, tokens, whole = self._kept(
+            "held-out",
+            f"{text.sha256} {text.seed}",
+            shape=(3, len(text.sentences)),
+            compute=compute,
         )
+        return HeldOutFigures(HeldOutLoss(nats, tokens.astype(np.int64)), whole > 0)
 
-    def accuracies(self) -> list[float]:
-        """The accuracy of a classifier for each seed."""
-        data, finetuning = self.plan.labelled, self.plan.finetuning
-        if data is None:
-            return []
-        found = []
-        for seed in range(finetuning.seeds):
+    def accuracies(self, data: LabelledText) -> list[float]:
+        """The accuracy of one classifier per seed."""
+        return [self._accuracy(data, seed) for seed in range(self.plan.finetuning.seeds)]
 
-            def compute(seed: int = seed) -> dict[str, list[float]]:
-                with self._told(f"fine-tuning, seed {seed}", "steps") as report:
-                    return {
-                        "accuracy": [
-                            finetuned_accuracy(self.model, data, finetuning, seed=seed, report=report)
-                        ]
-                    }
+    def _accuracy(self, data: LabelledText, seed: int) -> float:
+        finetuning = self.plan.finetuning
 
-            kept = self._remembered(f"accuracy-{seed}.json", f"{data.sha256} {finetuning} {seed}", compute)
-            found.append(kept["accuracy"][0])
-        return found
+        def compute() -> Floats:
+            with self._stage(f"fine-tuning, seed {seed}", "steps") as progress:
+                return np.array(
+                    [finetuned_accuracy(self.model, data, finetuning, seed=seed, report=progress)]
+                )
 
-    def _occupations(self) -> Run:
-        options = MalorOptions(data=self.plan.probes, resampling=self.plan.resampling)
-        return self._run(MALOR, options, PROBE_FOLDER, "occupations", "sentences")
+        kept = self._kept(
+            f"accuracy-{seed}", f"{data.sha256} {finetuning} {seed}", shape=(1,), compute=compute
+        )
+        return float(kept[0])
 
-    def _associations(self) -> tuple[Run | None, str | None]:
-        if not self.model.tasks:
-            return None, f"{self.model.loaded.ref.id} can do neither of the two tasks"
-        options = AuditOptions(data=self.plan.benchmark, resampling=self.plan.resampling)
-        try:
-            return self._run(ASSOCIATION, options, AUDIT_FOLDER, "association tests", "items"), None
-        except ModelError as problem:
-            return None, str(problem)
-
-    def _pairs(self) -> Run | None:
-        if self.plan.pairs is None:
-            return None
-        options = InstrumentOptions(data=self.plan.pairs, resampling=self.plan.resampling)
-        return self._run(CROWS_PAIRS, options, PAIRS_FOLDER, "CrowS-Pairs", "pairs")
-
-    def _run(
-        self, instrument: Instrument[Any], options: InstrumentOptions, name: str, title: str, unit: str
-    ) -> Run:
-        preparation = instrument.prepare(self.model, options, name=f"{self.folder.name}_{name}")
+    def _run(self, name: str, preparation: Preparation, progress: Progress) -> Run:
         place = self.folder / name
-        other = place.exists() and fingerprint_of_run(place) != preparation.record.fingerprint
-        with self._told(title, unit) as progress:
-            return keep_run(preparation, place, replace=other, progress=progress)
+        if fingerprint_of_run(place) not in (None, preparation.record.fingerprint):
+            shutil.rmtree(place)  # of other weights, data or options
+        return keep_run(preparation, place, progress=progress)
 
-    def _told(self, what: str, unit: str) -> AbstractContextManager[Progress]:
-        return self.stage(f"{self.folder.name}: {what}", unit)
+    def _stage(self, title: str, unit: str) -> AbstractContextManager[Progress]:
+        return self.monitor.stage(f"{self.folder.name}: {title}", unit)
 
-    def _remembered(
-        self, name: str, determining: str, compute: Callable[[], dict[str, list[float]]]
-    ) -> dict[str, list[float]]:
-        """Figures from an earlier run if nothing that determines them is different, else computed and kept."""
-        told = f"{name} {determining} {self.record.weights} {self.record.precision} {version('evenhand')}"
-        fingerprint = sha256_of(told.encode())
-        path = self.folder / name
-        try:
-            kept = json.loads(path.read_text(encoding="utf-8"))
-            if kept["fingerprint"] == fingerprint:
-                figures: dict[str, list[float]] = kept["figures"]
-                return figures
-        except (OSError, ValueError, KeyError, TypeError):
-            pass  # Not there, or not what this wrote: computed anew below.
-        figures = compute()
-        write_text(path, json.dumps({"fingerprint": fingerprint, "figures": figures}) + "\n")
+    def _kept(
+        self, name: str, determinants: str, *, shape: tuple[int, ...], compute: Callable[[], Floats]
+    ) -> Floats:
+        """Figures that were kept under all that determines them, else computed and kept."""
+        everything = (
+            f"{name} {determinants} {self.record.weights} {self.record.precision} {version('evenhand')}"
+        )
+        key = f"{name}.{sha256_of(everything.encode())[:FINGERPRINT_DIGITS]}"
+        parts = Parts(self.folder / FIGURES_FOLDER)
+        figures = parts.get_array(key, shape)
+        if figures is None:
+            figures = compute()
+            parts.put_array(key, figures)
         return figures

@@ -1,35 +1,27 @@
-"""What a certificate is to be made of."""
+"""What a certificate is made of: what both models are measured on, and by how much quality may be lower."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
 
 from evenhand.certificate.finetuning import Finetuning
-from evenhand.certificate.margins import Margins
-from evenhand.core.errors import DatasetError, UnknownNameError
+from evenhand.core.errors import DatasetError, EvenhandError, UnknownNameError
 from evenhand.core.files import sha256_of
-from evenhand.core.items import Benchmark, PairSet
-from evenhand.core.probes import ProbeSet
-from evenhand.core.progress import Progress
 from evenhand.data.labelled import LabelledText
+from evenhand.instruments.instrument import Instrument, InstrumentOptions
+from evenhand.runs.run import INSTRUMENTS
 from evenhand.stats.resampling import Resampling
 
 FEWEST_SENTENCES = 20
 MOST_SENTENCES = 2_000
 
-
-Stage = Callable[[str, str], AbstractContextManager[Progress]]
-"""Announces a piece of work and its unit, and gives what is told about its progress."""
-
-
-@contextmanager
-def quietly(_description: str, _unit: str) -> Iterator[Progress]:
-    """Work that nobody watches."""
-    yield lambda _done, _total: None
+_MARGIN = re.compile(r"\s*([A-Za-z]+)\s*=\s*([0-9.]+)\s*%?\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +39,7 @@ class HeldOutText:
 
     @classmethod
     def sample(cls, sentences: Iterable[str], *, most: int = MOST_SENTENCES, seed: int = 0) -> HeldOutText:
-        """So many sentences of a stream, each as likely as any other, in the order of the stream."""
+        """Up to ``most`` sentences of a stream, each as likely as any other, in the order of the stream."""
         generator = np.random.default_rng(seed)
         chosen: list[tuple[int, str]] = []
         for number, sentence in enumerate(sentences):
@@ -63,16 +55,72 @@ class HeldOutText:
 
 
 @dataclass(frozen=True, slots=True)
+class Margins:
+    """What is tolerated: a rise of perplexity in percent, and a fall of LMS and of accuracy in points."""
+
+    perplexity: float = 1.0
+    lms: float = 2.0
+    accuracy: float = 1.0
+
+    def __post_init__(self) -> None:
+        for margin in fields(self):
+            value = getattr(self, margin.name)
+            if not (math.isfinite(value) and value > 0):
+                raise EvenhandError(
+                    f"The margin of {margin.name} is {value:g}; it must be above 0, because no test can show that a "
+                    f"quality is exactly the same. Give one, such as --margin {margin.name}=1."
+                )
+
+    @classmethod
+    def parse(cls, texts: Sequence[str], *, perplexity: float | None = None) -> Margins:
+        """Margins from texts such as ``perplexity=0.5%`` or ``LMS=1``; those not named keep their defaults.
+
+        Args:
+            texts: A name and a number each.
+            perplexity: What it is if no text names it, in percent.
+        """
+        names = [margin.name for margin in fields(cls)]
+        values = {} if perplexity is None else {"perplexity": perplexity}
+        for text in texts:
+            match = _MARGIN.fullmatch(text)
+            if match is None:
+                raise EvenhandError(
+                    f"{text!r} is no margin. Write a name and a number: perplexity=0.5%, LMS=1 or accuracy=2."
+                )
+            name = match[1].casefold()
+            if name not in names:
+                raise UnknownNameError("margin", match[1], names)
+            try:
+                values[name] = float(match[2])
+            except ValueError:
+                raise EvenhandError(f"{match[2]!r} in the margin {text!r} is no number.") from None
+        return replace(cls(), **values)
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """An instrument by name, and how it is used."""
+
+    name: str
+    options: InstrumentOptions
+
+    @property
+    def instrument(self) -> Instrument[Any]:
+        """The instrument that is registered under the name."""
+        instrument: Instrument[Any] = INSTRUMENTS.get(self.name)
+        return instrument
+
+
+@dataclass(frozen=True, slots=True)
 class CertificatePlan:
     """What both models are measured on, and how the result is judged.
 
-    ``trained`` names the experiments that were trained on; where it is None the record beside the model after tells,
-    and where there is none all experiments are judged.
+    ``measurements`` may name every instrument once, also those of other packages. ``trained`` names what was trained
+    on: experiments, or figures by key. Where it is None the record beside the mitigated model says so, and where there
+    is no record all experiments are judged.
     """
 
-    probes: ProbeSet
-    benchmark: Benchmark
-    pairs: PairSet | None = None
+    measurements: tuple[Measurement, ...]
     held_out: HeldOutText | None = None
     labelled: LabelledText | None = None
     trained: tuple[str, ...] | None = None
@@ -81,7 +129,18 @@ class CertificatePlan:
     resampling: Resampling = field(default_factory=Resampling)
 
     def __post_init__(self) -> None:
-        known = [experiment.value for experiment in self.probes.experiments]
+        names = [measurement.name for measurement in self.measurements]
+        if not names:
+            raise EvenhandError("A certificate needs at least one instrument, such as malor.")
+        repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+        if repeated:
+            raise EvenhandError(f"The plan names {', '.join(repeated)} twice. Name every instrument once.")
+        experiments = [
+            experiment
+            for measurement in self.measurements
+            for experiment in measurement.instrument.experiments(measurement.options)
+        ]
         for name in self.trained or ():
-            if name not in known:
-                raise UnknownNameError("experiment", name, known)
+            # The keys of figures are known when the models have been measured.
+            if "." not in name and name not in experiments:
+                raise UnknownNameError("experiment", name, experiments)

@@ -1,55 +1,79 @@
-"""Quality before and after: held-out text, LMS, and accuracy after fine-tuning, each against its margin."""
+"""Quality before and after, each measure against its margin: held-out text, LMS, and accuracy after fine-tuning.
+
+On held-out text perplexity is compared where both models read the same tokens, bits per character where not.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from evenhand.certificate.association import lms_row
-from evenhand.certificate.held_out import (
-    PERCENT,
-    PERPLEXITY,
-    characters_row,
-    not_comparable,
-    not_measured,
-    perplexity_row,
-)
-from evenhand.certificate.measuring import Measurements, Measurer
+from evenhand.certificate.measuring import Measurements, ModelMeasurer
 from evenhand.certificate.plan import CertificatePlan
+from evenhand.core.estimates import Estimate
+from evenhand.instruments.association.comparison import main_task
+from evenhand.models.capabilities import Trains
+from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelError
 from evenhand.runs.certificates import QualityRow, QualityVerdict, SeedRow
-from evenhand.stats.differences import judge_margin, t_interval
+from evenhand.runs.comparison import compare
+from evenhand.runs.run import Run
+from evenhand.stats.differences import (
+    NO_ITEM_DIFFERS,
+    difference_of_means,
+    judge_margin,
+    ratio_interval,
+    t_interval,
+)
+from evenhand.stats.intervals import Interval
+from evenhand.stats.resampling import Floats, Resampling
+from evenhand.training.perplexity import HeldOutLoss
 
-ACCURACY = "accuracy"
+PERPLEXITY, PERPLEXITY_TITLE = "perplexity", "Perplexity on held-out text"
+BITS, BITS_TITLE = "bits per character", "Bits per character of held-out text (the tokenizers differ)"
+LMS, LMS_TITLE = "LMS", "Language modelling score of the association tests"
+ACCURACY, ACCURACY_TITLE = "accuracy", "Accuracy of classifiers fine-tuned from both models"
+
+PERCENT = "%"
 POINTS = "points"
-_HELD_OUT_TITLE = "Perplexity on held-out text"
-_ACCURACY_TITLE = "Accuracy of classifiers fine-tuned from both models"
+
+ASSOCIATION = "association"
+"""The instrument that gives LMS."""
+
 _FEWEST_WHOLE = 20
 
 
-def held_out_row(before: Measurer, after: Measurer, plan: CertificatePlan, *, same: bool) -> QualityRow:
+def same_tokenizer(before: LanguageModel, after: LanguageModel, sentences: Sequence[str]) -> bool:
+    """Whether both models read text as the same tokens."""
+    first, second = before.loaded.tokenizer, after.loaded.tokenizer
+    if first.get_vocab() != second.get_vocab():
+        return False
+    return all(first(text)["input_ids"] == second(text)["input_ids"] for text in sentences)
+
+
+def held_out_row(
+    before: ModelMeasurer, after: ModelMeasurer, plan: CertificatePlan, *, same_tokens: bool
+) -> QualityRow:
     """Perplexity on held-out text, or what else compares, or why nothing does."""
     margin = plan.margins.perplexity
-    reason = not_comparable(before.model, after.model, same=same)
     if plan.held_out is None:
-        reason = "no held-out text was given (--held-out)"
-    if reason or plan.held_out is None:
-        return not_measured(PERPLEXITY, _HELD_OUT_TITLE, reason or "", margin=margin, unit=PERCENT)
+        return _no_perplexity("no held-out text was given (--held-out)", margin=margin)
+    reason = incomparable_text(before.model, after.model, same_tokens=same_tokens)
+    if reason is not None:
+        return _no_perplexity(reason, margin=margin)
     first, second = (side.held_out(plan.held_out) for side in (before, after))
-    if same:
+    if same_tokens:
         return perplexity_row(first.loss, second.loss, margin=margin, resampling=plan.resampling)
     whole = first.whole & second.whole
     if np.count_nonzero(whole) < _FEWEST_WHOLE:
-        return not_measured(
-            PERPLEXITY,
-            _HELD_OUT_TITLE,
+        return _no_perplexity(
             "the models have different tokenizers, and one of them does not say how likely a whole sentence is",
             margin=margin,
-            unit=PERCENT,
         )
     characters = np.array([len(text) for text in plan.held_out.sentences], dtype=np.float64)
-    return characters_row(
+    return bits_per_character_row(
         first.loss.nats[whole],
         second.loss.nats[whole],
         characters[whole],
@@ -58,48 +82,175 @@ def held_out_row(before: Measurer, after: Measurer, plan: CertificatePlan, *, sa
     )
 
 
-def association_quality(before: Measurements, after: Measurements, plan: CertificatePlan) -> QualityRow:
-    """LMS, or why there is none."""
-    if before.associations is None or after.associations is None:
-        reason = before.no_associations or after.no_associations or ""
-        return not_measured("LMS", "Language modelling score", reason, margin=-plan.margins.lms, unit=POINTS)
-    return lms_row(
-        before.associations, after.associations, margin=plan.margins.lms, resampling=plan.resampling
+def incomparable_text(before: LanguageModel, after: LanguageModel, *, same_tokens: bool) -> str | None:
+    """Why held-out text does not compare between two models, or None where it does."""
+    if before.family is not after.family:
+        return (
+            f"a {before.family.name} model and a {after.family.name} model are asked different questions, so their "
+            "figures on text do not compare"
+        )
+    if Trains not in before.capabilities:
+        return "it is not defined for models that write whole sentences anew"
+    if not same_tokens and not before.reads_left_to_right:
+        return (
+            "the models have different tokenizers, so different pieces of a sentence are hidden from them; only "
+            "models that read from left to right compare then, by bits per character"
+        )
+    return None
+
+
+def perplexity_row(
+    before: HeldOutLoss, after: HeldOutLoss, *, margin: float, resampling: Resampling
+) -> QualityRow:
+    """The change of perplexity in percent; sentences are resampled, the same ones for both models."""
+    weights = before.tokens.astype(np.float64)
+    asked = weights > 0
+    value, interval = difference_of_means(
+        before.nats[asked], after.nats[asked], weights=weights[asked], resampling=resampling
+    )
+    low, high = (_percent(math.exp(bound)) for bound in (interval.low, interval.high))
+    change = Interval(low, high, interval.method, interval.reason)
+    n = int(asked.sum())
+    return _judged(
+        PERPLEXITY,
+        PERPLEXITY_TITLE,
+        (before.perplexity, after.perplexity),
+        change.around(_percent(math.exp(value)), n=n, clusters=n),
+        unit=PERCENT,
+        margin=margin,
     )
 
 
-def accuracy_row(before: Measurer, after: Measurer, plan: CertificatePlan) -> QualityRow:
+def bits_per_character_row(
+    before: Floats, after: Floats, characters: Floats, *, margin: float, resampling: Resampling
+) -> QualityRow:
+    """The change of bits per character in percent, from what whole sentences cost each model in nats."""
+    if np.array_equal(before, after):
+        interval = Interval(1.0, 1.0, NO_ITEM_DIFFERS)
+    else:
+        interval = ratio_interval(after, before, resampling=resampling)
+    first, second = (float(nats.sum() / math.log(2) / characters.sum()) for nats in (before, after))
+    change = Interval(_percent(interval.low), _percent(interval.high), interval.method, interval.reason)
+    ratio = float(after.sum() / before.sum())
+    return _judged(
+        BITS,
+        BITS_TITLE,
+        (first, second),
+        change.around(_percent(ratio), n=len(before), clusters=len(before)),
+        unit=PERCENT,
+        margin=margin,
+    )
+
+
+def lms_row(before: Measurements, after: Measurements, plan: CertificatePlan) -> QualityRow:
+    """LMS of both models, and whether it fell by no more than the margin."""
+    margin = -plan.margins.lms
+    if ASSOCIATION not in before.runs or ASSOCIATION not in after.runs:
+        reason = before.gaps.get(ASSOCIATION) or after.gaps.get(ASSOCIATION)
+        return _not_measured(
+            LMS,
+            "Language modelling score",
+            reason or "the plan has no association tests",
+            margin=margin,
+            unit=POINTS,
+        )
+    return lms_of_runs(
+        before.runs[ASSOCIATION], after.runs[ASSOCIATION], margin=margin, resampling=plan.resampling
+    )
+
+
+def lms_of_runs(before: Run, after: Run, *, margin: float, resampling: Resampling) -> QualityRow:
+    """The difference of LMS over both tasks, or over the one that both models do."""
+    (row,) = main_task(compare(before, after, measures=(LMS,), resampling=resampling).differences)
+    return _judged(LMS, LMS_TITLE, (row.first, row.second), row.difference, unit=POINTS, margin=margin)
+
+
+def accuracy_row(before: ModelMeasurer, after: ModelMeasurer, plan: CertificatePlan) -> QualityRow:
     """Accuracy over seeds after fine-tuning, with the paired t-test, or why there is none."""
     margin = -plan.margins.accuracy
     if plan.labelled is None:
-        return not_measured(
-            ACCURACY, _ACCURACY_TITLE, "no labelled text was given (--labelled)", margin=margin, unit=POINTS
-        )
+        return _no_accuracy("no labelled text was given (--labelled)", margin=margin)
     try:
-        first, second = before.accuracies(), after.accuracies()
+        first, second = before.accuracies(plan.labelled), after.accuracies(plan.labelled)
     except ModelError as problem:
-        return not_measured(ACCURACY, _ACCURACY_TITLE, str(problem), margin=margin, unit=POINTS)
-    return accuracy_from_seeds(first, second, margin=margin, confidence=plan.resampling.confidence)
+        return _no_accuracy(str(problem), margin=margin)
+    return accuracy_of_seeds(first, second, margin=margin, confidence=plan.resampling.confidence)
 
 
-def accuracy_from_seeds(
+def accuracy_of_seeds(
     before: Sequence[float], after: Sequence[float], *, margin: float, confidence: float
 ) -> QualityRow:
     """The mean difference of accuracies over seeds, against the margin."""
     first, second = (np.array(side, dtype=np.float64) for side in (before, after))
     interval, p_value = t_interval(second - first, confidence=confidence)
-    return QualityRow(
-        measure=ACCURACY,
-        title=_ACCURACY_TITLE,
-        before=float(first.mean()),
-        after=float(second.mean()),
-        difference=interval.around(float((second - first).mean()), n=len(first), clusters=len(first)),
+    row = _judged(
+        ACCURACY,
+        ACCURACY_TITLE,
+        (float(first.mean()), float(second.mean())),
+        interval.around(float((second - first).mean()), n=len(first), clusters=len(first)),
         unit=POINTS,
         margin=margin,
-        verdict=QualityVerdict(judge_margin(interval, worst=margin).value),
-        p_value=p_value,
-        seeds=tuple(
-            SeedRow(seed=seed, before=one, after=two)
-            for seed, (one, two) in enumerate(zip(before, after, strict=True))
-        ),
     )
+    seeds = tuple(
+        SeedRow(seed=seed, before=one, after=two)
+        for seed, (one, two) in enumerate(zip(before, after, strict=True))
+    )
+    return row.model_copy(update={"p_value": p_value, "seeds": seeds})
+
+
+def quality_verdict(rows: Sequence[QualityRow]) -> QualityVerdict:
+    """Lost if any part is lost, kept if every part that was measured is kept, else undecided."""
+    verdicts = {row.verdict for row in rows} - {QualityVerdict.NOT_MEASURED}
+    if not verdicts:
+        return QualityVerdict.NOT_MEASURED
+    if QualityVerdict.LOST in verdicts:
+        return QualityVerdict.LOST
+    return QualityVerdict.KEPT if verdicts == {QualityVerdict.KEPT} else QualityVerdict.UNDECIDED
+
+
+def _judged(
+    measure: str,
+    title: str,
+    figures: tuple[float, float],
+    difference: Estimate,
+    *,
+    unit: str,
+    margin: float,
+) -> QualityRow:
+    interval = Interval(difference.low, difference.high, difference.method)
+    return QualityRow(
+        measure=measure,
+        title=title,
+        before=figures[0],
+        after=figures[1],
+        difference=difference,
+        unit=unit,
+        margin=margin,
+        verdict=QualityVerdict(judge_margin(interval, worst=margin).value),
+    )
+
+
+def _no_perplexity(reason: str, *, margin: float) -> QualityRow:
+    return _not_measured(PERPLEXITY, PERPLEXITY_TITLE, reason, margin=margin, unit=PERCENT)
+
+
+def _no_accuracy(reason: str, *, margin: float) -> QualityRow:
+    return _not_measured(ACCURACY, ACCURACY_TITLE, reason, margin=margin, unit=POINTS)
+
+
+def _not_measured(measure: str, title: str, reason: str, *, margin: float, unit: str) -> QualityRow:
+    return QualityRow(
+        measure=measure,
+        title=title,
+        before=math.nan,
+        after=math.nan,
+        difference=Estimate.undefined(reason),
+        unit=unit,
+        margin=margin,
+        verdict=QualityVerdict.NOT_MEASURED,
+        reason=reason,
+    )
+
+
+def _percent(ratio: float) -> float:
+    return 100 * (ratio - 1)

@@ -12,7 +12,9 @@ import polars as pl
 from pydantic import BaseModel, TypeAdapter
 
 from evenhand.core.progress import Progress
+from evenhand.instruments.figure_readers import FigureReader, MeasuringReader
 from evenhand.models.capabilities import Model, missing_capability
+from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import Comparison, ComparisonOptions, compare_units
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import RunRecord, StatisticsRecord
@@ -126,6 +128,10 @@ class Instrument(ABC, Generic[Options]):
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """The numbers of a run, those of the whole first."""
 
+    def reader(self, model: Any, options: Options) -> FigureReader:
+        """Reads the headline figures off a model in training, after every epoch."""
+        return MeasuringReader.of(self, model, options)
+
     def units(self, run: Run) -> pl.DataFrame:  # noqa: ARG002 # for those that override it
         """What figures are means of, for paired comparisons: ``key`` of the figure, ``unit`` and ``value``."""
         return pl.DataFrame(schema={"key": pl.String(), "unit": pl.String(), "value": pl.Float64()})
@@ -137,6 +143,23 @@ class Instrument(ABC, Generic[Options]):
 
     def refuse_incomparable(self, first: Run, second: Run) -> None:
         """Raise a ComparisonError where two runs have nothing that can be compared."""
+
+    def experiments(self, options: Options) -> tuple[str, ...]:  # noqa: ARG002 # for those that override it
+        """What a mitigation can be trained on: the beginnings of figure keys."""
+        return ()
+
+    def bias_rows(self, before: Run, after: Run, *, resampling: Resampling) -> dict[str, BiasRow]:
+        """What a certificate shows of bias in two runs, by figure key: headline figures that have a neutral value."""
+        comparison = self.compare(before, after, ComparisonOptions(resampling=resampling))
+        rows = [row for row in comparison.differences if row.neutral is not None]
+        return {
+            row.key: BiasRow.of(
+                row,
+                (before.figure(row.key).estimate, after.figure(row.key).estimate),
+                measure=self.title if len(rows) == 1 else f"{self.title} {row.key}",
+            )
+            for row in rows
+        }
 
     def write_results(self, results: Sequence[BaseModel]) -> str:
         """Results as JSON: one object, or a list where there may be several."""

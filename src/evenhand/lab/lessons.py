@@ -17,7 +17,7 @@ import numpy.typing as npt
 import torch
 from torch.nn import functional
 
-from evenhand.models.objectives.batches import Batch
+from evenhand.models.objectives.objective import Batch
 
 Tokens = tuple[int, ...]
 

@@ -18,7 +18,7 @@ from evenhand.lab.lessons import Lesson, Tally, Tokens, draw, soft_cross_entropy
 from evenhand.lab.sentences import Sentence
 from evenhand.lab.world import World
 from evenhand.models.families.sentinel import sentinel_id
-from evenhand.models.objectives.batches import Batch, padded
+from evenhand.models.objectives.objective import Batch, padded
 from evenhand.models.references import ModelError
 from evenhand.models.tokenised_text import prepare, tokenise
 

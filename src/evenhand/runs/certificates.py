@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from evenhand.core.errors import RunError
 from evenhand.core.estimates import Estimate, Number
+from evenhand.core.frozen import FrozenModel
+from evenhand.runs.comparison import Difference
 from evenhand.runs.records import EnvironmentRecord, ModelRecord, StatisticsRecord
 
 CERTIFICATE_SCHEMA_VERSION = 1
-
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True)
 
 
 class BiasVerdict(StrEnum):
@@ -37,14 +36,14 @@ class QualityVerdict(StrEnum):
     NOT_MEASURED = "not measured"
 
 
-class Verdict(_Frozen):
+class Verdict(FrozenModel):
     """The two statements of a certificate."""
 
     bias: BiasVerdict
     quality: QualityVerdict
 
 
-class Bounds(_Frozen):
+class Bounds(FrozenModel):
     """The two ends of an interval; undefined where there is none."""
 
     low: Number
@@ -52,8 +51,14 @@ class Bounds(_Frozen):
     reason: str | None = None
     """Why there is none."""
 
+    @classmethod
+    def of(cls, estimate: Estimate) -> Bounds:
+        """The interval of an estimate, or why it has none."""
+        reason = estimate.reason if math.isnan(estimate.low) else None
+        return cls(low=estimate.low, high=estimate.high, reason=reason)
 
-class BiasRow(_Frozen):
+
+class BiasRow(FrozenModel):
     """One measure of bias, before and after."""
 
     measure: str
@@ -70,8 +75,51 @@ class BiasRow(_Frozen):
     experiment: str | None = None
     """For MALoR."""
 
+    @classmethod
+    def of(
+        cls,
+        difference: Difference,
+        estimates: tuple[Estimate, Estimate],
+        *,
+        measure: str,
+        title: str | None = None,
+        neutral: float | None = None,
+        experiment: str | None = None,
+    ) -> BiasRow:
+        """A difference between two runs as a row.
 
-class SeedRow(_Frozen):
+        Args:
+            difference: Of the measure, after minus before.
+            estimates: Of each run, with their intervals.
+            measure: The name in the certificate.
+            title: The name in words; that of the difference if not given.
+            neutral: The neutral value; that of the difference if not given.
+            experiment: For MALoR.
+        """
+        value = difference.neutral if neutral is None else neutral
+        return cls(
+            measure=measure,
+            title=title or difference.title,
+            before=difference.first,
+            after=difference.second,
+            difference=difference.difference,
+            before_interval=Bounds.of(estimates[0]),
+            after_interval=Bounds.of(estimates[1]),
+            neutral=0.0 if value is None else value,
+            unit=difference.unit,
+            experiment=experiment,
+        )
+
+    @property
+    def movement(self) -> int:
+        """1 if the measure clearly moved towards its neutral value, -1 if clearly away, 0 if that is open."""
+        low, high = self.difference.low, self.difference.high
+        if not self.difference.defined or math.isnan(low) or low <= 0 <= high:
+            return 0
+        return 1 if abs(self.after - self.neutral) < abs(self.before - self.neutral) else -1
+
+
+class SeedRow(FrozenModel):
     """Accuracy of two classifiers that were fine-tuned alike from both models."""
 
     seed: int
@@ -79,7 +127,7 @@ class SeedRow(_Frozen):
     after: Number
 
 
-class QualityRow(_Frozen):
+class QualityRow(FrozenModel):
     """One measure of quality, before and after, against its margin."""
 
     measure: str
@@ -100,7 +148,7 @@ class QualityRow(_Frozen):
     seeds: tuple[SeedRow, ...] = ()
 
 
-class LeanChange(_Frozen):
+class LeanChange(FrozenModel):
     """One occupation, before and after, in bits towards men."""
 
     experiment: str
@@ -109,7 +157,7 @@ class LeanChange(_Frozen):
     after: Estimate
 
 
-class Flipped(_Frozen):
+class Flipped(FrozenModel):
     """An occupation that now leans to the other side, more surely than chance allows."""
 
     experiment: str
@@ -120,7 +168,7 @@ class Flipped(_Frozen):
     """Of no lean after; adjusted by Holm for all occupations of the experiment."""
 
 
-class TensorChange(_Frozen):
+class TensorChange(FrozenModel):
     """How far one tensor moved."""
 
     name: str
@@ -128,7 +176,7 @@ class TensorChange(_Frozen):
     """Length of the change over the length of the tensor before."""
 
 
-class WeightsChange(_Frozen):
+class WeightsChange(FrozenModel):
     """Whether two models differ, tensor by tensor, as they are loaded."""
 
     tensors: int
@@ -149,7 +197,7 @@ class WeightsChange(_Frozen):
         return bool(self.changed or self.only_before or self.only_after)
 
 
-class CurvePoint(_Frozen):
+class CurvePoint(FrozenModel):
     """A model in training after an epoch; epoch 0 is the original."""
 
     epoch: int
@@ -157,7 +205,7 @@ class CurvePoint(_Frozen):
     perplexity: Number
 
 
-class FrontierPoint(_Frozen):
+class FrontierPoint(FrozenModel):
     """One setting of the balance between bias and quality that was tried."""
 
     weight: float
@@ -167,7 +215,7 @@ class FrontierPoint(_Frozen):
     chosen: bool = False
 
 
-class MitigationSummary(_Frozen):
+class MitigationSummary(FrozenModel):
     """What the record beside a mitigated model says was done."""
 
     method: str
@@ -180,7 +228,7 @@ class MitigationSummary(_Frozen):
     frontier: tuple[FrontierPoint, ...] = ()
 
 
-class Certificate(_Frozen):
+class Certificate(FrozenModel):
     """What was claimed, the numbers behind it, and what is needed to repeat it."""
 
     schema_version: int = CERTIFICATE_SCHEMA_VERSION
@@ -211,6 +259,13 @@ class Certificate(_Frozen):
     """Margins, seeds and sizes."""
     statistics: StatisticsRecord
     environment: EnvironmentRecord
+    fingerprint: str | None = None
+    """Of all that determines the certificate; None in those of version 0.1.0."""
+
+
+def fingerprint_of_certificate(path: Path) -> str | None:
+    """The fingerprint of the certificate at a place; None if there is no file."""
+    return read_certificate(path).fingerprint if path.exists() else None
 
 
 def read_certificate(path: str | Path) -> Certificate:

@@ -12,10 +12,12 @@ import polars as pl
 
 from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
+from evenhand.core.items import OVERALL
 from evenhand.core.protocols import HEADLINE, Protocol, get_protocol
 from evenhand.instruments.association.estimation import ScoredItems, tasks_of
 from evenhand.instruments.association.measures import MEASURES, ClusterTotals, Measure
 from evenhand.instruments.association.scores import items_from_scores
+from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import (
     ALL_ITEMS,
     Comparison,
@@ -25,9 +27,15 @@ from evenhand.runs.comparison import (
     comparison_of,
 )
 from evenhand.runs.run import Run
-from evenhand.stats.differences import difference_interval
+from evenhand.stats.differences import NO_ITEM_DIFFERS, difference_interval
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.significance import mcnemar_test, swap_test
+
+_CERTIFICATE_TITLES = {
+    ("SS", ALL_ITEMS): "Stereotype score of the association tests",
+    ("SS", "gender"): "Stereotype score, items about gender",
+    ("ICAT", ALL_ITEMS): "ICAT of the association tests",
+}
 
 
 def compare_associations(first: Run, second: Run, options: ComparisonOptions) -> Comparison:
@@ -62,6 +70,32 @@ def compare_associations(first: Run, second: Run, options: ComparisonOptions) ->
     return comparison_of(first, second, rows, n=len(ours), left_out=left_out, mcnemar=mcnemars)
 
 
+def association_bias_rows(before: Run, after: Run, *, resampling: Resampling) -> dict[str, BiasRow]:
+    """For a certificate: SS and ICAT over all items, and SS over items about gender where there are any."""
+    options = ComparisonOptions(measures=("SS", "ICAT"), by_group=True, resampling=resampling)
+    differences = main_task(compare_associations(before, after, options).differences)
+    rows = {}
+    for row in differences:
+        if (row.measure, row.group) not in _CERTIFICATE_TITLES:
+            continue
+        measure = MEASURES.get(row.measure)
+        rows[row.key] = BiasRow.of(
+            row,
+            (before.figure(row.key).estimate, after.figure(row.key).estimate),
+            measure=row.measure if row.group == ALL_ITEMS else f"{row.measure} {row.group}",
+            title=_CERTIFICATE_TITLES[row.measure, row.group],
+            neutral=measure.ideal if measure.neutral is None else measure.neutral,
+        )
+    return rows
+
+
+def main_task(differences: Sequence[Difference]) -> list[Difference]:
+    """Rows over both tasks where both models do both, else over the one that they do."""
+    tasks = [row.task for row in differences]
+    main = OVERALL if OVERALL in tasks else tasks[0]
+    return [row for row in differences if row.task == main]
+
+
 def shared_items(first: Run, second: Run) -> tuple[pl.DataFrame, pl.DataFrame, int]:
     """The items that both runs scored, in the same order, and how many only one of them scored."""
     sides = [
@@ -92,11 +126,17 @@ def _differences(
     protocol: Protocol,
     resampling: Resampling,
 ) -> list[Difference]:
-    before, after = (ScoredItems.from_frame(side, protocol).totals() for side in (ours, theirs))
+    sides = [ScoredItems.from_frame(side, protocol) for side in (ours, theirs)]
+    before, after = (side.totals() for side in sides)
     rows = []
     for measure in measures:
         source = MEASURES.get(protocol.headline.get(measure.name, measure.name))
         difference, p_value = _difference(source, before, after, n=len(ours), resampling=resampling)
+        if math.isnan(difference.low) and _is_same_on_every_item(measure.name, *sides):
+            # Resampling cannot tell a spread where no target term differs, but here there is surely none.
+            difference = difference.model_copy(
+                update={"low": 0.0, "high": 0.0, "method": NO_ITEM_DIFFERS, "reason": None}
+            )
         rows.append(
             Difference(
                 task=task,
@@ -112,6 +152,15 @@ def _differences(
             )
         )
     return rows
+
+
+def _is_same_on_every_item(measure: str, first: ScoredItems, second: ScoredItems) -> bool:
+    """Whether two runs agree in every preference that a measure counts."""
+    counted = {"SS": ("stereotype",), "LMS": ("meaningful",)}.get(measure, ("stereotype", "meaningful"))
+    return measure in HEADLINE and all(
+        np.array_equal(getattr(first.preferences, name), getattr(second.preferences, name))
+        for name in counted
+    )
 
 
 def _difference(

@@ -18,10 +18,12 @@ from evenhand.instruments.association.scores import items_from_scores, predictio
 from evenhand.instruments.instrument import Instrument, InstrumentOptions, Preparation
 from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
 from evenhand.models.text_model import measurable
+from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import Comparison, ComparisonOptions
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import PREDICTIONS_FILE
 from evenhand.runs.run import Run
+from evenhand.stats.resampling import Resampling
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +101,10 @@ class AssociationInstrument(Instrument[AuditOptions]):
     def compare(self, first: Run, second: Run, options: ComparisonOptions) -> Comparison:
         """Paired by item, whole target terms resampled and swapped."""
         return comparison.compare_associations(first, second, options)
+
+    def bias_rows(self, before: Run, after: Run, *, resampling: Resampling) -> dict[str, BiasRow]:
+        """SS and ICAT, and SS about gender."""
+        return comparison.association_bias_rows(before, after, resampling=resampling)
 
     def refuse_incomparable(self, first: Run, second: Run) -> None:
         """Refuse runs without a common item."""

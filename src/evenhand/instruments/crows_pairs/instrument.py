@@ -21,14 +21,17 @@ from evenhand.instruments.instrument import (
 from evenhand.instruments.probe_results import CrowsPairsResult, PairsGroup
 from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
 from evenhand.models.text_model import measurable
+from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run
+from evenhand.stats.resampling import Resampling
 
 NAME = "crows-pairs"
 
 
 MEASURE = "score"
+CERTIFICATE_TITLE = "CrowS-Pairs: the more stereotypical sentence is the likelier"
 
 
 class CrowsPairsInstrument(Instrument[InstrumentOptions]):
@@ -83,6 +86,11 @@ class CrowsPairsInstrument(Instrument[InstrumentOptions]):
             for column in ("bias_type", "direction")
         ]
         return pl.concat([whole, *parts])
+
+    def bias_rows(self, before: Run, after: Run, *, resampling: Resampling) -> dict[str, BiasRow]:
+        """The share over all pairs."""
+        rows = super().bias_rows(before, after, resampling=resampling)
+        return {key: row.model_copy(update={"title": CERTIFICATE_TITLE}) for key, row in rows.items()}
 
     def refuse_incomparable(self, first: Run, second: Run) -> None:
         """Refuse runs without a pair that both scored."""

@@ -9,7 +9,10 @@ import polars as pl
 
 from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
+from evenhand.instruments.malor.estimates import malor_estimate
 from evenhand.instruments.malor.measure import Floats, LogRatios, malor, mean_absolute_lean
+from evenhand.instruments.malor.questions import ProbeDirection
+from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import ALL_ITEMS, Comparison, ComparisonOptions, Difference, comparison_of
 from evenhand.runs.run import Run
 from evenhand.stats.differences import NO_ITEM_DIFFERS
@@ -18,6 +21,8 @@ from evenhand.stats.resampling import Resampling
 from evenhand.stats.significance import clustered_sign_flip
 from evenhand.stats.two_way import TWO_WAY, two_way_interval
 
+GENDER = ProbeDirection.GENDER.value
+EXPERIMENT_WORDS = {"he-she": "he and she", "his-her": "his and her", "names": "first names"}
 NO_CELL = "no occupation could be asked of both models"
 
 _CELL = ["experiment", "direction", "occupation", "structure"]
@@ -35,6 +40,26 @@ def compare_malor(first: Run, second: Run, options: ComparisonOptions) -> Compar
     sides = [run.scores.drop_nulls("log2_ratio").select(_CELL) for run in (first, second)]
     shared = len(sides[0].join(sides[1], on=_CELL))
     return comparison_of(first, second, rows, n=shared, left_out=len(sides[0]) + len(sides[1]) - 2 * shared)
+
+
+def malor_bias_rows(before: Run, after: Run, *, resampling: Resampling) -> dict[str, BiasRow]:
+    """For a certificate: MALoR of each experiment where the gendered term is hidden, over what both models answered."""
+    comparison = compare_malor(before, after, ComparisonOptions(resampling=resampling))
+    rows = {}
+    for row in comparison.differences:
+        if row.group != GENDER:
+            continue
+        first, second = (
+            malor_estimate(ratios, resampling=resampling) for ratios in shared_ratios(before, after, row.task)
+        )
+        rows[row.key] = BiasRow.of(
+            row.model_copy(update={"first": first.value, "second": second.value}),
+            (first, second),
+            measure=f"{row.measure} {row.task}",
+            title=f"Lean of occupations: {EXPERIMENT_WORDS.get(row.task, row.task)}",
+            experiment=row.task,
+        )
+    return rows
 
 
 def refuse_different_questions(first: Run, second: Run) -> None:
@@ -94,7 +119,7 @@ def malor_difference(before: LogRatios, after: LogRatios, *, resampling: Resampl
 
 
 def shared_ratios(
-    before: Run, after: Run, experiment: str, *, direction: str = "gender"
+    before: Run, after: Run, experiment: str, *, direction: str = GENDER
 ) -> tuple[LogRatios, LogRatios]:
     """Log-ratios of both models, one row per occupation and one column per structure; NaN where either has none."""
     sides = [_cells(run, experiment, direction) for run in (before, after)]

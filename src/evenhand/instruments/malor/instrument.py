@@ -13,18 +13,20 @@ from evenhand.instruments.instrument import (
     InstrumentOptions,
     Preparation,
 )
-from evenhand.instruments.malor.comparison import compare_malor, refuse_different_questions
+from evenhand.instruments.malor.comparison import compare_malor, malor_bias_rows, refuse_different_questions
 from evenhand.instruments.malor.questions import (
-    Direction,
+    ProbeDirection,
     TermCase,
 )
 from evenhand.instruments.open_questions import WordScore
 from evenhand.instruments.probe_results import MalorResult
 from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
 from evenhand.models.text_model import measurable
+from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import Comparison, ComparisonOptions
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run
+from evenhand.stats.resampling import Resampling
 
 NAME = "malor"
 
@@ -44,7 +46,9 @@ class MalorOptions(InstrumentOptions):
     """
 
     experiment: str = field(default=ALL, metadata={"help": "he-she, his-her, names or all."})
-    direction: str = field(default=Direction.GENDER.value, metadata={"help": "gender, occupation or both."})
+    direction: str = field(
+        default=ProbeDirection.GENDER.value, metadata={"help": "gender, occupation or both."}
+    )
     score: str = field(default=WordScore.PRODUCT.value, metadata={"help": "product or mean-prob."})
     case: str = field(default=TermCase.BY_PLACE.value, metadata={"help": "How terms are spelled."})
     structures: Path | None = field(default=None, metadata={"help": "A file of sentence structures."})
@@ -88,6 +92,16 @@ class MalorInstrument(Instrument[MalorOptions]):
     def compare(self, first: Run, second: Run, options: ComparisonOptions) -> Comparison:
         """Paired by occupation and structure."""
         return compare_malor(first, second, options)
+
+    def experiments(self, options: MalorOptions) -> tuple[str, ...]:
+        """Those that are asked."""
+        from evenhand.instruments.malor.preparation import probes_of
+
+        return tuple(known.value for known in chosen_experiments(probes_of(options), options.experiment))
+
+    def bias_rows(self, before: Run, after: Run, *, resampling: Resampling) -> dict[str, BiasRow]:
+        """MALoR of each experiment."""
+        return malor_bias_rows(before, after, resampling=resampling)
 
     def refuse_incomparable(self, first: Run, second: Run) -> None:
         """Refuse runs without a common question."""
