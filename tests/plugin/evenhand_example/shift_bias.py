@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from evenhand.mitigation.mitigation import Mitigation, MitigationData, MitigationOptions, MitigationOutcome
-
 from evenhand.core.progress import Monitor
+from evenhand.mitigation.mitigation import Mitigation, MitigationData, MitigationOptions, MitigationOutcome
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelError
 from evenhand.runs.store import Job
