@@ -7,14 +7,14 @@ from plain_swapper import DOUBTFUL, PlainSwapper
 
 from evenhand.core.probes import Experiment, TermPairs
 from evenhand.core.spans import Span
-from evenhand.mitigation.equalising.selection import (
+from evenhand.mitigation.equalising.gaps import (
     GERMAN_ENDINGS,
-    Finder,
     OnlyTerm,
+    TermFinder,
     TermForms,
-    by_grammar,
-    by_vocabulary,
-    without_names,
+    grammar_finder,
+    skipping_names,
+    vocabulary_finder,
 )
 from evenhand.text.twins.languages import swapper_for
 from evenhand.text.twins.twin import Rejected, Role, Swap, Twin
@@ -36,14 +36,14 @@ HE = TermPairs(("He",), ("She",))
 HIS = TermPairs(("His",), ("Her",))
 
 
-def listed(find: Finder, sentence: str) -> tuple[str, str] | None:
+def listed(find: TermFinder, sentence: str) -> tuple[str, str] | None:
     """The experiment and the word of a sentence's only term."""
     found = find(sentence)
     return (found.experiment.value, found.span.of(sentence)) if found else None
 
 
-def vocabulary_finder() -> Finder:
-    return by_vocabulary(ENGLISH, VOCABULARY, language="en")
+def english_finder() -> TermFinder:
+    return vocabulary_finder(ENGLISH, VOCABULARY, language="en")
 
 
 @pytest.mark.parametrize(
@@ -70,14 +70,14 @@ def vocabulary_finder() -> Finder:
     ],
 )
 def test_the_term_must_be_the_only_listed_word(sentence: str, wanted: tuple[str, str] | None) -> None:
-    assert listed(vocabulary_finder(), sentence) == wanted
+    assert listed(english_finder(), sentence) == wanted
 
 
 def test_a_term_counts_as_gendered_although_it_is_not_in_the_vocabulary() -> None:
-    find = by_vocabulary(ENGLISH, frozenset(), language="en")
+    find = vocabulary_finder(ENGLISH, frozenset(), language="en")
     assert listed(find, "Then he slept.") == ("he-she", "he")
     assert find("Then he saw his dog.") is None
-    german = by_vocabulary(GERMAN, frozenset(), language="de")
+    german = vocabulary_finder(GERMAN, frozenset(), language="de")
     assert german("Dann sah er seinen Hund.") is None
 
 
@@ -95,7 +95,7 @@ def test_a_term_counts_as_gendered_although_it_is_not_in_the_vocabulary() -> Non
 def test_what_could_stand_there_has_the_capital_that_is_due(
     sentence: str, choices: tuple[TermPairs, ...]
 ) -> None:
-    found = vocabulary_finder()(sentence)
+    found = english_finder()(sentence)
     assert found is not None
     assert found.choices == choices
 
@@ -111,7 +111,7 @@ def test_what_could_stand_there_has_the_capital_that_is_due(
         "They said, “James slept.”",
     ],
 )
-@pytest.mark.parametrize("make", [vocabulary_finder, lambda: by_grammar(swapper_for("en"), ENGLISH)])
+@pytest.mark.parametrize("make", [english_finder, lambda: grammar_finder(swapper_for("en"), ENGLISH)])
 def test_beside_a_name_that_opens_a_sentence_pronouns_have_a_capital(sentence: str, make: object) -> None:
     found = make()(sentence)  # type: ignore[operator]
     assert found is not None
@@ -120,13 +120,13 @@ def test_beside_a_name_that_opens_a_sentence_pronouns_have_a_capital(sentence: s
 
 @pytest.mark.parametrize("sentence", ["Then James slept.", "“Yes,” James said.", "Late, James slept."])
 def test_beside_a_name_within_a_sentence_they_have_none(sentence: str) -> None:
-    found = vocabulary_finder()(sentence)
+    found = english_finder()(sentence)
     assert found is not None
     assert found.choices == (NAMES, PRONOUNS, POSSESSIVES)
 
 
 def test_only_the_experiments_that_are_asked_for_have_terms() -> None:
-    find = by_vocabulary({Experiment.HE_SHE: PRONOUNS}, VOCABULARY, language="en")
+    find = vocabulary_finder({Experiment.HE_SHE: PRONOUNS}, VOCABULARY, language="en")
     found = find("Then he slept.")
     assert found == OnlyTerm(Experiment.HE_SHE, Span(5, 7), (PRONOUNS,))
     assert find("It was her dog.") is None
@@ -140,7 +140,7 @@ def test_a_word_of_two_experiments_is_of_none_unless_its_role_is_known() -> None
     assert forms.of("he", before="Then ") is not None
     found = forms.of("she", before="Then ", experiment=Experiment.HIS_HER)
     assert found == (Experiment.HIS_HER, (both[Experiment.HIS_HER], PRONOUNS))
-    assert by_vocabulary(both, frozenset(), language="en")("Then she slept.") is None
+    assert vocabulary_finder(both, frozenset(), language="en")("Then she slept.") is None
 
 
 @pytest.mark.parametrize("ending", GERMAN_ENDINGS)
@@ -165,8 +165,8 @@ def test_endings_are_for_german_possessives_alone() -> None:
     assert TermForms(GERMAN, language="de").of("seinx", before="da ") is None
 
 
-def plain_finder() -> Finder:
-    return by_grammar(PlainSwapper(), {**ENGLISH, Experiment.HIS_HER: TermPairs(("his",), ("hers",))})
+def plain_finder() -> TermFinder:
+    return grammar_finder(PlainSwapper(), {**ENGLISH, Experiment.HIS_HER: TermPairs(("his",), ("hers",))})
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ class OneSwap:
 
 @pytest.mark.parametrize("role", Role)
 def test_the_role_decides_on_the_experiment(role: Role) -> None:
-    found = by_grammar(OneSwap(role), ENGLISH)("About her dog.")
+    found = grammar_finder(OneSwap(role), ENGLISH)("About her dog.")
     assert (found is not None) == (role is Role.POSSESSIVE)
 
 
@@ -230,7 +230,7 @@ def test_the_role_decides_on_the_experiment(role: Role) -> None:
     ],
 )
 def test_english_sentences_with_one_term(sentence: str, wanted: tuple[str, str] | None) -> None:
-    assert listed(by_grammar(swapper_for("en"), ENGLISH), sentence) == wanted
+    assert listed(grammar_finder(swapper_for("en"), ENGLISH), sentence) == wanted
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_english_sentences_with_one_term(sentence: str, wanted: tuple[str, str] 
     ],
 )
 def test_german_sentences_with_one_term(sentence: str, wanted: tuple[str, str] | None) -> None:
-    assert listed(by_grammar(swapper_for("de"), GERMAN), sentence) == wanted
+    assert listed(grammar_finder(swapper_for("de"), GERMAN), sentence) == wanted
 
 
 @pytest.mark.parametrize(
@@ -268,14 +268,14 @@ def test_german_sentences_with_one_term(sentence: str, wanted: tuple[str, str] |
     ],
 )
 def test_another_word_with_a_capital_may_be_a_name(sentence: str, serves: bool) -> None:
-    find = by_vocabulary({Experiment.HE_SHE: PRONOUNS}, VOCABULARY, language="en")
-    found = without_names(find)(sentence)
+    find = vocabulary_finder({Experiment.HE_SHE: PRONOUNS}, VOCABULARY, language="en")
+    found = skipping_names(find)(sentence)
     assert (found is not None) == serves
     assert found is None or found == find(sentence)
 
 
 def test_the_term_itself_is_no_other_name() -> None:
-    found = without_names(vocabulary_finder())("Then James slept.")
+    found = skipping_names(english_finder())("Then James slept.")
     assert found is not None
     assert found.span == Span(5, 10)
-    assert without_names(vocabulary_finder())("Then James Smith slept.") is None
+    assert skipping_names(english_finder())("Then James Smith slept.") is None

@@ -1,4 +1,4 @@
-"""Targets of equalising against every sequence of a tiny vocabulary, written out one by one."""
+"""EqualisedTargets of equalising against every sequence of a tiny vocabulary, written out one by one."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.mitigation.equalising.targets import SETTLED_BITS, Targets, equalised
-from evenhand.mitigation.equalising.term_trees import Sides, TermTree, told_apart
+from evenhand.mitigation.equalising.objective import SETTLED_BITS, EqualisedTargets, equalised_targets
+from evenhand.mitigation.equalising.term_trees import GenderedGroup, TermTree, build_term_tree
 from evenhand.models.engine.requests import Tokens
 
 VOCABULARY = 5
@@ -21,8 +21,8 @@ Conditionals = Mapping[Tokens, Sequence[float]]
 
 SHARED_STARTS = TermTree(
     (
-        Sides(((0,), (1, 2)), ((1, 3, 0), (2,))),
-        Sides(((3, 0),), ((3, 1), (1, 3, 4))),
+        GenderedGroup(((0,), (1, 2)), ((1, 3, 0), (2,))),
+        GenderedGroup(((3, 0),), ((3, 1), (1, 3, 4))),
     )
 )
 
@@ -71,8 +71,8 @@ def evened_sequences(
     return after, was_open
 
 
-def assert_as_written_out(tree: TermTree, logs: torch.Tensor) -> Targets:
-    found = equalised(logs, tree)
+def assert_as_written_out(tree: TermTree, logs: torch.Tensor) -> EqualisedTargets:
+    found = equalised_targets(logs, tree)
     length = max(map(len, tree.words))
     for sentence in range(len(logs)):
         before = sequences(conditionals(tree, logs[sentence]), length)
@@ -86,7 +86,7 @@ def assert_as_written_out(tree: TermTree, logs: torch.Tensor) -> Targets:
     return found
 
 
-def assert_even(tree: TermTree, logs: torch.Tensor, found: Targets) -> None:
+def assert_even(tree: TermTree, logs: torch.Tensor, found: EqualisedTargets) -> None:
     """A model that answers with the targets has equal sides, and together they have what they had."""
     length = max(map(len, tree.words))
     for sentence in range(len(logs)):
@@ -102,23 +102,23 @@ def assert_even(tree: TermTree, logs: torch.Tensor, found: Targets) -> None:
 
 
 def test_a_pair_of_tokens_shares_what_it_had_and_nothing_else_changes() -> None:
-    tree = TermTree((Sides(((1,),), ((3,),)),))
+    tree = TermTree((GenderedGroup(((1,),), ((3,),)),))
     before = [0.1, 0.3, 0.25, 0.05, 0.3]
-    found = equalised(torch.tensor([[before]], dtype=torch.float64).log(), tree)
+    found = equalised_targets(torch.tensor([[before]], dtype=torch.float64).log(), tree)
     assert found.probabilities[0, 0].tolist() == pytest.approx([0.1, 0.175, 0.25, 0.175, 0.3], rel=1e-12)
     assert found.weights.tolist() == [[1.0]]
     assert found.is_open.tolist() == [[1.0]]
 
 
 def test_groups_have_half_each_and_keep_their_shape() -> None:
-    tree = TermTree((Sides(((0,), (1,)), ((2,), (3,))),))
-    found = equalised(torch.tensor([[[0.3, 0.2, 0.04, 0.06, 0.4]]], dtype=torch.float64).log(), tree)
+    tree = TermTree((GenderedGroup(((0,), (1,)), ((2,), (3,))),))
+    found = equalised_targets(torch.tensor([[[0.3, 0.2, 0.04, 0.06, 0.4]]], dtype=torch.float64).log(), tree)
     assert found.probabilities[0, 0].tolist() == pytest.approx([0.18, 0.12, 0.12, 0.18, 0.4], rel=1e-12)
 
 
 def test_several_groups_are_evened_each_by_itself() -> None:
-    tree = TermTree((Sides(((0,),), ((1,),)), Sides(((2,),), ((3,),))))
-    found = equalised(torch.tensor([[[0.3, 0.1, 0.02, 0.18, 0.4]]], dtype=torch.float64).log(), tree)
+    tree = TermTree((GenderedGroup(((0,),), ((1,),)), GenderedGroup(((2,),), ((3,),))))
+    found = equalised_targets(torch.tensor([[[0.3, 0.1, 0.02, 0.18, 0.4]]], dtype=torch.float64).log(), tree)
     assert found.probabilities[0, 0].tolist() == pytest.approx([0.2, 0.2, 0.1, 0.1, 0.4], rel=1e-12)
 
 
@@ -143,13 +143,15 @@ def test_the_probabilities_of_words_and_nodes_are_products_over_their_steps() ->
 
 word = st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=3).map(tuple)
 side = st.lists(word, min_size=1, max_size=4).map(tuple)
-raw_groups = st.lists(st.builds(Sides, side, side), min_size=1, max_size=3)
+raw_groups = st.lists(st.builds(GenderedGroup, side, side), min_size=1, max_size=3)
 
 
 @settings(max_examples=60, deadline=None)
 @given(raw_groups, st.integers(0, 2**31), st.floats(0.1, 3.0))
-def test_any_words_that_are_told_apart_become_even(groups: list[Sides], seed: int, spread: float) -> None:
-    tree = told_apart(groups)
+def test_any_words_that_are_told_apart_become_even(
+    groups: list[GenderedGroup], seed: int, spread: float
+) -> None:
+    tree = build_term_tree(groups)
     if not tree.groups:
         return
     logs = (random_logs(tree, sentences=1, seed=seed) * spread).log_softmax(-1)
@@ -163,7 +165,7 @@ def are_nested(one: Tokens, other: Tokens) -> bool:
 
 @settings(max_examples=100, deadline=None)
 @given(raw_groups)
-def test_words_are_left_out_only_if_another_stands_in_their_way(groups: list[Sides]) -> None:
+def test_words_are_left_out_only_if_another_stands_in_their_way(groups: list[GenderedGroup]) -> None:
     sides = [side for group in groups for side in (group.male, group.female)]
     once = [word for side in sides for word in side if sum(word in other for other in sides) == 1]
     group_of = {word: number for number, side in enumerate(sides) for word in side}
@@ -176,18 +178,18 @@ def test_words_are_left_out_only_if_another_stands_in_their_way(groups: list[Sid
         male, female = (
             tuple(dict.fromkeys(word for word in side if word in kept)) for side in (group.male, group.female)
         )
-        wanted += [Sides(male, female)] if male and female else []
-    found = told_apart(groups)
+        wanted += [GenderedGroup(male, female)] if male and female else []
+    found = build_term_tree(groups)
     assert found.groups == tuple(wanted)
     assert not any(are_nested(one, other) for one, other in itertools.combinations(found.words, 2))
 
 
 @pytest.mark.parametrize(("bits", "is_open"), [(7.99, True), (8.01, False), (-7.99, True), (-8.01, False)])
 def test_a_context_that_has_settled_the_matter_stays_as_it_is(bits: float, is_open: bool) -> None:
-    tree = TermTree((Sides(((0,),), ((1,),)),))
+    tree = TermTree((GenderedGroup(((0,),), ((1,),)),))
     male = 0.5 * 2.0**bits / (1 + 2.0**bits)
     before = torch.tensor([[[male, 0.5 - male, 0.2, 0.2, 0.1]]], dtype=torch.float64)
-    found = equalised(before.log(), tree)
+    found = equalised_targets(before.log(), tree)
     assert found.is_open.tolist() == [[float(is_open)]]
     assert found.weights.tolist() == [[float(is_open)]]
     wanted = [0.25, 0.25, 0.2, 0.2, 0.1] if is_open else before[0, 0].tolist()
@@ -195,32 +197,36 @@ def test_a_context_that_has_settled_the_matter_stays_as_it_is(bits: float, is_op
 
 
 def test_a_settled_group_does_not_keep_another_from_being_evened() -> None:
-    tree = TermTree((Sides(((0,),), ((1,),)), Sides(((2,),), ((3,),))))
-    found = equalised(torch.tensor([[[0.3999, 0.0001, 0.3, 0.1, 0.2]]], dtype=torch.float64).log(), tree)
+    tree = TermTree((GenderedGroup(((0,),), ((1,),)), GenderedGroup(((2,),), ((3,),))))
+    found = equalised_targets(
+        torch.tensor([[[0.3999, 0.0001, 0.3, 0.1, 0.2]]], dtype=torch.float64).log(), tree
+    )
     assert found.is_open.tolist() == [[0.0, 1.0]]
     assert found.weights.tolist() == [[1.0]]
     assert found.probabilities[0, 0].tolist() == pytest.approx([0.3999, 0.0001, 0.2, 0.2, 0.2], rel=1e-12)
 
 
 def test_words_spelt_the_same_on_both_sides_are_left_out() -> None:
-    tree = told_apart([Sides(((0,), (1,), (1,)), ((0,), (2, 3)))])
-    assert tree.groups == (Sides(((1,),), ((2, 3),)),)
+    tree = build_term_tree([GenderedGroup(((0,), (1,), (1,)), ((0,), (2, 3)))])
+    assert tree.groups == (GenderedGroup(((1,),), ((2, 3),)),)
     assert tree.words == ((1,), (2, 3))
     assert tree.nodes == ((), (2,))
     assert tree.group_of((0,)) is None
     assert tree.group_of((2, 3)) is tree.groups[0]
-    assert told_apart([Sides(((0,),), ((0,),))]).groups == ()
+    assert build_term_tree([GenderedGroup(((0,),), ((0,),))]).groups == ()
 
 
 def test_of_two_words_of_which_one_begins_with_the_other_one_is_left_out() -> None:
     """What the model expects of "Paul" includes "Paul" + "a": the two cannot be scaled apart."""
     paul, paula, mary = (1,), (1, 2), (3,)
-    assert told_apart([Sides((paul,), (paula, mary))]).groups == (Sides((paul,), (mary,)),)
+    assert build_term_tree([GenderedGroup((paul,), (paula, mary))]).groups == (
+        GenderedGroup((paul,), (mary,)),
+    )
 
 
 def test_a_gaps_own_terms_come_before_those_of_other_experiments() -> None:
     """Where "her" is "he" + "r", a gap for his and her is still one, and so is a gap for he and she."""
     he, she, his, her = (1,), (2,), (3,), (1, 4)
-    pronouns, possessives = Sides((he,), (she,)), Sides((his,), (her,))
-    assert told_apart([pronouns, possessives]).groups == (pronouns,)
-    assert told_apart([possessives, pronouns]).groups == (possessives,)
+    pronouns, possessives = GenderedGroup((he,), (she,)), GenderedGroup((his,), (her,))
+    assert build_term_tree([pronouns, possessives]).groups == (pronouns,)
+    assert build_term_tree([possessives, pronouns]).groups == (possessives,)

@@ -19,10 +19,9 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.probes import Experiment, TermPairs
 from evenhand.core.recipes import LoraRecipe
-from evenhand.mitigation.equalising.gaps import Gap, Gaps
+from evenhand.mitigation.equalising.gaps import GapCollector, SentenceGap, vocabulary_finder
 from evenhand.mitigation.equalising.objective import Balance, EqualisingObjective
-from evenhand.mitigation.equalising.selection import by_vocabulary
-from evenhand.mitigation.equalising.term_trees import Sides, TermTree
+from evenhand.mitigation.equalising.term_trees import GenderedGroup, TermTree
 from evenhand.models.engine.projection import WholeProjection
 from evenhand.models.families.sentinel import SENTINEL
 from evenhand.models.language_model import LanguageModel
@@ -86,24 +85,29 @@ def own_copy(menagerie: Zoo, name: str) -> LanguageModel:
     return LanguageModel(replace(loaded, model=model))
 
 
-def with_words_of_like_length(gaps: Gaps) -> None:
+def with_words_of_like_length(gaps: GapCollector) -> None:
     """Other words for T5's gaps: its tokenizer parts "she" and not "he", and a model that knows neither word is sure
     that the shorter one stands there."""
     gaps.trees[:] = [
-        TermTree((Sides(((200,), (210, 211)), ((220,), (210, 212))), Sides(((230, 231),), ((230, 232),)))),
-        TermTree((Sides(((240,),), ((250,),)),)),
+        TermTree(
+            (
+                GenderedGroup(((200,), (210, 211)), ((220,), (210, 212))),
+                GenderedGroup(((230, 231),), ((230, 232),)),
+            )
+        ),
+        TermTree((GenderedGroup(((240,),), ((250,),)),)),
     ]
-    gaps.found[:] = [
+    gaps.gaps[:] = [
         replace(gap, tree=number % 2, word=((200,), (250,))[number % 2])
-        for number, gap in enumerate(gaps.found)
+        for number, gap in enumerate(gaps.gaps)
     ]
 
 
-def lesson(model: LanguageModel, gaps: Gaps | None = None, balance: Balance = BALANCE) -> Lesson:
+def lesson(model: LanguageModel, gaps: GapCollector | None = None, balance: Balance = BALANCE) -> Lesson:
     if gaps is None:
-        gaps = Gaps(model)
-        assert not list(gaps.collect(SENTENCES, by_vocabulary(TERMS, frozenset(), language="en")))
-        assert len(gaps.found) == len(SENTENCES)
+        gaps = GapCollector(model)
+        assert not list(gaps.collect(SENTENCES, vocabulary_finder(TERMS, frozenset(), language="en")))
+        assert len(gaps.gaps) == len(SENTENCES)
         if model.family is SENTINEL:
             with_words_of_like_length(gaps)
     replay = RecordingReplay(pretraining_objective(ORDINARY, model))
@@ -148,14 +152,14 @@ def test_without_evening_out_only_change_counts(menagerie: Zoo, name: str) -> No
     )
 
 
-def even_gaps(model: LanguageModel) -> Gaps:
+def even_gaps(model: LanguageModel) -> GapCollector:
     """A gap for two tokens that the model cannot tell apart, nor expect one rather than the other."""
-    gaps = Gaps(model)
-    list(gaps.collect(SENTENCES[:1], by_vocabulary(TERMS, frozenset(), language="en")))
-    (sentence,) = gaps.found
+    gaps = GapCollector(model)
+    list(gaps.collect(SENTENCES[:1], vocabulary_finder(TERMS, frozenset(), language="en")))
+    (sentence,) = gaps.gaps
     one, other = 200, 300
-    gaps.trees[:] = [TermTree((Sides(((one,),), ((other,),)),))]
-    gaps.found[:] = [Gap(sentence.before, sentence.after, 0, (one,))] * 2
+    gaps.trees[:] = [TermTree((GenderedGroup(((one,),), ((other,),)),))]
+    gaps.gaps[:] = [SentenceGap(sentence.before, sentence.after, 0, (one,))] * 2
     inner: Any = model.loaded.model
     head = inner.get_output_embeddings()
     with torch.no_grad():
