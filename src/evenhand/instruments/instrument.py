@@ -12,7 +12,8 @@ import polars as pl
 from pydantic import BaseModel, TypeAdapter
 
 from evenhand.core.progress import Progress
-from evenhand.models.capabilities import Model, missing_capability
+from evenhand.instruments.figure_readers import FigureReader, MeasuringReader
+from evenhand.models.capabilities import Model, has_capability, missing_capability
 from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import Comparison, ComparisonOptions, compare_units
 from evenhand.runs.figures import Figure
@@ -127,6 +128,10 @@ class Instrument(ABC, Generic[Options]):
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """The numbers of a run, those of the whole first."""
 
+    def reader(self, model: Any, options: Options) -> FigureReader:
+        """Reads the headline figures off a model in training, after every epoch."""
+        return MeasuringReader.of(self, model, options)
+
     def units(self, run: Run) -> pl.DataFrame:  # noqa: ARG002 # for those that override it
         """What figures are means of, for paired comparisons: ``key`` of the figure, ``unit`` and ``value``."""
         return pl.DataFrame(schema={"key": pl.String(), "unit": pl.String(), "value": pl.Float64()})
@@ -179,7 +184,7 @@ class Instrument(ABC, Generic[Options]):
 
     def refuse_unable(self, model: Model) -> None:
         """Raise a ModelError if a model has none of the capabilities that are needed."""
-        if not model.capabilities & set(self.needs):
+        if not any(has_capability(model, needed) for needed in self.needs):
             raise missing_capability(model, *self.needs, purpose=f"be measured with {self.title}")
 
 

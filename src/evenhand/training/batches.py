@@ -48,7 +48,7 @@ class EpochBatches(Sampler[list[Draw]]):
         self.batch_size = batch_size
         self.epoch = 0
         self._seed = seed
-        self._lengths = np.array([len(known) if hasattr(known, "__len__") else 0 for known in examples])
+        self._lengths = np.array([len(example) if hasattr(example, "__len__") else 0 for example in examples])
 
     def set_epoch(self, epoch: int) -> None:
         """Which epoch is gone through next."""

@@ -32,7 +32,7 @@ _ATTENTION = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBac
 """All but cuDNN's, which plans anew for every shape of a batch; batches padded to their own longest have many."""
 
 AfterEpoch = Callable[[int, "EpochTrainer"], bool]
-"""Told which epoch is done; says whether that is enough."""
+"""Called with the epoch that is done; says whether that is enough."""
 
 
 class EpochTrainer(LossTrainer):
@@ -47,7 +47,7 @@ class EpochTrainer(LossTrainer):
         device: torch.device,
         scratch: Path,
         after_epoch: AfterEpoch,
-        report: Progress | None = None,
+        progress: Progress | None = None,
     ) -> None:
         self.batches = EpochBatches(objective.examples, batch_size=recipe.batch_size, seed=recipe.seed)
         super().__init__(
@@ -58,7 +58,7 @@ class EpochTrainer(LossTrainer):
             data_collator=collation(objective, seed=recipe.seed),
             callbacks=[
                 _EpochByEpoch(self, after_epoch, seed=recipe.seed),
-                *([StepReporting(report)] if report else []),
+                *([StepReporting(progress)] if progress else []),
             ],
         )
         self.remove_callback(PrinterCallback)
