@@ -10,6 +10,7 @@ from evenhand.report.calibration.page import (
     finding_entries,
     item_counts,
     main_entries,
+    measure_row,
     smallest_found,
 )
 from evenhand.report.calibration.words import measures_of, shown_failure, title_of, verdict
