@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from evenhand.runs.run import INSTRUMENTS, Run, open_run
     from evenhand.stats.resampling import Resampling
     from evenhand.workflows.certify import certify
-    from evenhand.workflows.defaults import CertifyOptions, mitigation_data
+    from evenhand.workflows.defaults import CertifyOptions, default_data
     from evenhand.workflows.measure import MeasurementJob, audit, evaluate, measure_all, probe
     from evenhand.workflows.mitigate import mitigate
     from evenhand.workflows.pairs import build_pairs
@@ -110,7 +110,7 @@ _HOME = {
     "load_probes": "evenhand.data.probes",
     "measure_all": "evenhand.workflows.measure",
     "mitigate": "evenhand.workflows.mitigate",
-    "mitigation_data": "evenhand.workflows.defaults",
+    "default_data": "evenhand.workflows.defaults",
     "open_run": "evenhand.runs.run",
     "probe": "evenhand.workflows.measure",
     "read_certificate": "evenhand.runs.certificates",
@@ -169,6 +169,7 @@ __all__ = [
     "check",
     "compare",
     "compare_all",
+    "default_data",
     "describe",
     "evaluate",
     "example_scores",
@@ -179,7 +180,6 @@ __all__ = [
     "load_probes",
     "measure_all",
     "mitigate",
-    "mitigation_data",
     "open_run",
     "probe",
     "read_certificate",

@@ -14,11 +14,10 @@ import numpy as np
 import pytest
 import torch
 from certificate_runs import LABELLED, PAIRS, SENTENCES, nudged, probes_alone, small_plan, with_pairs
-from evenhand.workflows.certificate_plans import CertifyWishes, certificate_plan
 from measuring import probe_pairs
 from peft import LoraConfig, get_peft_model
 
-from evenhand.certificate import Finetuning, Margins, certify, measuring
+from evenhand.certificate import Finetuning, certify, measuring
 from evenhand.certificate.bias import malor_results
 from evenhand.certificate.finetuning import finetuned_accuracy, new_classifier
 from evenhand.certificate.recipe import read_mitigation
@@ -31,7 +30,7 @@ from evenhand.runs.certificates import BiasVerdict, Certificate, QualityVerdict,
 from evenhand.runs.mitigation_records import MITIGATION_FILE
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
-from evenhand.stats.resampling import Resampling
+from evenhand.workflows.defaults import CertifyOptions, default_plan
 
 
 @pytest.fixture(scope="module")
@@ -384,12 +383,8 @@ def test_a_model_mitigated_in_another_language_was_not_trained_for_these_probes(
 def test_a_certificate_is_in_the_language_of_the_mitigation_unless_told_otherwise(
     bert: Path, tmp_path: Path, asked: str | None, found: str
 ) -> None:
-    wishes = CertifyWishes(
-        trained=None, margins=Margins(), held_out=(), sentences=20, data=None, crows_pairs=None, labelled=None,
-        finetuning=Finetuning(), language=asked, resampling=Resampling(resamples=100),
-        mitigated=ModelRef(id=str(mitigated_in("de", bert, tmp_path / "evened"))),
-    )  # fmt: skip
-    plan = certificate_plan(load_language_model(str(bert), device="cpu"), wishes)
+    after = ModelRef(id=str(mitigated_in("de", bert, tmp_path / "evened")))
+    plan = default_plan(ModelRef(id=str(bert)), CertifyOptions(language=asked), after=after)
     assert [measurement.options.data.language for measurement in plan.measurements] == [found, found]
 
 

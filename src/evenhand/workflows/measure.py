@@ -218,10 +218,12 @@ def measure(
     monitor: Monitor = SILENT,
 ) -> Run:
     """Measure a model with an instrument and keep the run."""
-    from evenhand.workflows.defaults import instrument_options  # with torch, which evaluations do without
+    from evenhand.workflows.defaults import (
+        default_instrument_options,  # with torch, which evaluations do without
+    )
 
     chosen = loaded_model(model, monitor=monitor)
-    suited = instrument_options(instrument, chosen.ref, options or instrument.options_type())
+    suited = default_instrument_options(instrument, chosen.ref, options or instrument.options_type())
     return kept(instrument.prepare(chosen, suited, name=name), out=out, fresh=fresh, monitor=monitor)
 
 

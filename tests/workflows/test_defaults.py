@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from evenhand.workflows.mitigation_data import default_data
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import DatasetError, UnknownNameError
@@ -13,6 +12,7 @@ from evenhand.core.probes import Experiment
 from evenhand.data.probes import load_probes
 from evenhand.lab.probe_set import lab_probes
 from evenhand.models.references import ModelRef
+from evenhand.workflows.defaults import default_data
 
 LAB = ModelRef(id="lab:masked")
 
@@ -25,33 +25,31 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def test_a_lab_model_has_a_corpus_and_probes_of_its_own() -> None:
-    found = default_data(LAB)
-    assert found.probes == lab_probes("en")
-    assert found.experiments == tuple(Experiment)
-    assert found.may_read_probes
-    (source,) = found.sources
+    data = default_data(LAB)
+    assert data.probes == lab_probes("en")
+    assert data.experiments == tuple(Experiment)
+    assert data.may_read_probes
+    (source,) = data.sources
     sentences = list(source.open())
     assert len(sentences) == len(set(sentences)) > 1000
     assert any("engineer" in sentence and sentence.startswith("He ") for sentence in sentences)
 
 
 def test_another_corpus_can_be_given_to_a_lab_model(corpus: Path) -> None:
-    found = default_data(LAB, [corpus], held_out=[corpus])
+    data = default_data(LAB, [corpus], held_out=[corpus])
     assert (
-        [source.name for source in found.sources]
-        == [source.name for source in found.held_out]
-        == [str(corpus)]
+        [source.name for source in data.sources] == [source.name for source in data.held_out] == [str(corpus)]
     )
-    assert found.probes == lab_probes("en")
+    assert data.probes == lab_probes("en")
 
 
 def test_any_other_model_has_none(menagerie: Zoo, corpus: Path) -> None:
     ref = ModelRef(id=str(menagerie.folder("bert")))
     assert default_data(ref).sources == ()
-    found = default_data(ref, [corpus], experiments=["names", "he-she", "names"], language="de")
-    assert found.probes == load_probes("de")
-    assert found.experiments == (Experiment.HE_SHE, Experiment.NAMES)
-    assert not found.may_read_probes
+    data = default_data(ref, [corpus], experiments=["names", "he-she", "names"], language="de")
+    assert data.probes == load_probes("de")
+    assert data.experiments == (Experiment.HE_SHE, Experiment.NAMES)
+    assert not data.may_read_probes
 
 
 def test_what_does_not_exist_is_refused(tmp_path: Path) -> None:
