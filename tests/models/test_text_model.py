@@ -11,7 +11,7 @@ import pytest
 from zoo_fixtures import Zoo
 
 import evenhand as eh
-from evenhand.core.items import Direction, PairSet, SentencePair, Task
+from evenhand.core.items import PairDirection, PairSet, SentencePair, Task
 from evenhand.core.spans import Span
 from evenhand.instruments.association.instrument import ASSOCIATION, AuditOptions
 from evenhand.instruments.instrument import InstrumentOptions
@@ -86,8 +86,8 @@ def test_a_fake_model_goes_through_pairs(quick: Resampling) -> None:
         name="two",
         language="en",
         pairs=(
-            SentencePair("1", "en", "gender", Direction.STEREO, "He is a boss.", "She is a boss."),
-            SentencePair("2", "en", "gender", Direction.STEREO, "They are kind.", "He is kind."),
+            SentencePair("1", "en", "gender", PairDirection.STEREO, "He is a boss.", "She is a boss."),
+            SentencePair("2", "en", "gender", PairDirection.STEREO, "They are kind.", "He is kind."),
         ),
         source="here",
         sha256="0" * 64,

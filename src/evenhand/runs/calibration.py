@@ -5,14 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from evenhand.core.estimates import Estimate, Number
+from evenhand.core.frozen import FrozenModel
 from evenhand.runs.records import EnvironmentRecord
-
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True)
 
 
 class Response(StrEnum):
@@ -24,7 +21,7 @@ class Response(StrEnum):
     GROWS_AWAY = "is 0 without bias and rises to both sides"
 
 
-class DosePoint(_Frozen):
+class DosePoint(FrozenModel):
     """What a measure read on one model."""
 
     strength: float
@@ -33,7 +30,7 @@ class DosePoint(_Frozen):
     estimate: Estimate
 
 
-class Detectable(_Frozen):
+class Detectable(FrozenModel):
     """The smallest planted bias that so many items show in four of five cases."""
 
     items: int
@@ -43,7 +40,7 @@ class Detectable(_Frozen):
     """What the measure reads at that strength, on average."""
 
 
-class Check(_Frozen):
+class Check(FrozenModel):
     """Something that must hold, and whether it did."""
 
     name: str
@@ -52,7 +49,7 @@ class Check(_Frozen):
     passed: bool
 
 
-class MeasureCalibration(_Frozen):
+class MeasureCalibration(FrozenModel):
     """One measure on one task of one family."""
 
     measure: str
@@ -82,7 +79,7 @@ class MeasureCalibration(_Frozen):
         return all(check.passed for check in self.checks)
 
 
-class Calibration(_Frozen):
+class Calibration(FrozenModel):
     """All measures on all families."""
 
     schema_version: int = 1

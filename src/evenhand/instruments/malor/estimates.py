@@ -13,7 +13,7 @@ from scipy import stats
 from evenhand.core.estimates import Estimate
 from evenhand.core.probes import Occupation
 from evenhand.instruments.malor.measure import LogRatios, Summary, malor, mean_absolute_lean, mean_lean
-from evenhand.instruments.malor.questions import Floats, Sides
+from evenhand.instruments.malor.questions import Floats, GenderProbabilities
 from evenhand.instruments.probe_results import Correlation, OccupationLean
 from evenhand.stats.intervals import Interval, cluster_interval
 from evenhand.stats.resampling import Resampling
@@ -63,7 +63,7 @@ def field_estimates(
 
 
 def occupation_leans(
-    sides: Sides, occupations: Sequence[Occupation], *, resampling: Resampling
+    sides: GenderProbabilities, occupations: Sequence[Occupation], *, resampling: Resampling
 ) -> tuple[OccupationLean, ...]:
     """Each occupation with its lean, in the order of the list; those never asked have no value."""
     return tuple(

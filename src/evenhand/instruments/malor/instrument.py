@@ -15,7 +15,7 @@ from evenhand.instruments.instrument import (
 )
 from evenhand.instruments.malor.comparison import compare_malor, malor_bias_rows, refuse_different_questions
 from evenhand.instruments.malor.questions import (
-    Direction,
+    ProbeDirection,
     TermCase,
 )
 from evenhand.instruments.open_questions import WordScore
@@ -46,7 +46,9 @@ class MalorOptions(InstrumentOptions):
     """
 
     experiment: str = field(default=ALL, metadata={"help": "he-she, his-her, names or all."})
-    direction: str = field(default=Direction.GENDER.value, metadata={"help": "gender, occupation or both."})
+    direction: str = field(
+        default=ProbeDirection.GENDER.value, metadata={"help": "gender, occupation or both."}
+    )
     score: str = field(default=WordScore.PRODUCT.value, metadata={"help": "product or mean-prob."})
     case: str = field(default=TermCase.BY_PLACE.value, metadata={"help": "How terms are spelled."})
     structures: Path | None = field(default=None, metadata={"help": "A file of sentence structures."})

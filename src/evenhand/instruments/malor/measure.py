@@ -35,7 +35,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class LogRatios:
-    """log2 P(male) / P(female), a row an occupation and a column a structure; NaN where it could not be asked."""
+    """log2 P(male) / P(female), one row per occupation and one column per structure; NaN where unasked."""
 
     values: Floats
 

@@ -30,11 +30,11 @@ from evenhand.instruments.malor.instrument import DEFAULT_LANGUAGE, NAME, MalorO
 from evenhand.instruments.malor.measure import LogRatios
 from evenhand.instruments.malor.questions import (
     AnswerTable,
-    Direction,
-    Sides,
+    GenderProbabilities,
+    ProbeDirection,
     TermCase,
+    gender_probabilities,
     probe_questions,
-    sides_of,
 )
 from evenhand.instruments.open_questions import WordScore
 from evenhand.instruments.probe_results import Correlation, MalorResult, Skipped
@@ -74,7 +74,7 @@ class MalorPreparation(Preparation):
         self.plan = [
             (experiment, direction)
             for experiment in chosen_experiments(probes, options.experiment)
-            for direction in Direction.named(options.direction)
+            for direction in ProbeDirection.named(options.direction)
         ]
         self.record = self._record(name)
 
@@ -86,7 +86,7 @@ class MalorPreparation(Preparation):
             lost = tables[experiment, direction].lost_pairs
             table = tables[experiment, direction].without_pairs(lost)
             refuse_unknown_terms(self.model, self.probes, experiment, table)
-            sides = sides_of(table, direction, by_sentence=self.scorer.by_sentence)
+            sides = gender_probabilities(table, direction, by_sentence=self.scorer.by_sentence)
             skipped = (
                 *_lost_pairs(self.probes, experiment, lost),
                 *_skipped(table, self.probes, experiment, lost),
@@ -97,7 +97,7 @@ class MalorPreparation(Preparation):
 
     def _answered(
         self, parts: Parts | None, progress: Progress | None
-    ) -> dict[tuple[Experiment, Direction], AnswerTable]:
+    ) -> dict[tuple[Experiment, ProbeDirection], AnswerTable]:
         case = TermCase.named(self.options.case)
         questions = [
             ((experiment, direction), question)
@@ -116,7 +116,11 @@ class MalorPreparation(Preparation):
         return tables
 
     def _result(
-        self, experiment: Experiment, direction: Direction, sides: Sides, skipped: Sequence[Skipped]
+        self,
+        experiment: Experiment,
+        direction: ProbeDirection,
+        sides: GenderProbabilities,
+        skipped: Sequence[Skipped],
     ) -> MalorResult:
         ratios = LogRatios(sides.log_ratios)
         occupations, resampling = self.probes.occupations, self.options.resampling
@@ -226,7 +230,9 @@ def _skipped(
     return found
 
 
-def _frame(probes: ProbeSet, experiment: Experiment, direction: Direction, sides: Sides) -> pl.DataFrame:
+def _frame(
+    probes: ProbeSet, experiment: Experiment, direction: ProbeDirection, sides: GenderProbabilities
+) -> pl.DataFrame:
     rows = [
         {
             "experiment": experiment.value,
