@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from evenhand.models.generation import GenerationOptions
     from evenhand.models.references import ModelRef
     from evenhand.models.references import load_model as load
-    from evenhand.report import format_table, write_certificate_page, write_page
+    from evenhand.reporting import format_table, write_certificate_page, write_page
     from evenhand.runs.certificates import Certificate, read_certificate
     from evenhand.runs.comparison import Comparison, ComparisonOptions, compare
     from evenhand.runs.figures import Figure
@@ -104,7 +104,7 @@ _HOME = {
     "evaluate": "evenhand.workflows.measure",
     "example_scores": "evenhand.data.bundled_files",
     "filled_spans": "evenhand.core.spans",
-    "format_table": "evenhand.report",
+    "format_table": "evenhand.reporting",
     "load": "evenhand.models.references:load_model",
     "load_dataset": "evenhand.data",
     "load_probes": "evenhand.data.probes",
@@ -116,8 +116,8 @@ _HOME = {
     "read_certificate": "evenhand.runs.certificates",
     "report": "evenhand.workflows.show",
     "study": "evenhand.workflows.study",
-    "write_certificate_page": "evenhand.report",
-    "write_page": "evenhand.report",
+    "write_certificate_page": "evenhand.reporting",
+    "write_page": "evenhand.reporting",
 }
 
 __all__ = [

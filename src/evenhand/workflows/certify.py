@@ -19,7 +19,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelRef
-from evenhand.report import write_certificate_page
+from evenhand.reporting import write_certificate_page
 from evenhand.runs.certificates import Certificate
 from evenhand.workflows.defaults import CertifyOptions, default_plan
 from evenhand.workflows.executors import HERE, Assignment, Executor, executor_at

@@ -16,7 +16,7 @@ from evenhand.instruments.association.evaluation import Evaluation
 from evenhand.instruments.association.instrument import ASSOCIATION, AuditOptions
 from evenhand.instruments.instrument import Instrument, InstrumentOptions, Preparation, keep_run
 from evenhand.models.references import ModelRef
-from evenhand.report import render_page
+from evenhand.reporting import render_page
 from evenhand.runs.records import PAGE_FILE
 from evenhand.runs.run import INSTRUMENTS, Run, fingerprint_of_run, open_run
 from evenhand.stats.resampling import Resampling

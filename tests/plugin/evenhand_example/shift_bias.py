@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-
-from evenhand.mitigation.mitigation import Mitigation, MitigationData, MitigationOptions, MitigationOutcome
+from typing import Any
 
 from evenhand.core.progress import Monitor
+from evenhand.mitigation.mitigation import Mitigation, MitigationData, MitigationOptions, MitigationOutcome
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelError
 from evenhand.runs.store import Job
@@ -39,8 +39,8 @@ class ShiftBias(Mitigation[ShiftOptions]):
         """Change the weights in place."""
         import torch
 
-        head = model.loaded.model.get_output_embeddings()
-        bias = getattr(head, "bias", None)
+        network: Any = model.loaded.model
+        bias = getattr(network.get_output_embeddings(), "bias", None)
         if bias is None:
             raise ModelError(
                 f"{model.ref.id} has no output bias to shift. Masked models such as BERT have one."

@@ -43,6 +43,10 @@ def _item(path: Path, number: int, line: str, language: str) -> Association:
             f"{path}, line {number}: {COLUMNS} columns are needed, the fourth with {BLANK}; there are {len(cells)}."
         )
     key, bias_type, target, context, *words = cells
+    stereotype, anti_stereotype, unrelated = (
+        Candidate(id=f"{key}-{label.value}", label=label, text=context.replace(BLANK, word), word=word)
+        for label, word in zip(LABELS, words, strict=True)
+    )
     return Association(
         id=key,
         task=Task.INTRASENTENCE,
@@ -51,10 +55,7 @@ def _item(path: Path, number: int, line: str, language: str) -> Association:
         target=target,
         cluster=target,
         context=context,
-        candidates=tuple(
-            Candidate(id=f"{key}-{label.value}", label=label, text=context.replace(BLANK, word), word=word)
-            for label, word in zip(LABELS, words, strict=True)
-        ),
+        candidates=(stereotype, anti_stereotype, unrelated),
     )
 
 
