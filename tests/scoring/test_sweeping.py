@@ -9,7 +9,7 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.probes import Experiment
 from evenhand.core.recipes import Recipe
-from evenhand.lab.probe_set import lab_probes
+from evenhand.lab.items import lab_probes
 from evenhand.mitigation import sweep as sweeping
 from evenhand.mitigation.equalising.objective import Balance
 from evenhand.mitigation.mitigate import Material, Mitigated

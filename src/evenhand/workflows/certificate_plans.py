@@ -18,7 +18,7 @@ from evenhand.data.stereoset import LAB, STARTER
 from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.instruments.instrument import InstrumentOptions
 from evenhand.instruments.malor.instrument import MalorOptions
-from evenhand.lab.probe_set import lab_probes
+from evenhand.lab.items import lab_probes
 from evenhand.mitigation.texts import kept_back
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelRef

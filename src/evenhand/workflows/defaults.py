@@ -9,7 +9,7 @@ from evenhand.data.layouts import load_dataset
 from evenhand.data.stereoset import LAB
 from evenhand.instruments.instrument import Instrument, InstrumentOptions
 from evenhand.instruments.malor.instrument import MalorOptions
-from evenhand.lab.probe_set import lab_probes
+from evenhand.lab.items import lab_probes
 from evenhand.runs.mitigation_records import planted_bias_of
 
 

@@ -12,7 +12,7 @@ from evenhand.core.recipes import Recipe
 from evenhand.data.probes import load_probes
 from evenhand.instruments.malor.instrument import chosen_experiments
 from evenhand.lab.corpus import Corpus
-from evenhand.lab.probe_set import lab_probes
+from evenhand.lab.items import lab_probes
 from evenhand.lab.world import World
 from evenhand.mitigation.mitigate import Material
 from evenhand.mitigation.texts import SentenceList, text_sources
