@@ -32,7 +32,7 @@ from evenhand.data.stereoset import read_stereoset
 from evenhand.models.families.decoder import DECODER
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.loading import Loaded
-from evenhand.models.method_choice import choose_method
+from evenhand.models.measurable import choose_method
 from evenhand.models.questions import questions_of
 from evenhand.models.references import ModelRef
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from evenhand.core.items import Association, Task
 from evenhand.models.engine.execution import Answers, execute
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.method_choice import choose_method
+from evenhand.models.measurable import choose_method
 from evenhand.models.questions import Method, Question
 
 Scores = dict[str, float]

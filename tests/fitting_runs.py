@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from evenhand.core.progress import Progress
 from evenhand.core.recipes import Recipe
 from evenhand.models.language_model import LanguageModel, load_language_model
-from evenhand.runs.learning_curves import LearningCurve
+from evenhand.runs.learning_curves import EpochMetrics, LearningCurve
 from evenhand.training import checkpoints
-from evenhand.training.fitting import FitReport, Fitted, fit
+from evenhand.training.fitting import EpochCallback, Fitted, fit
 from evenhand.training.pretraining import pretraining_objective
-from evenhand.training.watching import Reading
 
 SENTENCES = tuple(
     f"{who} {verb} {what}."
@@ -27,12 +27,13 @@ SENTENCES = tuple(
     for what in ("tea", "a very long and winding road", "the sea")
 )
 EPOCHS = 4
+HE_SHE = "he-she.MALoR"
 RECIPE = Recipe(epochs=EPOCHS, batch_size=5, learning_rate=2e-3, plateau=None, seed=7)
 STEPS = -(-len(SENTENCES) // RECIPE.batch_size)
 """In an epoch."""
 
 
-class ScriptedWatch:
+class ScriptedEvaluator:
     """Reads what a script says, epoch by epoch, and remembers the weights that it saw."""
 
     def __init__(
@@ -49,15 +50,18 @@ class ScriptedWatch:
         self.meanwhile = meanwhile
         self.seen: list[dict[str, torch.Tensor]] = []
 
-    def read(self) -> Reading:
+    neutral: Mapping[str, float] = {}
+
+    def evaluate(self, epoch: int) -> EpochMetrics:
         self.meanwhile()
         weights = weights_of(self.model)
         self.seen.append(weights)
         # Without a script the figure is some property of the weights, so that it shows whether they are the same.
         some = float(sum(weight.abs().double().mean() for weight in weights.values()))
-        epoch = len(self.seen) - 1
-        malor = self.malor[epoch] if self.malor else some
-        return Reading({"he-she": malor}, self.perplexity[epoch] if self.perplexity else 10.0)
+        turn = len(self.seen) - 1
+        malor = self.malor[turn] if self.malor else some
+        perplexity = self.perplexity[turn] if self.perplexity else 10.0
+        return EpochMetrics(epoch=epoch, bias={HE_SHE: malor}, quality={"perplexity": perplexity})
 
 
 def weights_of(model: LanguageModel) -> dict[str, torch.Tensor]:
@@ -72,13 +76,16 @@ def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
 
 def small_fit(
     source: Path, folder: Path, *, recipe: Recipe = RECIPE, meanwhile: Callable[[], None] = lambda: None,
-    report: FitReport | None = None,
+    progress: Progress | None = None, on_epoch: EpochCallback | None = None,
 ) -> tuple[LanguageModel, Fitted]:  # fmt: skip
     """Train a model of the zoo for a few epochs."""
     model = load_language_model(str(source), device="cpu")
     objective = pretraining_objective(SENTENCES, model)
-    watch = ScriptedWatch(model, meanwhile=meanwhile)
-    return model, fit(model, objective, recipe, watch=watch, folder=folder, report=report)
+    evaluator = ScriptedEvaluator(model, meanwhile=meanwhile)
+    fitted = fit(
+        model, objective, recipe, evaluator=evaluator, folder=folder, progress=progress, on_epoch=on_epoch
+    )
+    return model, fitted
 
 
 class StoppedError(Exception):
@@ -88,17 +95,21 @@ class StoppedError(Exception):
 def stop_after(epochs: int, source: Path, folder: Path, *, recipe: Recipe = RECIPE) -> None:
     """Train so many epochs, then interrupt."""
 
-    def judged(curve: LearningCurve) -> None:
+    def stop(curve: LearningCurve) -> None:
         if len(curve.trained) == epochs:
             raise StoppedError
 
     with pytest.raises(StoppedError):
-        small_fit(source, folder, recipe=recipe, report=FitReport(judged=judged))
+        small_fit(source, folder, recipe=recipe, on_epoch=stop)
 
 
 def die() -> None:
     """What kill -9 does."""
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _nothing() -> None:
+    pass
 
 
 def _on_call(number: int, action: Callable[..., Any]) -> Callable[..., Any]:
@@ -122,12 +133,13 @@ def _and_die(action: Callable[..., Any]) -> Callable[..., Any]:
 
 def fit_until_killed(moment: str, source: Path, folder: Path) -> None:
     """Train, and be killed at a moment."""
-    report, meanwhile = FitReport(), (lambda: None)
+    progress: Progress | None = None
+    meanwhile = _nothing
     if moment == "in the first epoch":
-        report = FitReport(steps=_on_call(2, lambda *_: None))
+        progress = _on_call(2, lambda *_: None)
     elif moment == "between two steps":
-        report = FitReport(steps=_on_call(2 * STEPS + 2, lambda *_: None))
-    elif moment == "while judging":
+        progress = _on_call(2 * STEPS + 2, lambda *_: None)
+    elif moment == "while evaluating":
         meanwhile = _on_call(3, lambda: None)
     elif moment == "while writing a checkpoint":
         checkpoints._save_tensors = _on_call(4, checkpoints._save_tensors)
@@ -135,13 +147,13 @@ def fit_until_killed(moment: str, source: Path, folder: Path) -> None:
         checkpoints.Checkpoints.keep_best = _on_call(3, checkpoints.Checkpoints.keep_best)  # type: ignore[method-assign]
     elif moment == "while finishing":
         checkpoints.Checkpoints.finish = _and_die(checkpoints.Checkpoints.finish)  # type: ignore[method-assign]
-    small_fit(source, folder, report=report, meanwhile=meanwhile)
+    small_fit(source, folder, progress=progress, meanwhile=meanwhile)
 
 
 MOMENTS = (
     "in the first epoch",
     "between two steps",
-    "while judging",
+    "while evaluating",
     "while writing a checkpoint",
     "before old checkpoints are removed",
     "while finishing",

@@ -5,9 +5,11 @@ from __future__ import annotations
 from evenhand.core.estimates import Estimate
 from evenhand.core.planted_bias import PlantedBias
 from evenhand.core.recipes import LoraRecipe, Recipe
-from evenhand.runs.learning_curves import Judgement, LearningCurve
+from evenhand.runs.learning_curves import EpochMetrics, LearningCurve
 from evenhand.runs.mitigation_records import DataRecord, MitigationRecord, SeedRecord, TextRecord
 from evenhand.runs.records import EnvironmentRecord, ModelRecord
+
+HE_SHE = "he-she.MALoR"
 
 
 def estimate(value: float, low: float, high: float) -> Estimate:
@@ -16,12 +18,16 @@ def estimate(value: float, low: float, high: float) -> Estimate:
 
 def a_seed(seed: int, *malor: float, perplexity: float = 20.1, keeps_quality: bool = True) -> SeedRecord:
     curve = LearningCurve(
-        judgements=tuple(
-            Judgement(epoch=epoch, malor={"he-she": value}, perplexity=perplexity if epoch else 20.0)
+        epochs=tuple(
+            EpochMetrics(
+                epoch=epoch,
+                bias={HE_SHE: value},
+                quality={"perplexity": perplexity if epoch else 20.0},
+            )
             for epoch, value in enumerate((1.5, *malor))
         )
     )
-    best = min(curve.trained, key=lambda judgement: judgement.malor["he-she"])
+    best = min(curve.trained, key=lambda metrics: metrics.bias[HE_SHE])
     return SeedRecord(
         seed=seed, stopped="all epochs were done", curve=curve, best=best, keeps_quality=keeps_quality
     )
@@ -58,8 +64,8 @@ def a_record(
         precision="fp32",
         seeds=seeds or (a_seed(0, 0.9, 0.6),),
         chosen_seed=chosen_seed,
-        before={"he-she": estimate(1.5, 1.2, 1.8)},
-        after={"he-she": estimate(0.6, 0.4, 0.8)},
+        before={HE_SHE: estimate(1.5, 1.2, 1.8)},
+        after={HE_SHE: estimate(0.6, 0.4, 0.8)},
         environment=EnvironmentRecord.current(),
         libraries={"torch": "2.0"},
         fingerprint="the very one",

@@ -12,21 +12,19 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evenhand.core.probes import Experiment
-from evenhand.core.recipes import Recipe
 from evenhand.data.probes import load_probes
-from evenhand.mitigation.counterfactual import CounterfactualMethod
-from evenhand.mitigation.equalising.method import EqualiseMethod
-from evenhand.mitigation.equalising.objective import Balance
-from evenhand.mitigation.method import Method
-from evenhand.mitigation.mitigate import Material, MitigationReport, mitigate
+from evenhand.mitigation.counterfactual import COUNTERFACTUAL, CounterfactualOptions
+from evenhand.mitigation.equalising.equalise import EQUALISE, EqualiseOptions
+from evenhand.mitigation.mitigate import mitigate
+from evenhand.mitigation.mitigation import MitigationData
 from evenhand.mitigation.texts import text_sources
+from evenhand.mitigation.training_mitigation import TrainingOptions
 from evenhand.models.references import ModelRef
 from evenhand.runs.learning_curves import LearningCurve
-from evenhand.training.fitting import FitReport
 
 HE_SHE = (Experiment.HE_SHE,)
 ALL = tuple(Experiment)
@@ -37,23 +35,23 @@ class Trial:
     """One training, named after what sets it apart."""
 
     name: str
-    method: Method
-    recipe: Recipe
+    method: str
+    options: TrainingOptions
     experiments: tuple[Experiment, ...]
 
 
 def equalising(weight: float, experiments: tuple[Experiment, ...], *, margin: float, seed: int = 0) -> Trial:
     """Eight epochs; the weight says how much evening out counts."""
-    method = EqualiseMethod(Balance(weight=weight))
-    recipe = method.recipe.model_copy(
+    recipe = EQUALISE.recipe.model_copy(
         update={"epochs": 8, "plateau": None, "quality_margin": margin, "seed": seed}
     )
-    return Trial(_name("equalise", experiments, weight, seed), method, recipe, experiments)
+    options = EqualiseOptions(balances=(weight,), recipe=recipe)
+    return Trial(_name("equalise", experiments, weight, seed), "equalise", options, experiments)
 
 
 def pretraining(rate: float, experiments: tuple[Experiment, ...], *, epochs: int, seed: int = 0) -> Trial:
     """Continued pre-training on pairs; the learning rate says how far the model goes."""
-    recipe = CounterfactualMethod.recipe.model_copy(
+    recipe = COUNTERFACTUAL.recipe.model_copy(
         update={
             "epochs": epochs,
             "plateau": None,
@@ -62,9 +60,8 @@ def pretraining(rate: float, experiments: tuple[Experiment, ...], *, epochs: int
             "seed": seed,
         }
     )
-    return Trial(
-        _name("counterfactual", experiments, rate, seed), CounterfactualMethod(), recipe, experiments
-    )
+    options = CounterfactualOptions(recipe=recipe)
+    return Trial(_name("counterfactual", experiments, rate, seed), "counterfactual", options, experiments)
 
 
 def _name(method: str, experiments: tuple[Experiment, ...], strength: float, seed: int) -> str:
@@ -91,59 +88,52 @@ def main() -> None:
         "--only", nargs="*", choices=[trial.name for trial in TRIALS], help="Names of trials."
     )
     chosen = parser.parse_args()
-    told = chosen.folder / "trials"
-    told.mkdir(exist_ok=True)
+    trials = chosen.folder / "trials"
+    trials.mkdir(exist_ok=True)
     for trial in TRIALS:
         if not chosen.only or trial.name in chosen.only:
-            write(told / f"{trial.name}.json", carry_out(trial, chosen.folder))
-    files = {trial.name: told / f"{trial.name}.json" for trial in TRIALS}
-    found = {
+            write(trials / f"{trial.name}.json", run(trial, chosen.folder))
+    files = {trial.name: trials / f"{trial.name}.json" for trial in TRIALS}
+    results = {
         name: json.loads(file.read_text(encoding="utf-8")) for name, file in files.items() if file.exists()
     }
-    write(chosen.folder / "comparison.json", found)
+    write(chosen.folder / "comparison.json", results)
 
 
-def write(file: Path, found: dict[str, object]) -> None:
+def write(file: Path, results: dict[str, object]) -> None:
     """As JSON."""
-    file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    file.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 
-def carry_out(trial: Trial, folder: Path) -> dict[str, object]:
-    """Mitigate, and tell how it went."""
+def run(trial: Trial, folder: Path) -> dict[str, object]:
+    """Mitigate, and say how it went."""
     began = time.perf_counter()
 
-    def judged(curve: LearningCurve) -> None:
-        last = curve.judgements[-1]
-        malor = ", ".join(f"{name} {value:.3f}" for name, value in last.malor.items())
-        rise = curve.perplexity_rise(last)
-        print(
-            f"{trial.name} epoch {last.epoch}: MALoR {malor}; perplexity {last.perplexity:.2f} ({rise:+.2%}) "
-            f"{time.perf_counter() - began:.0f} s",
-            flush=True,
-        )
+    def on_epoch(_: int, curve: LearningCurve) -> None:
+        print(f"{trial.name} {curve.describe_last()} {time.perf_counter() - began:.0f} s", flush=True)
 
-    material = Material(
+    data = MitigationData(
         sources=text_sources([folder / "train.txt"]),
         probes=load_probes("en"),
         experiments=trial.experiments,
         held_out=text_sources([folder / "held_out.txt"]),
     )
-    mitigated = mitigate(
+    record = mitigate(
         ModelRef(id=str(folder / "bert")),
         trial.method,
-        material=material,
-        recipe=trial.recipe,
+        data=data,
         out=folder / "mitigated" / trial.name,
-        report=MitigationReport(warning=print, fit=lambda _: FitReport(judged=judged)),
-    )
-    record = mitigated.record
+        options=replace(trial.options, on_epoch=on_epoch),
+    ).record
+    if record.chosen is None or record.recipe is None or record.data is None:
+        raise SystemExit(f"{trial.name} trained nothing.")
     return {
         "method": record.method,
         "settings": record.settings | {"learning_rate": record.recipe.learning_rate},
-        "seed": trial.recipe.seed,
+        "seed": record.recipe.seed,
         "experiments": record.experiments,
         "data": record.data.counts | {"examples": record.data.examples},
-        "curve": [judgement.model_dump() for judgement in record.chosen.curve.judgements],
+        "curve": [metrics.model_dump() for metrics in record.chosen.curve.epochs],
         "best": record.chosen.best.model_dump(),
         "keeps_quality": record.chosen.keeps_quality,
         "seconds": time.perf_counter() - began,

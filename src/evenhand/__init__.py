@@ -13,10 +13,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evenhand.certificate import CertificatePlan, HeldOutText, Margins, certify
+    from evenhand.certificate import CertificatePlan, Finetuning, HeldOutText, Margins, Measurement
     from evenhand.core.errors import EvenhandError
     from evenhand.core.estimates import Estimate
     from evenhand.core.items import Association, Benchmark, Candidate, Label, Task
+    from evenhand.core.progress import Monitor
     from evenhand.core.protocols import PROTOCOLS, Protocol
     from evenhand.core.recipes import Recipe
     from evenhand.core.spans import filled_spans
@@ -28,10 +29,11 @@ if TYPE_CHECKING:
     from evenhand.instruments.association.results import RunResult
     from evenhand.instruments.instrument import Instrument, InstrumentOptions
     from evenhand.instruments.malor.instrument import MalorOptions
-    from evenhand.mitigation.counterfactual import CounterfactualMethod
-    from evenhand.mitigation.equalising.method import EqualiseMethod
-    from evenhand.mitigation.mitigate import Mitigated, mitigate
+    from evenhand.mitigation.counterfactual import CounterfactualOptions
+    from evenhand.mitigation.equalising.equalise import EqualiseOptions
+    from evenhand.mitigation.mitigation import MitigatedModel, Mitigation, MitigationData, MitigationOptions
     from evenhand.mitigation.pairs.building import PairOptions
+    from evenhand.mitigation.registry import MITIGATIONS
     from evenhand.models.generation import GenerationOptions
     from evenhand.models.references import ModelRef
     from evenhand.models.references import load_model as load
@@ -41,14 +43,18 @@ if TYPE_CHECKING:
     from evenhand.runs.figures import Figure
     from evenhand.runs.run import INSTRUMENTS, Run, open_run
     from evenhand.stats.resampling import Resampling
+    from evenhand.workflows.certify import certify
+    from evenhand.workflows.defaults import CertifyOptions, mitigation_data
     from evenhand.workflows.measure import MeasurementJob, audit, evaluate, measure_all, probe
-    from evenhand.workflows.mitigation_data import material_for
+    from evenhand.workflows.mitigate import mitigate
     from evenhand.workflows.pairs import build_pairs
     from evenhand.workflows.show import compare_all, report
+    from evenhand.workflows.study import Study, study
 
 _HOME = {
     "INSTRUMENTS": "evenhand.runs.run",
     "MEASURES": "evenhand.instruments.association.measures",
+    "MITIGATIONS": "evenhand.mitigation.registry",
     "PROTOCOLS": "evenhand.core.protocols",
     "Association": "evenhand.core.items",
     "AuditOptions": "evenhand.instruments.association.instrument",
@@ -56,13 +62,15 @@ _HOME = {
     "Candidate": "evenhand.core.items",
     "Certificate": "evenhand.runs.certificates",
     "CertificatePlan": "evenhand.certificate",
+    "CertifyOptions": "evenhand.workflows.defaults",
     "Comparison": "evenhand.runs.comparison",
     "ComparisonOptions": "evenhand.runs.comparison",
-    "CounterfactualMethod": "evenhand.mitigation.counterfactual",
-    "EqualiseMethod": "evenhand.mitigation.equalising.method",
+    "CounterfactualOptions": "evenhand.mitigation.counterfactual",
+    "EqualiseOptions": "evenhand.mitigation.equalising.equalise",
     "Estimate": "evenhand.core.estimates",
     "EvenhandError": "evenhand.core.errors",
     "Figure": "evenhand.runs.figures",
+    "Finetuning": "evenhand.certificate",
     "GenerationOptions": "evenhand.models.generation",
     "HeldOutText": "evenhand.certificate",
     "Instrument": "evenhand.instruments.instrument",
@@ -70,19 +78,25 @@ _HOME = {
     "Label": "evenhand.core.items",
     "MalorOptions": "evenhand.instruments.malor.instrument",
     "Margins": "evenhand.certificate",
+    "Measurement": "evenhand.certificate",
     "MeasurementJob": "evenhand.workflows.measure",
-    "Mitigated": "evenhand.mitigation.mitigate",
+    "MitigatedModel": "evenhand.mitigation.mitigation",
+    "Mitigation": "evenhand.mitigation.mitigation",
+    "MitigationData": "evenhand.mitigation.mitigation",
+    "MitigationOptions": "evenhand.mitigation.mitigation",
     "ModelRef": "evenhand.models.references",
+    "Monitor": "evenhand.core.progress",
     "PairOptions": "evenhand.mitigation.pairs.building",
     "Protocol": "evenhand.core.protocols",
     "Recipe": "evenhand.core.recipes",
     "Resampling": "evenhand.stats.resampling",
     "Run": "evenhand.runs.run",
     "RunResult": "evenhand.instruments.association.results",
+    "Study": "evenhand.workflows.study",
     "Task": "evenhand.core.items",
     "audit": "evenhand.workflows.measure",
     "build_pairs": "evenhand.workflows.pairs",
-    "certify": "evenhand.certificate",
+    "certify": "evenhand.workflows.certify",
     "check": "evenhand.data",
     "compare": "evenhand.runs.comparison",
     "compare_all": "evenhand.workflows.show",
@@ -94,13 +108,14 @@ _HOME = {
     "load": "evenhand.models.references:load_model",
     "load_dataset": "evenhand.data",
     "load_probes": "evenhand.data.probes",
-    "material_for": "evenhand.workflows.mitigation_data",
     "measure_all": "evenhand.workflows.measure",
-    "mitigate": "evenhand.mitigation.mitigate",
+    "mitigate": "evenhand.workflows.mitigate",
+    "mitigation_data": "evenhand.workflows.defaults",
     "open_run": "evenhand.runs.run",
     "probe": "evenhand.workflows.measure",
     "read_certificate": "evenhand.runs.certificates",
     "report": "evenhand.workflows.show",
+    "study": "evenhand.workflows.study",
     "write_certificate_page": "evenhand.report",
     "write_page": "evenhand.report",
 }
@@ -108,6 +123,7 @@ _HOME = {
 __all__ = [
     "INSTRUMENTS",
     "MEASURES",
+    "MITIGATIONS",
     "PROTOCOLS",
     "Association",
     "AuditOptions",
@@ -115,13 +131,15 @@ __all__ = [
     "Candidate",
     "Certificate",
     "CertificatePlan",
+    "CertifyOptions",
     "Comparison",
     "ComparisonOptions",
-    "CounterfactualMethod",
-    "EqualiseMethod",
+    "CounterfactualOptions",
+    "EqualiseOptions",
     "Estimate",
     "EvenhandError",
     "Figure",
+    "Finetuning",
     "GenerationOptions",
     "HeldOutText",
     "Instrument",
@@ -129,15 +147,21 @@ __all__ = [
     "Label",
     "MalorOptions",
     "Margins",
+    "Measurement",
     "MeasurementJob",
-    "Mitigated",
+    "MitigatedModel",
+    "Mitigation",
+    "MitigationData",
+    "MitigationOptions",
     "ModelRef",
+    "Monitor",
     "PairOptions",
     "Protocol",
     "Recipe",
     "Resampling",
     "Run",
     "RunResult",
+    "Study",
     "Task",
     "audit",
     "build_pairs",
@@ -153,13 +177,14 @@ __all__ = [
     "load",
     "load_dataset",
     "load_probes",
-    "material_for",
     "measure_all",
     "mitigate",
+    "mitigation_data",
     "open_run",
     "probe",
     "read_certificate",
     "report",
+    "study",
     "write_certificate_page",
     "write_page",
 ]

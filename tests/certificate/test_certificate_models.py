@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 from certificate_runs import LABELLED, PAIRS, SENTENCES, nudged, probes_alone, small_plan, with_pairs
+from evenhand.workflows.certificate_plans import CertifyWishes, certificate_plan
 from measuring import probe_pairs
 from peft import LoraConfig, get_peft_model
 
@@ -31,7 +32,6 @@ from evenhand.runs.mitigation_records import MITIGATION_FILE
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.certificate_plans import CertifyWishes, certificate_plan
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ import certificates
 import numpy as np
 import probe_runs
 import pytest
+from evenhand.workflows.certificate_plans import margins_for
 from scipy import stats
 
 from evenhand.certificate.bias import (
@@ -35,7 +36,6 @@ from evenhand.runs.certificates import BiasRow, BiasVerdict, QualityVerdict
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 from evenhand.training.perplexity import HeldOutLoss
-from evenhand.workflows.certificate_plans import margins_for
 from evenhand.workflows.measure import evaluate
 
 FEW = Resampling(resamples=200)

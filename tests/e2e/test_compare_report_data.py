@@ -218,5 +218,5 @@ def test_a_page_of_probes_that_were_asked_different_questions_says_so(
     assert "do not compare: one, two; three." in done.stderr
     assert "do not compare: one, two; three." in page.read_text(encoding="utf-8")
     same = run_evenhand_here("report", *folders[:2], "--out", page)
-    assert same.stderr == f"Wrote {page}\n"
+    assert same.stderr == f"Reading 2 runs\nWrote {page}\n"
     assert "Not comparable" not in page.read_text(encoding="utf-8")

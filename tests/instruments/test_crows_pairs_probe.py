@@ -23,7 +23,7 @@ from evenhand.instruments.instrument import InstrumentOptions
 from evenhand.instruments.probe_results import CrowsPairsResult, PairsGroup
 from evenhand.models.families.masked import SharedAtMask
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.pair_scoring import PairScore
+from evenhand.models.sentence_pairs import PairScore
 from evenhand.runs.run import Run, open_run
 from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Resampling

@@ -19,7 +19,7 @@ from evenhand.core.errors import UnknownNameError
 from evenhand.core.items import Task
 from evenhand.models.families.decoder import DECODER
 from evenhand.models.language_model import LanguageModel, load_language_model
-from evenhand.models.method_choice import choose_method
+from evenhand.models.measurable import choose_method
 from evenhand.models.references import ModelError, ModelRef
 
 Copy = Callable[[str], Path]

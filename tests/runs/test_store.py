@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
+import shutil
 import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -183,33 +186,142 @@ def test_a_killed_process_leaves_its_parts_and_no_claim(
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
-def test_many_processes_at_once_finish_once(tmp_path: Path) -> None:
-    script = _HOLD.replace("time.sleep(600)", "time.sleep(0.2)")
+_RACE = """
+import sys, time
+from pathlib import Path
+from evenhand.runs.store import BusyError, open_job
+folder, number = Path(sys.argv[1]), sys.argv[2]
+print("ready", flush=True)
+sys.stdin.readline()
+for _ in range(25):
+    try:
+        with open_job(folder / "run", "1" * 64, fingerprint_at=lambda place: None):
+            (folder / "inside").touch(exist_ok=False)
+            time.sleep(0.001)
+            (folder / "inside").unlink()
+            print("alone", flush=True)
+    except BusyError:
+        pass
+    # A claim of a process that is gone, which all others find at about the same moment.
+    try:
+        (folder / ".run.claim").symlink_to(sys.argv[3])
+    except FileExistsError:
+        pass
+"""
+
+
+def test_of_processes_that_start_at_the_same_moment_one_works_and_the_others_are_told(
+    tmp_path: Path, dead_process: int
+) -> None:
+    dead = f"{socket.gethostname()} {dead_process}"
     processes = [
         subprocess.Popen(
-            [sys.executable, "-c", script, str(tmp_path / "run")],
+            [sys.executable, "-c", _RACE, str(tmp_path), str(number), dead],
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
-        for _ in range(4)
+        for number in range(8)
     ]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
     ends = [process.communicate() for process in processes]
 
-    assert any(out == "holding\n" for out, _ in ends)
-    assert all(out == "holding\n" or "BusyError" in err for out, err in ends)
-    assert not list(tmp_path.glob(".run.claim*"))
+    assert [errors for _, errors in ends if errors] == []
+    assert sum(out.count("alone") for out, _ in ends) >= 1
+    assert {path.name for path in tmp_path.iterdir()} <= {".run.claim"}
 
 
-def test_a_claim_without_hard_links_holds_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+@pytest.fixture
+def dead_process() -> int:
+    """The number of a process that has ended."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        process.wait()
+    return process.pid
 
-    monkeypatch.setattr(os, "link", refuse)
 
-    with open_job(tmp_path / "run", ONE, fingerprint_at=fingerprint_at):
-        assert (tmp_path / ".run.claim").exists()
-    assert not (tmp_path / ".run.claim").exists()
+def refuse_with(number: int) -> Callable[..., None]:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return refuse
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.ENOTSUP, errno.ENOSYS])
+def test_a_claim_holds_on_a_disk_without_links_and_locks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    monkeypatch.setattr(Path, "symlink_to", refuse_with(number))
+    monkeypatch.setattr(os, "link", refuse_with(number))
+    monkeypatch.setattr(fcntl, "flock", refuse_with(number))
+
+    with open_job(tmp_path / "run", ONE, fingerprint_at=fingerprint_at) as job:
+        with pytest.raises(BusyError, match=str(os.getpid())):
+            start(tmp_path / "run", ONE)
+        finish(job)
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_the_claim_of_an_earlier_process_with_the_same_number_is_void(tmp_path: Path) -> None:
+    """As in a container that is started again: same host, same number, another process."""
+    (tmp_path / ".run.claim").symlink_to(f"{socket.gethostname()} {os.getpid()} 1")
+
+    make(tmp_path / "run", ONE)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_the_claim_of_a_process_whose_end_nobody_has_noticed_is_void(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        (tmp_path / ".run.claim").symlink_to(f"{socket.gethostname()} {process.pid}")
+
+        make(tmp_path / "run", ONE)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_what_a_process_left_that_was_killed_after_its_result_was_in_place_is_removed(
+    tmp_path: Path, dead_process: int
+) -> None:
+    make(tmp_path / "run", ONE)
+    (tmp_path / ".run.claim").symlink_to(f"{socket.gethostname()} {dead_process}")
+    with pytest.raises(KeyboardInterrupt):
+        interrupt(tmp_path / "other", b"piece")
+    (unfinished,) = leftovers(tmp_path / "other")
+    unfinished.rename(tmp_path / unfinished.name.replace("other", "run"))
+
+    with open_job(tmp_path / "run", ONE, fingerprint_at=fingerprint_at) as job:
+        assert job.is_done
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_opening_a_finished_result_leaves_alone_who_is_making_it_anew(tmp_path: Path) -> None:
+    make(tmp_path / "run", ONE)
+
+    with open_job(tmp_path / "run", ONE, fingerprint_at=fingerprint_at, replace=True) as anew:
+        anew.parts("scores").put("0", b"new")
+        with open_job(tmp_path / "run", ONE, fingerprint_at=fingerprint_at) as job:
+            assert job.is_done
+        assert anew.parts("scores").get("0") == b"new"
+
+
+def test_another_result_that_comes_between_the_look_and_the_claim_is_not_replaced(
+    tmp_path: Path,
+) -> None:
+    looks = iter([None, OTHER])
+
+    with (
+        pytest.raises(RunError, match="another result"),
+        open_job(tmp_path / "run", ONE, fingerprint_at=lambda _: next(looks)),
+    ):
+        pass
 
 
 def test_the_claim_of_another_machine_is_believed(tmp_path: Path) -> None:
@@ -226,10 +338,7 @@ def test_the_claim_of_another_machine_is_believed(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_said_with_advice_that_fits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, advice: str
 ) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise OSError(number, os.strerror(number))
-
-    monkeypatch.setattr(Path, "write_text", refuse)
+    monkeypatch.setattr(Path, "symlink_to", refuse_with(number))
 
     with pytest.raises(OutputError, match=f"{os.strerror(number)}.*{advice}"):
         start(tmp_path / "run", ONE)
@@ -241,6 +350,158 @@ def test_a_result_can_be_a_file(tmp_path: Path) -> None:
             stream.write(b"pairs")
         assert not job.folder.exists()
     assert (tmp_path / "pairs.jsonl").read_bytes() == b"pairs"
+
+
+@pytest.mark.parametrize("block", ["result_folder", "result_file"])
+def test_a_process_that_is_killed_while_it_writes_the_result_leaves_nothing_for_long(
+    tmp_path: Path, block: str
+) -> None:
+    script = f"""
+import os, sys
+from evenhand.runs.store import open_job
+with open_job(sys.argv[1], "1" * 64, fingerprint_at=lambda place: None) as job:
+    with job.{block}() as result:
+        os.kill(os.getpid(), {int(signal.SIGKILL)})
+"""
+    subprocess.run([sys.executable, "-c", script, str(tmp_path / "run")], check=False)
+    assert not (tmp_path / "run").exists()
+    assert {path.name for path in tmp_path.iterdir()} == {".run.claim", f".run.{ONE[:16]}.unfinished"}
+
+    make(tmp_path / "run", ONE)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_starting_afresh_leaves_alone_what_belongs_to_a_longer_name(tmp_path: Path) -> None:
+    for name in ("model", "model.v2", f"model.{OTHER[:16]}"):
+        with pytest.raises(KeyboardInterrupt):
+            interrupt(tmp_path / name, name.encode())
+
+    with open_job(tmp_path / "model", ONE, fingerprint_at=fingerprint_at, replace=True) as job:
+        finish(job)
+
+    for name in ("model.v2", f"model.{OTHER[:16]}"):
+        with open_job(tmp_path / name, ONE, fingerprint_at=fingerprint_at) as job:
+            assert job.parts("scores").get("0") == name.encode()
+
+
+def test_a_link_is_replaced_and_what_it_points_to_stays(tmp_path: Path) -> None:
+    make(tmp_path / "archive", ONE)
+    (tmp_path / "run").symlink_to("archive")
+
+    with open_job(tmp_path / "run", OTHER, fingerprint_at=fingerprint_at, replace=True) as job:
+        finish(job)
+
+    assert not (tmp_path / "run").is_symlink()
+    assert fingerprint_at(tmp_path / "run") == OTHER
+    assert fingerprint_at(tmp_path / "archive") == ONE
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["archive", "run"]
+
+
+def test_a_link_to_a_file_is_replaced_and_the_file_stays(tmp_path: Path) -> None:
+    (tmp_path / "archive.jsonl").write_bytes(b"old")
+    (tmp_path / "pairs.jsonl").symlink_to("archive.jsonl")
+
+    with (
+        open_job(tmp_path / "pairs.jsonl", ONE, fingerprint_at=lambda _: None) as job,
+        job.result_file() as stream,
+    ):
+        stream.write(b"new")
+
+    assert (tmp_path / "pairs.jsonl").read_bytes() == b"new"
+    assert (tmp_path / "archive.jsonl").read_bytes() == b"old"
+
+
+def test_a_link_to_a_disk_that_is_not_there_is_refused_and_replaced_on_demand(tmp_path: Path) -> None:
+    (tmp_path / "run").symlink_to("unmounted/run")
+
+    with pytest.raises(RunError, match=r"link to unmounted/run.*mount it"):
+        start(tmp_path / "run", ONE)
+    with open_job(tmp_path / "run", ONE, fingerprint_at=fingerprint_at, replace=True) as job:
+        finish(job)
+
+    assert fingerprint_at(tmp_path / "run") == ONE
+    assert not (tmp_path / "unmounted").exists()
+
+
+def on_disk_of(size: str, folder: Path, script: str) -> subprocess.CompletedProcess[str]:
+    """Run a script on a small disk of its own, which nobody else sees and which is gone afterwards."""
+    mounting = f'mount -t tmpfs -o size={size} none "$1" && shift && exec "$@"'
+    if shutil.which("unshare") is None or os.getuid() != 0:
+        pytest.skip("disks can be mounted only by root")
+    command = ["unshare", "-m", "sh", "-c", mounting, "sh", str(folder)]
+    if subprocess.run([*command, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("disks cannot be mounted here")
+    return subprocess.run(
+        [*command, sys.executable, "-c", script, str(folder)], capture_output=True, text=True, check=False
+    )
+
+
+def test_on_a_full_disk_what_was_finished_is_kept_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    script = """
+import sys
+from pathlib import Path
+from evenhand.core.errors import OutputError
+from evenhand.runs.store import open_job
+place = Path(sys.argv[1]) / "run"
+ballast = Path(sys.argv[1]) / "ballast"
+ballast.write_bytes(bytes(200_000))
+def work():
+    with open_job(place, "1" * 64, fingerprint_at=lambda _: None) as job:
+        parts = job.parts("scores")
+        made = 0
+        for number in range(4):
+            if parts.get(str(number)) is None:
+                parts.put(str(number), bytes([number]) * 40_000)
+                made += 1
+        with job.result_file() as stream:
+            for key in parts:
+                stream.write(parts.get(key))
+        return made
+try:
+    work()
+except OutputError as problem:
+    print(problem)
+kept = len(list(place.parent.glob(".run.*.unfinished/scores/[!.]*")))
+ballast.unlink()
+assert 0 < kept < 4, kept
+assert work() == 4 - kept
+assert place.read_bytes() == b"".join(bytes([number]) * 40_000 for number in range(4))
+assert [path.name for path in place.parent.iterdir()] == ["run"]
+"""
+    finished = on_disk_of("320k", tmp_path, script)
+
+    assert finished.returncode == 0, finished.stderr
+    assert "No space left on device" in finished.stdout
+    assert "Free space" in finished.stdout
+    assert "give the same command again to go on" in finished.stdout
+
+
+def test_on_a_read_only_disk_a_finished_result_opens_and_a_new_one_is_refused(tmp_path: Path) -> None:
+    script = """
+import subprocess, sys
+from pathlib import Path
+from evenhand.core.errors import OutputError
+from evenhand.runs.store import open_job
+place = Path(sys.argv[1]) / "run"
+def fingerprint_at(place):
+    return place.read_text() if place.exists() else None
+with open_job(place, "1" * 64, fingerprint_at=fingerprint_at) as job, job.result_file() as stream:
+    stream.write(b"1" * 64)
+(place.parent / ".run.claim").symlink_to("nobody 1")
+subprocess.run(["mount", "-o", "remount,ro", sys.argv[1]], check=True)
+with open_job(place, "1" * 64, fingerprint_at=fingerprint_at) as job:
+    assert job.is_done
+try:
+    with open_job(place.with_name("new"), "1" * 64, fingerprint_at=fingerprint_at):
+        pass
+except OutputError as problem:
+    print(problem)
+"""
+    finished = on_disk_of("1m", tmp_path, script)
+
+    assert finished.returncode == 0, finished.stderr
+    assert "new cannot be written: Read-only file system" in finished.stdout
 
 
 def test_a_place_within_the_folder_of_another_job(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import statistics
 
 import pytest
 import yaml
-from mitigation_records import a_record, a_seed
+from mitigation_records import HE_SHE, a_record, a_seed
 
 from evenhand.report.certificate.mitigation_card import mitigation_card
 from evenhand.runs.mitigation_records import MitigationRecord
@@ -50,19 +50,19 @@ def several() -> MitigationRecord:
 
 
 def test_seeds_are_told_with_mean_and_deviation() -> None:
-    spread = several().malor_over_seeds("he-she")
+    spread = several().bias_over_seeds(HE_SHE)
     assert spread.mean == pytest.approx(0.75)
     assert spread.deviation == pytest.approx(statistics.stdev([0.9, 0.6, 0.75]))
     card = mitigation_card(several())
     assert (
-        "Over 3 seeds (mean ± standard deviation): MALoR he-she 0.750 ± 0.150; perplexity 20.100 ± 0.000"
+        "Over 3 seeds (mean ± standard deviation): MALoR, he-she 0.750 ± 0.150; perplexity 20.100 ± 0.000"
         in card
     )
     assert "Seed 1 was kept" in card
 
 
 def test_one_seed_has_no_deviation() -> None:
-    assert a_record().malor_over_seeds("he-she").deviation is None
+    assert a_record().bias_over_seeds(HE_SHE).deviation is None
     assert "seeds (mean" not in mitigation_card(a_record())
 
 

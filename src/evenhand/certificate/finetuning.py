@@ -13,8 +13,8 @@ from transformers import AutoConfig, AutoModelForSequenceClassification
 from evenhand.core.progress import Progress
 from evenhand.data.labelled import LabelledExample, LabelledText
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.objectives.batches import Batch, padded
 from evenhand.models.objectives.held_out import longest_sentence
+from evenhand.models.objectives.objective import Batch, padded
 from evenhand.models.references import ModelError
 from evenhand.training.trainer import TrainingPlan, train
 

@@ -2,49 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenhand.cli.certificate_options import (
+from evenhand.cli.exit_codes import QUALITY_LOST
+from evenhand.cli.mitigation_options import (
+    CERTIFICATE,
     AssociationData,
     CrowsPairs,
     FinetuneSeeds,
     FinetuneSteps,
+    Instruments,
     Labelled,
 )
-from evenhand.cli.exit_codes import INTERRUPTED, QUALITY_LOST
-from evenhand.cli.monitor import TerminalMonitor
+from evenhand.cli.monitor import TerminalMonitor, exit_when_interrupted
 from evenhand.cli.options import (
     DEFAULT_CONFIDENCE,
+    DEFAULT_ON,
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
+    MODEL_FORMS,
+    OUTPUT,
     Confidence,
+    Device,
     Json,
+    On,
+    PrecisionName,
     Resamples,
     Seed,
+    model_reference,
     resampling,
 )
 from evenhand.cli.output import plain_table, print_json, print_lines, print_table, say, warn
-from evenhand.core.errors import EvenhandError
 from evenhand.core.extras import require_extra
 
 if TYPE_CHECKING:
-    from evenhand.models.references import ModelRef
     from evenhand.runs.certificates import Certificate
-    from evenhand.workflows.certificate_plans import CertifyWishes
 
 
 def certify_command(
-    before: Annotated[str, typer.Argument(help="The original: a model folder, hub id or lab:NAME.")],
+    before: Annotated[str, typer.Argument(help=f"The original. {MODEL_FORMS}")],
     after: Annotated[str, typer.Argument(help="The mitigated model, or the folder of an adapter.")],
+    device: Device = "auto",
+    precision: PrecisionName = "fp32",
     trained: Annotated[
         list[str] | None,
         typer.Option(
             "--trained",
             help="An experiment that was trained on; read from mitigation.json if not given. May be repeated.",
+            rich_help_panel=CERTIFICATE,
         ),
     ] = None,
     margin: Annotated[
@@ -53,34 +61,47 @@ def certify_command(
             "--margin",
             help="perplexity=1%, LMS=2 or accuracy=1: by how much it may be worse. May be repeated.",
             show_default="these; perplexity=5% in the lab",
+            rich_help_panel=CERTIFICATE,
         ),
     ] = None,
     held_out: Annotated[
         list[Path] | None,
-        typer.Option("--held-out", help="Text files or folders that no training saw. May be repeated."),
+        typer.Option(
+            "--held-out",
+            help="Text files or folders that no training saw. May be repeated.",
+            rich_help_panel=CERTIFICATE,
+        ),
     ] = None,
-    sentences: Annotated[int, typer.Option(help="Held-out sentences to draw.", min=20)] = 2_000,
+    sentences: Annotated[
+        int, typer.Option(help="Held-out sentences to draw.", min=20, rich_help_panel=CERTIFICATE)
+    ] = 2_000,
     data: AssociationData = None,
     crows_pairs: CrowsPairs = None,
+    instrument: Instruments = None,
     labelled: Labelled = None,
     finetune_seeds: FinetuneSeeds = 5,
     finetune_steps: FinetuneSteps = 300,
-    finetune_rate: Annotated[float, typer.Option(help="Learning rate of the fine-tuning.")] = 5e-5,
+    finetune_rate: Annotated[
+        float, typer.Option(help="Learning rate of the fine-tuning.", rich_help_panel=CERTIFICATE)
+    ] = 5e-5,
     language: Annotated[
         str | None,
         typer.Option(
-            "--language", "-l", help="en or de; that of the mitigation or of a lab model if not given."
+            "--language",
+            "-l",
+            help="en or de; that of the mitigation or of a lab model if not given.",
+            rich_help_panel=CERTIFICATE,
         ),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The page; the JSON goes beside it.")] = Path(
-        "certificate.html"
-    ),
-    device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "auto",
-    precision: Annotated[str, typer.Option(help="fp32, bf16 or fp16.")] = "fp32",
-    json: Json = False,
     resamples: Resamples = DEFAULT_RESAMPLES,
     seed: Seed = DEFAULT_SEED,
     confidence: Confidence = DEFAULT_CONFIDENCE,
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", help="The page; the JSON goes beside it.", rich_help_panel=OUTPUT),
+    ] = Path("certificate.html"),
+    json: Json = False,
+    on: On = DEFAULT_ON,
 ) -> None:
     """Certify what a mitigation did: bias lowered or not, quality kept, lost or undecided.
 
@@ -100,97 +121,48 @@ def certify_command(
 
     `evenhand certify lab:masked lab:masked-neutral`
     """
+    say(f"Certifying {after}")
     require_extra("hf", purpose="evenhand certify")
+    references = [model_reference(text, precision=precision, device=device) for text in (before, after)]
     from evenhand.certificate import Finetuning
-    from evenhand.cli.options import model_reference
-    from evenhand.workflows.certificate_plans import CertifyWishes, margins_for
+    from evenhand.workflows.certify import certify
+    from evenhand.workflows.defaults import CertifyOptions, certificate_margins
 
-    page, record = output_files(out)
-    references = [
-        model_reference(
-            text, precision=precision, device=device, allow_pickle_weights=False, trust_remote_code=False
-        )
-        for text in (before, after)
-    ]
-    wishes = CertifyWishes(
+    options = CertifyOptions(
         trained=tuple(trained) if trained else None,
-        margins=margins_for(references[0], margin or ()),
+        margins=certificate_margins(references[0], margin or ()),
         held_out=tuple(held_out or ()),
         sentences=sentences,
         data=data,
         crows_pairs=crows_pairs,
+        instruments=dict.fromkeys(instrument or ()),
         labelled=labelled,
         finetuning=Finetuning(seeds=finetune_seeds, steps=finetune_steps, learning_rate=finetune_rate),
         language=language,
         resampling=resampling(resamples, seed, confidence),
-        mitigated=references[1],
     )
-    made = _certified(references, wishes, place=record)
-    keep_page(made, page, record)
-    if json:
-        print_json(made.model_dump(mode="json"))
-    else:
-        show_certificate(made)
-    leave_if_quality_is_lost(made)
-
-
-def _certified(references: Sequence[ModelRef], wishes: CertifyWishes, *, place: Path) -> Certificate:
-    """Load both models, and certify the second."""
-    from evenhand.certificate import certify
-    from evenhand.models.language_model import load_language_model
-    from evenhand.workflows.certificate_plans import certificate_plan
-
-    models = []
-    for reference in references:
-        say(f"Loading {reference.id}{f'@{reference.revision}' if reference.revision else ''}")
-        models.append(load_language_model(reference))
-    plan = certificate_plan(models[0], wishes)
-    if plan.held_out is None:
-        say("No --held-out text was given, so perplexity is not measured.")
-    try:
-        return certify(models[0], models[1], plan, place=place, monitor=TerminalMonitor())
-    except KeyboardInterrupt:
-        say("Stopped. Give the same command again to go on from here.")
-        raise typer.Exit(INTERRUPTED) from None
-
-
-def output_files(out: Path) -> tuple[Path, Path]:
-    """The page and the JSON beside it."""
-    if out.suffix.lower() not in (".html", ".htm"):
-        raise EvenhandError(f"--out {out} must end in .html; the JSON and the runs are named after it.")
-    runs = out.with_suffix("")
-    if runs.is_file() or (runs.is_dir() and {path.name for path in runs.iterdir()} - {"before", "after"}):
-        raise EvenhandError(
-            f"The runs of both models go into {runs}, and that is something else already. Choose another --out."
+    with exit_when_interrupted():
+        certificate = certify(
+            references[0], references[1], options=options, out=out, on=on, monitor=TerminalMonitor()
         )
-    return out, out.with_suffix(".json")
+    show_certificate(certificate, json=json)
 
 
-def keep_page(certificate: Certificate, page: Path, record: Path) -> None:
-    """Write the page beside the JSON."""
-    from evenhand.report.certificate.page import write_certificate_page
-
-    write_certificate_page(certificate, page)
-    say(f"Wrote {page} and {record}")
-
-
-def show_certificate(certificate: Certificate) -> None:
-    """Print the figures and the verdict."""
+def show_certificate(certificate: Certificate, *, json: bool) -> None:
+    """Print the figures and the verdict, and exit with a code of its own when quality is lost."""
     from evenhand.report.certificate.tables import CERTIFICATE_COLUMNS, certificate_rows
-
-    table = plain_table(*CERTIFICATE_COLUMNS, right=("before", "after", "difference"))
-    for row in certificate_rows(certificate):
-        table.add_row(*row)
-    print_table(table)
-    for caveat in certificate.caveats:
-        warn(caveat)
-    print_lines(certificate.words)
-
-
-def leave_if_quality_is_lost(certificate: Certificate) -> None:
-    """Exit with a code of its own when quality is lost."""
     from evenhand.runs.certificates import QualityVerdict
 
+    if json:
+        print_json(certificate.model_dump(mode="json"))
+    else:
+        table = plain_table(*CERTIFICATE_COLUMNS, right=("before", "after", "difference"))
+        for row in certificate_rows(certificate):
+            table.add_row(*row)
+        print_table(table)
+        for caveat in certificate.caveats:
+            warn(caveat)
+        print_lines(certificate.words)
     if certificate.verdict.quality is QualityVerdict.LOST:
         say("Failed: quality is lost.")
         raise typer.Exit(QUALITY_LOST)

@@ -20,10 +20,6 @@ def _instruments() -> Iterable[str]:
     return INSTRUMENTS.names()
 
 
-def _probes() -> Iterable[str]:
-    return (name for name in _instruments() if name != "association")
-
-
 def _layouts() -> Iterable[str]:
     from evenhand.data.layouts import DATASET_LAYOUTS
 
@@ -42,13 +38,19 @@ def _measures() -> Iterable[str]:
     return MEASURES.names()
 
 
+def _mitigations() -> Iterable[str]:
+    from evenhand.mitigation.registry import MITIGATIONS
+
+    return MITIGATIONS.names()
+
+
 REGISTERED: Mapping[str, Callable[[], Iterable[str]]] = MappingProxyType(
     {
         "instruments": _instruments,
-        "probes": _probes,
         "layouts": _layouts,
         "backends": _backends,
         "measures": _measures,
+        "mitigations": _mitigations,
     }
 )
 """What a ``$name`` in a help text is replaced by."""

@@ -1,19 +1,20 @@
-"""``evenhand mitigate``: lower what the probes read off a model, and keep what it knows."""
+"""``evenhand mitigate``: lower the bias of a model, and keep what it knows."""
 
 from __future__ import annotations
 
 import shlex
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
+from evenhand.cli.help import CommandWithNames
 from evenhand.cli.mitigation_options import (
-    AllowPickle,
     Balances,
     BatchSize,
     Corpus,
-    Device,
     Epochs,
     Experiments,
     FirstSeed,
@@ -23,37 +24,80 @@ from evenhand.cli.mitigation_options import (
     Lora,
     LoraRank,
     LoraTargets,
-    MaxTokens,
-    Model,
-    Out,
+    ModelName,
     QualityMargin,
-    RecipeWishes,
     ReportTo,
     Seeds,
+    SentenceLimit,
+    Settings,
     TrainingPrecision,
-    TrustRemoteCode,
     WholeWords,
+    chosen_mitigation,
 )
-from evenhand.cli.mitigation_tables import show_mitigation
-from evenhand.cli.mitigations import AskedMitigation, Counterfactual, Equalising, tell_of_margin
-from evenhand.cli.options import Json
-from evenhand.cli.output import print_json, say
+from evenhand.cli.monitor import TerminalMonitor, exit_when_interrupted
+from evenhand.cli.options import (
+    OUTPUT,
+    AllowPickleWeights,
+    Device,
+    Fresh,
+    Json,
+    TrustRemoteCode,
+    model_reference,
+)
+from evenhand.cli.output import plain_table, print_json, print_table, say
 from evenhand.core.extras import require_extra
 
 if TYPE_CHECKING:
-    from evenhand.mitigation.mitigate import Mitigated
+    from evenhand.mitigation.mitigation import MitigationData, MitigationOptions
+    from evenhand.models.references import ModelRef
+    from evenhand.runs.mitigation_records import MitigationRecord
+
+EQUALISE, COUNTERFACTUAL = "equalise", "counterfactual"
+
+Out = Annotated[
+    Path,
+    typer.Option(
+        "--out",
+        "-o",
+        help="Folder for the mitigated model; it must be empty or new.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+
+class MitigationGroup(TyperGroup):
+    """The mitigations with commands of their own, and those of other packages."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Our own first."""
+        return [*super().list_commands(ctx), *self._others()]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A command of our own, or one that takes what every mitigation takes."""
+        own = super().get_command(ctx, cmd_name)
+        return own or (_command_of(cmd_name) if cmd_name in self._others() else None)
+
+    def _others(self) -> list[str]:
+        from evenhand.mitigation.registry import MITIGATIONS
+
+        return [name for name in MITIGATIONS.names() if name not in self.commands]
+
 
 mitigate_app = typer.Typer(
+    cls=MitigationGroup,
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="Lower the gender lean of a model, and keep what it knows.",
+    help="Lower the bias of a model, and keep what it knows.",
 )
 
 
-@mitigate_app.command("equalise")
+@mitigate_app.command(EQUALISE, cls=CommandWithNames)
 def equalise_command(
-    model: Model,
+    model: ModelName,
     out: Out,
+    device: Device = "auto",
+    allow_pickle_weights: AllowPickleWeights = False,
+    trust_remote_code: TrustRemoteCode = False,
     corpus: Corpus = None,
     experiment: Experiments = None,
     language: Language = None,
@@ -63,18 +107,16 @@ def equalise_command(
     seeds: Seeds = 1,
     seed: FirstSeed = 0,
     learning_rate: LearningRate = None,
-    batch_size: BatchSize = 32,
+    batch_size: BatchSize = None,
     quality_margin: QualityMargin = None,
     lora: Lora = False,
-    lora_rank: LoraRank = 16,
+    lora_rank: LoraRank = None,
     lora_target: LoraTargets = None,
-    max_tokens: MaxTokens = None,
+    max_tokens: SentenceLimit = None,
     precision: TrainingPrecision = None,
     report_to: ReportTo = None,
-    device: Device = "auto",
-    allow_pickle_weights: AllowPickle = False,
-    trust_remote_code: TrustRemoteCode = False,
     json: Json = False,
+    fresh: Fresh = False,
 ) -> None:
     """Teach a model its own predictions, with the probability of gendered terms shared equally.
 
@@ -91,22 +133,44 @@ def equalise_command(
 
     `evenhand mitigate equalise gpt2 --corpus hub:wikitext:wikitext-103-raw-v1 --lora --seeds 3 --out models/gpt2-even`
     """
+    say(f"Mitigating {model}")
     require_extra("train", purpose="evenhand mitigate equalise")
-    recipe = RecipeWishes(
-        epochs, batch_size, learning_rate, quality_margin, max_tokens, precision, report_to, lora, lora_rank,
-        lora_target,
-    )  # fmt: skip
-    mitigation = AskedMitigation(
-        model, corpus, experiment, language, held_out, seeds, seed, device, allow_pickle_weights, trust_remote_code,
-        recipe, Equalising(balance or ()),
-    )  # fmt: skip
-    _tell(mitigation.execute(out), mitigation, out, as_json=json)
+    ref = model_reference(
+        model,
+        device=device,
+        allow_pickle_weights=allow_pickle_weights,
+        trust_remote_code=trust_remote_code,
+    )
+    options = chosen_mitigation(
+        EQUALISE,
+        ref,
+        recipe={
+            "epochs": epochs,
+            "learning_rate": learning_rate,
+            "batch_size": batch_size,
+            "quality_margin": quality_margin,
+            "lora": lora,
+            "lora_rank": lora_rank,
+            "lora_target": lora_target,
+            "max_tokens": max_tokens,
+            "precision": precision,
+            "report_to": report_to,
+        },
+        seeds=tuple(range(seed, seed + seeds)),
+        own={"balances": balance},
+        settings=None,
+    )
+    data = _data(ref, corpus=corpus, experiment=experiment, language=language, held_out=held_out)
+    _mitigate(ref, EQUALISE, data=data, options=options, out=out, fresh=fresh, json=json)
 
 
-@mitigate_app.command("counterfactual")
+@mitigate_app.command(COUNTERFACTUAL, cls=CommandWithNames)
 def counterfactual_command(
-    model: Model,
+    model: ModelName,
     out: Out,
+    device: Device = "auto",
+    allow_pickle_weights: AllowPickleWeights = False,
+    trust_remote_code: TrustRemoteCode = False,
     corpus: Corpus = None,
     experiment: Experiments = None,
     language: Language = None,
@@ -116,18 +180,16 @@ def counterfactual_command(
     seeds: Seeds = 1,
     seed: FirstSeed = 0,
     learning_rate: LearningRate = None,
-    batch_size: BatchSize = 32,
+    batch_size: BatchSize = None,
     quality_margin: QualityMargin = None,
     lora: Lora = False,
-    lora_rank: LoraRank = 16,
+    lora_rank: LoraRank = None,
     lora_target: LoraTargets = None,
-    max_tokens: MaxTokens = None,
+    max_tokens: SentenceLimit = None,
     precision: TrainingPrecision = None,
     report_to: ReportTo = None,
-    device: Device = "auto",
-    allow_pickle_weights: AllowPickle = False,
-    trust_remote_code: TrustRemoteCode = False,
     json: Json = False,
+    fresh: Fresh = False,
 ) -> None:
     """Go on with a model's own pre-training, on sentences and their twins.
 
@@ -142,23 +204,171 @@ def counterfactual_command(
 
     `evenhand mitigate counterfactual bert-base-uncased --corpus pairs.jsonl --held-out news.txt --out models/bert-cda`
     """
+    say(f"Mitigating {model}")
     require_extra("train", purpose="evenhand mitigate counterfactual")
-    recipe = RecipeWishes(
-        epochs, batch_size, learning_rate, quality_margin, max_tokens, precision, report_to, lora, lora_rank,
-        lora_target,
-    )  # fmt: skip
-    mitigation = AskedMitigation(
-        model, corpus, experiment, language, held_out, seeds, seed, device, allow_pickle_weights, trust_remote_code,
-        recipe, Counterfactual(whole_words=whole_words),
-    )  # fmt: skip
-    _tell(mitigation.execute(out), mitigation, out, as_json=json)
+    ref = model_reference(
+        model,
+        device=device,
+        allow_pickle_weights=allow_pickle_weights,
+        trust_remote_code=trust_remote_code,
+    )
+    options = chosen_mitigation(
+        COUNTERFACTUAL,
+        ref,
+        recipe={
+            "epochs": epochs,
+            "learning_rate": learning_rate,
+            "batch_size": batch_size,
+            "quality_margin": quality_margin,
+            "lora": lora,
+            "lora_rank": lora_rank,
+            "lora_target": lora_target,
+            "max_tokens": max_tokens,
+            "precision": precision,
+            "report_to": report_to,
+        },
+        seeds=tuple(range(seed, seed + seeds)),
+        own={"whole_words": whole_words},
+        settings=None,
+    )
+    data = _data(ref, corpus=corpus, experiment=experiment, language=language, held_out=held_out)
+    _mitigate(ref, COUNTERFACTUAL, data=data, options=options, out=out, fresh=fresh, json=json)
 
 
-def _tell(mitigated: Mitigated, asked: AskedMitigation, out: Path, *, as_json: bool) -> None:
-    tell_of_margin(mitigated)
-    proof = shlex.join(["evenhand", "certify", asked.model, str(out)])
-    say(f"Wrote {out}. Prove the difference with: {proof}")
-    if as_json:
+def _command_of(method: str) -> Any:
+    """The command of a mitigation from another package."""
+    from evenhand.mitigation.registry import MITIGATIONS
+
+    app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
+    summary = f"Mitigate a model with {method}, which the package {MITIGATIONS.package_of(method)} adds."
+
+    class Command(CommandWithNames):
+        def format_help(self, ctx: Any, formatter: Any) -> None:
+            self.help = f"{summary}\n\n{_settings_of(method)}"
+            super().format_help(ctx, formatter)
+
+    @app.command(method, cls=Command, help=summary, short_help=summary)
+    def command(
+        model: ModelName,
+        out: Out,
+        device: Device = "auto",
+        allow_pickle_weights: AllowPickleWeights = False,
+        trust_remote_code: TrustRemoteCode = False,
+        corpus: Corpus = None,
+        experiment: Experiments = None,
+        language: Language = None,
+        held_out: HeldOutFiles = None,
+        settings: Settings = None,
+        json: Json = False,
+        fresh: Fresh = False,
+    ) -> None:
+        say(f"Mitigating {model}")
+        require_extra("hf", purpose=f"evenhand mitigate {method}")
+        ref = model_reference(
+            model,
+            device=device,
+            allow_pickle_weights=allow_pickle_weights,
+            trust_remote_code=trust_remote_code,
+        )
+        options = chosen_mitigation(method, ref, recipe={}, seeds=(), own={}, settings=settings)
+        data = _data(ref, corpus=corpus, experiment=experiment, language=language, held_out=held_out)
+        _mitigate(ref, method, data=data, options=options, out=out, fresh=fresh, json=json)
+
+    return typer.main.get_command(app)
+
+
+def _settings_of(method: str) -> str:
+    """What ``--set`` takes, in a line per option."""
+    from dataclasses import fields
+
+    from evenhand.mitigation.registry import MITIGATIONS
+
+    options = fields(MITIGATIONS.get(method).options_type)
+    lines = [f"`--set {own.name}=...` {own.metadata.get('help', '')}" for own in options]
+    return "\n\n".join(["**Its own options**", *lines] if lines else ["It has no options of its own."])
+
+
+def _data(
+    ref: ModelRef,
+    *,
+    corpus: list[str] | None,
+    experiment: list[str] | None,
+    language: str | None,
+    held_out: list[Path] | None,
+) -> MitigationData:
+    from evenhand.workflows.defaults import mitigation_data
+
+    return mitigation_data(
+        ref,
+        corpus or (),
+        experiments=experiment or ("all",),
+        language=language,
+        held_out=held_out or (),
+    )
+
+
+def _mitigate(
+    ref: ModelRef,
+    method: str,
+    *,
+    data: MitigationData,
+    options: MitigationOptions,
+    out: Path,
+    fresh: bool,
+    json: bool,
+) -> None:
+    from evenhand.workflows.mitigate import mitigate
+
+    with exit_when_interrupted():
+        mitigated = mitigate(
+            ref,
+            method,
+            out=out,
+            data=data,
+            options=options,
+            fresh=fresh,
+            monitor=TerminalMonitor(),
+            command=shlex.join(["evenhand", *sys.argv[1:]]),
+        )
+    name = f"{ref.id}@{ref.revision}" if ref.revision else ref.id
+    say(f"Wrote {out}. Prove the difference with: {shlex.join(['evenhand', 'certify', name, str(out)])}")
+    if json:
         print_json(mitigated.record.model_dump(mode="json"))
     else:
         show_mitigation(mitigated.record)
+
+
+def show_mitigation(record: MitigationRecord) -> None:
+    """Before and after, and over seeds where there are several."""
+    from evenhand.runs.learning_curves import metric_title
+
+    several = len(record.seeds) > 1
+    columns = ("measure", "before", "after", "change", *(("mean over seeds",) if several else ()))
+    table = plain_table(*columns, right=columns[1:], title=_title(record))
+    for key, before in record.before.items():
+        after = record.after[key]
+        change = f"{after.value / before.value - 1:+.0%}" if before.value else "–"
+        over = (str(record.bias_over_seeds(key)),) if several else ()
+        table.add_row(metric_title(key), str(before), str(after), change, *over)
+    training = record.chosen
+    if training:
+        for name, value in training.curve.original.quality.items():
+            after_training = training.best.quality[name]
+            over = (str(record.quality_over_seeds(name)),) if several else ()
+            table.add_row(
+                f"held-out {name}",
+                f"{value:.2f}",
+                f"{after_training:.2f}",
+                f"{after_training / value - 1:+.2%}",
+                *over,
+            )
+    print_table(table)
+
+
+def _title(record: MitigationRecord) -> str:
+    training = record.chosen
+    if training is None:
+        return f"{record.model.id}   {record.method}"
+    kept = f"epoch {training.best.epoch} of {len(training.curve.trained)}"
+    seed = f", seed {record.chosen_seed}" if len(record.seeds) > 1 else ""
+    return f"{record.model.id}   {record.method}   {kept}{seed}"

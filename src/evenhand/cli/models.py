@@ -59,9 +59,9 @@ def describe_model(model: LanguageModel) -> dict[str, Any]:
     """Facts about a loaded model, as plain values."""
     from evenhand.core.items import Task
     from evenhand.core.protocols import DEFAULT_PROTOCOL
-    from evenhand.models.method_choice import choose_method
+    from evenhand.models.measurable import choose_method
     from evenhand.models.references import ModelError
-    from evenhand.models.text_boundaries import start_token
+    from evenhand.models.tokenised_text import start_token
 
     loaded = model.loaded
     tokenizer = loaded.tokenizer

@@ -27,8 +27,8 @@ OUTPUT = "Output"
 EXECUTION = "Execution"
 
 MODEL_FORMS = (
-    "A model folder, a hub id with @REVISION if wanted, lab:NAME for an embedded model, or another backend's id "
-    "($backends)."
+    "A model folder, a hub id with @REVISION if wanted, or an id with the prefix of a backend ($backends), such as "
+    "lab:masked."
 )
 
 Models = Annotated[list[str], typer.Argument(help=MODEL_FORMS)]

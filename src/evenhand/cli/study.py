@@ -1,113 +1,120 @@
-"""``evenhand study``: measure, mitigate, measure again, certify."""
+"""``evenhand study``: mitigate, measure before and after, certify."""
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from evenhand.cli.certificate_options import (
-    AssociationData,
-    CrowsPairs,
-    FinetuneSeeds,
-    FinetuneSteps,
-    Labelled,
-)
-from evenhand.cli.certify import leave_if_quality_is_lost, show_certificate
-from evenhand.cli.exit_codes import INTERRUPTED
+from evenhand.cli.certify import show_certificate
 from evenhand.cli.mitigation_options import (
-    AllowPickle,
+    CERTIFICATE,
+    AssociationData,
     Balances,
     BatchSize,
     Corpus,
-    Device,
+    CrowsPairs,
     Epochs,
     Experiments,
+    FinetuneSeeds,
+    FinetuneSteps,
     FirstSeed,
     HeldOutFiles,
+    Instruments,
+    Labelled,
     Language,
     LearningRate,
     Lora,
     LoraRank,
     LoraTargets,
-    MaxTokens,
-    Model,
+    ModelName,
     QualityMargin,
-    RecipeWishes,
     ReportTo,
     Seeds,
+    SentenceLimit,
+    Settings,
     TrainingPrecision,
-    TrustRemoteCode,
     WholeWords,
+    chosen_mitigation,
 )
-from evenhand.cli.mitigations import AskedMitigation, Counterfactual, Equalising, tell_of_margin
-from evenhand.cli.monitor import TerminalMonitor
+from evenhand.cli.monitor import TerminalMonitor, exit_when_interrupted
 from evenhand.cli.options import (
     DEFAULT_CONFIDENCE,
+    DEFAULT_ON,
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
+    OUTPUT,
+    TRAINING,
+    AllowPickleWeights,
     Confidence,
+    Device,
     Json,
+    On,
     Resamples,
+    TrustRemoteCode,
+    model_reference,
     resampling,
 )
-from evenhand.cli.output import print_json, say
-from evenhand.core.errors import EvenhandError, UnknownNameError
+from evenhand.cli.output import say
 from evenhand.core.extras import require_extra
-
-if TYPE_CHECKING:
-    from evenhand.certificate import CertificatePlan
-    from evenhand.models.language_model import LanguageModel
-    from evenhand.workflows.certificate_plans import CertifyWishes
-
-EQUALISE, COUNTERFACTUAL = "equalise", "counterfactual"
 
 
 def study_command(
-    model: Model,
+    model: ModelName,
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder for the model, the runs and the certificate.")
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Folder for the model, the runs and the certificate.",
+            rich_help_panel=OUTPUT,
+        ),
     ],
-    mitigation: Annotated[
-        str, typer.Option("--mitigation", "-m", help="equalise or counterfactual.")
-    ] = EQUALISE,
+    device: Device = "auto",
+    allow_pickle_weights: AllowPickleWeights = False,
+    trust_remote_code: TrustRemoteCode = False,
     corpus: Corpus = None,
     experiment: Experiments = None,
     language: Language = None,
     held_out: HeldOutFiles = None,
+    mitigation: Annotated[
+        str, typer.Option("--mitigation", "-m", help="How: $mitigations.", rich_help_panel=TRAINING)
+    ] = "equalise",
     balance: Balances = None,
     whole_words: WholeWords = False,
+    settings: Settings = None,
     epochs: Epochs = None,
     seeds: Seeds = 1,
     seed: FirstSeed = 0,
     learning_rate: LearningRate = None,
-    batch_size: BatchSize = 32,
+    batch_size: BatchSize = None,
     quality_margin: QualityMargin = None,
     lora: Lora = False,
-    lora_rank: LoraRank = 16,
+    lora_rank: LoraRank = None,
     lora_target: LoraTargets = None,
-    max_tokens: MaxTokens = None,
+    max_tokens: SentenceLimit = None,
     precision: TrainingPrecision = None,
     report_to: ReportTo = None,
-    device: Device = "auto",
-    allow_pickle_weights: AllowPickle = False,
-    trust_remote_code: TrustRemoteCode = False,
     margin: Annotated[
         list[str] | None,
         typer.Option(
-            help="Of the certificate: LMS=2, accuracy=1, or perplexity=1% where it is not to be the quality margin. "
-            "May be repeated."
+            help="LMS=2, accuracy=1, or perplexity=1% where it is not to be the quality margin. May be repeated.",
+            rich_help_panel=CERTIFICATE,
         ),
     ] = None,
     data: AssociationData = None,
     crows_pairs: CrowsPairs = None,
+    instrument: Instruments = None,
     labelled: Labelled = None,
     finetune_seeds: FinetuneSeeds = 5,
     finetune_steps: FinetuneSteps = 300,
-    json: Json = False,
     resamples: Resamples = DEFAULT_RESAMPLES,
     confidence: Confidence = DEFAULT_CONFIDENCE,
+    json: Json = False,
+    on: On = DEFAULT_ON,
 ) -> None:
     """Mitigate a model and prove what that did: baseline, mitigation, the same measures again, certificate.
 
@@ -124,63 +131,67 @@ def study_command(
 
     `evenhand study bert-base-uncased --corpus novels/ --crows-pairs crows-pairs --labelled sst2/ --out studies/bert`
     """
+    say(f"Studying {model}")
     require_extra("train", purpose="evenhand study")
-    from evenhand.certificate import Finetuning, Margins
-    from evenhand.models.language_model import load_language_model
-    from evenhand.workflows.certificate_plans import CertifyWishes
+    ref = model_reference(
+        model,
+        device=device,
+        allow_pickle_weights=allow_pickle_weights,
+        trust_remote_code=trust_remote_code,
+    )
+    options = chosen_mitigation(
+        mitigation,
+        ref,
+        recipe={
+            "epochs": epochs,
+            "learning_rate": learning_rate,
+            "batch_size": batch_size,
+            "quality_margin": quality_margin,
+            "lora": lora,
+            "lora_rank": lora_rank,
+            "lora_target": lora_target,
+            "max_tokens": max_tokens,
+            "precision": precision,
+            "report_to": report_to,
+        },
+        seeds=tuple(range(seed, seed + seeds)),
+        own={"balances": balance, "whole_words": whole_words or None},
+        settings=settings,
+    )
+    from evenhand.certificate import Finetuning
+    from evenhand.mitigation.training_mitigation import TrainingOptions
+    from evenhand.workflows.defaults import CertifyOptions, certificate_margins, mitigation_data
     from evenhand.workflows.study import study
 
-    recipe = RecipeWishes(
-        epochs, batch_size, learning_rate, quality_margin, max_tokens, precision, report_to, lora, lora_rank,
-        lora_target,
-    )  # fmt: skip
-    asked = AskedMitigation(
-        model, corpus, experiment, language, held_out, seeds, seed, device, allow_pickle_weights, trust_remote_code,
-        recipe, _method(mitigation, balance, whole_words=whole_words),
-    )  # fmt: skip
-    wishes = CertifyWishes(
-        trained=None, margins=Margins.parse(margin or (), perplexity=100 * asked.quality_margin),
-        held_out=(), sentences=2_000, data=data,
-        crows_pairs=crows_pairs, labelled=labelled,
-        finetuning=Finetuning(seeds=finetune_seeds, steps=finetune_steps), language=language,
+    recipe = options.recipe if isinstance(options, TrainingOptions) else None
+    certificate = CertifyOptions(
+        margins=certificate_margins(
+            ref, margin or (), quality_margin=recipe.quality_margin if recipe else None
+        ),
+        data=data,
+        crows_pairs=crows_pairs,
+        instruments=dict.fromkeys(instrument or ()),
+        labelled=labelled,
+        finetuning=Finetuning(seeds=finetune_seeds, steps=finetune_steps),
+        language=language,
         resampling=resampling(resamples, DEFAULT_SEED, confidence),
-    )  # fmt: skip
-    original = load_language_model(asked.reference)
-    try:
+    )
+    with exit_when_interrupted():
         done = study(
-            original, asked.execute, _plan(original, asked, wishes), out=out, monitor=TerminalMonitor()
+            ref,
+            mitigation,
+            out=out,
+            data=mitigation_data(
+                ref,
+                corpus or (),
+                experiments=experiment or ("all",),
+                language=language,
+                held_out=held_out or (),
+            ),
+            options=options,
+            certificate=certificate,
+            on=on,
+            monitor=TerminalMonitor(),
+            command=shlex.join(["evenhand", *sys.argv[1:]]),
         )
-    except KeyboardInterrupt:
-        say("Stopped. Give the same command again to go on from here.")
-        raise typer.Exit(INTERRUPTED) from None
-    tell_of_margin(done.mitigated)
-    say(f"Wrote {done.page}")
-    if json:
-        print_json(done.certificate.model_dump(mode="json"))
-    else:
-        show_certificate(done.certificate)
-    leave_if_quality_is_lost(done.certificate)
-
-
-def _method(name: str, balances: list[float] | None, *, whole_words: bool) -> Equalising | Counterfactual:
-    if name == EQUALISE:
-        if whole_words:
-            raise EvenhandError(f"--whole-words is for --mitigation {COUNTERFACTUAL}.")
-        return Equalising(balances or ())
-    if name != COUNTERFACTUAL:
-        raise UnknownNameError("mitigation", name, [EQUALISE, COUNTERFACTUAL])
-    if balances:
-        raise EvenhandError(f"--balance is for --mitigation {EQUALISE}.")
-    return Counterfactual(whole_words=whole_words)
-
-
-def _plan(original: LanguageModel, asked: AskedMitigation, wishes: CertifyWishes) -> CertificatePlan:
-    """What suits the model, with perplexity on the sentences that the mitigation keeps back."""
-    from dataclasses import replace
-
-    from evenhand.certificate import HeldOutText
-    from evenhand.workflows.certificate_plans import certificate_plan
-
-    sentences = asked.material.untrained().sentences
-    plan = certificate_plan(original, wishes)
-    return replace(plan, held_out=HeldOutText.sample(sentences, most=wishes.sentences))
+    show_certificate(done.certificate, json=json)

@@ -146,45 +146,58 @@ def file_written_whole(path: Path, *, scratch: Path | None = None) -> Iterator[B
 
 
 @contextmanager
-def folder_written_whole(folder: Path) -> Iterator[Path]:
-    """A scratch folder that becomes ``folder`` when the block succeeds and vanishes when it fails.
+def folder_written_whole(folder: Path, *, scratch: Path | None = None) -> Iterator[Path]:
+    """Another folder, which becomes ``folder`` when the block succeeds and vanishes when it fails.
 
     A folder that is already there is replaced only then, and put back if its successor cannot take its
-    place. Scratch folders carry the host and process that made them; those of dead processes on this host
-    are removed, so a killed run leaves nothing behind for long.
+    place. If it is a link, the link is replaced, and what it points to stays as it is. The other folder carries
+    the host and process that made it; those of dead processes on this host are removed, so a killed run leaves
+    nothing behind for long.
+
+    Args:
+        folder: The folder to write.
+        scratch: A folder on the same disk for the other one; beside ``folder`` if not given.
     """
-    host = socket.gethostname()
-    prefix = f".{folder.name}.unfinished-{host}-"
+    home = scratch or folder.absolute().parent
+    prefix = f".{folder.name}.unfinished-{socket.gethostname()}-"
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        for stale in folder.parent.glob(f"{escape_glob(prefix)}*"):
+        for stale in home.glob(f"{escape_glob(prefix)}*"):
             if not _is_another_alive(stale.name.removeprefix(prefix)):
-                shutil.rmtree(stale, ignore_errors=True)
-        scratch = folder.parent / f"{prefix}{os.getpid()}"
-        scratch.mkdir()
+                _remove(stale)
+        draft = home / f"{prefix}{os.getpid()}"
+        draft.mkdir()
     except OSError as problem:
         raise cannot_write(folder, problem) from None
     try:
-        yield scratch
-        _take_place(scratch, folder)
+        yield draft
+        _take_place(draft, folder)
     except OSError as problem:
         raise cannot_write(folder, problem) from None
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        shutil.rmtree(draft, ignore_errors=True)
 
 
-def _take_place(scratch: Path, folder: Path) -> None:
-    if not folder.exists():
-        scratch.rename(folder)
+def _take_place(draft: Path, folder: Path) -> None:
+    if not os.path.lexists(folder):
+        draft.rename(folder)
         return
-    former = scratch.with_name(f"{scratch.name}-former")
+    former = draft.with_name(f"{draft.name}-former")
     folder.rename(former)
     try:
-        scratch.rename(folder)
+        draft.rename(folder)
     except OSError:
         former.rename(folder)
         raise
-    shutil.rmtree(former, ignore_errors=True)
+    _remove(former)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder; of a link, only the link."""
+    if folder.is_symlink():
+        folder.unlink()
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
@@ -226,4 +239,28 @@ def is_alive(process: int) -> bool:
         return False
     except PermissionError:
         return True
-    return True
+    state, _ = _process_state(process)
+    return state not in _DEAD
+
+
+def started_at(process: int) -> str:
+    """When a process began, in the system's own count: another process of the same number has another.
+
+    Empty where the system does not tell.
+    """
+    return _process_state(process)[1]
+
+
+_DEAD = {"Z", "X"}
+"""States of a process that has ended, and whose parent has not asked how."""
+
+
+def _process_state(process: int) -> tuple[str, str]:
+    """The state and the beginning of a process, where the system has them in /proc; see proc(5)."""
+    try:
+        content = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return "", ""
+    # The name of the program is in parentheses, and may hold anything.
+    fields = content.rpartition(")")[2].split()
+    return fields[0], fields[19]

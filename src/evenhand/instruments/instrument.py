@@ -12,6 +12,7 @@ import polars as pl
 from pydantic import BaseModel, TypeAdapter
 
 from evenhand.core.progress import Progress
+from evenhand.instruments.figure_readers import FigureReader, MeasuringReader
 from evenhand.models.capabilities import Model, missing_capability
 from evenhand.runs.calibration import Expectation
 from evenhand.runs.certificates import BiasRow
@@ -129,6 +130,10 @@ class Instrument(ABC, Generic[Options]):
     @abstractmethod
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """The numbers of a run, those of the whole first."""
+
+    def reader(self, model: Any, options: Options) -> FigureReader:
+        """Reads the headline figures off a model in training, after every epoch."""
+        return MeasuringReader.of(self, model, options)
 
     def units(self, run: Run) -> pl.DataFrame:  # noqa: ARG002 # for those that override it
         """What figures are means of, for paired comparisons: ``key`` of the figure, ``unit`` and ``value``."""

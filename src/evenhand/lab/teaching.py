@@ -24,7 +24,7 @@ from evenhand.lab.corpus import Document, language
 from evenhand.lab.grammar import Sentence
 from evenhand.lab.world import World
 from evenhand.models.families.sentinel import sentinel_id
-from evenhand.models.objectives.batches import Batch, padded
+from evenhand.models.objectives.objective import Batch, padded
 from evenhand.models.references import ModelError
 from evenhand.models.tokenised_text import prepare, tokenise
 

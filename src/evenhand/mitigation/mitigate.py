@@ -3,255 +3,143 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
-from evenhand.core.errors import DatasetError
+from evenhand.core.errors import EvenhandError
 from evenhand.core.files import sha256_of
-from evenhand.core.probes import Experiment, ProbeSet
-from evenhand.core.progress import Progress
-from evenhand.core.recipes import Recipe
-from evenhand.data.corpus_sources import CorpusSource
-from evenhand.mitigation.method import Method, Prepared, Wanted
-from evenhand.mitigation.model_folder import mitigated_before, save_mitigated
-from evenhand.mitigation.texts import HeldOutSentences, TrainingText, given_held_out, kept_back
-from evenhand.mitigation.unfinished import claimed, leave_if_untrained, unfinished_folder
-from evenhand.models.capabilities import Trains, require
+from evenhand.core.progress import SILENT, Monitor
+from evenhand.mitigation.mitigation import (
+    MitigatedModel,
+    Mitigation,
+    MitigationData,
+    MitigationOptions,
+    MitigationOutcome,
+)
+from evenhand.mitigation.model_folder import fingerprint_of_model_folder, write_model_folder
+from evenhand.mitigation.registry import MITIGATIONS
 from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef
-from evenhand.runs.mitigation_records import DataRecord, MitigationRecord, SeedRecord, planted_bias_of
+from evenhand.runs.mitigation_records import MitigationRecord, planted_bias_of, read_mitigation_record
 from evenhand.runs.records import EnvironmentRecord
-from evenhand.training.epoch_trainer import chosen_precision, refuse_missing_reporters
-from evenhand.training.fitting import ADAPTER_FOLDER, LOGS_FOLDER, FitReport, Fitted
-from evenhand.training.perplexity import HeldOut
-from evenhand.training.seeds import fit_seeds, recipes_by_seed
-from evenhand.training.watching import ModelWatch
+from evenhand.runs.run import INSTRUMENTS
+from evenhand.runs.store import open_job
 
 _LIBRARIES = ("torch", "transformers", "tokenizers", "accelerate")
 
 
-@dataclass(frozen=True, slots=True)
-class Material:
-    """What a model is mitigated with.
-
-    Attributes:
-        sources: The corpus.
-        probes: What MALoR asks.
-        experiments: Those to train for.
-        held_out: Sources of sentences to measure the quality on; if not given, some of the corpus are kept back.
-        may_read_probes: Whether sentences of the probes may be trained on, as in the lab.
-    """
-
-    sources: tuple[CorpusSource, ...]
-    probes: ProbeSet
-    experiments: tuple[Experiment, ...]
-    held_out: tuple[CorpusSource, ...] = ()
-    may_read_probes: bool = False
-
-    def untrained(self, report: Progress | None = None) -> HeldOutSentences:
-        """The sentences that no training sees."""
-        return given_held_out(self.held_out) if self.held_out else kept_back(self.sources, report=report)
-
-
-@dataclass(frozen=True, slots=True)
-class MitigationReport:
-    """Who is told how a mitigation goes."""
-
-    stage: Callable[[str], None] = lambda _: None
-    warning: Callable[[str], None] = lambda _: None
-    read: Progress = lambda _done, _total: None
-    """Told how many bytes of the corpus are read."""
-    fit: Callable[[int], FitReport] = field(default=lambda _: FitReport())
-    """Asked, for a seed, who is told about its training."""
-
-
-@dataclass(frozen=True, slots=True)
-class Mitigated:
-    """The model that a mitigation made, and what was done."""
-
-    ref: ModelRef
-    record: MitigationRecord
-
-
 def mitigate(
     ref: ModelRef,
-    method: Method,
+    method: str | Mitigation[Any],
     *,
-    material: Material,
-    recipe: Recipe,
+    data: MitigationData,
     out: Path,
-    seeds: Sequence[int] | None = None,
-    report: MitigationReport | None = None,
+    options: MitigationOptions | None = None,
+    replace: bool = False,
+    monitor: Monitor = SILENT,
     command: str | None = None,
-) -> Mitigated:
-    """Lower what the probes read off a model, and write the result as a model folder.
+) -> MitigatedModel:
+    """Lower the bias of a model, and write the result as a model folder.
 
-    Interrupted and called again, it goes on where it was; called again when it is done, it finds the result.
+    Interrupted and called again, it goes on where it was; called again when it is done, it opens the result.
 
     Args:
         ref: The original.
-        method: How to mitigate.
-        material: Corpus, probes and held-out sentences.
-        recipe: How to train.
+        method: A mitigation, or its name.
+        data: Corpus, probes and held-out sentences.
         out: Folder for the mitigated model; new, empty, or of this very mitigation.
-        seeds: The training is done once for each, and the best is kept; the recipe's own seed if not given.
-        report: Told about progress.
+        options: Of the method; its defaults if not given.
+        replace: Start afresh, and let another mitigated model at ``out`` give way.
+        monitor: Told how it goes.
         command: What the card says to repeat it with.
 
     Raises:
         OutputError: If ``out`` holds something else, or cannot be written.
-        ModelError: If the model cannot be trained.
+        RunError: If ``out`` holds another mitigation.
+        ModelError: If the model cannot be mitigated in this way.
         DatasetError: If the corpus has nothing to train on.
     """
-    told = report or MitigationReport()
-    all_seeds = (recipe.seed,) if seeds is None else tuple(seeds)
-    recipes_by_seed(recipe, all_seeds)
-    refuse_missing_reporters(recipe)
+    mitigation = MITIGATIONS.get(method) if isinstance(method, str) else method
+    chosen = mitigation.options_type() if options is None else options
+    if not isinstance(chosen, mitigation.options_type):
+        raise EvenhandError(
+            f"{mitigation.name} takes {mitigation.options_type.__name__}, not {type(chosen).__name__}."
+        )
+    mitigation.refuse_impossible(data, chosen)
+    fingerprint_of_model_folder(out)  # refuses a place that cannot be, before a model is loaded
     model = load_language_model(ref)
-    require(model, Trains, purpose="be mitigated")
-    fingerprint = fingerprint_of(model, method, material, recipe, all_seeds)
-    done = mitigated_before(out, fingerprint)
-    if done is not None:
-        return Mitigated(mitigated_reference(ref, out), done)
-    scratch = claimed(unfinished_folder(out), fingerprint)
-    told.stage("Reading the corpus")
-    try:
-        held_out = material.untrained(told.read)
-        prepared = method.prepare(model, _wanted(material, held_out, recipe, scratch, told.read))
-    except DatasetError:
-        leave_if_untrained(scratch)
-        raise
-    for warning in prepared.warnings:
-        told.warning(warning)
-    told.stage(
-        f"Training on {len(prepared.objective.examples):,} examples; {len(held_out.sentences):,} sentences are held out"
-    )
-    work = _Work(model, method, material, held_out, prepared, recipe, all_seeds, scratch)
-    record, chosen = work.execute(fingerprint, told.fit)
-    save_mitigated(model, record, out, beside=_beside(chosen), command=command)
-    shutil.rmtree(scratch, ignore_errors=True)
-    return Mitigated(mitigated_reference(ref, out), record)
-
-
-@dataclass(frozen=True, slots=True)
-class _Work:
-    model: LanguageModel
-    method: Method
-    material: Material
-    held_out: HeldOutSentences
-    prepared: Prepared
-    recipe: Recipe
-    seeds: tuple[int, ...]
-    scratch: Path
-
-    def execute(
-        self, fingerprint: str, report: Callable[[int], FitReport]
-    ) -> tuple[MitigationRecord, Fitted]:
-        """Train, and tell what came of it."""
-        loaded = self.model.loaded
-        original = record_of(self.model)
-        watch = ModelWatch(
-            self.model,
-            self.material.probes,
-            experiments=self.material.experiments,
-            held_out=HeldOut(self.held_out.sentences, self.model),
-        )
-        before = watch.estimates()
-        fitted = fit_seeds(
-            self.model,
-            self.prepared.objective,
-            self.recipe,
-            seeds=self.seeds,
-            watch=watch,
-            folder=self.scratch,
-            identity={"data": self.prepared.sha256},
-            report=report,
-        )
+    fingerprint = mitigation_fingerprint(model, mitigation, data, chosen)
+    with open_job(out, fingerprint, fingerprint_at=fingerprint_of_model_folder, replace=replace) as job:
+        if job.is_done:
+            return opened_model(ref, out)
+        original = record_of(model)
+        outcome = mitigation.mitigate(model, data=data, options=chosen, job=job, monitor=monitor)
         record = MitigationRecord(
-            method=self.method.name,
-            objective=self.prepared.objective.name,
+            method=mitigation.name,
+            summary=mitigation.summary,
+            objective=outcome.objective,
             model=original,
-            lab=planted_bias_of(loaded.ref.location),
-            language=self.material.probes.language,
-            experiments=tuple(experiment.value for experiment in self.material.experiments),
-            probes=self.material.probes.sha256,
-            data=self._data(),
-            settings=dict(self.method.settings),
-            recipe=fitted.chosen.recipe,
-            precision=chosen_precision(self.recipe, loaded.device).value,
-            seeds=tuple(_seed_record(known) for known in fitted.fits),
-            chosen_seed=fitted.chosen.recipe.seed,
-            before=before,
-            after=watch.estimates(),
+            lab=planted_bias_of(model.loaded.ref.location),
+            language=data.probes.language,
+            experiments=tuple(experiment.value for experiment in data.experiments),
+            probes=data.probes.sha256,
+            data=outcome.data,
+            settings=dict(mitigation.settings(chosen) if outcome.settings is None else outcome.settings),
+            recipe=outcome.recipe,
+            precision=outcome.precision,
+            seeds=outcome.seeds,
+            chosen_seed=outcome.chosen_seed,
+            before=dict(outcome.before),
+            after=dict(outcome.after),
+            frontier=outcome.frontier,
+            reference=_changed_reference(ref, outcome),
             environment=EnvironmentRecord.current(),
             libraries={name: version(name) for name in _LIBRARIES},
             fingerprint=fingerprint,
         )
-        return record, fitted.chosen
-
-    def _data(self) -> DataRecord:
-        return DataRecord(
-            corpus=self.prepared.corpus,
-            examples=len(self.prepared.objective.examples),
-            counts=dict(self.prepared.counts),
-            sha256=self.prepared.sha256,
-            held_out=self.held_out.record,
-        )
+        with job.result_folder() as folder:
+            write_model_folder(model, record, folder, beside=outcome.beside, command=command)
+    return opened_model(ref, out)
 
 
-def _seed_record(fitted: Fitted) -> SeedRecord:
-    return SeedRecord(
-        seed=fitted.recipe.seed,
-        stopped=fitted.stopped,
-        curve=fitted.curve,
-        best=fitted.best,
-        keeps_quality=fitted.keeps_quality,
-    )
+def opened_model(ref: ModelRef, out: Path) -> MitigatedModel:
+    """The model that a finished mitigation made of another: loaded alike, from its folder.
+
+    Its weights are safetensors, whatever those of the original were.
+    """
+    record = read_mitigation_record(out)
+    changes = {"id": str(out), "revision": None, "allow_pickle_weights": False}
+    return MitigatedModel(ModelRef.model_validate({**dict(ref), **record.reference, **changes}), record)
 
 
-def _beside(fitted: Fitted) -> Mapping[str, Path]:
-    """Folders that are kept beside the weights."""
-    found = {LOGS_FOLDER: fitted.folder / LOGS_FOLDER} if fitted.recipe.report_to else {}
-    return found if fitted.adapter is None else {**found, ADAPTER_FOLDER: fitted.adapter}
-
-
-def _wanted(
-    material: Material, held_out: HeldOutSentences, recipe: Recipe, scratch: Path, report: Progress
-) -> Wanted:
-    return Wanted(
-        text=TrainingText(material.sources, held_out, report),
-        probes=material.probes,
-        experiments=material.experiments,
-        recipe=recipe,
-        scratch=scratch,
-        may_read_probes=material.may_read_probes,
-    )
-
-
-def fingerprint_of(
-    model: LanguageModel, method: Method, material: Material, recipe: Recipe, seeds: Sequence[int]
+def mitigation_fingerprint(
+    model: LanguageModel, mitigation: Mitigation[Any], data: MitigationData, options: MitigationOptions
 ) -> str:
     """What tells this mitigation from any other."""
     determining = {
         "weights": record_of(model).weights,
-        "method": method.name,
-        "settings": dict(method.settings),
-        "probes": material.probes.sha256,
-        "experiments": [experiment.value for experiment in material.experiments],
-        "corpus": [source.identity() for source in material.sources],
-        "held_out": [source.identity() for source in material.held_out],
-        "may_read_probes": material.may_read_probes,
-        "recipe": recipe.fingerprint,
-        "seeds": list(seeds),
+        "method": mitigation.name,
+        **mitigation.identity(options),
+        "probes": data.probes.sha256,
+        "experiments": [experiment.value for experiment in data.experiments],
+        "corpus": [source.identity() for source in data.sources],
+        "held_out": [source.identity() for source in data.held_out],
+        "may_read_probes": data.may_read_probes,
+        "instruments": {
+            name: INSTRUMENTS.get(name).prepare(model, instrument_options).record.fingerprint
+            for name, instrument_options in data.instruments.items()
+        },
         "evenhand": version("evenhand"),
     }
     return sha256_of(json.dumps(determining, sort_keys=True).encode())
 
 
-def mitigated_reference(ref: ModelRef, out: Path) -> ModelRef:
-    """The model that was made of another: loaded alike, from its folder, whose weights are safetensors."""
-    return ref.model_copy(update={"id": str(out), "revision": None, "allow_pickle_weights": False})
+def _changed_reference(ref: ModelRef, outcome: MitigationOutcome) -> dict[str, Any]:
+    """What the method changed in how the model is referred to."""
+    if outcome.reference is None:
+        return {}
+    before = ref.model_dump(mode="json")
+    after = outcome.reference.model_dump(mode="json")
+    return {name: value for name, value in after.items() if value != before[name]}

@@ -11,25 +11,24 @@ from safetensors import SafetensorError
 from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 
 from evenhand.core.errors import OutputError
-from evenhand.core.files import folder_written_whole
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.loading import HEAD_FILE, load_as_declared
 from evenhand.report.certificate.mitigation_card import mitigation_card
-from evenhand.runs.mitigation_records import MITIGATION_FILE, MitigationRecord, read_mitigation_record
+from evenhand.runs.mitigation_records import MITIGATION_FILE, MitigationRecord, find_mitigation_record
 from evenhand.training.checkpoints import put_weights
 
 CARD_FILE = "README.md"
 
 
-def save_mitigated(
+def write_model_folder(
     model: LanguageModel,
     record: MitigationRecord,
     folder: Path,
     *,
     beside: Mapping[str, Path] | None = None,
     command: str | None = None,
-) -> Path:
-    """Write a mitigated model as a folder that loads like any other.
+) -> None:
+    """Write a mitigated model into a folder that then loads like any other.
 
     Heads of the original that were not trained, such as BERT's for next sentences, are kept as they were. What was
     planted in a model of the lab is not carried over: it is no longer true.
@@ -37,35 +36,34 @@ def save_mitigated(
     Args:
         model: With its new weights.
         record: What was done.
-        folder: Where to; there must be nothing yet.
+        folder: An empty folder.
         beside: Folders that are kept beside, by name, such as the adapters that were trained.
         command: What makes the same again.
 
     Raises:
-        OutputError: If the folder cannot be written; nothing of it is left then.
+        OSError: If the folder cannot be written.
     """
-    with folder_written_whole(folder) as scratch:
-        try:
-            _save_weights(model, scratch)
-        except SafetensorError as problem:  # what the disk said is only in the message
-            raise OSError(str(problem)) from None
-        head = Path(model.loaded.ref.location) / HEAD_FILE
-        if head.is_file():
-            shutil.copyfile(head, scratch / HEAD_FILE)
-        for name, kept in (beside or {}).items():
-            shutil.copytree(kept, scratch / name)
-        (scratch / MITIGATION_FILE).write_text(record.model_dump_json(indent=1) + "\n", encoding="utf-8")
-        (scratch / CARD_FILE).write_text(mitigation_card(record, command=command), encoding="utf-8")
-        for path in scratch.rglob("*"):
-            path.chmod(0o755 if path.is_dir() else 0o644)  # safetensors lets only its writer read
-    return folder
+    try:
+        _save_weights(model, folder)
+    except SafetensorError as problem:  # what the disk said is only in the message
+        raise OSError(str(problem)) from None
+    head = Path(model.loaded.ref.location) / HEAD_FILE
+    if head.is_file():
+        shutil.copyfile(head, folder / HEAD_FILE)
+    for name, kept in (beside or {}).items():
+        shutil.copytree(kept, folder / name)
+    (folder / MITIGATION_FILE).write_text(record.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    (folder / CARD_FILE).write_text(mitigation_card(record, command=command), encoding="utf-8")
+    for path in folder.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)  # safetensors lets only its writer read
 
 
-def mitigated_before(folder: Path, fingerprint: str) -> MitigationRecord | None:
-    """The record of a folder that holds this very mitigation already; None if the folder is free.
+def fingerprint_of_model_folder(folder: Path) -> str | None:
+    """The fingerprint of the mitigation that made the model of a folder; None if the folder is free.
 
     Raises:
-        OutputError: If it holds something else.
+        OutputError: If it holds something else, or cannot be replaced.
+        RunError: If the record of the mitigation is damaged.
     """
     if not folder.exists():
         return None
@@ -78,15 +76,10 @@ def mitigated_before(folder: Path, fingerprint: str) -> MitigationRecord | None:
         )
     if not any(folder.iterdir()):
         return None
-    if not (folder / MITIGATION_FILE).is_file():
+    record = find_mitigation_record(folder)
+    if record is None:
         raise OutputError(f"{folder} is not empty. Choose another place with --out, or empty it first.")
-    record = read_mitigation_record(folder)
-    if record.fingerprint != fingerprint:
-        raise OutputError(
-            f"{folder} holds another mitigation ({record.method} of {record.model.id}). Choose another place with "
-            "--out, or remove it."
-        )
-    return record
+    return record.fingerprint
 
 
 def _save_weights(model: LanguageModel, folder: Path) -> None:

@@ -24,7 +24,7 @@ MOST_HELD_OUT = 2_000
 _DIGESTS = 2**64
 
 
-class _Listed:
+class _ListedSentences:
     """Sentences that are in memory, counted and digested as they are read."""
 
     def __init__(self, sentences: Iterable[str]) -> None:
@@ -61,7 +61,7 @@ class SentenceList:
 
     def open(self, report: Progress | None = None) -> SentenceStream:  # noqa: ARG002  it is read at once
         """Its sentences."""
-        return _Listed(self.sentences)
+        return _ListedSentences(self.sentences)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class PairFile(FileOnDisk):
 
         So a sentence and its repeats are kept back together or not at all.
         """
-        return _Listed(pair.corpus_sentence for pair in distinct_but_for_names(self.pairs()))
+        return _ListedSentences(pair.corpus_sentence for pair in distinct_but_for_names(self.pairs()))
 
     def sentences(self) -> Iterator[str]:
         """All of its sentences."""
@@ -93,9 +93,9 @@ class PairFile(FileOnDisk):
 
 def text_sources(corpora: Iterable[str | Path]) -> tuple[CorpusSource, ...]:
     """The sources that files of text or of pairs, folders and names of datasets stand for."""
-    given = list(corpora)
-    pairs = [path for path in given if _holds_pairs(Path(path))]
-    others = [path for path in given if path not in pairs]
+    names = list(corpora)
+    pairs = [name for name in names if _holds_pairs(Path(name))]
+    others = [name for name in names if name not in pairs]
     texts = corpus_sources(others).sources if others or not pairs else ()
     return (*texts, *(PairFile(Path(path)) for path in pairs))
 
@@ -138,20 +138,20 @@ class HeldOutSentences:
         return TextRecord(name=self.name, sha256=digest, sentences=len(self.sentences))
 
 
-def kept_back(sources: Sequence[CorpusSource], *, report: Progress | None = None) -> HeldOutSentences:
-    """Of a corpus, every twentieth sentence or 2,000, whichever is less.
+def keep_back(sources: Sequence[CorpusSource], *, progress: Progress | None = None) -> HeldOutSentences:
+    """Hold out every twentieth sentence of a corpus or 2,000, whichever is less.
 
     They are chosen by their digests, so that they are the same wherever they stand and however often they are repeated.
     """
     lowest: LowestDigests[str] = LowestDigests(MOST_HELD_OUT, distinct=True)
-    for sentence in _read(sources, report):
+    for sentence in _read(sources, progress):
         digest = digest_of(sentence)
         if digest < HELD_OUT_SHARE * _DIGESTS:
             lowest.offer(digest, sentence)
     return HeldOutSentences(f"the corpus, every {round(1 / HELD_OUT_SHARE)}th", tuple(lowest.by_digest()))
 
 
-def given_held_out(sources: Sequence[CorpusSource]) -> HeldOutSentences:
+def read_held_out(sources: Sequence[CorpusSource]) -> HeldOutSentences:
     """All sentences of files that were given for it, each once."""
     names = ", ".join(source.name for source in sources)
     sentences = (
@@ -162,18 +162,18 @@ def given_held_out(sources: Sequence[CorpusSource]) -> HeldOutSentences:
     return HeldOutSentences(names, tuple(dict.fromkeys(sentences)))
 
 
-def _read(sources: Sequence[CorpusSource], report: Progress | None) -> Iterator[str]:
+def _read(sources: Sequence[CorpusSource], progress: Progress | None) -> Iterator[str]:
     total = sum(source.size for source in sources)
     before = 0
     for source in sources:
-        yield from source.open(_further(report, before, total))
+        yield from source.open(_further(progress, before, total))
         before += source.size
 
 
-def _further(report: Progress | None, before: int, total: int) -> Progress | None:
-    if report is None:
+def _further(progress: Progress | None, before: int, total: int) -> Progress | None:
+    if progress is None:
         return None
-    return lambda done, _: report(before + done, total)
+    return lambda done, _: progress(before + done, total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,12 +182,12 @@ class TrainingText:
 
     sources: tuple[CorpusSource, ...]
     held_out: HeldOutSentences
-    report: Progress | None = None
+    progress: Progress | None = None
 
     def read(self, texts: list[TextRecord]) -> Iterator[str]:
         """Its sentences; what each source was is added to ``texts`` when it has been read."""
         for source in self.sources:
-            opened = source.open(self.report)
+            opened = source.open(self.progress)
             renamed = self._renamed(source)
             for sentence in opened:
                 if sentence not in self.held_out and sentence not in renamed:

@@ -56,12 +56,12 @@ def with_adapter(model: Any, folder: str) -> Any:
 
 def _settings(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        settings = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        found = None
-    if not isinstance(found, dict):
+        settings = None
+    if not isinstance(settings, dict):
         raise ModelError(f"{path} is damaged. Save the adapter again.")
-    return found
+    return settings
 
 
 def _first_line(problem: Exception) -> str:

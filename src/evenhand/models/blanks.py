@@ -54,7 +54,7 @@ def filled_texts(item: Association) -> list[str]:
 def fill_questions(
     item: Association, requests: Callable[[str, str], tuple[Request, ...]], *, kind: ScoreKind
 ) -> list[Question]:
-    """One question a candidate: what is requested, from the context and what fills its blank."""
+    """One question for each candidate: what is requested, from the context and what fills its blank."""
     combine = of_all(COMBINATIONS[kind])
     return [
         Question(candidate.id, requests(item.context, fill_of(item, candidate)), combine)

@@ -8,6 +8,9 @@ from typing import TypeAlias
 
 from evenhand.models.questions import LogProbabilities, geometric_mean
 
+FINAL_PUNCTUATION = ".!?…\"'”’»)"
+PUBLISHED_FINAL_PUNCTUATION = ".!?"
+
 
 class Continuation(StrEnum):
     """How a sentence after a context is scored. The letters are those of the multilingual study."""
@@ -87,3 +90,8 @@ NEEDS_CONTEXT = (
 NEEDS_CANDIDATE = tuple(kind for kind in CONTINUATION_SCORES if kind is not Continuation.ALONE_PER_CONTEXT)
 WHOLE = (Continuation.FULL, Continuation.GIVEN_CONTEXT)
 """No quotient: the tokens that are asked for make the candidate's probability, with or without its context's."""
+
+
+def with_final_punctuation(context: str, marks: str = FINAL_PUNCTUATION) -> str:
+    """A context that ends like a sentence."""
+    return context if context[-1] in marks else f"{context}."

@@ -84,18 +84,18 @@ class WordEmbedder:
             token stands for it, the tokenizer does not know it, or the model gave NaN.
         """
         chosen = self.layer_number(layer)
-        found: list[Vector | NotEmbedded] = [NotEmbedded(NOTHING_THERE)] * len(texts)
+        embedded: list[Vector | NotEmbedded] = [NotEmbedded(NOTHING_THERE)] * len(texts)
         places = []
         for number, place in enumerate(self._places(texts, spans)):
             if isinstance(place, NotEmbedded):
-                found[number] = place
+                embedded[number] = place
             else:
                 places.append(place)
         for batch in self._batches(places):
             vectors = self._vectors_or_halves(batch, chosen)
             for place, vector in zip(batch, vectors, strict=True):
-                found[place.number] = vector if np.isfinite(vector).all() else NotEmbedded(NOT_FINITE)
-        return found
+                embedded[place.number] = vector if np.isfinite(vector).all() else NotEmbedded(NOT_FINITE)
+        return embedded
 
     def _places(self, texts: Sequence[str], spans: Sequence[Span]) -> Iterator[_WordPosition | NotEmbedded]:
         tokenizer = self.loaded.tokenizer

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.core.planted_bias import read_planted_bias
 from evenhand.models.families import Family
 from evenhand.models.references import ModelRef
-from evenhand.models.text_boundaries import start_token
+from evenhand.models.tokenised_text import start_token
 from evenhand.runs.records import ModelRecord
 
 if TYPE_CHECKING:

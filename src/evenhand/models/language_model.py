@@ -24,18 +24,19 @@ from evenhand.models.capabilities import (
     require,
 )
 from evenhand.models.embedding import Vector, WordEmbedder
-from evenhand.models.engine.execution import Answers, InputsDone, execute
-from evenhand.models.engine.forward_inputs import (
+from evenhand.models.engine.execution import Answers, InputsDone, ScoringJob, execute
+from evenhand.models.engine.modes import gc_disabled
+from evenhand.models.engine.plan import (
     CausalInput,
     ForwardInputs,
+    ForwardPlan,
     MaskedInput,
     PairInput,
     Seq2SeqInput,
+    make_plan,
     merge_requests,
 )
-from evenhand.models.engine.modes import gc_disabled
-from evenhand.models.engine.plan import ForwardPlan, make_plan
-from evenhand.models.engine.projection import SplitProjection
+from evenhand.models.engine.projection import Projection, SplitProjection
 from evenhand.models.engine.requests import (
     Request,
     RequestGroup,
@@ -45,8 +46,7 @@ from evenhand.models.engine.requests import (
     shown_tokens,
     too_long,
 )
-from evenhand.models.engine.runners import PairRunner, Projection, Runner
-from evenhand.models.engine.scoring_job import ScoringJob
+from evenhand.models.engine.runners import PairRunner, Runner
 from evenhand.models.engine.self_check import can_share_prefixes, choose_projection
 from evenhand.models.families import Family
 from evenhand.models.generation import GeneratedText, GenerationOptions, TextProgress

@@ -31,8 +31,8 @@ def declared_languages(model: str, revision: str | None = None) -> tuple[str, ..
         front = yaml.safe_load(text.split("---", 2)[1])
     except (yaml.YAMLError, IndexError):
         return ()
-    found = front.get("language") if isinstance(front, dict) else None
-    listed = [found] if isinstance(found, str) else found if isinstance(found, list) else []
+    entry = front.get("language") if isinstance(front, dict) else None
+    listed = [entry] if isinstance(entry, str) else entry if isinstance(entry, list) else []
     return tuple(str(language) for language in listed)
 
 

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 import transformers
+from huggingface_hub.errors import (
+    GatedRepoError,
+    HfHubHTTPError,
+    HFValidationError,
+    LocalEntryNotFoundError,
+    OfflineModeIsEnabled,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
 from torch import nn
 from transformers import (
     AutoConfig,
@@ -22,20 +32,34 @@ from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 from evenhand.core.precision import Precision
 from evenhand.models.adapters import adapter_base, refuse_missing_adapters, with_adapter
 from evenhand.models.families import Family, recognise
-from evenhand.models.missing_models import hub_failure
 from evenhand.models.next_sentence import has_next_sentence_class
 from evenhand.models.references import ModelError, ModelRef, refuse_missing_folder
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 HEAD_FILE = "next_sentence.json"
 """Beside a model with a next-sentence head of its own: which class means "follows"."""
+
 
 BERT_FOLLOWS_CLASS = 0
 
 _CHATTER = ("transformers", "huggingface_hub")
 """Loggers that are kept to errors while something loads; the hub's tells of every retry."""
+
+
+_UNREACHED = "cannot be reached. Check the path, or the connection if it is a model of the hub."
+
+
+_HUB_ANSWERS: Mapping[type[BaseException], str] = {
+    GatedRepoError: "gives {id} only to those who asked for it. Ask on its page, then log in with: hf auth login.",
+    RepositoryNotFoundError: "has no model of this name. Check the path or the spelling; if the model is private, log "
+    "in with: hf auth login.",
+    RevisionNotFoundError: "has no revision {revision} of it. Give another after the @.",
+    LocalEntryNotFoundError: _UNREACHED,
+    OfflineModeIsEnabled: _UNREACHED,
+    ConnectionError: _UNREACHED,
+    HFValidationError: "takes no such name. Check the path, or give an id such as bert-base-cased or ORG/NAME.",
+    HfHubHTTPError: "does not give it ({error}). Check the path, or try again later.",
+}
+"""What the hub did, by its library's errors; the order matters, for some are kinds of others."""
 
 _DTYPES = {Precision.FP32: torch.float32, Precision.BF16: torch.bfloat16, Precision.FP16: torch.float16}
 
@@ -141,12 +165,12 @@ def _follows_class(ref: ModelRef) -> int:
     if not path.is_file():
         return BERT_FOLLOWS_CLASS
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))["follows_class"]
+        follows = json.loads(path.read_text(encoding="utf-8"))["follows_class"]
     except (ValueError, KeyError, TypeError):
-        found = None
-    if type(found) is not int or found not in (0, 1):
+        follows = None
+    if type(follows) is not int or follows not in (0, 1):
         raise ModelError(f'{path} must hold {{"follows_class": 0}} or {{"follows_class": 1}}.')
-    return found
+    return follows
 
 
 class MissingWeightsError(ModelError):
@@ -231,3 +255,27 @@ def _explanation(ref: ModelRef, problem: str) -> str:
 def _first_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[0][:300] if lines else "no reason given"
+
+
+def hub_failure(ref: ModelRef, problem: BaseException) -> str | None:
+    """What to say of a name that is no folder when the hub did not give it; None where the hub is not to blame."""
+    if Path(ref.location).exists():
+        return None
+    answer = next(filter(None, (_answer(ref, error) for error in _causes(problem))), None)
+    return answer and f"There is no folder {ref.id} here, and the hub {answer}"
+
+
+def _answer(ref: ModelRef, error: BaseException) -> str | None:
+    """The hub's part in an error of its library."""
+    answer = next((words for kind, words in _HUB_ANSWERS.items() if isinstance(error, kind)), None)
+    return answer and answer.format(
+        id=ref.id, revision=ref.revision or "main", error=_first_line(str(error)) or type(error).__name__
+    )
+
+
+def _causes(problem: BaseException) -> Iterator[BaseException]:
+    """An error and those that it came from, the innermost last."""
+    error: BaseException | None = problem
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
+from evenhand.core.errors import UnknownNameError
 from evenhand.core.items import Task
 from evenhand.core.protocols import DEFAULT_PROTOCOL, MULTILINGUAL_2023
 from evenhand.models.capabilities import Model
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from evenhand.models.engine.requests import RequestGroup
     from evenhand.models.sentence_pairs import PairMethod
     from evenhand.runs.store import Parts
+
+
+Choice = TypeVar("Choice", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,3 +119,30 @@ class Measurable(Model, Protocol):
             progress: Told how many items are done.
         """
         ...
+
+
+def choose_method(
+    model: Measurable, task: Task, *, protocol: str, inter: str | None = None, score: str | None = None
+) -> Method:
+    """The method for a task.
+
+    Raises:
+        UnknownNameError: If an option has no such value.
+        ModelError: If the model cannot do the task, or not in the way that was asked for.
+    """
+    options = MethodOptions(
+        protocol,
+        inter=_parse(inter, Continuation, "way to score the inter-sentence task"),
+        score=_parse(score, ScoreKind, "score"),
+    )
+    return model.method(task, options)
+
+
+def _parse(text: str | None, choices: type[Choice], kind: str) -> Choice | None:
+    """The choice of this value; names that explain themselves do as well as published letters."""
+    if text is None:
+        return None
+    for name, choice in choices.__members__.items():
+        if text in (choice.value, name.lower().replace("_", "-")):
+            return choice
+    raise UnknownNameError(kind, text, [choice.value for choice in choices])

@@ -38,7 +38,7 @@ class NextSentence:
         return []
 
     def questions(self, item: Association) -> list[Question]:
-        """One question a candidate."""
+        """One question for each candidate."""
         return [
             Question(
                 candidate.id,

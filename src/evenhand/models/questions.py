@@ -103,7 +103,7 @@ class Method(Protocol):
         ...
 
     def questions(self, item: Association) -> list[Question]:
-        """One question a candidate.
+        """One question for each candidate.
 
         Raises:
             UnscorableError: If the item cannot be asked about.

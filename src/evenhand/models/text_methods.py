@@ -17,10 +17,10 @@ from evenhand.models.continuations import (
     NEEDS_CONTEXT,
     WHOLE,
     Continuation,
+    with_final_punctuation,
 )
 from evenhand.models.questions import COMBINATIONS, Question, ScoreKind, of_all
 from evenhand.models.sentence_pairs import PairRequests
-from evenhand.models.text_boundaries import with_final_punctuation
 
 
 @dataclass(frozen=True, slots=True)

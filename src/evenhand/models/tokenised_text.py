@@ -52,8 +52,8 @@ class TokenisedText:
     def first_from(self, character: int) -> int | None:
         """The place of the first token that stands for this character or, where it has none, for the next."""
         if self._token_at is not None:
-            found = self._token_at(character)
-            return found if found is not None else self._token_at(character + 1)
+            place = self._token_at(character)
+            return place if place is not None else self._token_at(character + 1)
         return next(
             (place for place, own in enumerate(self.spans) if own is not None and own[1] > character), None
         )
@@ -70,10 +70,10 @@ def prepare(tokenizer: Any, texts: Iterable[str], *, special: bool) -> None:
     """
     if tokenizer is None:
         return
-    wanted = list(dict.fromkeys(texts))
-    if tokenizer.is_fast and wanted:
+    distinct = list(dict.fromkeys(texts))
+    if tokenizer.is_fast and distinct:
         prepared = _PREPARED.setdefault(tokenizer, {})
-        for text, encoding in zip(wanted, _encodings(tokenizer, wanted, special), strict=True):
+        for text, encoding in zip(distinct, _encodings(tokenizer, distinct, special), strict=True):
             prepared[text, special] = encoding
 
 
@@ -92,8 +92,8 @@ def tokenise(tokenizer: Any, text: str, *, special: bool) -> TokenisedText:
     ids = tuple(tokenizer(text, add_special_tokens=special)["input_ids"])
     plain = tuple(tokenizer(text, add_special_tokens=False)["input_ids"])
     offset = _where(ids, plain)
-    found = _spans_by_spelling(tokenizer, text, plain) or _spans_by_growing(tokenizer, text, plain)
-    spans = (None,) * offset + found + (None,) * (len(ids) - offset - len(plain))
+    own = _spans_by_spelling(tokenizer, text, plain) or _spans_by_growing(tokenizer, text, plain)
+    spans = (None,) * offset + own + (None,) * (len(ids) - offset - len(plain))
     words = tuple(None if span is None else len(text[: span[0] + 1].split()) for span in spans)
     return TokenisedText(ids, lambda: spans, lambda: words)
 
@@ -170,3 +170,20 @@ def _spans_by_growing(tokenizer: Any, text: str, ids: Tokens) -> tuple[Character
 
 def _words(text: str) -> list[Characters]:
     return [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
+
+
+def start_token(tokenizer: Any, config: Any) -> int | None:
+    """What stands before the first token of a text: the start token, or the end of the text before.
+
+    A number in the configuration counts only if the tokenizer has a special token there: models made from
+    another's configuration keep a number that is some word of their own vocabulary.
+    """
+    configured = getattr(config, "bos_token_id", None)
+    for candidate in (
+        tokenizer.bos_token_id,
+        configured if configured in tokenizer.all_special_ids else None,
+        tokenizer.eos_token_id,
+    ):
+        if isinstance(candidate, int) and 0 <= candidate < config.vocab_size:
+            return candidate
+    return None

@@ -21,6 +21,7 @@ result and by a *fingerprint* of all that determines it.
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import io
 import os
@@ -35,13 +36,14 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.core.errors import RunError
+from evenhand.core.errors import OutputError, RunError
 from evenhand.core.files import (
     cannot_write,
     escape_glob,
     file_written_whole,
     folder_written_whole,
     is_alive,
+    started_at,
     write_bytes,
 )
 
@@ -49,6 +51,7 @@ FINGERPRINT_DIGITS = 16
 """Digits of a fingerprint in the name of a folder."""
 
 _DIGEST_BYTES = 32
+_UNFINISHED = ".unfinished"
 
 
 class BusyError(RunError):
@@ -67,12 +70,19 @@ class Parts:
             content = self._path(key).read_bytes()
         except FileNotFoundError:
             return None
+        except OSError as problem:
+            raise RunError(f"{self._path(key)} cannot be read: {problem.strerror or problem}.") from None
         digest, piece = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
         return piece if hashlib.sha256(piece).digest() == digest else None
 
     def put(self, key: str, piece: bytes) -> None:
         """Keep a piece."""
-        write_bytes(self._path(key), hashlib.sha256(piece).digest() + piece)
+        try:
+            write_bytes(self._path(key), hashlib.sha256(piece).digest() + piece)
+        except OutputError as problem:
+            raise OutputError(
+                f"{problem} What was finished before is kept: give the same command again to go on."
+            ) from None
 
     def get_array(self, key: str, shape: tuple[int, ...]) -> npt.NDArray[np.float64] | None:
         """An array that was put; None if there is none of this shape."""
@@ -129,14 +139,14 @@ class Job:
     @contextmanager
     def result_folder(self) -> Iterator[Path]:
         """A scratch folder that becomes the result when the block succeeds."""
-        with folder_written_whole(self.place) as scratch:
+        with folder_written_whole(self.place, scratch=self.subfolder("result")) as scratch:
             yield scratch
         self.discard()
 
     @contextmanager
     def result_file(self) -> Iterator[BinaryIO]:
         """A stream to a file that becomes the result when the block succeeds."""
-        with file_written_whole(self.place) as stream:
+        with file_written_whole(self.place, scratch=self.subfolder("result")) as stream:
             yield stream
         self.discard()
 
@@ -156,7 +166,7 @@ def open_job(
     """Claim a place for a job, and go on with what an earlier process finished of it.
 
     Args:
-        place: Where the result is to lie.
+        place: Where the result is to lie. If it is a link, the result replaces the link, never what it points to.
         fingerprint: Digest of all that determines the result.
         fingerprint_at: Reads the fingerprint of the result at a place; None if nothing is there. Raises if what is
             there is something else.
@@ -164,19 +174,27 @@ def open_job(
 
     Raises:
         BusyError: If another process works on the same place.
-        RunError: If the place holds the result of another job.
+        RunError: If the place holds the result of another job, or is a link to nothing.
         OutputError: If the place cannot be written.
     """
     place = Path(place)
-    existing = fingerprint_at(place)
-    if existing is not None and existing != fingerprint and not replace:
-        raise RunError(
-            f"{place} holds another result: another model, other data, options or version. Choose another place with "
-            "--out, or replace it with --fresh."
-        )
     folder = _parts_folder(place, fingerprint)
-    if existing == fingerprint and not replace:
-        shutil.rmtree(folder, ignore_errors=True)
+
+    def is_done() -> bool:
+        if replace:
+            fingerprint_at(place)  # raises for what must not be replaced
+            return False
+        _refuse_broken_link(place)
+        existing = fingerprint_at(place)
+        if existing is not None and existing != fingerprint:
+            raise RunError(
+                f"{place} holds another result: another model, other data, options or version. Choose another place "
+                "with --out, or replace it with --fresh."
+            )
+        return existing == fingerprint
+
+    if is_done():
+        _remove_remains(place, folder)
         yield Job(place, fingerprint, folder, is_done=True)
         return
     with _claimed(place):
@@ -184,18 +202,36 @@ def open_job(
             for leftover in leftovers(place):
                 shutil.rmtree(leftover, ignore_errors=True)
         # Between the first look and the claim, another process may have finished.
-        is_done = not replace and fingerprint_at(place) == fingerprint
-        yield Job(place, fingerprint, folder, is_done=is_done)
+        yield Job(place, fingerprint, folder, is_done=is_done())
 
 
 def leftovers(place: Path) -> list[Path]:
     """The folders of unfinished jobs with this place, of whatever fingerprint."""
-    return sorted(place.absolute().parent.glob(f"{escape_glob(f'.{place.name}.')}*.unfinished"))
+    digits = "[0-9a-f]" * FINGERPRINT_DIGITS
+    return sorted(place.absolute().parent.glob(f"{escape_glob(f'.{place.name}.')}{digits}{_UNFINISHED}"))
 
 
 def _parts_folder(place: Path, fingerprint: str) -> Path:
     absolute = place.absolute()
-    return absolute.with_name(f".{absolute.name}.{fingerprint[:FINGERPRINT_DIGITS]}.unfinished")
+    return absolute.with_name(f".{absolute.name}.{fingerprint[:FINGERPRINT_DIGITS]}{_UNFINISHED}")
+
+
+def _refuse_broken_link(place: Path) -> None:
+    if place.is_symlink() and not place.exists():
+        raise RunError(
+            f"{place} is a link to {place.readlink()}, and nothing is there. If that is on another disk, mount it; "
+            "otherwise remove the link, or choose another place with --out."
+        )
+
+
+def _remove_remains(place: Path, folder: Path) -> None:
+    """Remove what a process left behind that was killed after its result was in place.
+
+    Another process may be making the same result anew, or the disk may be read-only: then it stays as it is.
+    """
+    if folder.exists() or os.path.lexists(_claim_on(place)):
+        with suppress(BusyError, OutputError), _claimed(place):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def release_claims(folder: Path, owner: str) -> None:
@@ -206,7 +242,8 @@ def release_claims(folder: Path, owner: str) -> None:
         owner: Host and process, as ``"host 123"``. Claims of other processes stand.
     """
     for claim in folder.glob(".*.claim"):
-        if _holder(claim) == owner:
+        holder = _Holder.of(claim)
+        if holder is not None and f"{holder.host} {holder.process}" == owner:
             claim.unlink(missing_ok=True)
 
 
@@ -219,10 +256,9 @@ def _claim_on(place: Path) -> Path:
 def _claimed(place: Path) -> Iterator[None]:
     """Hold the place against other processes; the claim of a process that died is void."""
     claim = _claim_on(place)
-    owner = f"{socket.gethostname()} {os.getpid()}"
     try:
         claim.parent.mkdir(parents=True, exist_ok=True)
-        _take(claim, owner, place)
+        _take(claim, place)
     except OSError as problem:
         raise cannot_write(place, problem) from None
     try:
@@ -231,66 +267,87 @@ def _claimed(place: Path) -> Iterator[None]:
         claim.unlink(missing_ok=True)
 
 
-def _take(claim: Path, owner: str, place: Path) -> None:
-    """Write the claim, unless a living process holds one.
+def _take(claim: Path, place: Path) -> None:
+    """Write the claim, unless a living process holds one."""
+    with _locked(claim.parent):
+        holder = _Holder.of(claim)
+        if holder is not None and holder.is_dead:
+            claim.unlink(missing_ok=True)
+        try:
+            _write_claim(claim, _Holder.this_process())
+        except FileExistsError:
+            raise BusyError(
+                f"{place} is being made by {_Holder.of(claim) or 'another process'}. Wait for it, or choose another "
+                f"place with --out. If that process is gone, remove {claim}."
+            ) from None
 
-    A file that must not exist yet is the one claim that network disks honour too. It is linked into place with its
-    content, so that nobody ever reads half of one.
+
+def _write_claim(claim: Path, holder: _Holder) -> None:
+    """Make a file that must not exist yet, which network disks honour too.
+
+    A symbolic link appears together with its content, so that nobody ever reads half of a claim.
     """
-    draft = claim.with_name(f"{claim.name}-{owner.replace(' ', '-')}")
-    draft.write_text(owner, encoding="utf-8")
     try:
-        for _ in range(3):
-            try:
-                _link(draft, claim)
-            except FileExistsError:
-                holder = _holder(claim)
-                if holder is not None and not _is_void(holder):
-                    host, _, process = holder.partition(" ")
-                    raise BusyError(
-                        f"{place} is being made by another process ({process} on {host}). Wait for it, or choose "
-                        f"another place with --out. If that process is gone, remove {claim}."
-                    ) from None
-                _remove_void(claim, holder, draft)
-            else:
-                return
-        raise BusyError(f"{place} is being claimed by other processes at this moment. Try again.")
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _remove_void(claim: Path, holder: str | None, draft: Path) -> None:
-    """Remove the claim of a dead process, and no other: a living one may have taken its place just now."""
-    aside = draft.with_name(f"{draft.name}-void")
-    try:
-        claim.rename(aside)
-    except FileNotFoundError:
-        return
-    if _holder(aside) != holder:
-        with suppress(FileExistsError):
-            _link(aside, claim)
-    aside.unlink(missing_ok=True)
-
-
-def _link(draft: Path, claim: Path) -> None:
-    try:
-        os.link(draft, claim)
+        claim.symlink_to(holder.to_text())
     except OSError as problem:
-        if problem.errno not in {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}:
+        if problem.errno not in {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL}:
             raise
-        # A disk without hard links.
+        # A disk without symbolic links.
         with claim.open("x", encoding="utf-8") as stream:
-            stream.write(draft.read_text(encoding="utf-8"))
+            stream.write(holder.to_text())
 
 
-def _holder(claim: Path) -> str | None:
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep the other processes of this machine from removing a void claim and writing their own at the same time.
+
+    Only claims of this machine are ever found void, so a lock that holds within it is enough. It is on the folder
+    itself, leaves no file, and ends with the process. A disk that has no locks does without: claims hold all the same,
+    except when two processes find the same void one at the same moment.
+    """
+    descriptor = os.open(folder, os.O_RDONLY)
     try:
-        return claim.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return None
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
-def _is_void(holder: str) -> bool:
-    """Whether the process that holds a claim is dead, which can be told of processes on this machine only."""
-    host, _, process = holder.partition(" ")
-    return host == socket.gethostname() and process.isdigit() and not is_alive(int(process))
+@dataclass(frozen=True, slots=True)
+class _Holder:
+    """The process that holds a claim."""
+
+    host: str
+    process: str
+    started: str
+    """Tells it from a later process of the same number, as in a container that is started again."""
+
+    @classmethod
+    def this_process(cls) -> _Holder:
+        return cls(socket.gethostname(), str(os.getpid()), started_at(os.getpid()))
+
+    @classmethod
+    def of(cls, claim: Path) -> _Holder | None:
+        """Who holds a claim; None if nobody does."""
+        try:
+            text = str(claim.readlink()) if claim.is_symlink() else claim.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        host, process, started = (*text.split(" "), "", "", "")[:3]
+        return cls(host, process, started)
+
+    def to_text(self) -> str:
+        """What a claim holds."""
+        return f"{self.host} {self.process} {self.started}".rstrip()
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether it has ended, which can be known of processes on this machine only."""
+        if self.host != socket.gethostname() or not self.process.isdigit():
+            return False
+        number = int(self.process)
+        return not is_alive(number) or (bool(self.started) and self.started != started_at(number))
+
+    def __str__(self) -> str:
+        return f"another process ({self.process} on {self.host})" if self.process else "another process"

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from torch.utils.data import Dataset, Sampler
 
-from evenhand.models.objectives.batches import Batch
-from evenhand.models.objectives.objective import Objective
+from evenhand.models.objectives.objective import Batch, Objective
 
 SORTED_TOGETHER = 64
 """Batches whose examples are sorted by length together, but at most a quarter of an epoch, so that it stays random."""
@@ -49,7 +48,7 @@ class EpochBatches(Sampler[list[Draw]]):
         self.batch_size = batch_size
         self.epoch = 0
         self._seed = seed
-        self._lengths = np.array([len(known) if hasattr(known, "__len__") else 0 for known in examples])
+        self._lengths = np.array([len(example) if hasattr(example, "__len__") else 0 for example in examples])
 
     def set_epoch(self, epoch: int) -> None:
         """Which epoch is gone through next."""

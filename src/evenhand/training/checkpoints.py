@@ -64,14 +64,14 @@ class Checkpoint:
                 f"Training cannot go on from {self.folder}: it has weights alone, and only the newest epoch has the "
                 f"state of the optimizer. {_start_again(self.folder)}"
             )
-        known = optimizer.state_dict()
+        current = optimizer.state_dict()
         state: dict[int, dict[str, torch.Tensor]] = {}
         for name, tensor in _tensors(self.folder / OPTIMIZER_FILE).items():
             number, _, part = name.partition(".")
             state.setdefault(int(number), {})[part] = tensor
         groups = [
             {**group, "lr": rate}
-            for group, rate in zip(known["param_groups"], schedule["rates"], strict=True)
+            for group, rate in zip(current["param_groups"], schedule["rates"], strict=True)
         ]
         optimizer.load_state_dict({"state": state, "param_groups": groups})
         scheduler.load_state_dict(schedule["scheduler"])
@@ -86,12 +86,12 @@ class Checkpoints:
     @property
     def all(self) -> list[Checkpoint]:
         """What is there, by epoch."""
-        found = []
+        existing = []
         for path in self.folder.glob("epoch-*"):
             match = _NAME.fullmatch(path.name)
             if match and path.is_dir():
-                found.append(Checkpoint(path, int(match[1])))
-        return sorted(found, key=lambda known: known.epoch)
+                existing.append(Checkpoint(path, int(match[1])))
+        return sorted(existing, key=lambda checkpoint: checkpoint.epoch)
 
     @property
     def latest(self) -> Checkpoint | None:
@@ -106,7 +106,7 @@ class Checkpoints:
         self, model: nn.Module, curve: LearningCurve, *, optimizer: Any, scheduler: Any, state: Any
     ) -> None:
         """Write the checkpoint of the curve's last epoch."""
-        epoch = curve.judgements[-1].epoch
+        epoch = curve.last.epoch
         try:
             with folder_written_whole(self.of(epoch).folder) as scratch:
                 _save_tensors(weights_in_training(model), scratch / WEIGHTS_FILE)
@@ -125,11 +125,11 @@ class Checkpoints:
     def keep_best(self, best: int) -> None:
         """Remove all but the newest and the best, of which only the weights are needed."""
         newest = self.all[-1].epoch
-        for known in self.all:
-            if known.epoch not in (best, newest):
-                shutil.rmtree(known.folder, ignore_errors=True)
-            elif known.epoch != newest:
-                (known.folder / OPTIMIZER_FILE).unlink(missing_ok=True)
+        for checkpoint in self.all:
+            if checkpoint.epoch not in (best, newest):
+                shutil.rmtree(checkpoint.folder, ignore_errors=True)
+            elif checkpoint.epoch != newest:
+                (checkpoint.folder / OPTIMIZER_FILE).unlink(missing_ok=True)
 
     def finish(self, best: int) -> None:
         """Keep what a finished training is known by: the best weights, and the newest epoch's learning curve."""

@@ -19,8 +19,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.precision import Precision
 from evenhand.core.progress import Progress
 from evenhand.core.recipes import Recipe
-from evenhand.models.objectives.batches import Batch
-from evenhand.models.objectives.objective import Objective
+from evenhand.models.objectives.objective import Batch, Objective
 from evenhand.models.references import ModelError
 from evenhand.training.batches import DrawnExamples, EpochBatches, collation
 from evenhand.training.checkpoints import Checkpoint
@@ -33,7 +32,7 @@ _ATTENTION = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBac
 """All but cuDNN's, which plans anew for every shape of a batch; batches padded to their own longest have many."""
 
 AfterEpoch = Callable[[int, "EpochTrainer"], bool]
-"""Told which epoch is done; says whether that is enough."""
+"""Called with the epoch that is done; says whether that is enough."""
 
 
 class EpochTrainer(LossTrainer):
@@ -48,7 +47,7 @@ class EpochTrainer(LossTrainer):
         device: torch.device,
         scratch: Path,
         after_epoch: AfterEpoch,
-        report: Progress | None = None,
+        progress: Progress | None = None,
     ) -> None:
         self.batches = EpochBatches(objective.examples, batch_size=recipe.batch_size, seed=recipe.seed)
         super().__init__(
@@ -59,7 +58,7 @@ class EpochTrainer(LossTrainer):
             data_collator=collation(objective, seed=recipe.seed),
             callbacks=[
                 _EpochByEpoch(self, after_epoch, seed=recipe.seed),
-                *([StepReporting(report)] if report else []),
+                *([StepReporting(progress)] if progress else []),
             ],
         )
         self.remove_callback(PrinterCallback)

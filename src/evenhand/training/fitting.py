@@ -1,4 +1,4 @@
-"""Fit a model to an objective: watched after every epoch, the best epoch kept, resumed exactly when interrupted."""
+"""Fit a model to an objective: evaluated after every epoch, the best epoch kept, resumed exactly when interrupted."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from evenhand.models.identity import record_of
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.objective import Objective
 from evenhand.models.references import ModelError
-from evenhand.runs.learning_curves import Judgement, LearningCurve, is_broken
+from evenhand.runs.learning_curves import EpochMetrics, LearningCurve
 from evenhand.training.adapters import Adapters
 from evenhand.training.checkpoints import Checkpoints
 from evenhand.training.epoch_trainer import EpochTrainer, chosen_precision
-from evenhand.training.watching import Watch
+from evenhand.training.evaluation import EpochEvaluator
 
 IDENTITY_FILE = "training.json"
 CURVE_FILE = "learning_curve.jsonl"
@@ -32,13 +32,8 @@ ADAPTER_FOLDER = "adapter"
 LOGS_FOLDER = "logs"
 
 
-@dataclass(frozen=True, slots=True)
-class FitReport:
-    """Who is told how a training goes."""
-
-    steps: Progress | None = None
-    judged: Callable[[LearningCurve], None] | None = None
-    """Told after every epoch, and of the original."""
+EpochCallback = Callable[[LearningCurve], None]
+"""Called with the learning curve after every epoch, and with that of the original alone before the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +47,7 @@ class Fitted:
     folder: Path
 
     @property
-    def best(self) -> Judgement:
+    def best(self) -> EpochMetrics:
         """The epoch that was kept."""
         return self.curve.best(margin=self.recipe.quality_margin)
 
@@ -73,10 +68,11 @@ def fit(
     objective: Objective,
     recipe: Recipe,
     *,
-    watch: Watch,
+    evaluator: EpochEvaluator,
     folder: Path,
     identity: Mapping[str, str] | None = None,
-    report: FitReport | None = None,
+    progress: Progress | None = None,
+    on_epoch: EpochCallback | None = None,
 ) -> Fitted:
     """Train a model in place and leave it with the weights of its best epoch.
 
@@ -87,10 +83,11 @@ def fit(
         model: The original, in full precision.
         objective: Examples and loss.
         recipe: How long and how fast.
-        watch: Reads bias and quality off ``model``.
+        evaluator: Reads bias and quality off ``model``.
         folder: For checkpoints and the learning curve; empty, new, or of this very training.
         identity: What else makes it this very training, such as digests of its data.
-        report: Told about progress.
+        progress: Told how many steps are done.
+        on_epoch: Called after every epoch.
 
     Raises:
         RunError: If the folder belongs to another training.
@@ -98,8 +95,8 @@ def fit(
         OutputError: If a checkpoint could not be written; the one before is whole.
     """
     _refuse_impossible(model, objective)
-    _claim(folder, _identity(model, objective, recipe, identity or {}))
-    return _Fitting(model, objective, recipe, watch, folder, report or FitReport()).run()
+    _claim(folder, training_identity(model, objective, recipe, identity or {}))
+    return _Fitting(model, objective, recipe, evaluator, folder, progress, on_epoch).run()
 
 
 class _Fitting:
@@ -108,16 +105,18 @@ class _Fitting:
         model: LanguageModel,
         objective: Objective,
         recipe: Recipe,
-        watch: Watch,
+        evaluator: EpochEvaluator,
         folder: Path,
-        report: FitReport,
+        progress: Progress | None,
+        on_epoch: EpochCallback | None,
     ) -> None:
         self.model = model
         self.objective = objective
         self.recipe = recipe
-        self.watch = watch
+        self.evaluator = evaluator
         self.folder = folder
-        self.report = report
+        self.progress = progress
+        self.on_epoch = on_epoch
         self.checkpoints = Checkpoints(folder)
 
     def run(self) -> Fitted:
@@ -125,7 +124,8 @@ class _Fitting:
         set_seed(self.recipe.seed)  # adapters start at random
         adapters = Adapters(self.network, self.recipe.lora) if self.recipe.lora else None
         latest = self.checkpoints.latest
-        curve = self._told(latest.curve if latest else LearningCurve(judgements=(self._judged(0),)))
+        curve = latest.curve if latest else self._untrained_curve()
+        self._publish(curve)
         if not self._is_enough(curve):
             curve = self._train(curve)
         best = curve.best(margin=self.recipe.quality_margin)
@@ -142,16 +142,19 @@ class _Fitting:
     def network(self) -> Any:
         return self.model.loaded.model
 
+    def _untrained_curve(self) -> LearningCurve:
+        return LearningCurve(epochs=(self._evaluated(0),), neutral=dict(self.evaluator.neutral))
+
     def _train(self, curve: LearningCurve) -> LearningCurve:
         latest = self.checkpoints.latest
-        known = [curve]
 
         def after_epoch(epoch: int, trainer: EpochTrainer) -> bool:
-            known.append(known[-1].followed_by(self._judged(epoch)))
-            self._keep(known[-1], trainer)
-            self._told(known[-1])
-            trainer.log(_logged(known[-1]))
-            return self._is_enough(known[-1])
+            nonlocal curve
+            curve = curve.followed_by(self._evaluated(epoch))
+            self._keep(curve, trainer)
+            self._publish(curve)
+            trainer.log(_logged(curve))
+            return self._is_enough(curve)
 
         trainer = EpochTrainer(
             self.network,
@@ -160,24 +163,23 @@ class _Fitting:
             device=self.model.loaded.device,
             scratch=self.folder / LOGS_FOLDER,
             after_epoch=after_epoch,
-            report=self.report.steps,
+            progress=self.progress,
         )
         trainer.train(resume_from_checkpoint=str(latest.folder) if latest else None)
-        return known[-1]
+        return curve
 
-    def _judged(self, epoch: int) -> Judgement:
+    def _evaluated(self, epoch: int) -> EpochMetrics:
         training = self.network.training
         self.network.eval()
         with torch.no_grad():
-            reading = self.watch.read()
+            metrics = self.evaluator.evaluate(epoch)
         self.network.train(training)
-        judgement = Judgement(epoch=epoch, malor=reading.malor, perplexity=reading.perplexity)
-        if is_broken(judgement):
+        if metrics.is_broken:
             raise EvenhandError(
-                f"After epoch {epoch} the model's probabilities are no numbers any more: the training left the rails. "
-                f"Lower the learning rate ({self.recipe.learning_rate:g}), and choose another --out."
+                f"Training diverged: after epoch {epoch} the model's probabilities are no numbers any more. Lower the "
+                f"learning rate ({self.recipe.learning_rate:g}) and give the command again."
             )
-        return judgement
+        return metrics
 
     def _keep(self, curve: LearningCurve, trainer: EpochTrainer) -> None:
         self.checkpoints.save(
@@ -189,12 +191,11 @@ class _Fitting:
         )
         self.checkpoints.keep_best(curve.best(margin=self.recipe.quality_margin).epoch)
 
-    def _told(self, curve: LearningCurve) -> LearningCurve:
-        lines = [judgement.model_dump_json() + "\n" for judgement in curve.judgements]
+    def _publish(self, curve: LearningCurve) -> None:
+        lines = [metrics.model_dump_json() + "\n" for metrics in curve.epochs]
         write_text(self.folder / CURVE_FILE, "".join(lines))
-        if self.report.judged:
-            self.report.judged(curve)
-        return curve
+        if self.on_epoch:
+            self.on_epoch(curve)
 
     def _is_enough(self, curve: LearningCurve) -> bool:
         return len(curve.trained) >= self.recipe.epochs or self._is_flat(curve)
@@ -206,16 +207,20 @@ class _Fitting:
         stopped = "the learning curve was flat" if self._is_flat(curve) else "all epochs were done"
         fitted = Fitted(self.recipe, curve, stopped, self.folder)
         self.checkpoints.finish(fitted.best.epoch)
-        told = {"best": fitted.best.model_dump(), "keeps_quality": fitted.keeps_quality, "stopped": stopped}
-        write_text(self.folder / FINISHED_FILE, json.dumps(told, indent=1) + "\n")
+        summary = {
+            "best": fitted.best.model_dump(),
+            "keeps_quality": fitted.keeps_quality,
+            "stopped": stopped,
+        }
+        write_text(self.folder / FINISHED_FILE, json.dumps(summary, indent=1) + "\n")
         return fitted
 
 
 def _logged(curve: LearningCurve) -> dict[str, float]:
     """What Trainer sends to whoever it reports to."""
-    last = curve.judgements[-1]
-    malor = {f"malor/{experiment}": value for experiment, value in last.malor.items()}
-    return {**malor, "malor/relative": curve.relative_malor(last), "held_out/perplexity": last.perplexity}
+    bias = {f"bias/{key}": value for key, value in curve.last.bias.items()}
+    quality = {f"held_out/{name}": value for name, value in curve.last.quality.items()}
+    return {**bias, "bias/relative": curve.relative_bias(curve.last), **quality}
 
 
 def _refuse_impossible(model: LanguageModel, objective: Objective) -> None:
@@ -229,9 +234,10 @@ def _refuse_impossible(model: LanguageModel, objective: Objective) -> None:
         raise EvenhandError(f"There is nothing to train on: {objective.name} has no examples.")
 
 
-def _identity(
+def training_identity(
     model: LanguageModel, objective: Objective, recipe: Recipe, further: Mapping[str, str]
 ) -> dict[str, Any]:
+    """What makes a training this very one; what is not equal in all of it is another training."""
     return {
         "weights": record_of(model).weights,
         "objective": objective.name,
@@ -243,22 +249,21 @@ def _identity(
 
 
 def _claim(folder: Path, identity: Mapping[str, Any]) -> None:
-    """Make the folder that of this training, or find that it is already."""
+    """Make the folder that of this training, or see that it is already."""
     path = folder / IDENTITY_FILE
     if not path.is_file():
-        if folder.exists() and any(not known.name.startswith(".") for known in folder.iterdir()):
-            raise RunError(f"{folder} holds something else than a training. Choose another place with --out.")
+        if folder.exists() and any(not entry.name.startswith(".") for entry in folder.iterdir()):
+            raise RunError(f"{folder} holds something else than a training. Choose another folder.")
         write_text(path, json.dumps(identity, indent=1) + "\n")
         return
     try:
-        found = json.loads(path.read_bytes())
+        existing = json.loads(path.read_bytes())
     except (OSError, ValueError) as problem:
         raise RunError(f"{path} is damaged ({problem}). Remove {folder} and train again.") from None
-    differing = sorted(
-        name for name in {*found, *identity} if found.get(name) != json.loads(json.dumps(identity)).get(name)
-    )
+    expected = json.loads(json.dumps(identity))
+    differing = sorted(name for name in {*existing, *expected} if existing.get(name) != expected.get(name))
     if differing:
         raise RunError(
-            f"{folder} holds another training: it differs in {', '.join(differing)}. Choose another place with --out, "
-            "or remove it."
+            f"{folder} holds another training: it differs in {', '.join(differing)}. Choose another folder, or remove "
+            "it."
         )

@@ -46,16 +46,16 @@ class HalfPrecision:
         with torch.no_grad():
             torch._foreach_copy_([pair.copied for pair in self._pairs], [pair.weight for pair in self._pairs])
         try:
-            found = loss(self._double)
+            lost = loss(self._double)
         except RuntimeError as problem:
             if "BFloat16" not in str(problem):
                 raise
             raise ModelError(
                 f"{type(self._double).__name__} does not compute in bf16: {problem}. Use --precision fp32."
             ) from problem
-        torch.autograd.backward(found)
+        torch.autograd.backward(lost)
         self._hand_back()
-        return found.detach()
+        return lost.detach()
 
     def clip(self, most: float) -> Tensor:
         """Shorten the gradients, taken as one vector, to a length; how long they were."""
@@ -65,14 +65,14 @@ class HalfPrecision:
 
     def _hand_back(self) -> None:
         """Gradients of copies become those of the weights; a weight that had no part in the loss has none."""
-        found = []
+        received = []
         for pair in self._pairs:
             if pair.copied.grad is None:
                 pair.gradient.zero_()
             else:
-                found.append((pair, pair.copied.grad))
-        torch._foreach_copy_([pair.gradient for pair, _ in found], [gradient for _, gradient in found])
-        for pair, _ in found:
+                received.append((pair, pair.copied.grad))
+        torch._foreach_copy_([pair.gradient for pair, _ in received], [gradient for _, gradient in received])
+        for pair, _ in received:
             pair.weight.grad = pair.gradient
             pair.copied.grad = None
 

@@ -20,8 +20,8 @@ from torch.nn import functional
 
 from evenhand.core.errors import DatasetError
 from evenhand.models.capabilities import Trains
-from evenhand.models.objectives.batches import Batch, padded
 from evenhand.models.objectives.held_out import HeldOutRow
+from evenhand.models.objectives.objective import Batch, padded
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -15,7 +15,7 @@ from torch.utils.data import Dataset
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
 
 from evenhand.core.progress import Progress
-from evenhand.models.objectives.batches import Batch
+from evenhand.models.objectives.objective import Batch
 
 Collate = Callable[[list[Any]], Batch]
 Loss = Callable[[Any, Batch], torch.Tensor]

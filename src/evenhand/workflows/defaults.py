@@ -1,21 +1,62 @@
-"""What suits a model where nothing was asked for. Every such choice is made in this room."""
+"""What suits a model where nothing else was chosen: data, options, recipes and plans. Decided here and nowhere else.
+
+Models of the lab, and those that were mitigated from them, know the lab's words alone. So they are measured on its
+items and probes, mitigated with its corpus, and allowed the rise of perplexity that its text makes unavoidable.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
+from evenhand.certificate import CertificatePlan, Finetuning, HeldOutText, Margins, Measurement
+from evenhand.certificate.recipe import read_mitigation
+from evenhand.core.items import Benchmark
+from evenhand.core.planted_bias import PlantedBias
+from evenhand.core.probes import Experiment, ProbeSet
+from evenhand.core.recipes import Recipe
+from evenhand.data.corpora import sentences
+from evenhand.data.crows_pairs import load_pairs
+from evenhand.data.labelled import load_labelled
 from evenhand.data.layouts import load_dataset
-from evenhand.data.stereoset import LAB
+from evenhand.data.probes import load_probes
+from evenhand.data.stereoset import LAB, STARTER
+from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.instruments.instrument import Instrument, InstrumentOptions
-from evenhand.instruments.malor.instrument import MalorOptions
+from evenhand.instruments.malor.instrument import MalorOptions, chosen_experiments
+from evenhand.lab.corpus import Corpus
 from evenhand.lab.items import lab_probes
+from evenhand.lab.world import World
+from evenhand.mitigation.mitigation import Mitigation, MitigationData, MitigationOptions
+from evenhand.mitigation.texts import SentenceList, keep_back, text_sources
+from evenhand.mitigation.training_mitigation import TrainingMitigation, TrainingOptions
+from evenhand.models.references import ModelRef
 from evenhand.runs.mitigation_records import planted_bias_of
+from evenhand.runs.run import INSTRUMENTS
+from evenhand.stats.resampling import Resampling
+
+DEFAULT_LANGUAGE = "en"
+
+LAB_ROUNDS = 2
+"""Rounds of the lab's corpus that its models are mitigated with."""
+
+LAB_QUALITY_MARGIN = 0.05
+"""By how much the perplexity of a lab model may rise, as a share.
+
+One sentence in nine of the lab's text is about an occupation, with the bias that was planted; whoever evens it out must
+be surprised there, so more of a rise is allowed for than elsewhere.
+"""
+
+CERTIFIED_SENTENCES = 2_000
 
 
-def with_defaults(instrument: Instrument[Any], model: Any, options: InstrumentOptions) -> InstrumentOptions:
-    """Options with what suits the model: models of the lab know the lab's words alone, so they get its own items."""
-    planted = planted_bias_of(model.ref.location)
+def instrument_options(
+    instrument: Instrument[Any], ref: ModelRef, options: InstrumentOptions
+) -> InstrumentOptions:
+    """Options of an instrument with the data that suit the model."""
+    planted = planted_bias_of(ref.location)
     if planted is None or options.data is not None:
         return options
     language = options.language or planted.language
@@ -24,3 +65,166 @@ def with_defaults(instrument: Instrument[Any], model: Any, options: InstrumentOp
     if isinstance(options, MalorOptions) and not (options.structures or options.occupations or options.terms):
         return replace(options, data=lab_probes(language), language=language)
     return replace(options, language=language) if instrument.name == "direct-bias" else options
+
+
+def mitigation_data(
+    ref: ModelRef,
+    corpora: Sequence[str | Path] = (),
+    *,
+    experiments: Sequence[str] = ("all",),
+    language: str | None = None,
+    held_out: Sequence[str | Path] = (),
+) -> MitigationData:
+    """What a model is mitigated with: corpus, probes and held-out sentences.
+
+    Args:
+        ref: The model; one of the lab has a corpus and probes of its own.
+        corpora: Files of text or of pairs, folders, or names of datasets; methods without training need none.
+        experiments: Names of those to mitigate for, or ``all``.
+        language: Of corpus and probes; a lab model's own or English if not given.
+        held_out: Files of sentences to measure the quality on.
+    """
+    planted = planted_bias_of(ref.location)
+    spoken = language or _language_of(planted)
+    probes = _probes(planted, spoken)
+    lab_sources = (_lab_text(planted, spoken),) if planted else ()
+    return MitigationData(
+        sources=text_sources(corpora) if corpora else lab_sources,
+        probes=probes,
+        experiments=_chosen(probes, experiments),
+        held_out=text_sources(held_out) if held_out else (),
+        may_read_probes=planted is not None,
+    )
+
+
+def mitigation_recipe(ref: ModelRef, mitigation: TrainingMitigation[Any]) -> Recipe:
+    """The usual recipe of a method, or what suits a model of the lab; those are tiny, so they learn fast."""
+    if planted_bias_of(ref.location) is None:
+        return mitigation.recipe
+    return mitigation.recipe.model_copy(
+        update={"learning_rate": 1e-3, "epochs": 5, "quality_margin": LAB_QUALITY_MARGIN}
+    )
+
+
+def mitigation_options(
+    ref: ModelRef, mitigation: Mitigation[Any], options: MitigationOptions | None
+) -> MitigationOptions:
+    """Options of a mitigation, with the recipe that suits the model if it trains."""
+    chosen = mitigation.options_type() if options is None else options
+    if not (isinstance(chosen, TrainingOptions) and isinstance(mitigation, TrainingMitigation)):
+        return chosen
+    return replace(chosen, recipe=chosen.recipe or mitigation_recipe(ref, mitigation))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertifyOptions:
+    """What two models are certified on. What is not given suits the models.
+
+    Attributes:
+        trained: Experiments that were trained on; read from the record of the mitigation if None.
+        margins: By how much quality may be lower.
+        held_out: Files of text that no training saw, to measure perplexity on; that of the lab for its models.
+        sentences: How many sentences are drawn of them.
+        data: Association items: a dataset's name, a file, or a benchmark.
+        crows_pairs: CrowS-Pairs by name or as a file.
+        instruments: Further instruments by name, with their options.
+        labelled: Text with labels, to fine-tune classifiers on.
+        finetuning: How they are fine-tuned.
+        language: Of the mitigation, or of a lab model, if None.
+        resampling: Number of resamples, seed and confidence level.
+    """
+
+    trained: tuple[str, ...] | None = None
+    margins: Margins | None = None
+    held_out: tuple[str | Path, ...] = ()
+    sentences: int = CERTIFIED_SENTENCES
+    data: str | Path | Benchmark | None = None
+    crows_pairs: str | Path | None = None
+    instruments: Mapping[str, InstrumentOptions | None] = field(default_factory=dict)
+    labelled: Path | None = None
+    finetuning: Finetuning = field(default_factory=Finetuning)
+    language: str | None = None
+    resampling: Resampling = field(default_factory=Resampling)
+
+
+def certificate_plan(
+    before: ModelRef, options: CertifyOptions, *, after: ModelRef | None = None
+) -> CertificatePlan:
+    """What an original and a mitigated model are measured on.
+
+    Args:
+        before: The original; one of the lab is measured on the lab's own probes, items and text.
+        options: What was chosen.
+        after: The mitigated model, whose record says in which language it was mitigated.
+    """
+    planted = planted_bias_of(before.location)
+    mitigation = read_mitigation(after) if after else None
+    language = options.language or (mitigation.language if mitigation else None) or _language_of(planted)
+    return CertificatePlan(
+        measurements=tuple(_measurements(before, planted, language, options)),
+        held_out=_held_out(planted, language, options),
+        labelled=load_labelled(options.labelled) if options.labelled else None,
+        trained=options.trained,
+        margins=options.margins or certificate_margins(before),
+        finetuning=options.finetuning,
+        resampling=options.resampling,
+    )
+
+
+def certificate_margins(
+    before: ModelRef, texts: Sequence[str] = (), *, quality_margin: float | None = None
+) -> Margins:
+    """Margins as they are written on the command line; those not named are the usual ones, or the lab's.
+
+    Args:
+        before: The original.
+        texts: Such as ``perplexity=0.5%``.
+        quality_margin: By how much the perplexity might rise in a mitigation that is certified, as a share.
+    """
+    if quality_margin is None and planted_bias_of(before.location) is not None:
+        quality_margin = LAB_QUALITY_MARGIN
+    return Margins.parse(texts, perplexity=None if quality_margin is None else 100 * quality_margin)
+
+
+def _measurements(
+    before: ModelRef, planted: PlantedBias | None, language: str, options: CertifyOptions
+) -> Iterator[Measurement]:
+    yield Measurement("malor", MalorOptions(data=_probes(planted, language)))
+    data = options.data or (LAB if planted else STARTER).name
+    benchmark = data if isinstance(data, Benchmark) else load_dataset(data, language=language)
+    yield Measurement("association", AuditOptions(data=benchmark))
+    if options.crows_pairs:
+        pairs = load_pairs(options.crows_pairs, language=options.language)
+        yield Measurement("crows-pairs", InstrumentOptions(data=pairs))
+    for name, own in options.instruments.items():
+        instrument = INSTRUMENTS.get(name)
+        yield Measurement(name, instrument_options(instrument, before, own or instrument.options_type()))
+
+
+def _held_out(planted: PlantedBias | None, language: str, options: CertifyOptions) -> HeldOutText | None:
+    """The text that was given; for a lab model what mitigations keep back of the lab's own."""
+    if options.held_out:
+        return HeldOutText.sample(sentences(options.held_out), most=options.sentences)
+    if planted is None:
+        return None
+    return HeldOutText.sample(keep_back((_lab_text(planted, language),)).sentences, most=options.sentences)
+
+
+def _language_of(planted: PlantedBias | None) -> str:
+    return planted.language if planted else DEFAULT_LANGUAGE
+
+
+def _probes(planted: PlantedBias | None, language: str) -> ProbeSet:
+    return lab_probes(language) if planted else load_probes(language)
+
+
+def _lab_text(planted: PlantedBias, language: str) -> SentenceList:
+    """The corpus of the world that a model of the lab was made from, each sentence once."""
+    documents = Corpus(World(language, planted.strength)).rounds(LAB_ROUNDS)
+    texts = dict.fromkeys(sentence.text for document in documents for sentence in document)
+    return SentenceList(f"the lab's corpus ({language}, {planted.strength:+g} bits)", tuple(texts))
+
+
+def _chosen(probes: ProbeSet, names: Sequence[str]) -> tuple[Experiment, ...]:
+    chosen = {experiment for name in names for experiment in chosen_experiments(probes, name)}
+    return tuple(experiment for experiment in Experiment if experiment in chosen)

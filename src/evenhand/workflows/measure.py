@@ -20,7 +20,6 @@ from evenhand.report import render_page
 from evenhand.runs.records import PAGE_FILE
 from evenhand.runs.run import INSTRUMENTS, Run, fingerprint_of_run, open_run
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.defaults import with_defaults
 from evenhand.workflows.executors import HERE, Assignment, Executor, ExecutorError, LocalExecutor, executor_at
 from evenhand.workflows.models import LastModel, loaded_model
 
@@ -219,9 +218,11 @@ def measure(
     monitor: Monitor = SILENT,
 ) -> Run:
     """Measure a model with an instrument and keep the run."""
-    asked = loaded_model(model, monitor=monitor)
-    suited = with_defaults(instrument, asked, options or instrument.options_type())
-    return kept(instrument.prepare(asked, suited, name=name), out=out, fresh=fresh, monitor=monitor)
+    from evenhand.workflows.defaults import instrument_options  # with torch, which evaluations do without
+
+    chosen = loaded_model(model, monitor=monitor)
+    suited = instrument_options(instrument, chosen.ref, options or instrument.options_type())
+    return kept(instrument.prepare(chosen, suited, name=name), out=out, fresh=fresh, monitor=monitor)
 
 
 def kept(preparation: Preparation, *, out: Path | None, fresh: bool, monitor: Monitor) -> Run:
@@ -235,7 +236,7 @@ def kept(preparation: Preparation, *, out: Path | None, fresh: bool, monitor: Mo
     place = out / record.name
     if not fresh and fingerprint_of_run(place) == record.fingerprint:
         monitor.note(f"{place} holds this very run already; it was left as it is.")
-        return open_run(place)
+        return keep_run(preparation, place)
     with monitor.stage(record.name, preparation.unit) as progress:
         run = keep_run(
             preparation,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evenhand.core.progress import SILENT, Monitor
-from evenhand.models.references import ModelRef, load_model
+from evenhand.models.references import ModelRef, load_model, refuse_missing_folder
 
 
 def loaded_model(model: str | ModelRef | Any, *, monitor: Monitor = SILENT) -> Any:
@@ -35,3 +35,12 @@ class LastModel:
             self._model = None  # before another one takes its memory
             self._model, self._key = loaded_model(model, monitor=monitor), model
         return self._model
+
+
+def reference_to(model: str | ModelRef) -> ModelRef:
+    """The reference to a model by name or folder; one that is a reference is returned as it is."""
+    if isinstance(model, ModelRef):
+        return model
+    name, revision = ModelRef.parse(model)
+    refuse_missing_folder(name)
+    return ModelRef(id=name, revision=revision)

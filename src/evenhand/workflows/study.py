@@ -1,68 +1,116 @@
-"""Study: measure a model, mitigate it, measure it again on the same questions, and certify the difference.
+"""Study: mitigate a model, measure both on the same questions, and certify the difference.
 
 OUT/model/             the mitigated model, an ordinary folder
     certificate.html   what was proved, for people
     certificate.json   the same, for machines
-    certificate/       the audits and probes of the model before and after
+    certificate/       the runs of the model before and after
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from evenhand.certificate import CertificatePlan, certify
+from evenhand.certificate import CertificatePlan, HeldOutText
 from evenhand.core.progress import SILENT, Monitor
-from evenhand.mitigation.mitigate import Mitigated
-from evenhand.models.language_model import LanguageModel
+from evenhand.mitigation.mitigation import MitigatedModel, Mitigation, MitigationData, MitigationOptions
+from evenhand.mitigation.registry import MITIGATIONS
+from evenhand.mitigation.training_mitigation import TrainingOptions
 from evenhand.models.references import ModelRef
-from evenhand.report.certificate.page import write_certificate_page
 from evenhand.runs.certificates import Certificate
+from evenhand.workflows.certify import certify, refuse_unfit_page
+from evenhand.workflows.defaults import (
+    CertifyOptions,
+    certificate_margins,
+    certificate_plan,
+    mitigation_data,
+    mitigation_options,
+)
+from evenhand.workflows.executors import HERE, Executor, executor_at
+from evenhand.workflows.mitigate import DEFAULT_METHOD, mitigate
+from evenhand.workflows.models import reference_to
 
 MODEL_FOLDER = "model"
 PAGE_FILE = "certificate.html"
-RECORD_FILE = "certificate.json"
-
-Mitigation = Callable[[Path], Mitigated]
-"""Mitigates the model into a folder; any way that takes a model and gives one back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
     """What a study came to."""
 
-    mitigated: Mitigated
+    mitigated: MitigatedModel
     certificate: Certificate
     page: Path
 
 
 def study(
-    original: LanguageModel,
-    mitigation: Mitigation,
-    plan: CertificatePlan,
+    model: str | ModelRef,
+    method: str | Mitigation[Any] = DEFAULT_METHOD,
     *,
-    out: Path,
+    out: str | Path,
+    corpus: str | Path | Sequence[str | Path] = (),
+    data: MitigationData | None = None,
+    options: MitigationOptions | None = None,
+    certificate: CertifyOptions | None = None,
+    on: str | Executor = HERE,
     monitor: Monitor = SILENT,
+    command: str | None = None,
 ) -> Study:
-    """Carry a study out, or what is left of it.
+    """Mitigate a model and prove what that did. Called again with the same, it goes on where it was.
 
     Args:
-        original: The model to study.
-        mitigation: How to mitigate it.
-        plan: What it is measured on, before and after.
-        out: Folder for everything; called again with the same, the study goes on where it was.
-        monitor: Told how measuring goes.
+        model: The original: a name or folder, or a reference.
+        method: A mitigation, or its name.
+        out: Folder for the mitigated model, the certificate and its runs.
+        corpus: Text to learn from, as for ``mitigate``.
+        data: Corpus, probes and held-out sentences all together, in the place of ``corpus``.
+        options: Of the mitigation.
+        certificate: What both models are measured on. Perplexity is measured on sentences that no training saw, and
+            may rise by the quality margin of the mitigation, unless other text or margins are given.
+        on: Where the runs of both models are measured: ``here``, ``ray`` or ``ray:ADDRESS``.
+        monitor: Told how it goes.
+        command: What the model card says to repeat the mitigation with.
     """
-    mitigated = mitigation(out / MODEL_FOLDER)
-    certificate = certify(
-        original, _measured_alike(mitigated.ref, original), plan, place=out / RECORD_FILE, monitor=monitor
+    folder, ref = Path(out), reference_to(model)
+    page = folder / PAGE_FILE
+    refuse_unfit_page(page)
+    executor = on if on == HERE else executor_at(on)
+    mitigation = MITIGATIONS.get(method) if isinstance(method, str) else method
+    corpora = [corpus] if isinstance(corpus, str | Path) else list(corpus)
+    chosen_data = mitigation_data(ref, corpora) if data is None else data
+    chosen_options = mitigation_options(ref, mitigation, options)
+    mitigation.refuse_impossible(chosen_data, chosen_options)
+    plan = _plan(ref, certificate or CertifyOptions(), chosen_data, chosen_options)
+    mitigated = mitigate(
+        ref,
+        mitigation,
+        out=folder / MODEL_FOLDER,
+        data=chosen_data,
+        options=chosen_options,
+        monitor=monitor,
+        command=command,
     )
-    page = write_certificate_page(certificate, out / PAGE_FILE)
-    return Study(mitigated, certificate, page)
+    proof = certify(ref, mitigated.ref, options=plan, out=page, on=executor, monitor=monitor)
+    return Study(mitigated, proof, page)
 
 
-def _measured_alike(ref: ModelRef, original: LanguageModel) -> ModelRef:
-    """The mitigated model in the precision and on the device of the original."""
-    before = original.loaded.ref
-    return ref.model_copy(update={"precision": before.precision, "device": before.device})
+def _plan(
+    ref: ModelRef, certificate: CertifyOptions, data: MitigationData, options: MitigationOptions
+) -> CertificatePlan:
+    """What suits the model, with the quality margin and the held-out sentences of the mitigation."""
+    recipe = options.recipe if isinstance(options, TrainingOptions) else None
+    plan = certificate_plan(
+        ref,
+        replace(
+            certificate,
+            margins=certificate.margins
+            or certificate_margins(ref, quality_margin=recipe.quality_margin if recipe else None),
+            language=certificate.language or data.probes.language,
+        ),
+    )
+    if certificate.held_out or not (data.sources or data.held_out):
+        return plan
+    untrained = data.held_out_sentences().sentences
+    return replace(plan, held_out=HeldOutText.sample(untrained, most=certificate.sentences))

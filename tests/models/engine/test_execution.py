@@ -12,8 +12,14 @@ import torch
 from torch import Tensor
 
 from evenhand.models.engine.execution import execute
-from evenhand.models.engine.forward_inputs import ForwardInput, ForwardInputs, MaskedInput, merge_requests
-from evenhand.models.engine.plan import ForwardPlan, make_plan
+from evenhand.models.engine.plan import (
+    ForwardInput,
+    ForwardInputs,
+    ForwardPlan,
+    MaskedInput,
+    make_plan,
+    merge_requests,
+)
 from evenhand.models.engine.requests import MaskedRequest
 from evenhand.runs.store import Parts
 

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.models.engine.forward_inputs import (
+from evenhand.models.engine.plan import (
     CausalInput,
     ForwardInputs,
+    ForwardPlan,
     Read,
     Seq2SeqInput,
+    make_plan,
     merge_requests,
 )
-from evenhand.models.engine.plan import ForwardPlan, make_plan
 from evenhand.models.engine.requests import (
     CausalRequest,
     MaskedRequest,

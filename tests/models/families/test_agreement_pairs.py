@@ -17,7 +17,7 @@ from evenhand.models.families import Family
 from evenhand.models.families.decoder import DECODER
 from evenhand.models.families.masked import MASKED
 from evenhand.models.families.sentinel import SENTINEL
-from evenhand.models.pair_scoring import PairScore, score_pairs
+from evenhand.models.sentence_pairs import PairScore, score_pairs
 
 PAIRS = (
     pair("middle"),

@@ -13,11 +13,9 @@ import zoo_tokenizers
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import EvenhandError
-from evenhand.models.objectives.masked import MaskedPretraining
-from evenhand.models.objectives.next_token import NextTokenPretraining
 from evenhand.models.objectives.objective import PretrainingOptions
+from evenhand.models.objectives.pretraining import MaskedPretraining, NextTokenPretraining, SpanPretraining
 from evenhand.models.objectives.sentences import TokenisedSentence
-from evenhand.models.objectives.spans import SpanPretraining
 from evenhand.models.references import ModelError
 from evenhand.training.pretraining import pretraining_objective
 

@@ -15,8 +15,7 @@ from evenhand.instruments.association.evaluation import assemble, evaluation_rec
 from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.instruments.instrument import Preparation
 from evenhand.models.engine.requests import RequestGroup, too_long
-from evenhand.models.measurable import Measurable
-from evenhand.models.method_choice import choose_method
+from evenhand.models.measurable import Measurable, choose_method
 from evenhand.models.questions import Method, Question, questions_of, sum_of_logs
 from evenhand.runs.records import RunRecord, ScoringRecord
 from evenhand.runs.run import Run

@@ -19,7 +19,7 @@ from evenhand.instruments.instrument import (
 from evenhand.instruments.probe_results import CrowsPairsResult, PairsGroup
 from evenhand.instruments.skipped import skipped_rows
 from evenhand.models.measurable import Measurable
-from evenhand.models.pair_scoring import PairScore, score_pairs
+from evenhand.models.sentence_pairs import PairScore, score_pairs
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts

@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import EvenhandError
+from evenhand.core.estimates import Estimate
 from evenhand.core.probes import Experiment, ProbeSet
+from evenhand.instruments.malor.estimates import malor_estimate
 from evenhand.instruments.malor.instrument import chosen_experiments
 from evenhand.instruments.malor.measure import LogRatios, malor
 from evenhand.instruments.malor.preparation import refuse_unknown_terms
@@ -27,6 +29,7 @@ from evenhand.models.engine.requests import Request
 from evenhand.models.engine.rereading import Rereading
 from evenhand.models.engine.runners import Values
 from evenhand.models.language_model import LanguageModel
+from evenhand.stats.resampling import Resampling
 
 Numbers = npt.NDArray[np.int64]
 
@@ -92,6 +95,37 @@ class PreparedProbe:
     def malor(self) -> dict[Experiment, float]:
         """MALoR for each experiment."""
         return {experiment: malor(ratios) for experiment, ratios in self.ratios().items()}
+
+
+class MalorReader:
+    """MALoR of experiments, read off a model in training; keys are ``he-she.MALoR``."""
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        probes: ProbeSet,
+        *,
+        experiments: Sequence[Experiment],
+        resampling: Resampling | None = None,
+    ) -> None:
+        self._probe = PreparedProbe(model, probes, experiments=experiments)
+        self._resampling = resampling or Resampling()
+        self.neutral = {_key(experiment): 0.0 for experiment in experiments}
+
+    def values(self) -> dict[str, float]:
+        """MALoR as it is now."""
+        return {_key(experiment): value for experiment, value in self._probe.malor().items()}
+
+    def estimates(self) -> dict[str, Estimate]:
+        """MALoR as it is now, with intervals."""
+        return {
+            _key(experiment): malor_estimate(ratios, resampling=self._resampling)
+            for experiment, ratios in self._probe.ratios().items()
+        }
+
+
+def _key(experiment: Experiment) -> str:
+    return f"{experiment.value}.MALoR"
 
 
 class _Table:

@@ -23,11 +23,10 @@ from torch.nn import functional
 from evenhand.core.errors import EvenhandError
 from evenhand.mitigation.equalising.gaps import Gap, Gaps
 from evenhand.mitigation.equalising.targets import equalised
-from evenhand.models.engine.position_reader import PositionReader
+from evenhand.models.engine.projection import PositionReader
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.objectives.batches import IGNORED, Batch, padded
 from evenhand.models.objectives.gap_contexts import GapRows, Position
-from evenhand.models.objectives.objective import Objective
+from evenhand.models.objectives.objective import IGNORED, Batch, Objective, padded
 
 """The label of a place that is not asked for, as everywhere in Transformers."""
 

@@ -84,13 +84,13 @@ def embedded_folder(model: str, root: Path | None = None) -> Path:
     folder = place / name
     for file, digest in manifest.models[name].files.items():
         try:
-            found = sha256_of((folder / file).read_bytes())
+            actual = sha256_of((folder / file).read_bytes())
         except OSError:
-            found = "missing"
-        if found != digest:
+            actual = "missing"
+        if actual != digest:
             raise EvenhandError(
                 f"The embedded model {model} is damaged: {file} should have the checksum {digest[:12]}, it "
-                f"{'is missing' if found == 'missing' else 'has ' + found[:12]}. Install Evenhand again."
+                f"{'is missing' if actual == 'missing' else 'has ' + actual[:12]}. Install Evenhand again."
             )
     return folder
 

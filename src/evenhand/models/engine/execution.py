@@ -5,14 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
-from evenhand.models.engine.forward_inputs import ForwardInput, ForwardInputs
-from evenhand.models.engine.plan import ForwardPlan
+from evenhand.core.progress import Progress
+from evenhand.models.engine.plan import ForwardInput, ForwardInputs, ForwardPlan
+from evenhand.models.engine.requests import RequestGroup
 from evenhand.models.engine.runners import Runner, Values, finished
 from evenhand.runs.store import Parts
+
+if TYPE_CHECKING:
+    from evenhand.models.language_model import LanguageModel
+
 
 InputsDone = Callable[[Sequence[int]], None]
 """Called with the numbers of the inputs that were finished."""
@@ -120,3 +127,61 @@ def is_out_of_memory(problem: RuntimeError) -> bool:
     if isinstance(problem, torch.OutOfMemoryError):
         return True
     return "not enough memory" in str(problem) or "can't allocate memory" in str(problem)
+
+
+class ScoringJob:
+    """Questions that are planned together, to be answered as often as wanted."""
+
+    def __init__(
+        self, model: LanguageModel, groups: Sequence[RequestGroup], *, max_tokens: int | None = None
+    ) -> None:
+        """Plan.
+
+        Args:
+            model: Who is asked.
+            groups: The questions.
+            max_tokens: Most tokens in a batch.
+        """
+        self.model = model
+        self.groups = groups
+        requests = [request for each in groups for request in each.requests]
+        self.plan, self.forward = model.plan(requests, max_tokens=max_tokens)
+
+    def answers(
+        self, *, parts: Parts | None = None, progress: Progress | None = None
+    ) -> list[list[list[float]]]:
+        """For each group, the natural log-probabilities of each of its requests.
+
+        Args:
+            parts: Where finished batches are kept, so that an interrupted job goes on. They are of one model only.
+            progress: Told how many items are done.
+        """
+        counter = _ItemProgress(self.groups, self.forward, progress) if progress else None
+        runners = self.model.runners(self.plan)
+        answers = execute(self.plan, self.forward, runners, parts=parts, progress=counter)
+        numbers = count()
+        return [[answers.of(next(numbers)) for _ in each.requests] for each in self.groups]
+
+
+class _ItemProgress:
+    """Counts items whose inputs are all done."""
+
+    def __init__(self, groups: Sequence[RequestGroup], forward: ForwardInputs, report: Progress) -> None:
+        self.report = report
+        self.waiting: dict[int, list[str]] = {}
+        self.missing: dict[str, int] = {}
+        places = iter(forward.places)
+        for each in groups:
+            for _, place in zip(each.requests, places, strict=False):
+                if place is not None:
+                    self.waiting.setdefault(place[0], []).append(each.item)
+                    self.missing[each.item] = self.missing.get(each.item, 0) + 1
+        self.total = len(self.missing)
+        self.done = 0
+
+    def __call__(self, inputs: Sequence[int]) -> None:
+        for entry in inputs:
+            for item in self.waiting.get(entry, ()):
+                self.missing[item] -= 1
+                self.done += self.missing[item] == 0
+        self.report(self.done, self.total)

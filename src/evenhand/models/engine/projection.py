@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
 
 CHUNK_BYTES = {"cpu": 256 * 2**20, "cuda": 2 * 2**30}
 """Largest block of vocabulary scores in 32-bit floats, by device: the one saves memory, the other launches."""
@@ -31,10 +32,10 @@ def bodies_of(model: nn.Module) -> Iterator[nn.Module]:
 def _decoder(model: nn.Module) -> nn.Module | None:
     getter = getattr(model, "get_decoder", None)
     try:
-        found = getter() if callable(getter) else None
+        decoder = getter() if callable(getter) else None
     except (AttributeError, NotImplementedError):
         return None
-    return found if isinstance(found, nn.Module) else None
+    return decoder if isinstance(decoder, nn.Module) else None
 
 
 class SplitProjection:
@@ -73,7 +74,7 @@ class SplitProjection:
         return values
 
     def logits(self, inputs: Mapping[str, Any], rows: Tensor, columns: Tensor) -> Tensor:
-        """The scores over the whole vocabulary at needed positions, a row a position."""
+        """The scores over the whole vocabulary at needed positions, one row for each position."""
         output, hidden = self._hidden(inputs)
         return self._head(hidden[rows, columns], output, inputs)
 
@@ -146,3 +147,35 @@ def _replaced_forward(module: nn.Module, output: Any) -> Iterator[None]:
         yield
     finally:
         del module.forward
+
+
+Projection: TypeAlias = SplitProjection | WholeProjection
+
+
+class PositionReader:
+    """Reads a model, its copies and its wrapped self at chosen places."""
+
+    def __init__(self, projection: Projection) -> None:
+        self._vocabulary = 0
+        self._body: str | None = None
+        if isinstance(projection, SplitProjection):
+            names = {module: name for name, module in projection.model.named_modules()}
+            self._body = names[projection.body]
+            self._vocabulary = projection.vocabulary
+
+    def logits(self, model: nn.Module, inputs: Mapping[str, Any], rows: Tensor, columns: Tensor) -> Tensor:
+        """Logits in 32 bits, one row for each place."""
+        # torchrun wraps the model of a single process too; the wrapper gathers gradients in its own forward, so it is
+        # called whole.
+        if self._body is None or isinstance(model, DistributedDataParallel):
+            whole: Tensor = model(**inputs)[0]
+            return whole[rows, columns].float()
+        inner = _without_adapters_wrapper(model)
+        split = SplitProjection(inner, inner.get_submodule(self._body), self._vocabulary)
+        return split.logits(inputs, rows, columns).float()
+
+
+def _without_adapters_wrapper(model: nn.Module) -> nn.Module:
+    """The model inside peft's wrapper, which has the adapters' layers in place."""
+    inner = getattr(model, "get_base_model", None)
+    return inner() if callable(inner) else model

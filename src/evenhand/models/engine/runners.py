@@ -11,7 +11,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from evenhand.models.engine.forward_inputs import (
+from evenhand.models.engine.plan import (
     CausalInput,
     ForwardInput,
     MaskedInput,
@@ -19,7 +19,7 @@ from evenhand.models.engine.forward_inputs import (
     Read,
     Seq2SeqInput,
 )
-from evenhand.models.engine.projection import SplitProjection, WholeProjection
+from evenhand.models.engine.projection import Projection
 
 JOINED_ROW = {"cpu": 128, "cuda": 256}
 """Tokens in a row of joined inputs: long enough to fill well, short enough for attention to cost little."""
@@ -28,7 +28,6 @@ SHORTEST_GAP = 8
 """A row with less room than this is full."""
 
 Values = npt.NDArray[np.float64]
-Projection = SplitProjection | WholeProjection
 
 
 class Runner(Protocol):
@@ -87,8 +86,8 @@ def read_index(
     columns = flat[:, 0] + shifts
     width = int(columns.max(initial=0)) + 1
     needed, numbers = np.unique(rows * width + columns, return_inverse=True)
-    found = (needed // width, needed % width, numbers, flat[:, 1])
-    first, second, third, fourth = (torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in found)
+    index = (needed // width, needed % width, numbers, flat[:, 1])
+    first, second, third, fourth = (torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in index)
     return first, second, third, fourth
 
 
@@ -204,14 +203,14 @@ class Seq2SeqRunner(ReadyRunner):
 
     def ready(self, inputs: Sequence[ForwardInput]) -> Callable[[], Tensor]:
         """See ``ReadyRunner``."""
-        asked = [entry for entry in inputs if isinstance(entry, Seq2SeqInput)]
-        rows = {entry.encoder_ids: None for entry in asked}
+        seq2seq = [entry for entry in inputs if isinstance(entry, Seq2SeqInput)]
+        rows = {entry.encoder_ids: None for entry in seq2seq}
         numbers = {encoder: number for number, encoder in enumerate(rows)}
         ids, mask = padded(list(rows), self.device, fill=self.pad)
-        chosen = torch.tensor([numbers[entry.encoder_ids] for entry in asked], device=self.device)
-        decoder_ids, _ = padded([entry.decoder_ids for entry in asked], self.device, fill=self.pad)
-        index = read_index([entry.reads for entry in asked], self.device)
-        greedy = asked[0].greedy_first
+        chosen = torch.tensor([numbers[entry.encoder_ids] for entry in seq2seq], device=self.device)
+        decoder_ids, _ = padded([entry.decoder_ids for entry in seq2seq], self.device, fill=self.pad)
+        index = read_index([entry.reads for entry in seq2seq], self.device)
+        greedy = seq2seq[0].greedy_first
 
         def run() -> Tensor:
             encoder: Any = self.model.get_encoder()  # type: ignore[operator]

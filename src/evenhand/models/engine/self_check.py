@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from evenhand.models.engine.forward_inputs import merge_requests
-from evenhand.models.engine.projection import SplitProjection, WholeProjection, bodies_of
+from evenhand.models.engine.plan import merge_requests
+from evenhand.models.engine.projection import Projection, SplitProjection, WholeProjection, bodies_of
 from evenhand.models.engine.requests import Request
-from evenhand.models.engine.runners import Projection, Runner, finished
+from evenhand.models.engine.runners import Runner, finished
 from evenhand.models.loading import Loaded
 from evenhand.models.references import ModelError
 
@@ -59,14 +59,14 @@ def _agrees(
     share_prefixes: bool,
 ) -> bool:
     try:
-        found = _values(
+        values = _values(
             loaded.family.runner(loaded, projection, share_prefixes=share_prefixes),
             requests,
             share_prefixes=share_prefixes,
         )
     except _LIKELY_FAILURES:
         return False
-    return bool(np.allclose(found, expected, rtol=0, atol=_TOLERANCE[loaded.dtype], equal_nan=True))
+    return bool(np.allclose(values, expected, rtol=0, atol=_TOLERANCE[loaded.dtype], equal_nan=True))
 
 
 def _values(
@@ -79,8 +79,8 @@ def _values(
     apart = np.concatenate(values)
     if not np.allclose(apart, together, rtol=0, atol=0.2, equal_nan=True):
         raise RuntimeError("a batch gives other numbers than its parts")
-    found = [(entry, read) for entry, reads in filter(None, forward.places) for read in reads]
-    return np.array([values[entry][read] for entry, read in found])
+    reads_in_order = [(entry, read) for entry, reads in filter(None, forward.places) for read in reads]
+    return np.array([values[entry][read] for entry, read in reads_in_order])
 
 
 def _sample(loaded: Loaded) -> list[Request]:

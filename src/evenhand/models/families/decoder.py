@@ -18,16 +18,19 @@ from evenhand.models.continuations import (
     NEEDS_ALONE,
     NEEDS_CANDIDATE,
     NEEDS_CONTEXT,
+    PUBLISHED_FINAL_PUNCTUATION,
     WHOLE,
     Continuation,
+    with_final_punctuation,
 )
+from evenhand.models.engine.projection import Projection
 from evenhand.models.engine.requests import CausalRequest, Request, Tokens
-from evenhand.models.engine.runners import CausalRunner, JoinedCausalRunner, Projection, ReadyRunner
+from evenhand.models.engine.runners import CausalRunner, JoinedCausalRunner, ReadyRunner
 from evenhand.models.families.family import Family, refuse_pseudo_likelihood
 from evenhand.models.measurable import MethodOptions
 from evenhand.models.objectives.gap_contexts import LeftContexts
 from evenhand.models.objectives.held_out import HeldOutRows, decoder_rows
-from evenhand.models.objectives.next_token import NextTokenPretraining
+from evenhand.models.objectives.pretraining import NextTokenPretraining
 from evenhand.models.questions import (
     COMBINATIONS,
     LogProbabilities,
@@ -40,8 +43,7 @@ from evenhand.models.questions import (
     of_all,
 )
 from evenhand.models.sentence_pairs import PairRequests
-from evenhand.models.text_boundaries import PUBLISHED_FINAL_PUNCTUATION, start_token, with_final_punctuation
-from evenhand.models.tokenised_text import tokenise
+from evenhand.models.tokenised_text import start_token, tokenise
 
 if TYPE_CHECKING:
     from evenhand.models.language_model import LanguageModel
@@ -49,7 +51,6 @@ if TYPE_CHECKING:
     from evenhand.models.objectives.objective import PretrainingOptions
 
 PUBLISHED_START = "<|endoftext|>"
-
 
 NOTHING = CausalRequest((), 0, "")
 """A request for no token, where a score has no use for a part."""
@@ -74,7 +75,7 @@ class SentenceScore:
         return [(text, False) for text in filled_texts(item)]
 
     def questions(self, item: Association) -> list[Question]:
-        """One question a candidate."""
+        """One question for each candidate."""
         return [
             Question(
                 candidate.id,
@@ -115,17 +116,17 @@ class ContinuationScore:
     def texts(self, item: Association) -> list[tuple[str, bool]]:
         """Context and candidate together, and the candidates alone where they are needed."""
         context = with_final_punctuation(item.context)
-        found = [(f"{context} {candidate.text}", False) for candidate in item.candidates]
+        texts = [(f"{context} {candidate.text}", False) for candidate in item.candidates]
         if self.variant in NEEDS_ALONE:
-            found += [(candidate.text, False) for candidate in item.candidates]
-        return found
+            texts += [(candidate.text, False) for candidate in item.candidates]
+        return texts
 
     def questions(self, item: Association) -> list[Question]:
-        """One question a candidate."""
+        """One question for each candidate."""
         context = with_final_punctuation(item.context)
         offset = 0 if self.start is None else 1
         score = CONTINUATION_SCORES[self.variant]
-        asked = []
+        questions = []
         for candidate in item.candidates:
             text = f"{context} {candidate.text}"
             tokenised = tokenise(self.tokenizer, text, special=False)
@@ -142,8 +143,8 @@ class ContinuationScore:
             if self.variant in NEEDS_ALONE:
                 alone = started(self.tokenizer, candidate.text, self.start)
                 requests[2] = CausalRequest(alone, 1, f"{item.id} alone")
-            asked.append(Question(candidate.id, tuple(requests), score, whole=self.variant in WHOLE))
-        return asked
+            questions.append(Question(candidate.id, tuple(requests), score, whole=self.variant in WHOLE))
+        return questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,7 @@ class PublishedDecoder:
         return []
 
     def questions(self, item: Association) -> list[Question]:
-        """One question a candidate, of either task."""
+        """One question for each candidate, of either task."""
         return [self._question(item, candidate.id, candidate.text) for candidate in item.candidates]
 
     def _question(self, item: Association, candidate: str, sentence: str) -> Question:

@@ -13,13 +13,13 @@ from evenhand.core.items import Association, SentencePair, Task
 from evenhand.core.spans import Span
 from evenhand.models.blanks import fill_of, filled_context
 from evenhand.models.capabilities import Generates
+from evenhand.models.continuations import with_final_punctuation
 from evenhand.models.engine.requests import Seq2SeqRequest, Tokens
 from evenhand.models.families.encoder_decoder import EncoderDecoderFamily
 from evenhand.models.families.family import refuse_pseudo_likelihood
 from evenhand.models.measurable import MethodOptions
 from evenhand.models.questions import COMBINATIONS, Question, ScoreKind, UnscorableError, of_all
 from evenhand.models.sentence_pairs import PairRequests, requests_of_shared, with_token
-from evenhand.models.text_boundaries import with_final_punctuation
 from evenhand.models.tokenised_text import tokenise
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class DenoisedText:
         return []
 
     def questions(self, item: Association) -> list[Question]:
-        """One question a candidate, of either task."""
+        """One question for each candidate, of either task."""
         return [
             self._question(item, candidate.id, *self._text(item, candidate)) for candidate in item.candidates
         ]

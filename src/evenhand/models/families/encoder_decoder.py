@@ -9,8 +9,9 @@ from torch import nn
 from transformers.models.auto import modeling_auto as auto
 
 from evenhand.models.continuations import Continuation
+from evenhand.models.engine.projection import Projection
 from evenhand.models.engine.requests import Request, Seq2SeqRequest, Tokens
-from evenhand.models.engine.runners import Projection, Seq2SeqRunner
+from evenhand.models.engine.runners import Seq2SeqRunner
 from evenhand.models.families.family import Family
 from evenhand.models.references import ModelError
 

@@ -17,13 +17,14 @@ from evenhand.models.blanks import (
     filled_texts,
 )
 from evenhand.models.capabilities import FillsBlanks, ScoresText, Trains
+from evenhand.models.engine.projection import Projection
 from evenhand.models.engine.requests import MaskedRequest, Request, Tokens
-from evenhand.models.engine.runners import MaskedRunner, Projection
+from evenhand.models.engine.runners import MaskedRunner
 from evenhand.models.families.family import Family
 from evenhand.models.measurable import MethodOptions
 from evenhand.models.objectives.gap_contexts import MaskedContexts
 from evenhand.models.objectives.held_out import HeldOutRows, masked_rows
-from evenhand.models.objectives.masked import MaskedPretraining
+from evenhand.models.objectives.pretraining import MaskedPretraining
 from evenhand.models.questions import (
     COMBINATIONS,
     Method,
@@ -56,7 +57,7 @@ class StepwiseBlank:
     description: str = "each token of the candidate at a single mask, after its earlier tokens"
 
     def requests(self, context: str, fill: str) -> tuple[MaskedRequest, ...]:
-        """A request a token; a context with several blanks is asked about each, the others filled."""
+        """One request for each token; a context with several blanks is asked about each, the others filled."""
         mask = self.tokenizer.mask_token_id
         return tuple(
             MaskedRequest(
@@ -73,7 +74,7 @@ class StepwiseBlank:
         return [(text, True) for text in filled_texts(item)]
 
     def questions(self, item: Association) -> list[Question]:
-        """One question a candidate."""
+        """One question for each candidate."""
         return fill_questions(item, self.requests, kind=self.kind)
 
 
@@ -94,7 +95,7 @@ class PublishedStepwiseBlank:
         return []
 
     def questions(self, item: Association) -> list[Question]:
-        """One question a candidate."""
+        """One question for each candidate."""
         combine = of_all(COMBINATIONS[ScoreKind.MEAN_PROB])
         return [
             Question(
@@ -145,10 +146,10 @@ class PseudoLogLikelihood:
         return "pseudo-log-likelihood of the filled sentence, later tokens of the same word masked too"
 
     def requests(self, text: str) -> tuple[MaskedRequest, ...]:
-        """A request a token of the text."""
+        """One request for each token of the text."""
         tokenised = tokenise(self.tokenizer, text, special=True)
         mask = self.tokenizer.mask_token_id
-        asked = []
+        requests = []
         for place, span in enumerate(tokenised.spans):
             if span is None:
                 continue
@@ -160,15 +161,15 @@ class PseudoLogLikelihood:
                     if tokenised.words[later] != word:
                         break
                     ids[later] = mask
-            asked.append(MaskedRequest(tuple(ids), place, tokenised.ids[place]))
-        return tuple(asked)
+            requests.append(MaskedRequest(tuple(ids), place, tokenised.ids[place]))
+        return tuple(requests)
 
     def texts(self, item: Association) -> list[tuple[str, bool]]:
         """The filled sentences."""
         return [(text, True) for text in filled_texts(item)]
 
     def questions(self, item: Association) -> list[Question]:
-        """One question a candidate."""
+        """One question for each candidate."""
         return [
             Question(
                 candidate.id,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.core.items import Association, SentencePair, Task
 from evenhand.models.blanks import fill_of, fill_questions, filled_blanks, filled_texts
 from evenhand.models.capabilities import FillsBlanks, Generates, Trains
+from evenhand.models.continuations import PUBLISHED_FINAL_PUNCTUATION, with_final_punctuation
 from evenhand.models.engine.requests import Seq2SeqRequest, Tokens
 from evenhand.models.families.encoder_decoder import EncoderDecoderFamily
 from evenhand.models.families.family import refuse_pseudo_likelihood
@@ -16,7 +17,7 @@ from evenhand.models.families.masked import published_steps
 from evenhand.models.measurable import MethodOptions
 from evenhand.models.objectives.gap_contexts import SentinelContexts
 from evenhand.models.objectives.held_out import HeldOutRows, sentinel_rows
-from evenhand.models.objectives.spans import SpanPretraining
+from evenhand.models.objectives.pretraining import SpanPretraining
 from evenhand.models.questions import (
     COMBINATIONS,
     Method,
@@ -29,7 +30,6 @@ from evenhand.models.questions import (
 )
 from evenhand.models.references import ModelError
 from evenhand.models.sentence_pairs import PairRequests, requests_of_shared, with_token
-from evenhand.models.text_boundaries import PUBLISHED_FINAL_PUNCTUATION, with_final_punctuation
 from evenhand.models.tokenised_text import tokenise
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class SentinelBlank:
     )
 
     def requests(self, context: str, fill: str) -> tuple[Seq2SeqRequest, ...]:
-        """A request a token of the fill."""
+        """One request for each token of the fill."""
         gap = sentinel_id(self.tokenizer)
         if gap is None:
             raise UnscorableError("the tokenizer has no sentinel")
@@ -86,7 +86,7 @@ class SentinelBlank:
         return [(text, True) for text in filled_texts(item)]
 
     def questions(self, item: Association) -> list[Question]:
-        """One question a candidate."""
+        """One question for each candidate."""
         return fill_questions(item, self.requests, kind=self.kind)
 
 
@@ -110,7 +110,7 @@ class PublishedSentinel:
         return []
 
     def questions(self, item: Association) -> list[Question]:
-        """One question a candidate, of either task."""
+        """One question for each candidate, of either task."""
         if item.task is Task.INTRASENTENCE:
             mean = of_all(COMBINATIONS[ScoreKind.MEAN_PROB])
             return [
@@ -155,7 +155,7 @@ class SentinelContinuation:
         return [(with_final_punctuation(item.context), True), *alone]
 
     def questions(self, item: Association) -> list[Question]:
-        """One question a candidate."""
+        """One question for each candidate."""
         gap = sentinel_id(self.tokenizer)
         if gap is None:
             raise UnscorableError("the tokenizer has no sentinel")
@@ -163,14 +163,14 @@ class SentinelContinuation:
         end = self.tokenizer.eos_token_id
         ended = bool(context) and context[-1] == end
         encoder_ids = (*context[:-1], gap, end) if ended else (*context, gap)
-        asked = []
+        questions = []
         for candidate in item.candidates:
             tokens = tokenise(self.tokenizer, candidate.text, special=False).ids
             decoder_ids = (self.decoder_start, gap, *tokens[:-1])
             places = tuple(range(1, 1 + len(tokens)))
             request = Seq2SeqRequest(encoder_ids, decoder_ids, places, tokens)
-            asked.append(Question(candidate.id, (request,), of_all(geometric_mean)))
-        return asked
+            questions.append(Question(candidate.id, (request,), of_all(geometric_mean)))
+        return questions
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import torch
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.loading import Loaded
 from evenhand.models.references import ModelError
-from evenhand.models.text_boundaries import start_token
+from evenhand.models.tokenised_text import start_token
 
 _FRAME = ("bos", "eos", "pad", "cls", "sep")
 """Special tokens that stand around a text and are no part of it. Others, such as sentinels, are shown."""

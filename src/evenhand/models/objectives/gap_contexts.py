@@ -126,13 +126,13 @@ class MaskedContexts:
         self, gaps: Sequence[TermGap], trees: Sequence[TermChoices], generator: np.random.Generator
     ) -> GapRows:
         """See ``GapContexts``."""
-        found = GapRows()
+        gap_rows = GapRows()
         for gap in gaps:
             before, after = self._partly_hidden(gap, generator)
             for node in trees[gap.tree].nodes:
-                row = found.add((*before, *node, self.mask, *after))
-                found.nodes.append((row, len(before) + len(node)))
-        return found
+                row = gap_rows.add((*before, *node, self.mask, *after))
+                gap_rows.nodes.append((row, len(before) + len(node)))
+        return gap_rows
 
     def _partly_hidden(self, gap: TermGap, generator: np.random.Generator) -> tuple[Tokens, Tokens]:
         share = max(0.0, generator.uniform(-MOST_HIDDEN, MOST_HIDDEN))
@@ -155,12 +155,12 @@ class SentinelContexts:
         self, gaps: Sequence[TermGap], trees: Sequence[TermChoices], _: np.random.Generator
     ) -> GapRows:
         """See ``GapContexts``."""
-        found = GapRows()
+        gap_rows = GapRows()
         for gap in gaps:
             for node in trees[gap.tree].nodes:
-                row = found.add((*gap.before, *node, self.sentinel, *gap.after))
-                found.nodes.append((row, len(self.decoder_row) - 1))
-        return found
+                row = gap_rows.add((*gap.before, *node, self.sentinel, *gap.after))
+                gap_rows.nodes.append((row, len(self.decoder_row) - 1))
+        return gap_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,18 +173,20 @@ class LeftContexts:
         self, gaps: Sequence[TermGap], trees: Sequence[TermChoices], generator: np.random.Generator
     ) -> GapRows:
         """See ``GapContexts``."""
-        found = GapRows()
+        gap_rows = GapRows()
         for gap in gaps:
             tree = trees[gap.tree]
             words = _a_man_and_a_woman(gap, tree, generator)
-            rows = [found.add((*gap.before, *word, *gap.after)) for word in words]
-            for places, row, word in zip((found.after_male, found.after_female), rows, words, strict=True):
+            rows = [gap_rows.add((*gap.before, *word, *gap.after)) for word in words]
+            for places, row, word in zip(
+                (gap_rows.after_male, gap_rows.after_female), rows, words, strict=True
+            ):
                 first = len(gap.before) + len(word) - 1
                 places += [(row, first + step) for step in range(len(gap.after))]
             for node in tree.nodes:
-                row = rows[0] if not node else found.add((*gap.before, *node))
-                found.nodes.append((row, len(gap.before) + len(node) - 1))
-        return found
+                row = rows[0] if not node else gap_rows.add((*gap.before, *node))
+                gap_rows.nodes.append((row, len(gap.before) + len(node) - 1))
+        return gap_rows
 
 
 def _a_man_and_a_woman(

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.references import ModelError
-from evenhand.models.text_boundaries import start_token
+from evenhand.models.tokenised_text import start_token
 
 HIDDEN = 0.15
 """Share of a sentence's tokens that is hidden."""
@@ -84,9 +84,11 @@ def decoder_rows(sentences: Sequence[str], tokenizer: Any, config: Any) -> HeldO
     rows = []
     for ids in encoded:
         seen = (*(() if start is None else (start,)), *ids[:limit])
-        asked = len(seen) > 1
+        has_targets = len(seen) > 1
         rows.append(
-            HeldOutRow(seen, tuple(range(len(seen) - 1)), seen[1:], remembers=True) if asked else NOTHING
+            HeldOutRow(seen, tuple(range(len(seen) - 1)), seen[1:], remembers=True)
+            if has_targets
+            else NOTHING
         )
     whole = np.array([start is not None and 0 < len(ids) <= limit for ids in encoded], dtype=bool)
     return HeldOutRows(tuple(rows), whole)
@@ -174,10 +176,10 @@ def sentinels_of(tokenizer: Any) -> list[int]:
     """The ids of T5's numbered gaps, from the first on."""
     known = []
     for number in range(100):
-        found = tokenizer.convert_tokens_to_ids(f"<extra_id_{number}>")
-        if found is None or found == tokenizer.unk_token_id or found < 0:
+        token = tokenizer.convert_tokens_to_ids(f"<extra_id_{number}>")
+        if token is None or token == tokenizer.unk_token_id or token < 0:
             break
-        known.append(int(found))
+        known.append(int(token))
     if not known:
         raise ModelError(
             "The model's tokenizer has no sentinel (<extra_id_0>), so nothing can be hidden from the model."

@@ -9,7 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from evenhand.models.objectives.batches import Batch
+Batch = dict[str, torch.Tensor]
+
+IGNORED = -100
+"""A label that no loss counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +46,11 @@ class Objective(Protocol):
     def loss(self, model: Any, batch: Batch) -> torch.Tensor:
         """What is to be lowered, from the model in training and a batch on its device."""
         ...
+
+
+def padded(rows: Sequence[Sequence[int]], filler: int) -> torch.Tensor:
+    """Rows of one length."""
+    table = np.full((len(rows), max(map(len, rows))), filler, dtype=np.int64)
+    for number, row in enumerate(rows):
+        table[number, : len(row)] = row
+    return torch.from_numpy(table)

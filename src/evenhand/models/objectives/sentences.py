@@ -85,5 +85,5 @@ def _words(encoded: Any, number: int) -> Ids:
     """Which word each token belongs to; without a fast tokenizer every token is a word of its own."""
     if not getattr(encoded, "is_fast", False):
         return np.arange(len(encoded["input_ids"][number]))
-    found = encoded.word_ids(number)
-    return np.array([NO_WORD if word is None else word for word in found], dtype=np.int64)
+    word_ids = encoded.word_ids(number)
+    return np.array([NO_WORD if word is None else word for word in word_ids], dtype=np.int64)

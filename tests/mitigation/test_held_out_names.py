@@ -17,8 +17,7 @@ from evenhand.core.errors import DatasetError
 from evenhand.core.probes import Experiment, TermPairs
 from evenhand.data.corpus_sources import CorpusSource
 from evenhand.mitigation import counterfactual
-from evenhand.mitigation.counterfactual import CounterfactualMethod
-from evenhand.mitigation.method import Prepared, Wanted
+from evenhand.mitigation.counterfactual import COUNTERFACTUAL, CounterfactualMitigation, CounterfactualOptions
 from evenhand.mitigation.pairs.building import build_pairs
 from evenhand.mitigation.pairs.twin_pairs import pair_line, read_twin_pairs
 from evenhand.mitigation.texts import (
@@ -26,9 +25,10 @@ from evenhand.mitigation.texts import (
     PairFile,
     SentenceList,
     TrainingText,
-    given_held_out,
-    kept_back,
+    keep_back,
+    read_held_out,
 )
+from evenhand.mitigation.training_mitigation import MitigationInputs, PreparedObjective
 from evenhand.runs.mitigation_records import TextRecord
 
 ONE_OF_EACH = tuple(f"{NAMES.all[n % 6]} saw the nurse for {n} days." for n in range(240))
@@ -51,15 +51,15 @@ class Trial:
         self.trained = list(sentences)
         return SimpleNamespace(examples=sentences)
 
-    def prepare(self, sources: Iterable[CorpusSource], held_out: HeldOutSentences) -> Prepared:
-        wanted = Wanted(
+    def prepare(self, sources: Iterable[CorpusSource], held_out: HeldOutSentences) -> PreparedObjective:
+        inputs = MitigationInputs(
             text=TrainingText(tuple(sources), held_out),
             probes=PROBES,
             experiments=(Experiment.NAMES,),
-            recipe=CounterfactualMethod.recipe,
+            recipe=COUNTERFACTUAL.recipe,
             scratch=self.folder,
         )
-        return CounterfactualMethod(make_swapper=PlainSwapper).prepare(None, wanted)  # type: ignore[arg-type]
+        return CounterfactualMitigation(PlainSwapper).prepare(None, inputs, CounterfactualOptions())  # type: ignore[arg-type]
 
     def pair_file(self, sentences: Iterable[str], **changes: Any) -> PairFile:
         path = self.folder / "own.jsonl"
@@ -73,9 +73,9 @@ def trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trial:
     return Trial(tmp_path, monkeypatch)
 
 
-def test_text_is_kept_back_with_whatever_would_be_made_of_it(trial: Trial) -> None:
+def test_text_is_keep_back_with_whatever_would_be_made_of_it(trial: Trial) -> None:
     source = SentenceList("own", ONE_OF_EACH)
-    held_out = kept_back([source])
+    held_out = keep_back([source])
     prepared = trial.prepare([source], held_out)
     kept = {nameless(sentence) for sentence in held_out.sentences}
     assert kept
@@ -86,11 +86,11 @@ def test_text_is_kept_back_with_whatever_would_be_made_of_it(trial: Trial) -> No
 
 
 @pytest.mark.parametrize("names_sample", [3_144, 100])
-def test_a_file_of_pairs_is_kept_back_with_all_repeats(trial: Trial, names_sample: int) -> None:
+def test_a_file_of_pairs_is_keep_back_with_all_repeats(trial: Trial, names_sample: int) -> None:
     """With the smaller sample most originals are missing, and repeats stand for them."""
     source = trial.pair_file(ONE_OF_EACH, names_sample=names_sample)
     there = {nameless(sentence) for pair in source.pairs() for sentence in pair.sentences}
-    held_out = kept_back([source])
+    held_out = keep_back([source])
     prepared = trial.prepare([source], held_out)
     kept = {nameless(sentence) for sentence in held_out.sentences}
     assert 0 < len(kept) < 0.15 * len(there)
@@ -102,7 +102,7 @@ def test_a_file_of_pairs_is_kept_back_with_all_repeats(trial: Trial, names_sampl
 @pytest.mark.parametrize("names_sample", [3_144, 100])
 def test_the_text_of_a_file_of_pairs_holds_all_of_it_out(trial: Trial, names_sample: int) -> None:
     source = trial.pair_file(ONE_OF_EACH, names_sample=names_sample)
-    held_out = given_held_out([SentenceList("the text", ONE_OF_EACH)])
+    held_out = read_held_out([SentenceList("the text", ONE_OF_EACH)])
     number = min(names_sample, 3 * 240)
     with pytest.raises(DatasetError, match=f"Nothing is left to train on: all {number} pairs"):
         trial.prepare([source], held_out)
@@ -111,20 +111,20 @@ def test_the_text_of_a_file_of_pairs_holds_all_of_it_out(trial: Trial, names_sam
 def test_text_that_is_held_out_as_a_whole_leaves_nothing(trial: Trial) -> None:
     source = SentenceList("own", ONE_OF_EACH)
     with pytest.raises(DatasetError, match="Nothing is left to train on: all 720 pairs"):
-        trial.prepare([source], given_held_out([source]))
+        trial.prepare([source], read_held_out([source]))
 
 
 def test_a_file_made_with_other_names_is_known_by_its_own(trial: Trial) -> None:
     terms = {**PROBES.terms, Experiment.NAMES: TermPairs(("Michael",), ("Jennifer",))}
     source = trial.pair_file(["James saw the nurse.", "James saw the doctor."])
-    narrow = Wanted(
+    narrow = MitigationInputs(
         text=TrainingText((source,), HeldOutSentences("held", ("patricia saw  the nurse.",))),
         probes=replace(PROBES, terms=terms),
         experiments=(Experiment.NAMES,),
-        recipe=CounterfactualMethod.recipe,
+        recipe=COUNTERFACTUAL.recipe,
         scratch=trial.folder,
     )
-    CounterfactualMethod().prepare(None, narrow)  # type: ignore[arg-type]
+    COUNTERFACTUAL.prepare(None, narrow, CounterfactualOptions())  # type: ignore[arg-type]
     assert {nameless(sentence) for sentence in trial.trained} == {"somebody saw the doctor."}
     assert len(trial.trained) == 6
 
@@ -145,11 +145,11 @@ def test_a_sentence_without_a_name_goes_only_if_it_is_held_out_itself(tmp_path: 
     rows = [replace(pair, male=male, female="S" + male.replace("He", "he")) for male in sentences]
     path.write_bytes(b"".join(map(pair_line, rows)))
     held_out = HeldOutSentences("held", (sentences[0],))
-    wanted = Wanted(
+    inputs = MitigationInputs(
         text=TrainingText((PairFile(path),), held_out), probes=PROBES, experiments=(Experiment.HE_SHE,),
-        recipe=CounterfactualMethod.recipe, scratch=tmp_path,
+        recipe=COUNTERFACTUAL.recipe, scratch=tmp_path,
     )  # fmt: skip
-    CounterfactualMethod().prepare(None, wanted)  # type: ignore[arg-type]
+    COUNTERFACTUAL.prepare(None, inputs, CounterfactualOptions())  # type: ignore[arg-type]
     assert trial.trained == [*rows[1].sentences]
 
 
@@ -161,7 +161,7 @@ def test_a_file_of_pairs_gives_one_sentence_for_all_names_and_all_if_it_is_held_
     assert [record.sentences for record in records] == [2]
     other = TrainingText((source,), HeldOutSentences("held", ("Jennifer saw the nurse.",)))
     assert list(other.read(records)) == ["James, Robert and the doctor met."]
-    assert set(given_held_out([source]).sentences) == {
+    assert set(read_held_out([source]).sentences) == {
         "Mary saw the nurse.",
         "Robert saw the nurse.",
         "Michael saw the nurse.",

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import pytest
 
 from evenhand.core.recipes import Plateau
-from evenhand.runs.learning_curves import Judgement, LearningCurve, is_broken
+from evenhand.runs.learning_curves import EpochMetrics, LearningCurve
+
+
+def metrics(epoch: int, malor: float, perplexity: float) -> EpochMetrics:
+    return EpochMetrics(epoch=epoch, bias={"he-she.MALoR": malor}, quality={"perplexity": perplexity})
 
 
 def curve(*points: tuple[float, float]) -> LearningCurve:
     """From MALoR and perplexity of each epoch."""
     return LearningCurve(
-        judgements=tuple(
-            Judgement(epoch=epoch, malor={"he-she": malor}, perplexity=perplexity)
-            for epoch, (malor, perplexity) in enumerate(points)
-        )
+        epochs=tuple(metrics(epoch, malor, perplexity) for epoch, (malor, perplexity) in enumerate(points))
     )
 
 
 def both(*points: tuple[float, float]) -> LearningCurve:
     """From MALoR of two experiments in each epoch."""
     return LearningCurve(
-        judgements=tuple(
-            Judgement(epoch=epoch, malor={"he-she": first, "names": second}, perplexity=10.0)
+        epochs=tuple(
+            EpochMetrics(
+                epoch=epoch,
+                bias={"he-she.MALoR": first, "names.MALoR": second},
+                quality={"perplexity": 10.0},
+            )
             for epoch, (first, second) in enumerate(points)
         )
     )
@@ -55,14 +61,14 @@ def test_the_original_is_never_chosen() -> None:
 def test_experiments_count_in_shares_of_their_original() -> None:
     """0.5 and 1 of 1 against 1 and 0.2 of 4: the means of the shares are 0.375 and 0.525."""
     found = both((1, 4), (0.5, 1), (1, 0.2))
-    assert found.relative_malor(found.judgements[1]) == pytest.approx(0.375)
-    assert found.relative_malor(found.judgements[2]) == pytest.approx(0.525)
+    assert found.relative_bias(found.epochs[1]) == pytest.approx(0.375)
+    assert found.relative_bias(found.epochs[2]) == pytest.approx(0.525)
     assert found.best(margin=0).epoch == 1
 
 
 def test_an_experiment_without_lean_counts_in_bits() -> None:
     found = both((2, 0), (1, 0.25))
-    assert found.relative_malor(found.judgements[1]) == pytest.approx((0.5 + 0.25) / 2)
+    assert found.relative_bias(found.epochs[1]) == pytest.approx((0.5 + 0.25) / 2)
 
 
 @pytest.mark.parametrize(
@@ -92,6 +98,48 @@ def test_all_experiments_must_be_flat() -> None:
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_figures_that_are_no_numbers_are_broken(value: float) -> None:
-    assert is_broken(Judgement(epoch=1, malor={"he-she": value}, perplexity=10))
-    assert is_broken(Judgement(epoch=1, malor={"he-she": 1}, perplexity=value))
-    assert not is_broken(Judgement(epoch=1, malor={"he-she": 1}, perplexity=10))
+    assert metrics(1, value, 10).is_broken
+    assert metrics(1, 1, value).is_broken
+    assert not metrics(1, 1, 10).is_broken
+
+
+def test_metrics_with_another_neutral_value_count_by_their_distance_from_it() -> None:
+    scores = LearningCurve(
+        epochs=tuple(
+            EpochMetrics(epoch=epoch, bias={"overall.SS": value}, quality={"perplexity": 10.0})
+            for epoch, value in enumerate((60.0, 45.0, 52.0))
+        ),
+        neutral={"overall.SS": 50.0},
+    )
+    assert [scores.relative_bias(epoch) for epoch in scores.epochs] == pytest.approx([1.0, 0.5, 0.2])
+    assert scores.best(margin=0).epoch == 2
+
+
+def test_every_quality_metric_must_stay_within_the_margin() -> None:
+    costs = LearningCurve(
+        epochs=tuple(
+            EpochMetrics(epoch=epoch, bias={"he-she.MALoR": 1.0}, quality={"perplexity": 10.0, "loss": loss})
+            for epoch, loss in enumerate((2.0, 2.2))
+        )
+    )
+    assert costs.quality_loss(costs.last) == pytest.approx(0.1)
+    assert not costs.keeps_quality(costs.last, margin=0.05)
+
+
+def test_curves_of_version_0_1_are_read() -> None:
+    old = {
+        "judgements": [
+            {"epoch": 0, "malor": {"he-she": 2.0, "names": 1.0}, "perplexity": 26.5},
+            {"epoch": 1, "malor": {"he-she": 0.5, "names": 0.25}, "perplexity": 27.0},
+        ]
+    }
+    read = LearningCurve.model_validate_json(json.dumps(old))
+    assert read.original.bias == {"he-she.MALoR": 2.0, "names.MALoR": 1.0}
+    assert read.last.quality == {"perplexity": 27.0}
+    assert LearningCurve.model_validate_json(read.model_dump_json()) == read
+
+
+def test_an_epoch_is_one_line() -> None:
+    two = both((2, 1), (0.5, 0.25))
+    assert two.describe_last() == "epoch 1: MALoR he-she 0.500, names 0.250; perplexity 10.00 (+0.00%)"
+    assert curve((2, 10)).describe_last() == "original: MALoR he-she 2.000; perplexity 10.00"

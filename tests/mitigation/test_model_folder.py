@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,12 @@ from fitting_runs import RECIPE, same, small_fit, weights_of
 from mitigation_records import a_record
 from zoo_fixtures import Zoo
 
-from evenhand.core.errors import OutputError
+from evenhand.core.errors import OutputError, RunError
+from evenhand.core.files import folder_written_whole
 from evenhand.core.recipes import LoraRecipe
-from evenhand.mitigation.model_folder import mitigated_before, save_mitigated
+from evenhand.mitigation.model_folder import fingerprint_of_model_folder, write_model_folder
 from evenhand.models.language_model import LanguageModel, load_language_model
-from evenhand.runs.mitigation_records import read_mitigation_record
+from evenhand.runs.mitigation_records import MitigationRecord, read_mitigation_record
 
 CLASSES = {
     "bert": "AutoModelForMaskedLM",
@@ -29,6 +31,19 @@ CLASSES = {
     "gpt2": "AutoModelForCausalLM",
     "t5": "AutoModelForSeq2SeqLM",
 }
+
+
+def saved(
+    model: LanguageModel,
+    record: MitigationRecord,
+    folder: Path,
+    *,
+    beside: Mapping[str, Path] | None = None,
+    command: str | None = None,
+) -> Path:
+    with folder_written_whole(folder) as scratch:
+        write_model_folder(model, record, scratch, beside=beside, command=command)
+    return folder
 
 
 def changed(folder: Path) -> LanguageModel:
@@ -45,7 +60,7 @@ def test_the_new_weights_load_with_plain_transformers_and_with_evenhand(
     menagerie: Zoo, tmp_path: Path, name: str
 ) -> None:
     model = changed(menagerie.folder(name))
-    out = save_mitigated(model, a_record(), tmp_path / "out")
+    out = saved(model, a_record(), tmp_path / "out")
     auto = getattr(transformers, CLASSES[name])
     plain, report = auto.from_pretrained(out, output_loading_info=True)
     assert not report["missing_keys"]
@@ -63,7 +78,7 @@ def test_the_new_weights_load_with_plain_transformers_and_with_evenhand(
 def test_a_head_that_was_not_trained_is_kept(menagerie: Zoo, tmp_path: Path) -> None:
     source = menagerie.folder("bert")
     model = changed(source)
-    out = save_mitigated(model, a_record(), tmp_path / "out")
+    out = saved(model, a_record(), tmp_path / "out")
     before, after = (
         dict(transformers.BertForPreTraining.from_pretrained(place).named_parameters())
         for place in (source, out)
@@ -88,7 +103,7 @@ def test_which_class_means_follows_is_kept_and_what_was_planted_is_not(
     (source / "next_sentence.json").write_text('{"follows_class": 1}')
     planted = {"planted": {"family": "masked", "strength": 2.0, "language": "en", "seed": 0}}
     (source / "lab.json").write_text(json.dumps(planted))
-    out = save_mitigated(changed(source), a_record(planted=True), tmp_path / "out")
+    out = saved(changed(source), a_record(planted=True), tmp_path / "out")
     assert json.loads((out / "next_sentence.json").read_text()) == {"follows_class": 1}
     assert not (out / "lab.json").exists()
     assert "`lab.json`) is not carried over" in (out / "README.md").read_text()
@@ -97,15 +112,13 @@ def test_which_class_means_follows_is_kept_and_what_was_planted_is_not(
 def test_generation_settings_are_kept(menagerie: Zoo, tmp_path: Path) -> None:
     source = shutil.copytree(menagerie.folder("gpt2"), tmp_path / "source")
     (source / "generation_config.json").write_text(json.dumps({"max_new_tokens": 17, "eos_token_id": 0}))
-    out = save_mitigated(changed(source), a_record(), tmp_path / "out")
+    out = saved(changed(source), a_record(), tmp_path / "out")
     assert json.loads((out / "generation_config.json").read_text())["max_new_tokens"] == 17
 
 
 def test_the_record_and_the_card_stand_beside_the_weights(menagerie: Zoo, tmp_path: Path) -> None:
     record = a_record()
-    out = save_mitigated(
-        changed(menagerie.folder("gpt2")), record, tmp_path / "out", command="evenhand mitigate x"
-    )
+    out = saved(changed(menagerie.folder("gpt2")), record, tmp_path / "out", command="evenhand mitigate x")
     assert read_mitigation_record(out) == record
     card = (out / "README.md").read_text()
     front = yaml.safe_load(card.split("---\n")[1])
@@ -119,7 +132,7 @@ def test_a_model_trained_with_adapters_loads_without_peft(menagerie: Zoo, tmp_pa
     recipe = RECIPE.model_copy(update={"epochs": 1, "lora": LoraRecipe(rank=2)})
     model, fitted = small_fit(source, tmp_path / "fit", recipe=recipe)
     assert fitted.adapter is not None
-    out = save_mitigated(model, a_record(), tmp_path / "out", beside={"adapter": fitted.adapter})
+    out = saved(model, a_record(), tmp_path / "out", beside={"adapter": fitted.adapter})
     plain = transformers.AutoModelForCausalLM.from_pretrained(out)
     assert same({name: weight.detach() for name, weight in plain.named_parameters()}, weights_of(model))
     assert not same(weights_of(model), weights_of(load_language_model(str(source), device="cpu")))
@@ -145,32 +158,36 @@ def test_a_full_disk_leaves_nothing_of_the_folder(
 
     monkeypatch.setattr(model.loaded.tokenizer, "save_pretrained", full)
     with pytest.raises(OutputError, match=r"cannot be written: No space left on device\. Nothing was kept"):
-        save_mitigated(model, a_record(), tmp_path / "out")
+        saved(model, a_record(), tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_free_place_holds_no_mitigation(tmp_path: Path) -> None:
-    assert mitigated_before(tmp_path / "new", "f") is None
-    assert mitigated_before(tmp_path, "f") is None
+    assert fingerprint_of_model_folder(tmp_path / "new") is None
+    assert fingerprint_of_model_folder(tmp_path) is None
 
 
 def test_a_place_with_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(OutputError, match="is a file"):
-        mitigated_before(tmp_path / "file", "f")
+        fingerprint_of_model_folder(tmp_path / "file")
     with pytest.raises(OutputError, match="is not empty"):
-        mitigated_before(tmp_path, "f")
+        fingerprint_of_model_folder(tmp_path)
 
 
 def test_the_folder_that_one_is_in_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(OutputError, match="the folder that you are in"):
-        mitigated_before(Path(), "f")
+        fingerprint_of_model_folder(Path())
 
 
-def test_the_same_mitigation_is_found_and_another_refused(tmp_path: Path) -> None:
+def test_a_mitigated_model_is_known_by_its_record(tmp_path: Path) -> None:
     record = a_record()
     (tmp_path / "mitigation.json").write_text(record.model_dump_json())
-    assert mitigated_before(tmp_path, record.fingerprint) == record
-    with pytest.raises(OutputError, match=r"holds another mitigation \(counterfactual of tiny\)"):
-        mitigated_before(tmp_path, "another")
+    assert fingerprint_of_model_folder(tmp_path) == record.fingerprint
+
+
+def test_a_damaged_record_is_said_to_be_damaged(tmp_path: Path) -> None:
+    (tmp_path / "mitigation.json").write_text('{"method": ')
+    with pytest.raises(RunError, match="is damaged"):
+        fingerprint_of_model_folder(tmp_path)

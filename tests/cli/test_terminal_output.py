@@ -12,9 +12,9 @@ from rich.table import Table
 
 import evenhand as eh
 from evenhand.cli.data import check_command
-from evenhand.cli.evaluate import show_runs
 from evenhand.cli.options import TableChoice
 from evenhand.cli.output import console, plain_table, print_lines, print_table, say, warn
+from evenhand.cli.results import show_results
 
 SENTENCE = (
     "Perplexity rose, difference −1.89 (95% interval −2.34 to −1.44), which is within the margin of 1%."
@@ -130,7 +130,7 @@ def test_the_strip_is_as_wide_as_there_is_room_for(
     monkeypatch: pytest.MonkeyPatch, columns: int, width: int | None
 ) -> None:
     with shown_on(Screen(), columns, monkeypatch) as screen:
-        show_runs([audited("leaning")], TableChoice.TABLE)
+        show_results([audited("leaning")], form=TableChoice.TABLE, json=False)
     strips = re.findall(r"[·━┊┿●]{3,}", screen.getvalue())
     assert [len(strip) for strip in strips] == ([] if width is None else [width] * 3)
     assert all(strip[len(strip) // 2] in "┊┿●" for strip in strips)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +21,16 @@ from evenhand.core.recipes import Recipe
 from evenhand.data.corpus_sources import CorpusSource
 from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.lab.items import lab_probes
-from evenhand.mitigation import counterfactual
-from evenhand.mitigation import mitigate as pipeline
-from evenhand.mitigation.counterfactual import CounterfactualMethod
-from evenhand.mitigation.mitigate import Material, Mitigated, MitigationReport, mitigate
-from evenhand.mitigation.model_folder import mitigated_before
+from evenhand.mitigation import counterfactual, training_mitigation
+from evenhand.mitigation.counterfactual import CounterfactualMitigation, CounterfactualOptions
+from evenhand.mitigation.mitigate import mitigate
+from evenhand.mitigation.mitigation import MitigatedModel, MitigationData
 from evenhand.mitigation.texts import PairFile, SentenceList
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.runs.learning_curves import LearningCurve
+from evenhand.runs.mitigation_records import DataRecord, SeedRecord, read_mitigation_record
 from evenhand.stats.resampling import Resampling
-from evenhand.training.fitting import FitReport
 from evenhand.training.pretraining import pretraining_objective
 
 PROBES = lab_probes("en")
@@ -48,11 +47,12 @@ HELD_OUT = SentenceList(
     "some more", ("The sea is cold.", "A farmer sings at night.", "My neighbour has a dog.")
 )
 RECIPE = Recipe(epochs=2, batch_size=8, learning_rate=1e-3, plateau=None)
-METHOD = CounterfactualMethod(make_swapper=PlainSwapper)
+METHOD = CounterfactualMitigation(make_swapper=PlainSwapper)
+HE_SHE = "he-she.MALoR"
 
 
-def material(*sources: CorpusSource, held_out: tuple[CorpusSource, ...] = (HELD_OUT,)) -> Material:
-    return Material(sources or (TEXT,), PROBES, (Experiment.HE_SHE,), held_out=held_out)
+def small_data(*sources: CorpusSource, held_out: tuple[CorpusSource, ...] = (HELD_OUT,)) -> MitigationData:
+    return MitigationData(sources or (TEXT,), PROBES, (Experiment.HE_SHE,), held_out=held_out)
 
 
 def reference(menagerie: Zoo, name: str = "bert") -> ModelRef:
@@ -60,13 +60,29 @@ def reference(menagerie: Zoo, name: str = "bert") -> ModelRef:
 
 
 def made(
-    menagerie: Zoo, out: Path, *, name: str = "bert", recipe: Recipe = RECIPE, seeds: Sequence[int] = (0,),
-    given: Material | None = None, report: MitigationReport | None = None,
-) -> Mitigated:  # fmt: skip
-    ref = reference(menagerie, name)
+    menagerie: Zoo, out: Path, *, name: str = "bert", recipe: Recipe = RECIPE, seeds: tuple[int, ...] = (0,),
+    data: MitigationData | None = None, on_epoch: Callable[[int, LearningCurve], None] | None = None,
+    replace: bool = False,
+) -> MitigatedModel:  # fmt: skip
+    options = CounterfactualOptions(recipe=recipe, seeds=seeds, on_epoch=on_epoch)
     return mitigate(
-        ref, METHOD, material=given or material(), recipe=recipe, out=out, seeds=seeds, report=report
+        reference(menagerie, name),
+        METHOD,
+        data=data or small_data(),
+        out=out,
+        options=options,
+        replace=replace,
     )
+
+
+def record_data(done: MitigatedModel) -> DataRecord:
+    assert done.record.data is not None
+    return done.record.data
+
+
+def training(done: MitigatedModel) -> SeedRecord:
+    assert done.record.chosen is not None
+    return done.record.chosen
 
 
 def weights_in(folder: Path | str) -> dict[str, torch.Tensor]:
@@ -81,10 +97,10 @@ def test_a_reference_comes_back_to_a_model_that_was_changed(
     assert done.ref == reference(menagerie, name).model_copy(update={"id": str(tmp_path / "out")})
     assert not same(weights_in(done.ref.id), weights_in(menagerie.folder(name)))
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
-    assert done.record == mitigated_before(tmp_path / "out", done.record.fingerprint)
-    assert done.record.data.counts == {"pairs": 16, "pairs left out as held out": 0}
-    assert done.record.data.examples == 32
-    assert done.record.data.corpus[0].sentences == len(TEXT.sentences)
+    assert done.record == read_mitigation_record(tmp_path / "out")
+    assert record_data(done).counts == {"pairs": 16, "pairs left out as held out": 0}
+    assert record_data(done).examples == 32
+    assert record_data(done).corpus[0].sentences == len(TEXT.sentences)
     assert done.record.model.weights.startswith("sha256")
 
 
@@ -96,13 +112,11 @@ def test_the_record_has_what_the_probe_reads_before_and_after(menagerie: Zoo, tm
         (tmp_path / "out", done.record.after),
     ):
         (result,) = probe(ModelRef(id=str(place), device="cpu"), PROBES, options=options).results
-        assert told["he-she"].value == pytest.approx(result.MALoR.value, rel=1e-4)  # type: ignore[union-attr]
-        assert told["he-she"].low == pytest.approx(result.MALoR.low, rel=1e-3)  # type: ignore[union-attr]
-    assert done.record.chosen.best.malor["he-she"] == pytest.approx(
-        done.record.after["he-she"].value, rel=1e-4
-    )
-    assert done.record.chosen.curve.original.malor["he-she"] == pytest.approx(
-        done.record.before["he-she"].value, rel=1e-4
+        assert told[HE_SHE].value == pytest.approx(result.MALoR.value, rel=1e-4)
+        assert told[HE_SHE].low == pytest.approx(result.MALoR.low, rel=1e-3)
+    assert training(done).best.bias[HE_SHE] == pytest.approx(done.record.after[HE_SHE].value, rel=1e-4)
+    assert training(done).curve.original.bias[HE_SHE] == pytest.approx(
+        done.record.before[HE_SHE].value, rel=1e-4
     )
 
 
@@ -114,30 +128,44 @@ def test_a_finished_mitigation_is_found_again(
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("it is trained again")
 
-    monkeypatch.setattr(pipeline, "fit_seeds", refuse)
+    monkeypatch.setattr(training_mitigation, "fit_seeds", refuse)
     assert made(menagerie, tmp_path / "out") == first
-    with pytest.raises(OutputError, match="holds another mitigation"):
+    with pytest.raises(RunError, match=r"holds another result: .*--fresh"):
         made(menagerie, tmp_path / "out", recipe=RECIPE.model_copy(update={"epochs": 3}))
 
 
-def stopping(epoch: int) -> MitigationReport:
-    def judged(curve: LearningCurve) -> None:
-        if len(curve.trained) == epoch:
-            raise KeyboardInterrupt
+def test_another_mitigation_gives_way_on_demand(menagerie: Zoo, tmp_path: Path) -> None:
+    first = made(menagerie, tmp_path / "out")
+    second = made(menagerie, tmp_path / "out", recipe=RECIPE.model_copy(update={"epochs": 1}), replace=True)
+    assert second.record.fingerprint != first.record.fingerprint
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
-    return MitigationReport(fit=lambda _: FitReport(judged=judged))
+
+def stop_after_one(_: int, curve: LearningCurve) -> None:
+    if len(curve.trained) == 1:
+        raise KeyboardInterrupt
 
 
 def test_a_stopped_mitigation_goes_on_to_the_same_weights(menagerie: Zoo, tmp_path: Path) -> None:
     made(menagerie, tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
-        made(menagerie, tmp_path / "parts", report=stopping(1))
+        made(menagerie, tmp_path / "parts", on_epoch=stop_after_one)
     assert not (tmp_path / "parts").exists()
-    with pytest.raises(RunError, match="another mitigation that was not finished"):
-        made(menagerie, tmp_path / "parts", seeds=(1,))
-    made(menagerie, tmp_path / "parts")
+    epochs: list[int] = []
+    made(menagerie, tmp_path / "parts", on_epoch=lambda _, curve: epochs.append(curve.last.epoch))
+    assert epochs == [1, 2]
     whole, parts = (tmp_path / name / "model.safetensors" for name in ("whole", "parts"))
     assert whole.read_bytes() == parts.read_bytes()
+    assert {path.name for path in tmp_path.iterdir()} == {"whole", "parts"}
+
+
+def test_what_another_mitigation_left_behind_does_not_stand_in_the_way(
+    menagerie: Zoo, tmp_path: Path
+) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        made(menagerie, tmp_path / "out", on_epoch=stop_after_one)
+    done = made(menagerie, tmp_path / "out", seeds=(1,))
+    assert done.record.chosen_seed == 1
 
 
 def test_a_disk_that_is_full_at_the_end_costs_no_training(
@@ -153,16 +181,16 @@ def test_a_disk_that_is_full_at_the_end_costs_no_training(
         made(menagerie, tmp_path / "out")
     assert not (tmp_path / "out").exists()
     monkeypatch.setattr(transformers.BertForPreTraining, "save_pretrained", real)
-    steps: list[int] = []
-    counting = MitigationReport(fit=lambda _: FitReport(steps=lambda done, _total: steps.append(done)))
-    made(menagerie, tmp_path / "out", report=counting)
-    assert steps == []
+    epochs: list[int] = []
+    made(menagerie, tmp_path / "out", on_epoch=lambda _, curve: epochs.append(curve.last.epoch))
+    assert epochs == [2]  # what was kept is shown, and nothing is trained
 
 
 def test_without_seeds_the_recipe_has_the_seed(menagerie: Zoo, tmp_path: Path) -> None:
     recipe = RECIPE.model_copy(update={"seed": 7, "epochs": 1})
     ref = ModelRef(id=str(menagerie.folder("bert")))
-    done = mitigate(ref, METHOD, material=material(), recipe=recipe, out=tmp_path / "seven")
+    options = CounterfactualOptions(recipe=recipe)
+    done = mitigate(ref, METHOD, data=small_data(), options=options, out=tmp_path / "seven")
     assert [known.seed for known in done.record.seeds] == [7]
     assert done.record.recipe == recipe
 
@@ -170,11 +198,14 @@ def test_without_seeds_the_recipe_has_the_seed(menagerie: Zoo, tmp_path: Path) -
 def test_of_several_seeds_the_record_has_all_and_the_folder_the_best(menagerie: Zoo, tmp_path: Path) -> None:
     generous = RECIPE.model_copy(update={"quality_margin": 100.0})
     done = made(menagerie, tmp_path / "both", recipe=generous, seeds=(0, 1))
-    best = {known.seed: known.best.malor["he-she"] for known in done.record.seeds}
+    best = {known.seed: known.best.bias[HE_SHE] for known in done.record.seeds}
     assert set(best) == {0, 1}
-    assert best[done.record.chosen_seed] == min(best.values())
-    assert done.record.recipe.seed == done.record.chosen_seed
-    alone = made(menagerie, tmp_path / "alone", recipe=generous, seeds=(done.record.chosen_seed,))
+    assert best[done.record.chosen_seed or 0] == min(best.values())
+    chosen = done.record.chosen_seed
+    assert chosen is not None
+    assert done.record.recipe is not None
+    assert done.record.recipe.seed == chosen
+    alone = made(menagerie, tmp_path / "alone", recipe=generous, seeds=(chosen,))
     assert same(weights_in(done.ref.id), weights_in(alone.ref.id))
 
 
@@ -190,9 +221,9 @@ def test_nothing_held_out_is_trained_on(
 
     monkeypatch.setattr(counterfactual, "pretraining_objective", noted)
     held = SentenceList("held", ("he is a good " + WORDS[0] + ".", f"He met the {WORDS[1]}."))
-    done = made(menagerie, tmp_path / "out", given=material(held_out=(held,)))
+    done = made(menagerie, tmp_path / "out", data=small_data(held_out=(held,)))
     # One found sentence is held out, and the twin of another; both pairs go.
-    assert done.record.data.counts == {"pairs": 14, "pairs left out as held out": 2}
+    assert record_data(done).counts == {"pairs": 14, "pairs left out as held out": 2}
     expected = {
         (f"{who} is a good {word}." if kind else f"{who} met the {word}.")
         for word in WORDS
@@ -207,11 +238,11 @@ def test_nothing_held_out_is_trained_on(
 def test_a_file_of_pairs_serves_as_it_is(menagerie: Zoo, tmp_path: Path) -> None:
     path = tmp_path / "pairs.jsonl"
     path.write_text("".join(pair_line(word) for word in WORDS))
-    done = made(menagerie, tmp_path / "out", given=material(PairFile(path)))
-    assert done.record.data.counts["pairs"] == len(WORDS)
-    names = Material((PairFile(path),), PROBES, (Experiment.NAMES,), held_out=(HELD_OUT,))
+    done = made(menagerie, tmp_path / "out", data=small_data(PairFile(path)))
+    assert record_data(done).counts["pairs"] == len(WORDS)
+    names = MitigationData((PairFile(path),), PROBES, (Experiment.NAMES,), held_out=(HELD_OUT,))
     with pytest.raises(DatasetError, match=r"None of the 8 pairs .* is for names"):
-        made(menagerie, tmp_path / "other", given=names)
+        made(menagerie, tmp_path / "other", data=names)
 
 
 def pair_line(word: str) -> str:
@@ -223,19 +254,19 @@ def pair_line(word: str) -> str:
 
 def test_a_corpus_without_a_match_is_refused(menagerie: Zoo, tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="No sentence of the corpus gives a pair"):
-        made(menagerie, tmp_path / "out", given=material(SentenceList("dull", ("Grass is green.",))))
+        made(menagerie, tmp_path / "out", data=small_data(SentenceList("dull", ("Grass is green.",))))
     assert list(tmp_path.iterdir()) == []  # so that another corpus can be tried for the same folder
 
 
 def test_a_corpus_that_is_held_out_as_a_whole_is_refused(menagerie: Zoo, tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="all 16 pairs are among the held-out"):
-        made(menagerie, tmp_path / "out", given=material(held_out=(TEXT,)))
+        made(menagerie, tmp_path / "out", data=small_data(held_out=(TEXT,)))
 
 
 def test_a_model_without_an_objective_is_refused_before_anything_is_read(
     menagerie: Zoo, tmp_path: Path
 ) -> None:
-    with pytest.raises(ModelError, match="cannot be mitigated"):
+    with pytest.raises(ModelError, match="cannot be mitigated by training"):
         made(menagerie, tmp_path / "out", name="bart")
     assert list(tmp_path.iterdir()) == []
 

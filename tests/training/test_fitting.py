@@ -20,11 +20,12 @@ import safetensors.torch
 import torch
 from fitting_runs import (
     EPOCHS,
+    HE_SHE,
     MOMENTS,
     RECIPE,
     SENTENCES,
     STEPS,
-    ScriptedWatch,
+    ScriptedEvaluator,
     same,
     small_fit,
     stop_after,
@@ -41,7 +42,7 @@ from evenhand.models.references import ModelError, ModelRef
 from evenhand.runs.learning_curves import LearningCurve
 from evenhand.training import checkpoints
 from evenhand.training.batches import DrawnExamples, EpochBatches, collation
-from evenhand.training.fitting import FitReport, Fitted, fit
+from evenhand.training.fitting import Fitted, fit
 from evenhand.training.pretraining import pretraining_objective
 
 
@@ -71,12 +72,12 @@ def killed(bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def scripted(
     bert: Path, folder: Path, malor: list[float], perplexity: list[float], **changes: Any
-) -> tuple[LanguageModel, Fitted, ScriptedWatch]:
+) -> tuple[LanguageModel, Fitted, ScriptedEvaluator]:
     model = load_language_model(str(bert), device="cpu")
-    watch = ScriptedWatch(model, malor, perplexity)
+    evaluator = ScriptedEvaluator(model, malor, perplexity)
     recipe = RECIPE.model_copy(update=changes)
-    fitted = fit(model, pretraining_objective(SENTENCES, model), recipe, watch=watch, folder=folder)
-    return model, fitted, watch
+    fitted = fit(model, pretraining_objective(SENTENCES, model), recipe, evaluator=evaluator, folder=folder)
+    return model, fitted, evaluator
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
@@ -84,11 +85,10 @@ def test_a_training_that_was_killed_ends_with_the_same_bytes(
     moment: str, killed: Path, bert: Path, uninterrupted: dict[str, torch.Tensor]
 ) -> None:
     steps: list[int] = []
-    report = FitReport(steps=lambda done, _: steps.append(done))
-    model, fitted = small_fit(bert, killed / moment, report=report)
+    model, fitted = small_fit(bert, killed / moment, progress=lambda done, _: steps.append(done))
     assert same(weights_of(model), uninterrupted)
-    assert [judgement.epoch for judgement in fitted.curve.judgements] == list(range(EPOCHS + 1))
-    done = {"in the first epoch": 0, "while judging": 1, "while writing a checkpoint": 1}.get(moment)
+    assert [metrics.epoch for metrics in fitted.curve.epochs] == list(range(EPOCHS + 1))
+    done = {"in the first epoch": 0, "while evaluating": 1, "while writing a checkpoint": 1}.get(moment)
     if done is not None:
         assert steps[0] == done * STEPS + 1
 
@@ -114,8 +114,8 @@ def test_the_weights_are_those_of_a_plain_loop(bert: Path, tmp_path: Path) -> No
     """AdamW with a linear decay and clipped gradients, written out, on the same batches."""
     model, plain = (without_dropout(load_language_model(str(bert), device="cpu")) for _ in range(2))
     objective = pretraining_objective(SENTENCES, model)
-    falling = ScriptedWatch(model, [5.0, 4.0, 3.0, 2.0, 1.0], [10.0] * 5)
-    fit(model, objective, RECIPE, watch=falling, folder=tmp_path / "fit")
+    falling = ScriptedEvaluator(model, [5.0, 4.0, 3.0, 2.0, 1.0], [10.0] * 5)
+    fit(model, objective, RECIPE, evaluator=falling, folder=tmp_path / "fit")
 
     network = plain.loaded.model.train()
     optimizer = torch.optim.AdamW(network.parameters(), lr=RECIPE.learning_rate, weight_decay=0.0)
@@ -144,7 +144,7 @@ def test_cudnns_attention_is_left_out_while_training(bert: Path, tmp_path: Path)
     allowed: Callable[[], bool] = torch.backends.cuda.cudnn_sdp_enabled
     before = allowed()
     used: set[bool] = set()
-    small_fit(bert, tmp_path / "fit", report=FitReport(steps=lambda *_: used.add(allowed())))
+    small_fit(bert, tmp_path / "fit", progress=lambda *_: used.add(allowed()))
     assert used == {False}
     assert allowed() is before is True
 
@@ -157,33 +157,35 @@ def without_dropout(model: LanguageModel) -> LanguageModel:
 
 
 def test_the_best_epoch_within_the_margin_is_kept(bert: Path, tmp_path: Path) -> None:
-    model, fitted, watch = scripted(
+    model, fitted, evaluator = scripted(
         bert, tmp_path, [2.0, 1.5, 1.0, 0.5, 0.6], [10.0, 10.05, 10.09, 10.2, 10.08]
     )
     assert fitted.best.epoch == 4
     assert fitted.keeps_quality
-    assert same(weights_of(model), watch.seen[4])
+    assert same(weights_of(model), evaluator.seen[4])
 
 
 def test_an_epoch_that_is_not_the_last_is_loaded_again(bert: Path, tmp_path: Path) -> None:
-    model, fitted, watch = scripted(bert, tmp_path, [2.0, 1.5, 1.0, 1.2, 1.4], [10.0] * 5)
+    model, fitted, evaluator = scripted(bert, tmp_path, [2.0, 1.5, 1.0, 1.2, 1.4], [10.0] * 5)
     assert fitted.best.epoch == 2
-    assert same(weights_of(model), watch.seen[2])
-    assert not same(watch.seen[4], watch.seen[2])
+    assert same(weights_of(model), evaluator.seen[2])
+    assert not same(evaluator.seen[4], evaluator.seen[2])
 
 
 def test_where_no_epoch_keeps_the_quality_the_one_that_loses_least_is_kept(
     bert: Path, tmp_path: Path
 ) -> None:
-    model, fitted, watch = scripted(bert, tmp_path, [2.0, 1.5, 1.0, 0.5, 0.1], [10.0, 10.3, 10.2, 10.4, 10.5])
+    model, fitted, evaluator = scripted(
+        bert, tmp_path, [2.0, 1.5, 1.0, 0.5, 0.1], [10.0, 10.3, 10.2, 10.4, 10.5]
+    )
     assert (fitted.best.epoch, fitted.keeps_quality) == (2, False)
-    assert same(weights_of(model), watch.seen[2])
+    assert same(weights_of(model), evaluator.seen[2])
 
 
 def test_a_flat_learning_curve_ends_the_training(bert: Path, tmp_path: Path) -> None:
     plateau = Plateau(epochs=2, within=0.1)
     _, fitted, _ = scripted(bert, tmp_path, [2.0, 1.0, 0.5, 0.49, 9.0], [10.0] * 5, plateau=plateau)
-    assert [judgement.epoch for judgement in fitted.curve.judgements] == [0, 1, 2, 3]
+    assert [metrics.epoch for metrics in fitted.curve.epochs] == [0, 1, 2, 3]
     assert fitted.stopped == "the learning curve was flat"
 
 
@@ -194,9 +196,9 @@ def test_only_the_best_and_the_newest_weights_stay_on_the_disk(bert: Path, tmp_p
         model,
         pretraining_objective(SENTENCES, model),
         RECIPE,
-        watch=ScriptedWatch(model, [2.0, 1.0, 1.5, 1.6, 0.5], [10.0] * 5),
+        evaluator=ScriptedEvaluator(model, [2.0, 1.0, 1.5, 1.6, 0.5], [10.0] * 5),
         folder=tmp_path,
-        report=FitReport(judged=lambda _: there.append(files_with_tensors(tmp_path))),
+        on_epoch=lambda _: there.append(files_with_tensors(tmp_path)),
     )
     assert there == [
         set(),
@@ -215,7 +217,7 @@ def files_with_tensors(folder: Path) -> set[str]:
 def test_a_finished_training_is_only_loaded(bert: Path, tmp_path: Path) -> None:
     first, fitted = small_fit(bert, tmp_path)
     steps: list[int] = []
-    again, loaded = small_fit(bert, tmp_path, report=FitReport(steps=lambda done, _: steps.append(done)))
+    again, loaded = small_fit(bert, tmp_path, progress=lambda done, _: steps.append(done))
     assert steps == []
     assert loaded == fitted
     assert same(weights_of(again), weights_of(first))
@@ -224,13 +226,13 @@ def test_a_finished_training_is_only_loaded(bert: Path, tmp_path: Path) -> None:
 def test_the_learning_curve_is_on_the_disk_after_every_epoch(bert: Path, tmp_path: Path) -> None:
     lines: list[int] = []
 
-    def judged(_: LearningCurve) -> None:
+    def count(_: LearningCurve) -> None:
         lines.append(len((tmp_path / "learning_curve.jsonl").read_text().splitlines()))
 
-    _, fitted = small_fit(bert, tmp_path, report=FitReport(judged=judged))
+    _, fitted = small_fit(bert, tmp_path, on_epoch=count)
     assert lines == [1, 2, 3, 4, 5]
     last = json.loads((tmp_path / "learning_curve.jsonl").read_text().splitlines()[-1])
-    assert last == fitted.curve.judgements[-1].model_dump()
+    assert last == fitted.curve.last.model_dump()
 
 
 Fault = Callable[[], BaseException]
@@ -269,8 +271,8 @@ def test_a_full_disk_leaves_the_checkpoint_before_it(
     assert same(weights_of(model), uninterrupted)
 
 
-def test_a_training_that_leaves_the_rails_says_so(bert: Path, tmp_path: Path) -> None:
-    with pytest.raises(EvenhandError, match=r"After epoch 2 .*Lower the learning rate"):
+def test_a_training_that_diverges_says_so(bert: Path, tmp_path: Path) -> None:
+    with pytest.raises(EvenhandError, match=r"Training diverged: after epoch 2 .*Lower the learning rate"):
         scripted(bert, tmp_path, [2.0, 1.0, 1.0], [10.0, 11.0, math.inf])
 
 
@@ -316,9 +318,9 @@ def test_a_damaged_checkpoint_is_named_and_the_advice_leads_on(
 def test_the_best_epoch_without_its_optimizer_is_not_called_damaged(bert: Path, tmp_path: Path) -> None:
     folder = tmp_path / "fit"
     model = load_language_model(str(bert), device="cpu")
-    watch = ScriptedWatch(model, [2.0, 1.0, 1.5], [10.0] * 3)
+    evaluator = ScriptedEvaluator(model, [2.0, 1.0, 1.5], [10.0] * 3)
     with pytest.raises(IndexError):  # the script ends after the second epoch, which is worse than the first
-        fit(model, pretraining_objective(SENTENCES, model), RECIPE, watch=watch, folder=folder)
+        fit(model, pretraining_objective(SENTENCES, model), RECIPE, evaluator=evaluator, folder=folder)
     shutil.rmtree(folder / "epoch-00002")
     with pytest.raises(
         RunError, match=r"cannot go on from .*epoch-00001: .*only the newest epoch"
@@ -333,7 +335,7 @@ def test_a_model_in_half_precision_is_refused(bert: Path, tmp_path: Path) -> Non
     model = load_language_model(ModelRef(id=str(bert), device="cpu", precision=Precision.BF16))
     objective = pretraining_objective(SENTENCES, model)
     with pytest.raises(ModelError, match="loaded in bf16"):
-        fit(model, objective, RECIPE, watch=ScriptedWatch(model), folder=tmp_path)
+        fit(model, objective, RECIPE, evaluator=ScriptedEvaluator(model), folder=tmp_path)
 
 
 def test_several_processes_are_refused(bert: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -345,7 +347,13 @@ def test_several_processes_are_refused(bert: Path, tmp_path: Path, monkeypatch: 
 def test_an_objective_without_examples_is_refused(bert: Path, tmp_path: Path) -> None:
     model = load_language_model(str(bert), device="cpu")
     with pytest.raises(EvenhandError, match="nothing to train on"):
-        fit(model, pretraining_objective([], model), RECIPE, watch=ScriptedWatch(model), folder=tmp_path)
+        fit(
+            model,
+            pretraining_objective([], model),
+            RECIPE,
+            evaluator=ScriptedEvaluator(model),
+            folder=tmp_path,
+        )
 
 
 def test_figures_go_to_tensorboard_if_asked(bert: Path, tmp_path: Path) -> None:
@@ -356,12 +364,12 @@ def test_figures_go_to_tensorboard_if_asked(bert: Path, tmp_path: Path) -> None:
     (written,) = (tmp_path / "logs").rglob("events.*")
     events = EventAccumulator(str(written))
     events.Reload()
-    read = [event.value for event in events.Scalars("train/malor/he-she")]
-    assert read == pytest.approx([epoch.malor["he-she"] for epoch in fitted.curve.trained])
+    read = [event.value for event in events.Scalars(f"train/bias/{HE_SHE}")]
+    assert read == pytest.approx([epoch.bias[HE_SHE] for epoch in fitted.curve.trained])
     assert len(events.Scalars("train/loss")) == 2
 
 
-def test_half_precision_is_for_training_and_not_for_judging(menagerie: Zoo, tmp_path: Path) -> None:
+def test_half_precision_is_for_training_and_not_for_evaluating(menagerie: Zoo, tmp_path: Path) -> None:
     """What is read after an epoch is what the saved weights will give, not a rounded version of it."""
     model, plain = (load_language_model(str(menagerie.folder("gpt2")), device="cpu") for _ in range(2))
     network, other = model.loaded.model, plain.loaded.model
@@ -373,18 +381,18 @@ def test_half_precision_is_for_training_and_not_for_judging(menagerie: Zoo, tmp_
         with torch.no_grad():
             differences.append(float((network(ids).logits - other(ids).logits).abs().max()))
 
-    watch = ScriptedWatch(model, meanwhile=compare)
+    evaluator = ScriptedEvaluator(model, meanwhile=compare)
     recipe = RECIPE.model_copy(update={"epochs": 2, "precision": Precision.BF16})
-    fit(model, pretraining_objective(SENTENCES, model), recipe, watch=watch, folder=tmp_path)
+    fit(model, pretraining_objective(SENTENCES, model), recipe, evaluator=evaluator, folder=tmp_path)
     compare()
     assert differences == [0.0] * 4
     fresh = load_language_model(str(menagerie.folder("gpt2")), device="cpu")
-    exact = ScriptedWatch(fresh)
+    exact = ScriptedEvaluator(fresh)
     fit(
         fresh,
         pretraining_objective(SENTENCES, fresh),
         recipe.model_copy(update={"precision": Precision.FP32}),
-        watch=exact,
+        evaluator=exact,
         folder=tmp_path.with_name(f"{tmp_path.name}-exact"),
     )
-    assert not same(watch.seen[1], exact.seen[1])
+    assert not same(evaluator.seen[1], exact.seen[1])

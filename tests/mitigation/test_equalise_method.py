@@ -15,11 +15,10 @@ from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.core.probe_sentences import open_term
 from evenhand.core.probes import Experiment, Occupation, OccupationForm, ProbeSet, Structure, TermPairs
 from evenhand.core.recipes import Recipe
-from evenhand.mitigation.equalising import method as equalise
-from evenhand.mitigation.equalising.method import EqualiseMethod
-from evenhand.mitigation.equalising.objective import Balance
-from evenhand.mitigation.method import Prepared, Wanted
+from evenhand.mitigation.equalising import equalise
+from evenhand.mitigation.equalising.equalise import EQUALISE, EqualiseOptions
 from evenhand.mitigation.texts import HeldOutSentences, SentenceList, TrainingText
+from evenhand.mitigation.training_mitigation import MitigationInputs, PreparedObjective
 from evenhand.text.digests import digest_of
 
 PROBES = ProbeSet(
@@ -45,9 +44,9 @@ EVERYTHING = tuple(Experiment)
 def prepared(
     menagerie: Zoo, *sentences: str, name: str = "bert", experiments: tuple[Experiment, ...] = EVERYTHING,
     probes: ProbeSet = PROBES, may_read_probes: bool = False, max_tokens: int | None = None,
-) -> Prepared:  # fmt: skip
+) -> PreparedObjective:  # fmt: skip
     text = TrainingText((SentenceList("some", sentences),), HeldOutSentences("others", HELD_OUT))
-    wanted = Wanted(
+    inputs = MitigationInputs(
         text,
         probes,
         experiments,
@@ -55,10 +54,10 @@ def prepared(
         Path("nowhere"),
         may_read_probes=may_read_probes,
     )
-    return EqualiseMethod(Balance(replayed=3)).prepare(menagerie.model(name), wanted)
+    return EQUALISE.prepare(menagerie.model(name), inputs, EqualiseOptions(replayed=3))
 
 
-def replayed(found: Prepared) -> list[Any]:
+def replayed(found: PreparedObjective) -> list[Any]:
     objective: Any = found.objective
     return list(objective._replay.examples)
 
@@ -185,4 +184,4 @@ def test_german_is_found_by_its_grammar(menagerie: Zoo) -> None:
 
 
 def test_the_settings_are_the_balance() -> None:
-    assert EqualiseMethod(Balance(0.5, 7)).settings == {"weight": 0.5, "replayed": 7}
+    assert EQUALISE.settings(EqualiseOptions(balances=(0.5,), replayed=7)) == {"weight": 0.5, "replayed": 7}

@@ -14,8 +14,8 @@ from evenhand.mitigation.texts import (
     PairFile,
     SentenceList,
     TrainingText,
-    given_held_out,
-    kept_back,
+    keep_back,
+    read_held_out,
     text_sources,
 )
 from evenhand.runs.mitigation_records import TextRecord
@@ -29,26 +29,26 @@ PAIR = (
 
 
 def test_a_twentieth_of_a_corpus_is_kept_back() -> None:
-    held = kept_back([SentenceList("a", MANY)])
+    held = keep_back([SentenceList("a", MANY)])
     assert set(held.sentences) < set(MANY)
     assert 0.04 < len(held.sentences) / len(MANY) < 0.06
 
 
 def test_what_is_kept_back_does_not_depend_on_order_repeats_or_files() -> None:
-    held = kept_back([SentenceList("a", MANY)])
+    held = keep_back([SentenceList("a", MANY)])
     halves = [SentenceList("b", MANY[2000:][::-1]), SentenceList("c", MANY[:2500])]
-    assert kept_back(halves).sentences == held.sentences
+    assert keep_back(halves).sentences == held.sentences
 
 
 def test_there_is_a_limit_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = kept_back([SentenceList("a", MANY)]).sentences
+    whole = keep_back([SentenceList("a", MANY)]).sentences
     monkeypatch.setattr(texts, "MOST_HELD_OUT", 7)
-    assert kept_back([SentenceList("a", MANY)]).sentences == whole[:7]
+    assert keep_back([SentenceList("a", MANY)]).sentences == whole[:7]
 
 
 def test_a_corpus_too_small_to_keep_something_back_asks_for_other_text() -> None:
     with pytest.raises(DatasetError, match="Give some with --held-out"):
-        kept_back([SentenceList("a", ("The farmer has 1 cows.",))])
+        keep_back([SentenceList("a", ("The farmer has 1 cows.",))])
 
 
 def test_a_held_out_sentence_is_known_in_any_case_and_spacing() -> None:
@@ -59,7 +59,7 @@ def test_a_held_out_sentence_is_known_in_any_case_and_spacing() -> None:
 
 def test_training_text_has_no_held_out_sentence_and_tells_its_sources(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("The cow sleeps. The dog barks.\n")
-    held = given_held_out([SentenceList("held", ("The dog barks.", "The dog barks."))])
+    held = read_held_out([SentenceList("held", ("The dog barks.", "The dog barks."))])
     assert held.record.sentences == 1
     records: list[TextRecord] = []
     text = TrainingText((TextFile(tmp_path / "a.txt"), SentenceList("b", ("A cat.", "The Dog barks."))), held)

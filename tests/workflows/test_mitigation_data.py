@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from evenhand.workflows.mitigation_data import default_data
 from zoo_fixtures import Zoo
 
-from evenhand.core.errors import DatasetError, EvenhandError, UnknownNameError
+from evenhand.core.errors import DatasetError, UnknownNameError
 from evenhand.core.probes import Experiment
 from evenhand.data.probes import load_probes
 from evenhand.lab.items import lab_probes
 from evenhand.models.references import ModelRef
-from evenhand.workflows.mitigation_data import material_for
 
 LAB = ModelRef(id="lab:masked")
 
@@ -25,7 +25,7 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def test_a_lab_model_has_a_corpus_and_probes_of_its_own() -> None:
-    found = material_for(LAB)
+    found = default_data(LAB)
     assert found.probes == lab_probes("en")
     assert found.experiments == tuple(Experiment)
     assert found.may_read_probes
@@ -36,7 +36,7 @@ def test_a_lab_model_has_a_corpus_and_probes_of_its_own() -> None:
 
 
 def test_another_corpus_can_be_given_to_a_lab_model(corpus: Path) -> None:
-    found = material_for(LAB, [corpus], held_out=[corpus])
+    found = default_data(LAB, [corpus], held_out=[corpus])
     assert (
         [source.name for source in found.sources]
         == [source.name for source in found.held_out]
@@ -45,11 +45,10 @@ def test_another_corpus_can_be_given_to_a_lab_model(corpus: Path) -> None:
     assert found.probes == lab_probes("en")
 
 
-def test_any_other_model_needs_a_corpus(menagerie: Zoo, corpus: Path) -> None:
+def test_any_other_model_has_none(menagerie: Zoo, corpus: Path) -> None:
     ref = ModelRef(id=str(menagerie.folder("bert")))
-    with pytest.raises(EvenhandError, match="Write --corpus PATH"):
-        material_for(ref)
-    found = material_for(ref, [corpus], experiments=["names", "he-she", "names"], language="de")
+    assert default_data(ref).sources == ()
+    found = default_data(ref, [corpus], experiments=["names", "he-she", "names"], language="de")
     assert found.probes == load_probes("de")
     assert found.experiments == (Experiment.HE_SHE, Experiment.NAMES)
     assert not found.may_read_probes
@@ -57,6 +56,6 @@ def test_any_other_model_needs_a_corpus(menagerie: Zoo, corpus: Path) -> None:
 
 def test_what_does_not_exist_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="no file or folder"):
-        material_for(LAB, [tmp_path / "missing"])
+        default_data(LAB, [tmp_path / "missing"])
     with pytest.raises(UnknownNameError, match="experiment"):
-        material_for(LAB, experiments=["she-he"])
+        default_data(LAB, experiments=["she-he"])

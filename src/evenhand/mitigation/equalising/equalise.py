@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from evenhand.core.errors import DatasetError
+from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.core.recipes import Recipe
 from evenhand.data.probes import gendered_vocabulary
 from evenhand.mitigation.equalising.gaps import Gaps
 from evenhand.mitigation.equalising.objective import Balance, EqualisingObjective
 from evenhand.mitigation.equalising.selection import Finder, by_grammar, by_vocabulary, without_names
-from evenhand.mitigation.method import Prepared, Wanted
+from evenhand.mitigation.mitigation import Setting
 from evenhand.mitigation.pairs.matching import EvaluationSentences, evaluation_sentences
 from evenhand.mitigation.texts import digest_of_all
+from evenhand.mitigation.training_mitigation import (
+    MitigationInputs,
+    PreparedObjective,
+    TrainingMitigation,
+    TrainingOptions,
+)
 from evenhand.models.language_model import LanguageModel
 from evenhand.runs.mitigation_records import TextRecord
 from evenhand.text.digests import LowestDigests, digest_of
@@ -23,40 +29,72 @@ from evenhand.training.pretraining import pretraining_objective
 MOST_REPLAYED = 50_000
 """Ordinary sentences that are kept in memory, chosen by their digests."""
 
+_USUAL = Balance()
 
-@dataclass(frozen=True, slots=True)
-class EqualiseMethod:
+
+@dataclass(frozen=True, kw_only=True)
+class EqualiseOptions(TrainingOptions):
+    """How much evening out counts beside staying the same."""
+
+    balances: tuple[float, ...] = field(
+        default=(_USUAL.weight,),
+        metadata={"help": "How much evening out counts. Of several, each is tried and the best is kept."},
+    )
+    replayed: int = field(
+        default=_USUAL.replayed, metadata={"help": "Ordinary sentences that go with a batch of gaps."}
+    )
+
+    def __post_init__(self) -> None:
+        for weight in self.balances:
+            Balance(weight, self.replayed)
+        if not self.balances or len(set(self.balances)) != len(self.balances):
+            raise EvenhandError(
+                f"The balances {', '.join(f'{weight:g}' for weight in self.balances) or '(none)'} must be at least "
+                "one, all different."
+            )
+
+
+class EqualiseMitigation(TrainingMitigation[EqualiseOptions]):
     """Even at the gaps, unchanged on ordinary sentences."""
 
-    balance: Balance = field(default_factory=Balance)
-
     name = "equalise"
+    title = "Equalising"
+    summary = (
+        "its own predictions were taught back to it with the probability of gendered terms shared equally"
+    )
+    options_type = EqualiseOptions
     recipe = Recipe(learning_rate=1e-4, epochs=8)
-    """The usual one."""
 
-    @property
-    def settings(self) -> Mapping[str, float | int | str | bool]:
+    def variants(self, options: EqualiseOptions) -> tuple[EqualiseOptions, ...]:
+        """One for each balance."""
+        return tuple(replace(options, balances=(weight,)) for weight in options.balances)
+
+    def settings(self, options: EqualiseOptions) -> Mapping[str, Setting]:
         """The balance."""
-        return {"weight": self.balance.weight, "replayed": self.balance.replayed}
+        return {"weight": options.balances[0], "replayed": options.replayed}
 
-    def prepare(self, model: LanguageModel, wanted: Wanted) -> Prepared:
+    def prepare(
+        self, model: LanguageModel, inputs: MitigationInputs, options: EqualiseOptions
+    ) -> PreparedObjective:
         """Find the gaps, and ordinary sentences to stay the same on."""
         texts: list[TextRecord] = []
-        gaps = Gaps(model, max_tokens=wanted.recipe.max_tokens)
-        probes = replace(wanted.probes, structures=()) if wanted.may_read_probes else wanted.probes
-        unprobed = _Unprobed(wanted.text.read(texts), evaluation_sentences(probes))
+        gaps = Gaps(model, max_tokens=inputs.recipe.max_tokens)
+        probes = replace(inputs.probes, structures=()) if inputs.may_read_probes else inputs.probes
+        unprobed = _Unprobed(inputs.text.read(texts), evaluation_sentences(probes))
         sample: LowestDigests[str] = LowestDigests(MOST_REPLAYED, distinct=True)
-        for sentence in gaps.collect(unprobed, _finder(wanted)):
+        for sentence in gaps.collect(unprobed, _finder(inputs)):
             sample.offer(digest_of(sentence), sentence)
         ordinary = sample.by_digest()
-        gaps.refuse_if_missing(wanted.experiments)
-        replay = pretraining_objective(ordinary, model, max_tokens=wanted.recipe.max_tokens)
+        gaps.refuse_if_missing(inputs.experiments)
+        replay = pretraining_objective(ordinary, model, max_tokens=inputs.recipe.max_tokens)
         if not replay.examples:
             raise DatasetError("The corpus has no ordinary sentence to stay the same on. Give more text.")
         counts = {f"gaps for {experiment.value}": number for experiment, number in gaps.experiments.items()}
         left_out = {f"gaps left out: {reason}": number for reason, number in gaps.left_out.items()}
-        return Prepared(
-            objective=EqualisingObjective(model, gaps, replay=replay, balance=self.balance),
+        return PreparedObjective(
+            objective=EqualisingObjective(
+                model, gaps, replay=replay, balance=Balance(options.balances[0], options.replayed)
+            ),
             corpus=tuple(texts),
             sha256=digest_of_all(
                 [*(f"{gap.before} {gap.word} {gap.after}" for gap in gaps.found), *ordinary]
@@ -92,12 +130,15 @@ class _Unprobed:
         )
 
 
-def _finder(wanted: Wanted) -> Finder:
-    language = wanted.probes.language
-    terms = {experiment: wanted.probes.terms[experiment] for experiment in wanted.experiments}
+def _finder(inputs: MitigationInputs) -> Finder:
+    language = inputs.probes.language
+    terms = {experiment: inputs.probes.terms[experiment] for experiment in inputs.experiments}
     find = (
         by_grammar(swapper_for(language), terms)
         if language in SWAPPERS
         else by_vocabulary(terms, gendered_vocabulary(language), language=language)
     )
     return without_names(find) if language == "en" else find
+
+
+EQUALISE = EqualiseMitigation()

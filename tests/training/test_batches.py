@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from evenhand.models.objectives.batches import Batch
+from evenhand.models.objectives.objective import Batch
 from evenhand.training.batches import DrawnExamples, EpochBatches, collation
 
 LENGTHS = np.random.default_rng(3).integers(3, 60, size=3000)

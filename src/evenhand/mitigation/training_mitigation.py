@@ -1,0 +1,314 @@
+"""Mitigations that train: prepare an objective from the data, fit the model to it, keep the best."""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+from evenhand.core.errors import DatasetError, EvenhandError
+from evenhand.core.estimates import Estimate
+from evenhand.core.probes import Experiment, ProbeSet
+from evenhand.core.progress import Monitor
+from evenhand.core.recipes import Recipe
+from evenhand.instruments.figure_readers import FigureReader
+from evenhand.instruments.malor.prepared import MalorReader
+from evenhand.mitigation.mitigation import (
+    Mitigation,
+    MitigationData,
+    MitigationOptions,
+    MitigationOutcome,
+    Setting,
+)
+from evenhand.mitigation.texts import HeldOutSentences, TrainingText
+from evenhand.models.capabilities import Trains, require
+from evenhand.models.language_model import LanguageModel
+from evenhand.models.objectives.objective import Objective
+from evenhand.runs.certificates import FrontierPoint
+from evenhand.runs.learning_curves import LearningCurve, malor_by_experiment
+from evenhand.runs.mitigation_records import DataRecord, SeedRecord, TextRecord
+from evenhand.runs.run import INSTRUMENTS
+from evenhand.runs.store import Job
+from evenhand.training.checkpoints import copied_weights, put_weights
+from evenhand.training.epoch_trainer import chosen_precision, refuse_missing_reporters
+from evenhand.training.evaluation import ModelEvaluator
+from evenhand.training.fitting import ADAPTER_FOLDER, LOGS_FOLDER, Fitted
+from evenhand.training.perplexity import HeldOut
+from evenhand.training.seeds import FittedSeeds, best_fit, fit_seeds, recipes_by_seed
+
+DATA_FOLDER = "data"
+TRAINING_FOLDER = "training"
+"""Parts of a job's folder."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions(MitigationOptions):
+    """How a mitigation trains.
+
+    Attributes:
+        recipe: How long and how fast; the method's usual one if not given.
+        seeds: The training is done once for each, and the best is kept; the recipe's own seed if empty.
+        on_epoch: Called with the seed and its learning curve after every epoch.
+    """
+
+    recipe: Recipe | None = None
+    seeds: tuple[int, ...] = ()
+    on_epoch: Callable[[int, LearningCurve], None] | None = field(default=None, compare=False, repr=False)
+
+
+TrainedOptions = TypeVar("TrainedOptions", bound=TrainingOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class MitigationInputs:
+    """What an objective is prepared from."""
+
+    text: TrainingText
+    probes: ProbeSet
+    experiments: tuple[Experiment, ...]
+    recipe: Recipe
+    scratch: Path
+    """For files that are made on the way."""
+    may_read_probes: bool = False
+    """Whether sentences of the probes may be trained on."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedObjective:
+    """An objective, and what a record says of its data."""
+
+    objective: Objective
+    corpus: tuple[TextRecord, ...]
+    sha256: str
+    """Of what is trained on."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def record(self, held_out: HeldOutSentences) -> DataRecord:
+        """What was trained on, and what was kept back."""
+        return DataRecord(
+            corpus=self.corpus,
+            examples=len(self.objective.examples),
+            counts=dict(self.counts),
+            sha256=self.sha256,
+            held_out=held_out.record,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """What one variant of the options came to."""
+
+    options: TrainingOptions
+    settings: Mapping[str, Setting]
+    objective: str
+    data: DataRecord
+    fits: FittedSeeds
+    after: Mapping[str, Estimate]
+
+    def frontier_point(self, best: _Trial) -> FrontierPoint:
+        """What this variant gave, beside the best one."""
+        chosen = self.fits.chosen
+        return FrontierPoint(
+            weight=float(self.settings["weight"]),
+            malor=malor_by_experiment(chosen.best.bias),
+            perplexity_change=100 * chosen.curve.quality_loss(chosen.best),
+            chosen=self is best,
+        )
+
+
+class TrainingMitigation(Mitigation[TrainedOptions]):
+    """Prepare, fit, keep the best. A method says how its objective is made from the data."""
+
+    recipe: ClassVar[Recipe]
+    """The usual one."""
+
+    @abstractmethod
+    def prepare(
+        self, model: LanguageModel, inputs: MitigationInputs, options: TrainedOptions
+    ) -> PreparedObjective:
+        """Read the corpus and make the objective.
+
+        Raises:
+            DatasetError: If the corpus has nothing to train on.
+            ModelError: If the model cannot be trained in this way.
+        """
+
+    def variants(self, options: TrainedOptions) -> Sequence[TrainedOptions]:
+        """The options to try; the best of them is kept. One that has several gives each a ``weight`` setting."""
+        return (options,)
+
+    def refuse_impossible(self, data: MitigationData, options: TrainedOptions) -> None:
+        """Refuse to train without text, seeds that are not possible, and reporters that are not installed."""
+        if not data.sources:
+            raise EvenhandError(
+                "No corpus was given. Write --corpus PATH: text files, folders, hub:NAME, or pairs from evenhand data "
+                "counterfactual."
+            )
+        recipes_by_seed(self._recipe(options), self._seeds(options))
+        refuse_missing_reporters(self._recipe(options))
+
+    def identity(self, options: TrainedOptions) -> Mapping[str, Any]:
+        """The settings of every variant, the recipe and the seeds."""
+        return {
+            "settings": [dict(self.settings(variant)) for variant in self.variants(options)],
+            "recipe": self._recipe(options).fingerprint,
+            "seeds": list(self._seeds(options)),
+        }
+
+    def mitigate(
+        self,
+        model: LanguageModel,
+        *,
+        data: MitigationData,
+        options: TrainedOptions,
+        job: Job,
+        monitor: Monitor,
+    ) -> MitigationOutcome:
+        """Train every variant with every seed, and leave the model with the best weights."""
+        require(model, Trains, purpose="be mitigated by training")
+        return _Training(self, model, data, options, job, monitor).run()
+
+    def _recipe(self, options: TrainedOptions) -> Recipe:
+        return options.recipe or self.recipe
+
+    def _seeds(self, options: TrainedOptions) -> tuple[int, ...]:
+        return options.seeds or (self._recipe(options).seed,)
+
+
+class _Training(Generic[TrainedOptions]):
+    """The training of one model with all variants of its options."""
+
+    def __init__(
+        self,
+        method: TrainingMitigation[TrainedOptions],
+        model: LanguageModel,
+        data: MitigationData,
+        options: TrainedOptions,
+        job: Job,
+        monitor: Monitor,
+    ) -> None:
+        self.method = method
+        self.model = model
+        self.data = data
+        self.options = options
+        self.job = job
+        self.monitor = monitor
+        self.recipe = method._recipe(options)
+        self.seeds = method._seeds(options)
+
+    def run(self) -> MitigationOutcome:
+        """Train what is not trained yet, choose, and leave the model with what was chosen."""
+        self.monitor.note("Reading the corpus")
+        with self.monitor.stage("reading", "bytes") as progress:
+            held_out = self.data.held_out_sentences(progress)
+        evaluator = ModelEvaluator(
+            self.model,
+            figure_readers(self.model, self.data),
+            held_out=HeldOut(held_out.sentences, self.model),
+        )
+        before = evaluator.estimates()
+        original = copied_weights(self.model.loaded.model)
+
+        def tried(options: TrainedOptions) -> _Trial:
+            put_weights(self.model.loaded.model, original)
+            return self._try(options, held_out, evaluator)
+
+        variants = self.method.variants(self.options)
+        trials = [tried(options) for options in variants]
+        chosen = best_fit([trial.fits.chosen for trial in trials])
+        place = next(place for place, trial in enumerate(trials) if trial.fits.chosen is chosen)
+        best = trials[place]
+        if best is not trials[-1]:
+            tried(variants[place])
+        return MitigationOutcome(
+            settings=best.settings,
+            objective=best.objective,
+            data=best.data,
+            recipe=chosen.recipe,
+            precision=chosen_precision(self.recipe, self.model.loaded.device).value,
+            seeds=tuple(_seed_record(fitted) for fitted in best.fits.fits),
+            chosen_seed=chosen.recipe.seed,
+            before=before,
+            after=best.after,
+            frontier=tuple(trial.frontier_point(best) for trial in trials) if len(trials) > 1 else (),
+            beside=_folders_beside(chosen),
+        )
+
+    def _try(self, options: TrainedOptions, held_out: HeldOutSentences, evaluator: ModelEvaluator) -> _Trial:
+        """Prepare and train one variant; what is trained already is only loaded."""
+        with self.monitor.stage("reading", "bytes") as progress:
+            inputs = MitigationInputs(
+                text=TrainingText(self.data.sources, held_out, progress),
+                probes=self.data.probes,
+                experiments=self.data.experiments,
+                recipe=self.recipe,
+                scratch=self.job.folder / DATA_FOLDER,
+                may_read_probes=self.data.may_read_probes,
+            )
+            prepared = self._prepare(inputs, options)
+        for warning in prepared.warnings:
+            self.monitor.warn(warning)
+        examples, kept_back = len(prepared.objective.examples), len(held_out.sentences)
+        self.monitor.note(f"Training on {examples:,} examples; {kept_back:,} sentences are held out")
+        settings = self.method.settings(options)
+        with self.monitor.stage("training", "steps") as progress:
+            fits = fit_seeds(
+                self.model,
+                prepared.objective,
+                self.recipe,
+                seeds=self.seeds,
+                evaluator=evaluator,
+                folder=self.job.subfolder(TRAINING_FOLDER),
+                identity={"data": prepared.sha256, "settings": json.dumps(dict(settings), sort_keys=True)},
+                progress=progress,
+                on_epoch=self._on_epoch,
+            )
+        return _Trial(
+            options=options,
+            settings=settings,
+            objective=prepared.objective.name,
+            data=prepared.record(held_out),
+            fits=fits,
+            after=evaluator.estimates(),
+        )
+
+    def _prepare(self, inputs: MitigationInputs, options: TrainedOptions) -> PreparedObjective:
+        try:
+            return self.method.prepare(self.model, inputs, options)
+        except DatasetError:
+            if not (self.job.folder / TRAINING_FOLDER).exists():
+                self.job.discard()  # another corpus is another job: nothing would go on from here
+            raise
+
+    def _on_epoch(self, seed: int, curve: LearningCurve) -> None:
+        label = f"seed {seed}, " if len(self.seeds) > 1 else ""
+        self.monitor.note(f"{label}{curve.describe_last()}")
+        if self.options.on_epoch:
+            self.options.on_epoch(seed, curve)
+
+
+def figure_readers(model: LanguageModel, data: MitigationData) -> tuple[FigureReader, ...]:
+    """What is read off a model after every epoch: the instruments that the data name, or MALoR."""
+    if not data.instruments:
+        return (MalorReader(model, data.probes, experiments=data.experiments),)
+    return tuple(INSTRUMENTS.get(name).reader(model, options) for name, options in data.instruments.items())
+
+
+def _seed_record(fitted: Fitted) -> SeedRecord:
+    return SeedRecord(
+        seed=fitted.recipe.seed,
+        stopped=fitted.stopped,
+        curve=fitted.curve,
+        best=fitted.best,
+        keeps_quality=fitted.keeps_quality,
+    )
+
+
+def _folders_beside(fitted: Fitted) -> dict[str, Path]:
+    """Folders that are kept beside the weights."""
+    logs = {LOGS_FOLDER: fitted.folder / LOGS_FOLDER} if fitted.recipe.report_to else {}
+    return logs if fitted.adapter is None else {**logs, ADAPTER_FOLDER: fitted.adapter}

@@ -1,0 +1,106 @@
+"""Certify: two models to a certificate, its page, and the runs behind it.
+
+OUT.html           what was proved, for people
+OUT.json           the same, for machines
+OUT/before, after  the runs of both models
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from evenhand.certificate import CertificatePlan
+from evenhand.certificate import certify as make_certificate
+from evenhand.certificate.certify import AFTER, BEFORE
+from evenhand.certificate.measuring import ModelMeasurer
+from evenhand.core.errors import EvenhandError
+from evenhand.core.progress import SILENT, Monitor
+from evenhand.models.language_model import load_language_model
+from evenhand.models.references import ModelRef
+from evenhand.report import write_certificate_page
+from evenhand.runs.certificates import Certificate
+from evenhand.workflows.defaults import CertifyOptions, certificate_plan
+from evenhand.workflows.executors import HERE, Assignment, Executor, executor_at
+from evenhand.workflows.models import reference_to
+
+DEFAULT_PAGE = Path("certificate.html")
+
+
+def certify(
+    before: str | ModelRef,
+    after: str | ModelRef,
+    *,
+    options: CertifyOptions | CertificatePlan | None = None,
+    out: str | Path = DEFAULT_PAGE,
+    on: str | Executor = HERE,
+    monitor: Monitor = SILENT,
+) -> Certificate:
+    """Measure two models on the same questions, say what became of bias and quality, and write it down.
+
+    Called again with the same, it opens the certificate; if it was interrupted, it goes on.
+
+    Args:
+        before: The original: a name or folder, or a reference.
+        after: The mitigated model.
+        options: What both are measured on, and the margins: what was chosen of it, or a whole plan.
+        out: The page; the JSON and the runs of both models go beside it.
+        on: Where the runs are measured: ``here``, ``ray`` or ``ray:ADDRESS``.
+        monitor: Told how it goes.
+    """
+    page = Path(out)
+    refuse_unfit_page(page)
+    first, second = reference_to(before), reference_to(after)
+    plan = (
+        options
+        if isinstance(options, CertificatePlan)
+        else certificate_plan(first, options or CertifyOptions(), after=second)
+    )
+    if plan.held_out is None:
+        monitor.note("No --held-out text was given, so perplexity is not measured.")
+    if on != HERE:
+        _measure_ahead(executor_at(on), plan, {BEFORE: first, AFTER: second}, page.with_suffix(""), monitor)
+    models = []
+    for ref in (first, second):
+        monitor.note(f"Loading {ref.id}{f'@{ref.revision}' if ref.revision else ''}")
+        models.append(load_language_model(ref))
+    record = page.with_suffix(".json")
+    certificate = make_certificate(models[0], models[1], plan, place=record, monitor=monitor)
+    write_certificate_page(certificate, page)
+    monitor.note(f"Wrote {page} and {record}")
+    return certificate
+
+
+def refuse_unfit_page(page: Path) -> None:
+    """Refuse a page whose neighbours would be in the way, before anything is loaded."""
+    if page.suffix.lower() not in (".html", ".htm"):
+        raise EvenhandError(f"--out {page} must end in .html; the JSON and the runs are named after it.")
+    runs = page.with_suffix("")
+    if runs.is_file() or (runs.is_dir() and {path.name for path in runs.iterdir()} - {BEFORE, AFTER}):
+        raise EvenhandError(
+            f"The runs of both models go into {runs}, and that is something else already. Choose another --out."
+        )
+
+
+def _measure_ahead(
+    executor: Executor, plan: CertificatePlan, models: dict[str, ModelRef], runs: Path, monitor: Monitor
+) -> None:
+    """Make the runs that the certificate will open, every model and instrument as a job of its own."""
+    assignments = [
+        Assignment(
+            title=f"{side}: {measurement.name}",
+            work=partial(
+                _measure, ref, replace(plan, measurements=(measurement,), trained=None), runs / side
+            ),
+            folder=runs / side,
+            device=ref.device,
+        )
+        for side, ref in models.items()
+        for measurement in plan.measurements
+    ]
+    executor.execute(assignments, monitor=monitor)
+
+
+def _measure(ref: ModelRef, plan: CertificatePlan, folder: Path, monitor: Monitor) -> None:
+    ModelMeasurer(load_language_model(ref), plan, folder=folder, monitor=monitor).measure()
