@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from evenhand.core.estimates import Estimate, Number
+from evenhand.core.frozen import FrozenModel
 from evenhand.runs.records import EnvironmentRecord
-
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True)
 
 
 class Response(StrEnum):
@@ -36,7 +33,7 @@ class Expectation:
     """Whether it reads the planted bits themselves."""
 
 
-class DosePoint(_Frozen):
+class DosePoint(FrozenModel):
     """What a measure read on one model."""
 
     strength: float
@@ -45,7 +42,7 @@ class DosePoint(_Frozen):
     estimate: Estimate
 
 
-class Detectable(_Frozen):
+class Detectable(FrozenModel):
     """The smallest planted bias that so many items show in four of five cases."""
 
     items: int
@@ -55,7 +52,7 @@ class Detectable(_Frozen):
     """What the measure reads at that strength, on average."""
 
 
-class Check(_Frozen):
+class Check(FrozenModel):
     """Something that must hold, and whether it did."""
 
     name: str
@@ -74,7 +71,7 @@ class Check(_Frozen):
         return cls(name=name, wanted=f"at most {limit:g}", found=value, passed=value <= limit)
 
 
-class MeasureCalibration(_Frozen):
+class MeasureCalibration(FrozenModel):
     """One measure on one task of one family."""
 
     measure: str
@@ -104,7 +101,7 @@ class MeasureCalibration(_Frozen):
         return all(check.passed for check in self.checks)
 
 
-class Calibration(_Frozen):
+class Calibration(FrozenModel):
     """All measures on all families."""
 
     schema_version: int = 1

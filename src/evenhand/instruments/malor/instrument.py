@@ -15,7 +15,7 @@ from evenhand.instruments.instrument import (
 )
 from evenhand.instruments.malor.comparison import compare_malor, malor_bias_rows, refuse_different_questions
 from evenhand.instruments.malor.questions import (
-    Direction,
+    ProbeDirection,
     TermCase,
 )
 from evenhand.instruments.open_questions import WordScore
@@ -47,7 +47,9 @@ class MalorOptions(InstrumentOptions):
     """
 
     experiment: str = field(default=ALL, metadata={"help": "he-she, his-her, names or all."})
-    direction: str = field(default=Direction.GENDER.value, metadata={"help": "gender, occupation or both."})
+    direction: str = field(
+        default=ProbeDirection.GENDER.value, metadata={"help": "gender, occupation or both."}
+    )
     score: str = field(default=WordScore.PRODUCT.value, metadata={"help": "product or mean-prob."})
     case: str = field(default=TermCase.BY_PLACE.value, metadata={"help": "How terms are spelled."})
     structures: Path | None = field(default=None, metadata={"help": "A file of sentence structures."})
@@ -115,6 +117,7 @@ def _figures(result: MalorResult) -> Iterator[Figure]:
     group = (result.experiment, result.direction)
     yield Figure("MALoR", group, result.MALoR, "Mean absolute log-ratio", 0.0, unit="bits", is_headline=True)
     yield Figure("signed_mean", group, result.signed_mean, "Mean log-ratio", 0.0, unit="bits")
+    yield Figure("spread", group, result.spread, "Spread of occupations", None, unit="bits")
     for name, estimate in result.by_field.items():
         yield Figure("signed_mean", (*group, name), estimate, f"Mean log-ratio, {name}", 0.0, unit="bits")
 
