@@ -1,9 +1,9 @@
 """Models: references to them, what they can be asked, and where they live.
 
 A ``ModelRef`` says which model; ``load_model`` asks the backend that the id's prefix names (``backends``). What comes
-back is a ``Model`` with capabilities. Models in this process are ``language_model.LanguageModel``; what is special about
-their architecture stands in ``families``, how requests become forward passes in ``engine``, what they learn from in
-``objectives``. Instruments ask any model through ``text_model.measurable``. Nothing here needs torch before a model is
+back is a ``Model`` with capabilities. Models in this process are ``language_model.LanguageModel``; what is special
+about their architecture stands in ``families``, how requests become forward passes in ``engine``, what they learn from
+in ``objectives``. Instruments ask any model through ``text_model.measurable``. Nothing needs torch before a model is
 loaded.
 """
 
