@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evenhand.lab.scored import ITEMS_IN_A_TERM
+from evenhand.lab.power import ITEMS_IN_A_TERM
 from evenhand.reporting.calibration.page import (
     entry_title,
     finding_entries,

@@ -10,7 +10,7 @@ from zoo_fixtures import Zoo
 from evenhand.core.errors import DatasetError, UnknownNameError
 from evenhand.core.probes import Experiment
 from evenhand.data.probes import load_probes
-from evenhand.lab.probe_set import lab_probes
+from evenhand.lab.items import lab_probes
 from evenhand.models.references import ModelRef
 from evenhand.workflows.defaults import default_data
 

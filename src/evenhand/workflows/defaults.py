@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.certificate import CertificatePlan, Finetuning, HeldOutText, Margins, Measurement
-from evenhand.certificate.recipe import read_mitigation
 from evenhand.core.items import Benchmark
 from evenhand.core.planted_bias import PlantedBias
 from evenhand.core.probes import Experiment, ProbeSet
@@ -27,13 +26,13 @@ from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.instruments.instrument import Instrument, InstrumentOptions
 from evenhand.instruments.malor.instrument import MalorOptions, chosen_experiments
 from evenhand.lab.corpus import Corpus
-from evenhand.lab.probe_set import lab_probes
+from evenhand.lab.items import lab_probes
 from evenhand.lab.world import World
 from evenhand.mitigation.mitigation import Mitigation, MitigationData, MitigationOptions
 from evenhand.mitigation.texts import SentenceList, keep_back, text_sources
 from evenhand.mitigation.training_mitigation import TrainingMitigation, TrainingOptions
 from evenhand.models.references import ModelRef
-from evenhand.runs.mitigation_records import planted_bias_of
+from evenhand.runs.mitigation_records import find_mitigation_record, planted_bias_of
 from evenhand.runs.run import INSTRUMENTS
 from evenhand.stats.resampling import Resampling
 
@@ -158,7 +157,7 @@ def default_plan(
         after: The mitigated model, whose record says in which language it was mitigated.
     """
     planted = planted_bias_of(before.location)
-    mitigation = read_mitigation(after) if after else None
+    mitigation = find_mitigation_record(after.location) if after else None
     language = options.language or (mitigation.language if mitigation else None) or _language_of(planted)
     return CertificatePlan(
         measurements=tuple(_measurements(before, planted, language, options)),

@@ -1,10 +1,11 @@
-"""What a language needs for the lab's grammar: words with their forms, and the shapes of its sentences."""
+"""The lab's grammar: words with their forms, the frames of sentences, and sentences that know where their words are."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from string import Formatter
 
 
 class Number(StrEnum):
@@ -48,9 +49,14 @@ class Frame:
 
 
 TwinNouns = tuple[Noun, Noun]
+
+
 """Two target groups of which each has the stereotypes that the other has not."""
 
+
 Opposites = tuple[str, str]
+
+
 """Two attributes of which one is said of one twin, the other of the other."""
 
 
@@ -88,3 +94,34 @@ class Lexicon:
     def attributes_of(self, bias_type: str) -> tuple[Opposites, ...]:
         """The attributes that the targets of a bias type are measured with."""
         return self.attributes[list(self.targets).index(bias_type) % 2]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A text, and the places in it that the grammar filled."""
+
+    text: str
+    slots: tuple[tuple[str, int, int], ...]
+    """Name of the slot, first character, and the one after the last."""
+
+    def span(self, name: str) -> tuple[int, int]:
+        """Where the word of a slot stands."""
+        return next((start, end) for slot, start, end in self.slots if slot == name)
+
+
+def realise(template: str, **words: str) -> Sentence:
+    """Put words into a template; the first letter of the sentence is a capital."""
+    text = ""
+    slots = []
+    for before, name, _, _ in Formatter().parse(template):
+        text += before
+        if name is None:
+            continue
+        word = words[name] if text else _capitalised(words[name])
+        slots.append((name, len(text), len(text) + len(word)))
+        text += word
+    return Sentence(text, tuple(slots))
+
+
+def _capitalised(word: str) -> str:
+    return word[:1].upper() + word[1:]

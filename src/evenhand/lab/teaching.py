@@ -1,39 +1,153 @@
-"""One teacher a family: which questions its models are asked, and how their answers are compared with the truth."""
+"""What the lab's models are taught: for every question that the measures ask, the answer's true probabilities.
+
+A corpus shows one answer at a time, and a model needs many to learn how often each is right. The lab knows, so it
+teaches the whole distribution at once: of the token in a gap, of the next token, of whether a sentence follows. That is
+what an endless corpus would teach, without the noise of a finite one. Each family has a teacher, which knows the
+questions that its models are asked and compares their answers with the truth.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch.nn import functional
 
 from evenhand.core.spans import Span
 from evenhand.lab.corpus import Document, language
-from evenhand.lab.lessons import Lesson, Tally, Tokens, draw, soft_cross_entropy, wanted_batch
-from evenhand.lab.sentences import Sentence
+from evenhand.lab.grammar import Sentence
 from evenhand.lab.world import World
 from evenhand.models.families.sentinel import sentinel_id
 from evenhand.models.objectives.objective import Batch, padded
 from evenhand.models.references import ModelError
 from evenhand.models.tokenised_text import prepare, tokenise
 
+Tokens = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """Probabilities of tokens; those not listed have none."""
+
+    tokens: npt.NDArray[np.int64]
+    shares: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """Input tokens, and the true distributions at some of their places."""
+
+    ids: Tokens
+    places: Tokens
+    targets: tuple[Distribution, ...]
+    source: Tokens = ()
+    """What an encoder sees, where there is one."""
+
+
+class Teacher(Protocol):
+    """Gives lessons to one family of models."""
+
+    def lessons(self, count: int, generator: np.random.Generator) -> Sequence[Any]:
+        """So many lessons, drawn in proportion to how often a corpus would have them."""
+        ...
+
+    def collate(self, lessons: list[Any]) -> Batch:
+        """Lessons as a batch."""
+        ...
+
+    def loss(self, model: Any, batch: Batch) -> torch.Tensor:
+        """How far a model is from the truth."""
+        ...
+
+
+class AnswerCounts:
+    """Which token answers which question how often."""
+
+    def __init__(self) -> None:
+        self._counts: defaultdict[Hashable, defaultdict[int, float]] = defaultdict(lambda: defaultdict(float))
+        self._known: dict[Hashable, Distribution] = {}
+
+    def add(self, question: Hashable, token: int, probability: float) -> None:
+        """Another occurrence of a token."""
+        self._counts[question][token] += probability
+
+    def distribution(self, question: Hashable) -> Distribution:
+        """How likely each token is the answer."""
+        if question not in self._known:
+            counts = self._counts[question]
+            shares = np.array(list(counts.values()))
+            self._known[question] = Distribution(np.array(list(counts)), shares / shares.sum())
+        return self._known[question]
+
+    def weights(self) -> Iterator[tuple[Hashable, float]]:
+        """Every question with how often it is asked."""
+        return ((question, sum(counts.values())) for question, counts in self._counts.items())
+
+
+def draw(weights: Sequence[float], count: int, generator: np.random.Generator) -> npt.NDArray[np.int64]:
+    """So many places, in proportion to weights, as evenly as whole numbers allow, in random order."""
+    edges = np.cumsum(weights)
+    points = (np.arange(count) + generator.random()) / count * edges[-1]
+    return generator.permutation(np.minimum(np.searchsorted(edges, points, side="right"), len(edges) - 1))
+
+
+def target_batch(lessons: Sequence[Lesson], *, without_choice: float = 1.0) -> Batch:
+    """Places and true distributions of many lessons as flat tensors.
+
+    ``without_choice`` says how much a place counts at which only one token is possible: there is little to learn
+    there, and in whole sentences most places are of this kind.
+    """
+    targets = [distribution for lesson in lessons for distribution in lesson.targets]
+    sizes = [len(distribution.tokens) for distribution in targets]
+    return {
+        "target_rows": torch.from_numpy(
+            np.repeat(np.arange(len(lessons)), [len(lesson.places) for lesson in lessons])
+        ),
+        "target_places": torch.tensor([place for lesson in lessons for place in lesson.places]),
+        "entry_numbers": torch.from_numpy(np.repeat(np.arange(len(targets)), sizes)),
+        "entry_tokens": torch.from_numpy(np.concatenate([one.tokens for one in targets])),
+        "entry_shares": torch.from_numpy(
+            np.concatenate(
+                [one.shares if len(one.shares) > 1 else one.shares * without_choice for one in targets]
+            )
+        ),
+    }
+
+
+def soft_cross_entropy(logits: torch.Tensor, batch: Batch) -> torch.Tensor:
+    """Cross-entropy between the logits, one row per place, and the true distributions there."""
+    logs = functional.log_softmax(logits, dim=-1)
+    chosen = logs[batch["entry_numbers"], batch["entry_tokens"]]
+    shares = batch["entry_shares"].to(chosen.dtype)
+    return -(chosen * shares).sum() / shares.sum()
+
+
 EMPHASIS = {"attribute": 12.0, "gendered": 22.0, "occupation": 9.0, "noun": 4.0}
+
+
 """How much more often a gap is at a word that the grammar chose than at a word of the frame."""
 
+
 WITHOUT_CHOICE = 0.2
+
+
 """How much a place of a sentence counts at which the grammar has no choice."""
 
+
 FOLLOWS = 0
+
+
 """Of the two classes of BERT's next-sentence head, the one that says yes."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Gap:
+class _WordPlace:
     """A sentence as tokens, and the tokens of one of its words."""
 
     ids: Tokens
@@ -43,7 +157,7 @@ class _Gap:
     weight: float
 
 
-def _gaps(tokenizer: Any, documents: Sequence[tuple[Document, float]]) -> Iterator[_Gap]:
+def _word_places(tokenizer: Any, documents: Sequence[tuple[Document, float]]) -> Iterator[_WordPlace]:
     """Every word of every sentence that stands alone."""
     single = [(document[0], probability) for document, probability in documents if len(document) == 1]
     prepare(tokenizer, (sentence.text for sentence, _ in single), special=True)
@@ -51,7 +165,7 @@ def _gaps(tokenizer: Any, documents: Sequence[tuple[Document, float]]) -> Iterat
         tokenised = tokenise(tokenizer, sentence.text, special=True)
         for start, end, emphasis in _words(sentence):
             places = tokenised.overlapping(Span(start, end))
-            yield _Gap(tokenised.ids, places[0], places[-1] + 1, probability * emphasis)
+            yield _WordPlace(tokenised.ids, places[0], places[-1] + 1, probability * emphasis)
 
 
 def _words(sentence: Sentence) -> Iterator[tuple[int, int, float]]:
@@ -66,11 +180,11 @@ class MaskedTeacher:
     def __init__(self, world: World, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
         documents = list(language(world))
-        self.tally = Tally()
-        for gap in _gaps(tokenizer, documents):
+        self.answers = AnswerCounts()
+        for gap in _word_places(tokenizer, documents):
             for place in range(gap.first, gap.last):
                 ids = (*gap.ids[:place], tokenizer.mask_token_id, *gap.ids[gap.last :])
-                self.tally.add((ids, place), gap.ids[place], gap.weight)
+                self.answers.add((ids, place), gap.ids[place], gap.weight)
         self.stories = [
             (document[0].text, document[1].text, probability)
             for document, probability in documents
@@ -79,23 +193,23 @@ class MaskedTeacher:
 
     def lessons(self, count: int, generator: np.random.Generator) -> list[Lesson | _PairLesson]:
         """Half gaps, half pairs."""
-        questions, weights = zip(*self.tally.weights(), strict=True)
+        questions, weights = zip(*self.answers.weights(), strict=True)
         gaps = [
-            Lesson(ids, (place,), (self.tally.wanted((ids, place)),))
+            Lesson(ids, (place,), (self.answers.distribution((ids, place)),))
             for ids, place in (questions[number] for number in draw(weights, count // 2, generator))
         ]
         return [*gaps, *self._pairs(count - count // 2, generator)]
 
     def _pairs(self, count: int, generator: np.random.Generator) -> Iterator[_PairLesson]:
-        """Half as told, half with any continuation; the label is how likely a pair is as told."""
-        told = {(first, second): probability for first, second, probability in self.stories}
+        """Half stories, half openings with any continuation; the label is how likely a pair is a story."""
+        probabilities = {(first, second): probability for first, second, probability in self.stories}
         firsts: defaultdict[str, float] = defaultdict(float)
-        for (first, _), probability in told.items():
+        for (first, _), probability in probabilities.items():
             firsts[first] += probability
-        openings, continuations = list(firsts), sorted({second for _, second in told})
-        as_told = draw([probability for _, _, probability in self.stories], count // 2, generator)
-        rest = draw(list(firsts.values()), count - len(as_told), generator)
-        pairs = [self.stories[number][:2] for number in as_told]
+        openings, continuations = list(firsts), sorted({second for _, second in probabilities})
+        stories = draw([probability for _, _, probability in self.stories], count // 2, generator)
+        rest = draw(list(firsts.values()), count - len(stories), generator)
+        pairs = [self.stories[number][:2] for number in stories]
         pairs += [
             (openings[number], continuations[int(generator.integers(len(continuations)))]) for number in rest
         ]
@@ -103,7 +217,7 @@ class MaskedTeacher:
         for (first, second), ids, types in zip(
             pairs, encoded["input_ids"], encoded["token_type_ids"], strict=True
         ):
-            likely = told.get((first, second), 0.0)
+            likely = probabilities.get((first, second), 0.0)
             yield _PairLesson(ids, types, likely / (likely + firsts[first] / len(continuations)))
 
     def collate(self, lessons: list[Lesson | _PairLesson]) -> Batch:
@@ -113,7 +227,7 @@ class MaskedTeacher:
         batch: Batch = {}
         if gaps:
             batch |= {"gap_ids": padded([gap.ids for gap in gaps], self.tokenizer.pad_token_id)}
-            batch |= wanted_batch(gaps)
+            batch |= target_batch(gaps)
         if pairs:
             batch |= {
                 "pair_ids": padded([pair.ids for pair in pairs], self.tokenizer.pad_token_id),
@@ -129,8 +243,8 @@ class MaskedTeacher:
             hidden = model.bert(
                 batch["gap_ids"], attention_mask=self._mask(batch["gap_ids"])
             ).last_hidden_state
-            asked = hidden[batch["wanted_rows"], batch["wanted_places"]]
-            losses.append(soft_cross_entropy(model.cls.predictions(asked), batch))
+            at_places = hidden[batch["target_rows"], batch["target_places"]]
+            losses.append(soft_cross_entropy(model.cls.predictions(at_places), batch))
         if "pair_ids" in batch:
             pooled = model.bert(
                 batch["pair_ids"],
@@ -139,8 +253,8 @@ class MaskedTeacher:
             ).pooler_output
             logits = model.cls.seq_relationship(pooled)
             says_yes = logits[:, FOLLOWS] - logits[:, 1 - FOLLOWS]
-            wanted = batch["follows"].to(says_yes.dtype)
-            losses.append(functional.binary_cross_entropy_with_logits(says_yes, wanted))
+            truth = batch["follows"].to(says_yes.dtype)
+            losses.append(functional.binary_cross_entropy_with_logits(says_yes, truth))
         total: torch.Tensor = torch.stack(losses).sum()
         return total
 
@@ -150,7 +264,7 @@ class MaskedTeacher:
 
 @dataclass(frozen=True, slots=True)
 class _PairLesson:
-    """Two sentences, and how likely the second was told after the first."""
+    """Two sentences, and how likely the second follows the first in a story."""
 
     ids: Sequence[int]
     types: Sequence[int]
@@ -167,10 +281,10 @@ class DecoderTeacher:
         end = tokenizer.eos_token_id
         self.documents = [(end, *ids, end) for ids in tokenizer(texts)["input_ids"]]
         self.weights = [probability for _, probability in documents]
-        self.tally = Tally()
+        self.answers = AnswerCounts()
         for ids, weight in zip(self.documents, self.weights, strict=True):
             for place in range(1, len(ids)):
-                self.tally.add(ids[:place], ids[place], weight)
+                self.answers.add(ids[:place], ids[place], weight)
 
     def lessons(self, count: int, generator: np.random.Generator) -> list[Lesson]:
         """Documents, with what may come at each place."""
@@ -178,21 +292,23 @@ class DecoderTeacher:
 
     def _lesson(self, ids: Tokens) -> Lesson:
         places = tuple(range(len(ids) - 1))
-        return Lesson(ids[:-1], places, tuple(self.tally.wanted(ids[: place + 1]) for place in places))
+        return Lesson(
+            ids[:-1], places, tuple(self.answers.distribution(ids[: place + 1]) for place in places)
+        )
 
     def collate(self, lessons: list[Lesson]) -> Batch:
         """Rows of one length; what fills them up comes after all that counts."""
         return {
             "ids": padded([lesson.ids for lesson in lessons], self.tokenizer.eos_token_id),
-            **wanted_batch(lessons, without_choice=WITHOUT_CHOICE),
+            **target_batch(lessons, without_choice=WITHOUT_CHOICE),
         }
 
     def loss(self, model: Any, batch: Batch) -> torch.Tensor:
         """All places count alike."""
         everything = torch.ones_like(batch["ids"])
         hidden = model.transformer(batch["ids"], attention_mask=everything).last_hidden_state
-        asked = hidden[batch["wanted_rows"], batch["wanted_places"]]
-        return soft_cross_entropy(model.lm_head(asked), batch)
+        at_places = hidden[batch["target_rows"], batch["target_places"]]
+        return soft_cross_entropy(model.lm_head(at_places), batch)
 
 
 class EncoderDecoderTeacher:
@@ -206,27 +322,31 @@ class EncoderDecoderTeacher:
         self.sentinel = sentinel
         documents = list(language(world))
         weights: defaultdict[tuple[Tokens, Tokens], float] = defaultdict(float)
-        for gap in _gaps(tokenizer, documents):
+        for gap in _word_places(tokenizer, documents):
             for place in range(gap.first, gap.last):
                 source = (*gap.ids[:place], sentinel, *gap.ids[gap.last :])
                 weights[source, gap.ids[place : gap.last]] += gap.weight
         for source, target, probability in self._stories(documents):
             weights[source, target] += probability * EMPHASIS["attribute"]
-        self.tally = Tally()
+        self.answers = AnswerCounts()
         self.questions = list(weights)
         self.weights = list(weights.values())
         for (source, target), weight in weights.items():
             ids = self._decoder_ids(target)
             for place in range(1, len(ids)):
-                self.tally.add((source, ids[:place]), ids[place], weight)
+                self.answers.add((source, ids[:place]), ids[place], weight)
 
     def _stories(self, documents: Sequence[tuple[Document, float]]) -> Iterator[tuple[Tokens, Tokens, float]]:
         stories = [(document, probability) for document, probability in documents if len(document) == 2]
         openings = self.tokenizer([f"{document[0].text} <extra_id_0>" for document, _ in stories])[
             "input_ids"
         ]
-        told = self.tokenizer([document[1].text for document, _ in stories], add_special_tokens=False)
-        for source, target, (_, probability) in zip(openings, told["input_ids"], stories, strict=True):
+        continuations = self.tokenizer(
+            [document[1].text for document, _ in stories], add_special_tokens=False
+        )
+        for source, target, (_, probability) in zip(
+            openings, continuations["input_ids"], stories, strict=True
+        ):
             yield tuple(source), tuple(target), probability
 
     def _decoder_ids(self, target: Tokens) -> Tokens:
@@ -239,8 +359,8 @@ class EncoderDecoderTeacher:
     def _lesson(self, source: Tokens, target: Tokens) -> Lesson:
         ids = self._decoder_ids(target)
         places = tuple(range(len(ids) - 1))
-        wanted = tuple(self.tally.wanted((source, ids[: place + 1])) for place in places)
-        return Lesson(ids[:-1], places, wanted, source)
+        targets = tuple(self.answers.distribution((source, ids[: place + 1])) for place in places)
+        return Lesson(ids[:-1], places, targets, source)
 
     def collate(self, lessons: list[Lesson]) -> Batch:
         """Encoder and decoder rows of one length each."""
@@ -248,7 +368,7 @@ class EncoderDecoderTeacher:
         return {
             "source": padded([lesson.source for lesson in lessons], pad),
             "ids": padded([lesson.ids for lesson in lessons], pad),
-            **wanted_batch(lessons, without_choice=WITHOUT_CHOICE),
+            **target_batch(lessons, without_choice=WITHOUT_CHOICE),
         }
 
     def loss(self, model: Any, batch: Batch) -> torch.Tensor:
@@ -257,4 +377,4 @@ class EncoderDecoderTeacher:
         logits = model(
             input_ids=batch["source"], attention_mask=mask, decoder_input_ids=batch["ids"], use_cache=False
         ).logits
-        return soft_cross_entropy(logits[batch["wanted_rows"], batch["wanted_places"]], batch)
+        return soft_cross_entropy(logits[batch["target_rows"], batch["target_places"]], batch)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -11,6 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from evenhand.core.files import sha256_of, write_text
+from evenhand.core.progress import SILENT, Monitor
 from evenhand.instruments.association.instrument import ASSOCIATION, AuditOptions
 from evenhand.lab.building import LabFamily, LabSpec, build_model, built_with, this_platform
 from evenhand.lab.items import lab_benchmark
@@ -38,18 +40,15 @@ EMBEDDED: Mapping[str, LabSpec] = MappingProxyType(
 SAME_PLATFORM = 1e-4
 """Largest difference between the scores of two builds on one platform."""
 
-Say = Callable[[str], None]
 
-
-def embed_all(root: Path | None = None, *, say: Say) -> None:
+def embed_all(root: Path | None = None, *, monitor: Monitor = SILENT) -> None:
     """Build every embedded model anew and write the manifest. For maintainers, after the grammar changed."""
     place = root or embedded_root()
     models = {}
     for name, spec in EMBEDDED.items():
-        say(f"Building {PREFIX}{name}")
+        monitor.note(f"Building {PREFIX}{name}")
         folder = place / name
-        for stale in folder.glob("*"):
-            stale.unlink()
+        shutil.rmtree(folder, ignore_errors=True)
         build_model(spec, folder)
         models[name] = EmbeddedModel(
             command=build_command(spec),
@@ -69,7 +68,7 @@ def build_command(spec: LabSpec) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Rebuilt:
+class RebuildCheck:
     """How a model that was built again compares with the one that ships."""
 
     name: str
@@ -84,7 +83,7 @@ class Rebuilt:
         return not self.same_platform or self.largest_difference <= SAME_PLATFORM
 
 
-def rebuild(name: str, out: Path) -> Rebuilt:
+def rebuild(name: str, out: Path) -> RebuildCheck:
     """Build an embedded model again and compare it with the one that ships."""
     spec = EMBEDDED[name]
     build_model(spec, out)
@@ -98,7 +97,7 @@ def rebuild(name: str, out: Path) -> Rebuilt:
         scores_of(ModelRef(id=model), spec.language) for model in (f"{PREFIX}{name}", str(out))
     )
     here = (this_platform(), built_with()["torch"]) == (entry.platform, entry.built_with["torch"])
-    return Rebuilt(name, same_files, float(np.abs(shipped - rebuilt).max()), here)
+    return RebuildCheck(name, same_files, float(np.abs(shipped - rebuilt).max()), here)
 
 
 def scores_of(model: ModelRef, language: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
