@@ -150,7 +150,7 @@ def certify_command(
 
 def show_certificate(certificate: Certificate, *, json: bool) -> None:
     """Print the figures and the verdict, and exit with a code of its own when quality is lost."""
-    from evenhand.report.certificate.tables import CERTIFICATE_COLUMNS, certificate_rows
+    from evenhand.report.certificate.words import CERTIFICATE_COLUMNS, certificate_rows
     from evenhand.runs.certificates import QualityVerdict
 
     if json:

@@ -120,8 +120,8 @@ def show_comparisons(comparisons: Sequence[Comparison], form: TableChoice) -> No
 
 
 def _show_numbers(comparison: Comparison) -> None:
-    from evenhand.report.association.tables import number, show, show_p
     from evenhand.report.comparison_words import is_shown
+    from evenhand.report.numbers import number, show, show_p
 
     target = console()
     target.print(

@@ -13,7 +13,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from evenhand.core.progress import Progress
 from evenhand.instruments.figure_readers import FigureReader, MeasuringReader
-from evenhand.models.capabilities import Model, missing_capability
+from evenhand.models.capabilities import Model, has_capability, missing_capability
 from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import Comparison, ComparisonOptions, compare_units
 from evenhand.runs.figures import Figure
@@ -184,7 +184,7 @@ class Instrument(ABC, Generic[Options]):
 
     def refuse_unable(self, model: Model) -> None:
         """Raise a ModelError if a model has none of the capabilities that are needed."""
-        if not model.capabilities & set(self.needs):
+        if not any(has_capability(model, needed) for needed in self.needs):
             raise missing_capability(model, *self.needs, purpose=f"be measured with {self.title}")
 
 

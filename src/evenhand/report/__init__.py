@@ -1,19 +1,22 @@
-"""What people see: tables, plots, one-file pages, the model card. Reads runs, probes and calibrations, nothing else."""
+"""What people see: tables, plots, one-file pages, model cards. Reads runs, certificates and calibrations only."""
 
-from evenhand.report.association.model_card import model_card_snippet
-from evenhand.report.association.tables import (
+from evenhand.report.calibration.page import render_calibration_page, write_calibration_page
+from evenhand.report.certificate.page import render_certificate_page, write_certificate_page
+from evenhand.report.model_cards import model_card_snippet
+from evenhand.report.page import render_page, write_page
+from evenhand.report.tables import (
     TableFormat,
     comparison_frame,
     format_comparisons,
+    format_probe_table,
     format_table,
+    probe_json,
     results_frame,
 )
-from evenhand.report.calibration.page import render_calibration_page, write_calibration_page
-from evenhand.report.certificate.page import render_certificate_page, write_certificate_page
-from evenhand.report.page import render_page, write_page
-from evenhand.report.probes.tables import format_probe_table, probe_json
+from evenhand.report.views import VIEWS
 
 __all__ = [
+    "VIEWS",
     "TableFormat",
     "comparison_frame",
     "format_comparisons",

@@ -91,10 +91,10 @@ def opened(runs: Sequence[Run | str | Path], *, monitor: Monitor = SILENT) -> li
 
 
 def _page(runs: list[Run], monitor: Monitor) -> str:
-    pairs, reasons = comparable_pairs(runs)
+    _, reasons = comparable_pairs(runs)
     for name, reason in reasons.items():
         monitor.warn(f"no differences are shown for {name}: {reason}")
-    return render_page(runs, comparisons=compare_pairs(pairs))
+    return render_page(runs)
 
 
 def _text(runs: list[Run], form: ReportFormat) -> str:

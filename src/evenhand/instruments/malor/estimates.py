@@ -12,7 +12,14 @@ from scipy import stats
 
 from evenhand.core.estimates import Estimate
 from evenhand.core.probes import Occupation
-from evenhand.instruments.malor.measure import LogRatios, Summary, malor, mean_absolute_lean, mean_lean
+from evenhand.instruments.malor.measure import (
+    LogRatios,
+    Summary,
+    malor,
+    mean_absolute_lean,
+    mean_deviation,
+    mean_lean,
+)
 from evenhand.instruments.malor.questions import Floats, GenderProbabilities
 from evenhand.instruments.probe_results import Correlation, OccupationLean
 from evenhand.stats.intervals import Interval, cluster_interval
@@ -46,6 +53,16 @@ def signed_estimate(ratios: LogRatios, *, resampling: Resampling) -> Estimate:
         return Estimate.undefined(NOTHING)
     value = float(np.mean(known.own_leans))
     return _estimate(value, _interval(known, mean_lean, resampling=resampling), known)
+
+
+def spread_estimate(ratios: LogRatios, *, resampling: Resampling) -> Estimate:
+    """How far occupations lie from the signed mean that they share, with its interval."""
+    known = _answered(ratios)
+    if not known.occupations:
+        return Estimate.undefined(NOTHING)
+    leans = known.own_leans[None, :]
+    value = float(mean_deviation(leans, np.ones_like(leans))[0])
+    return _estimate(value, _interval(known, mean_deviation, resampling=resampling, lowest=0.0), known)
 
 
 def field_estimates(

@@ -115,6 +115,7 @@ def _figures(result: MalorResult) -> Iterator[Figure]:
     group = (result.experiment, result.direction)
     yield Figure("MALoR", group, result.MALoR, "Mean absolute log-ratio", 0.0, unit="bits", is_headline=True)
     yield Figure("signed_mean", group, result.signed_mean, "Mean log-ratio", 0.0, unit="bits")
+    yield Figure("spread", group, result.spread, "Spread of occupations", None, unit="bits")
     for name, estimate in result.by_field.items():
         yield Figure("signed_mean", (*group, name), estimate, f"Mean log-ratio, {name}", 0.0, unit="bits")
 

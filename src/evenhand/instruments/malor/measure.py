@@ -78,6 +78,12 @@ def mean_lean(leans: Floats, occupation_weights: Floats) -> Floats:
     return _weighted_mean(leans, occupation_weights)
 
 
+def mean_deviation(leans: Floats, occupation_weights: Floats) -> Floats:
+    """The mean absolute distance of occupations from their signed mean, for each row."""
+    centre = mean_lean(leans, occupation_weights)[:, None]
+    return _weighted_mean(np.abs(leans - centre), occupation_weights)
+
+
 def _weighted_mean(values: Floats, weights: Floats) -> Floats:
     known = np.isfinite(values)
     counted = np.where(known, weights, 0.0)

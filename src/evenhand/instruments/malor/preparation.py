@@ -25,6 +25,7 @@ from evenhand.instruments.malor.estimates import (
     malor_estimate,
     occupation_leans,
     signed_estimate,
+    spread_estimate,
 )
 from evenhand.instruments.malor.instrument import DEFAULT_LANGUAGE, NAME, MalorOptions, chosen_experiments
 from evenhand.instruments.malor.measure import LogRatios
@@ -133,6 +134,7 @@ class MalorPreparation(Preparation):
             direction=direction.value,
             MALoR=malor_estimate(ratios, resampling=resampling),
             signed_mean=signed_estimate(ratios, resampling=resampling),
+            spread=spread_estimate(ratios, resampling=resampling),
             by_field=field_estimates(ratios, occupations, resampling=resampling),
             occupations=occupation_leans(sides, occupations, resampling=resampling),
             correlations=tuple(correlations),
@@ -161,7 +163,7 @@ class MalorPreparation(Preparation):
                 "score": WordScore.named(self.options.score).value,
                 "case": TermCase.named(self.options.case).value,
                 "scoring": self.scorer.description,
-                "libraries": dict(self.model.scoring_facts.libraries),
+                "libraries": dict(self.model.libraries),
             },
             model=self.model.record,
             statistics=statistics_record(self.options.resampling),

@@ -11,13 +11,10 @@ import altair as alt
 import polars as pl
 
 from evenhand.instruments.association.measures import MEASURES
-from evenhand.report.association.plots import SERIES_COLOURS, specification, without_nan
-from evenhand.report.calibration.badge import reads_bits, short_name
+from evenhand.report.calibration.badges import reads_bits, short_name
 from evenhand.report.calibration.words import family_title, neutral_of
+from evenhand.report.plotting import COLOURS, Mark, series_scales, specification, without_nan
 from evenhand.runs.calibration import MeasureCalibration
-
-SHAPES = ("circle", "square", "triangle-up")
-"""A shape a family, so that colour is not all that tells them apart; the page draws the same in its legend."""
 
 _PANEL_HEIGHT = 220
 
@@ -55,7 +52,7 @@ def dose_plot(
     )
     y_scale = alt.Scale(domain=[low, high], nice=False)
     y = alt.Y("value:Q", title=_axis_title(entry), scale=y_scale, axis=alt.Axis(tickCount=5))
-    colour = SERIES_COLOURS[families.index(entry.family) % len(SERIES_COLOURS)]
+    colour = COLOURS[Mark.number(families.index(entry.family)).colour]
     means = pl.DataFrame(_means(entry))
     tips = [
         alt.Tooltip("strength:Q", title="Planted bits", format="+"),
@@ -75,7 +72,7 @@ def dose_plot(
 def detectable_plot(
     entries: Sequence[MeasureCalibration], *, among: Sequence[MeasureCalibration], families: Sequence[str]
 ) -> dict[str, Any]:
-    """The smallest planted bias that is found against the number of items, one line a family.
+    """The smallest planted bias that is found against the number of items, one line per family.
 
     Args:
         entries: A measure, once for each family.
@@ -117,10 +114,9 @@ def detectable_plot(
         axis=alt.Axis(tickCount=6),
     )
     names = [family_title(family) for family in families]
-    colours = [SERIES_COLOURS[place % len(SERIES_COLOURS)] for place in range(len(families))]
-    shapes = [SHAPES[place % len(SHAPES)] for place in range(len(families))]
-    colour = alt.Color("family:N", scale=alt.Scale(domain=names, range=colours), legend=None)
-    shape = alt.Shape("family:N", scale=alt.Scale(domain=names, range=shapes), legend=None)
+    colour, shape = series_scales(
+        "family:N", [(name, Mark.number(place)) for place, name in enumerate(names)]
+    )
     tips = [
         alt.Tooltip("family:N", title="Family"),
         alt.Tooltip("items:Q", title="Items", format=",d"),
@@ -135,7 +131,7 @@ def detectable_plot(
 
 def _axis_of(entries: Sequence[MeasureCalibration]) -> tuple[float, float]:
     """The whole range of a measure that has one, else whole numbers around what was read and planted."""
-    measure = MEASURES.get(entries[0].measure)
+    measure = MEASURES.get(entries[0].measure) if entries[0].measure in MEASURES else None
     if measure is not None and math.isfinite(measure.lowest) and math.isfinite(measure.highest):
         return measure.lowest, measure.highest
     values = [

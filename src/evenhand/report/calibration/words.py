@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evenhand.instruments.association.measures import MEASURES
-from evenhand.report.association.reading import TASK_TITLES, language_name
-from evenhand.report.calibration.badge import reads_bits, short_name
+from evenhand.report.calibration.badges import reads_bits, short_name
+from evenhand.report.words import language_name, listed, task_title
 from evenhand.runs.calibration import Calibration, Check, MeasureCalibration, Response
 
 FAMILY_TITLES = {
@@ -26,7 +26,7 @@ _SHOULD = {
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CalibrationVerdict:
     """Whether the measures do what they should, and the sentences behind it."""
 
     passed: bool
@@ -47,11 +47,6 @@ def neutral_of(measure: str) -> float | None:
 def family_title(family: str) -> str:
     """The family of a model in the plural."""
     return FAMILY_TITLES.get(family, family)
-
-
-def task_title(task: str) -> str:
-    """The title of a task, or its name where there is none."""
-    return TASK_TITLES.get(task, task)
 
 
 def measures_of(calibration: Calibration) -> dict[str, list[MeasureCalibration]]:
@@ -78,7 +73,7 @@ def count_models(calibration: Calibration) -> int:
     )
 
 
-def verdict(calibration: Calibration) -> Verdict:
+def verdict(calibration: Calibration) -> CalibrationVerdict:
     """The whole calibration in a few sentences."""
     measures = measures_of(calibration)
     failed = [name for name, own in measures.items() if not all(entry.passed for entry in own)]
@@ -87,7 +82,7 @@ def verdict(calibration: Calibration) -> Verdict:
     if not failed:
         outcome = f"All {_counted(checks, 'check')} passed."
     headline = _headline(list(measures), failed)
-    return Verdict(
+    return CalibrationVerdict(
         calibration.passed, headline, (_about_models(calibration), _about_items(calibration), outcome)
     )
 
@@ -143,7 +138,7 @@ def _about_models(calibration: Calibration) -> str:
     spread = f"{signed_bits(strengths[0])} to {signed_bits(strengths[-1])} bits"
     return (
         f"{_counted(count_models(calibration), 'model')} were built: {_counted(len(families), 'family')} "
-        f"({_listed([family_title(family).lower() for family in families])}), "
+        f"({listed([family_title(family).lower() for family in families])}), "
         f"{_counted(len(strengths), 'strength')} of planted bias from {spread}, "
         f"{_counted(calibration.seeds, 'seed')} each."
     )
@@ -151,7 +146,7 @@ def _about_models(calibration: Calibration) -> str:
 
 def _about_items(calibration: Calibration) -> str:
     items = calibration.items
-    parts = _listed([f"{count:,} {task_title(task).lower()}" for task, count in items.items()])
+    parts = listed([f"{count:,} {task_title(task).lower()}" for task, count in items.items()])
     language = language_name(calibration.language)
     return f"Each was measured on the same {sum(items.values()):,} {language} items ({parts})."
 
@@ -159,10 +154,6 @@ def _about_items(calibration: Calibration) -> str:
 def _counted(number: int, noun: str) -> str:
     plural = "families" if noun == "family" else f"{noun}s"
     return f"{number:,} {noun if number == 1 else plural}"
-
-
-def _listed(words: Sequence[str]) -> str:
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def _range(values: Sequence[float], digits: int) -> str:

@@ -1,4 +1,4 @@
-"""Plots of a certificate: before and after with their intervals, and differences of quality against margins."""
+"""Plots of a certificate: before and after, differences of quality against margins, and how training went."""
 
 from __future__ import annotations
 
@@ -9,19 +9,27 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from evenhand.report.association.plots import specification, without_nan
-from evenhand.report.interval_plots import IntervalAxis
-from evenhand.report.probes.plots import (
-    AXIS_TITLE,
-    MOST_BARS,
+from evenhand.report.plotting import (
+    BITS,
+    BITS_TITLE,
+    HOLLOW,
+    MOST_ROWS,
     ROW_HEIGHT,
+    IntervalAxis,
+    Mark,
+    name_axis,
     neutral_rule,
+    series_scales,
     signed_axis,
+    specification,
     top_axis,
+    without_nan,
 )
 from evenhand.runs.certificates import (
     BiasRow,
+    CurvePoint,
     Flipped,
+    FrontierPoint,
     LeanChange,
     QualityRow,
     QualityVerdict,
@@ -39,9 +47,16 @@ def bias_plot(rows: Sequence[BiasRow], axis: IntervalAxis) -> dict[str, Any]:
     if not known:
         return {}
     dots: list[dict[str, Any]] = [
-        {"measure": row.measure, "side": side, "value": value, "low": ends.low, "high": ends.high}
+        {
+            "measure": row.measure,
+            "side": side,
+            "value": value,
+            "low": interval.low,
+            "high": interval.high,
+            "reason": interval.reason if math.isnan(interval.low) else None,
+        }
         for row in known
-        for side, value, ends in zip(
+        for side, value, interval in zip(
             SIDES, (row.before, row.after), (row.before_interval, row.after_interval), strict=True
         )
     ]
@@ -61,16 +76,22 @@ def bias_plot(rows: Sequence[BiasRow], axis: IntervalAxis) -> dict[str, Any]:
         alt.Tooltip("side:N", title="Model"),
         *[alt.Tooltip(f"{name}:Q", format=".3f") for name in ("value", "low", "high")],
     ]
-    base = alt.Chart(without_nan(dots))
-    bars = base.mark_rule(strokeWidth=4, opacity=0.45).encode(
-        alt.X("low:Q", scale=scale), alt.X2("high:Q"), y, offset, colour
+    frame = without_nan(dots)
+    layers = [] if axis.neutral is None else [neutral_rule(axis.neutral, scale=scale)]
+    layers.append(
+        alt.Chart(frame)
+        .mark_rule(strokeWidth=4, opacity=0.45)
+        .encode(alt.X("low:Q", scale=scale), alt.X2("high:Q"), y, offset, colour)
     )
-    points = base.mark_point(filled=True, size=110, opacity=1).encode(
-        x, y, offset, colour, shape, tooltip=tips
-    )
-    return specification(
-        alt.layer(neutral_rule(axis.neutral, scale=scale), bars, points), height=16 + _ROW * len(known)
-    )
+    sure, unsure = frame.drop_nulls("low"), frame.filter(pl.col("low").is_null())
+    if not sure.is_empty():
+        points = alt.Chart(sure).mark_point(filled=True, size=110, opacity=1)
+        layers.append(points.encode(x, y, offset, colour, shape, tooltip=tips))
+    if not unsure.is_empty():
+        why = alt.Tooltip("reason:N", title="No interval")
+        hollow = alt.Chart(unsure).mark_point(size=110, **HOLLOW)
+        layers.append(hollow.encode(x, y, offset, colour, shape, tooltip=[*tips, why]))
+    return specification(alt.layer(*layers), height=16 + _ROW * len(known))
 
 
 def difference_plot(rows: Sequence[QualityRow]) -> dict[str, Any]:
@@ -140,7 +161,7 @@ def difference_plot(rows: Sequence[QualityRow]) -> dict[str, Any]:
 
 def occupation_plot(changes: Sequence[LeanChange], flipped: Sequence[Flipped]) -> dict[str, Any]:
     """Where each occupation of an experiment was and where it is; those pushed to the other side stand out."""
-    drawn = sorted(changes, key=lambda change: -abs(change.before.value))[:MOST_BARS]
+    drawn = sorted(changes, key=lambda change: -abs(change.before.value))[:MOST_ROWS]
     drawn.sort(key=lambda change: -change.before.value)
     if not drawn:
         return {}
@@ -157,14 +178,8 @@ def occupation_plot(changes: Sequence[LeanChange], flipped: Sequence[Flipped]) -
         for change in drawn
     ]
     ends = [end for row in rows for end in (row["before"], row["after"], row["low"], row["high"])]
-    axis = IntervalAxis(AXIS_TITLE, neutral=0.0, step=0.5)
-    scale = alt.Scale(domain=axis.domain([float(end) for end in ends]), nice=False)
-    y = alt.Y(
-        "occupation:N",
-        sort=[change.occupation for change in drawn],
-        title=None,
-        axis=alt.Axis(labelLimit=110, ticks=False),
-    )
+    scale = alt.Scale(domain=BITS.domain([float(end) for end in ends]), nice=False)
+    y = name_axis("occupation:N", [change.occupation for change in drawn])
     kinds = ["after", "pushed to the other side"]
     colour = alt.Color(
         "kind:N", scale=alt.Scale(domain=kinds, range=["@series-1", _FLIP_COLOUR]), legend=None
@@ -176,7 +191,7 @@ def occupation_plot(changes: Sequence[LeanChange], flipped: Sequence[Flipped]) -
         alt.Tooltip("kind:N", title="Drawn as"),
     ]
     base = alt.Chart(without_nan(rows))
-    x = alt.X("before:Q", scale=scale, title=AXIS_TITLE, axis=signed_axis())
+    x = alt.X("before:Q", scale=scale, title=BITS_TITLE, axis=signed_axis())
     path = base.mark_rule(color="@grid-strong", strokeWidth=2.5).encode(x, alt.X2("after:Q"), y)
     whiskers = base.mark_rule(strokeWidth=1.2).encode(
         alt.X("low:Q", scale=scale), alt.X2("high:Q"), y, colour
@@ -207,3 +222,100 @@ def _side_scales() -> tuple[alt.Color, alt.Shape]:
         alt.Color("side:N", scale=alt.Scale(domain=list(SIDES), range=list(_SIDE_COLOURS)), legend=None),
         alt.Shape("side:N", scale=alt.Scale(domain=list(SIDES), range=["circle", "square"]), legend=None),
     )
+
+
+def curve_plot(curve: Sequence[CurvePoint], *, kept: int | None) -> dict[str, Any]:
+    """MALoR of every experiment after each epoch, and the epoch that was kept."""
+    rows: list[dict[str, Any]] = [
+        {"epoch": point.epoch, "experiment": name, "bits": value}
+        for point in curve
+        for name, value in point.malor.items()
+        if math.isfinite(value)
+    ]
+    if len({row["epoch"] for row in rows}) < 2:
+        return {}
+    names = list(dict.fromkeys(row["experiment"] for row in rows))
+    return _lines(rows, names, y_title="MALoR, bits", field="bits", kept=kept)
+
+
+def perplexity_plot(curve: Sequence[CurvePoint], *, kept: int | None) -> dict[str, Any]:
+    """Held-out perplexity after each epoch, in percent of the original's."""
+    known = [point for point in curve if math.isfinite(point.perplexity)]
+    if len(known) < 2:
+        return {}
+    rows = [
+        {
+            "epoch": point.epoch,
+            "experiment": "perplexity",
+            "percent": 100 * (point.perplexity / known[0].perplexity - 1),
+        }
+        for point in known
+    ]
+    return _lines(rows, ["perplexity"], y_title="Perplexity, change in %", field="percent", kept=kept)
+
+
+def frontier_plot(points: Sequence[FrontierPoint]) -> dict[str, Any]:
+    """Bias against quality for every setting that was tried; the chosen one stands out."""
+    rows = [
+        {
+            "weight": point.weight,
+            "bits": sum(known) / len(known),
+            "percent": point.perplexity_change,
+            "kind": "chosen" if point.chosen else "tried",
+        }
+        for point in points
+        if (known := [value for value in point.malor.values() if math.isfinite(value)])
+        and math.isfinite(point.perplexity_change)
+    ]
+    if len(rows) < 2:
+        return {}
+    kinds = ["tried", "chosen"]
+    x = alt.X("percent:Q", title="Perplexity, change in %", scale=alt.Scale(zero=True, nice=True))
+    y = alt.Y("bits:Q", title="MALoR, bits (mean over experiments)", scale=alt.Scale(zero=True, nice=True))
+    colour = alt.Color("kind:N", scale=alt.Scale(domain=kinds, range=["@muted", "@series-2"]), legend=None)
+    shape = alt.Shape("kind:N", scale=alt.Scale(domain=kinds, range=["circle", "diamond"]), legend=None)
+    size = alt.Size("kind:N", scale=alt.Scale(domain=kinds, range=[70, 190]), legend=None)
+    tips = [
+        alt.Tooltip("weight:Q", title="Balance", format="~g"),
+        alt.Tooltip("bits:Q", title="MALoR", format=".3f"),
+        alt.Tooltip("percent:Q", title="Perplexity, %", format="+.2f"),
+        alt.Tooltip("kind:N", title="Setting"),
+    ]
+    base = alt.Chart(pl.DataFrame(rows))
+    line = base.mark_line(color="@grid-strong", strokeWidth=1.5).encode(x, y, alt.Order("weight:Q"))
+    dots = base.mark_point(filled=True, opacity=1).encode(x, y, colour, shape, size, tooltip=tips)
+    names = base.mark_text(color="@muted", fontSize=11, dx=9, align="left").encode(
+        x, y, alt.Text("weight:Q", format="~g")
+    )
+    return specification(alt.layer(line, dots, names), height=300)
+
+
+def _lines(
+    rows: list[dict[str, Any]], names: Sequence[str], *, y_title: str, field: str, kept: int | None
+) -> dict[str, Any]:
+    x = alt.X(
+        "epoch:Q",
+        title="Epoch",
+        scale=alt.Scale(nice=False),
+        axis=alt.Axis(tickMinStep=1, tickCount=6, format="d"),
+    )
+    y = alt.Y(f"{field}:Q", title=y_title, scale=alt.Scale(zero=True, nice=True))
+    colour, shape = series_scales(
+        "experiment:N", [(name, Mark.number(place)) for place, name in enumerate(names)]
+    )
+    tips = [
+        alt.Tooltip("epoch:Q", title="Epoch"),
+        alt.Tooltip("experiment:N", title="Of"),
+        alt.Tooltip(f"{field}:Q", title=y_title, format=".3f"),
+    ]
+    base = alt.Chart(pl.DataFrame(rows))
+    layers = [
+        base.mark_line(strokeWidth=2).encode(x, y, colour),
+        base.mark_point(filled=True, size=45, opacity=1).encode(x, y, colour, shape, tooltip=tips),
+    ]
+    if kept is not None:
+        mark = alt.Chart(pl.DataFrame({"kept": [float(kept)]})).mark_rule(
+            color="@ink", strokeDash=[3, 3], strokeWidth=1.4
+        )
+        layers.insert(0, mark.encode(alt.X("kept:Q")))
+    return specification(alt.layer(*layers), height=240)

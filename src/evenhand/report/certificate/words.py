@@ -1,18 +1,21 @@
-"""What a certificate says, in plain words."""
+"""What a certificate says: sentences, definitions, and rows for the terminal."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from enum import StrEnum
 
 from evenhand.core.estimates import Estimate
-from evenhand.report.number_words import in_brackets, listed, signed
+from evenhand.report.numbers import NOT_THERE, has_interval, no_interval_words, signed, signed_interval
+from evenhand.report.words import in_brackets, listed
 from evenhand.runs.certificates import (
     BiasRow,
     BiasVerdict,
     Certificate,
     QualityRow,
     QualityVerdict,
+    WeightsChange,
 )
 
 BIAS_HEADLINES = {
@@ -27,6 +30,22 @@ QUALITY_HEADLINES = {
     QualityVerdict.UNDECIDED: "Whether quality was kept is undecided",
     QualityVerdict.NOT_MEASURED: "Quality was not measured",
 }
+
+DEFINITIONS = {
+    "MALoR": "is how far occupations lean to men or women on average, in bits; each bit doubles, and 0 is neutral.",
+    "SS": "(stereotype score) is how often the stereotype wins, in percent; 50 is neutral, and neither end is good.",
+    "ICAT": "puts LMS and SS into one figure; 100 is ideal, guessing gives 50, always taking one side gives 0.",
+    "CrowS-Pairs": "is how often the more stereotypical sentence of two is the likelier, in percent; 50 is neutral.",
+    "LMS": "(language modelling score) is how often sense beats nonsense, in percent; guessing gives 50, and higher is "
+    "better.",
+    "Perplexity": "is how surprised a model is by text: as if it had to choose among so many equally likely tokens; "
+    "lower is better.",
+}
+"""What a measure is, in a sentence that begins with its name."""
+
+CERTIFICATE_COLUMNS = ("measure", "trained on", "before", "after", "difference", "interval", "verdict")
+
+MOVES = {1: "closer to neutral", 0: "open", -1: "farther from neutral"}
 
 _NAMED = 5
 _IDEAL = 100.0
@@ -73,14 +92,14 @@ def bias_detail(certificate: Certificate) -> str:
     if not _changed(certificate):
         return "The weights of both models are the same, tensor by tensor, so every measure is."
     level = _level(certificate)
-    told = [_bias_words(row, level=level) for row in certificate.trained]
+    sentences = [_bias_words(row, level=level) for row in certificate.trained]
     if certificate.verdict.bias is BiasVerdict.LOWERED:
-        return " ".join(told)
+        return " ".join(sentences)
     open_rows = [row.measure for row in certificate.trained if not _fell(row)]
     if not open_rows:
-        return " ".join([*told, "Nothing was measured."])
+        return " ".join([*sentences, "Nothing was measured."])
     which, verb = ("interval", "does") if len(open_rows) == 1 else ("intervals", "do")
-    return " ".join([*told, f"The {which} of {listed(open_rows)} {verb} not lie below 0."])
+    return " ".join([*sentences, f"The {which} of {listed(open_rows)} {verb} not lie below 0."])
 
 
 def quality_detail(certificate: Certificate) -> str:
@@ -106,7 +125,7 @@ def quality_words(row: QualityRow, *, level: str) -> str:
     name = row.measure[0].upper() + row.measure[1:]
     return (
         f"{name} went from {figure_words(row.before)} to {figure_words(row.after)} ({change_words(row)}"
-        f"{_interval(row.difference, level=level, unit=row.unit)}), {says} the margin of {margin_words(row)}."
+        f"{_interval_clause(row.difference, level=level, unit=row.unit)}), {says} the margin of {margin_words(row)}."
     )
 
 
@@ -150,14 +169,51 @@ def untrained_words(certificate: Certificate) -> str:
     return " ".join([f"Of the measures that were not trained on, {'; '.join(parts)}.", *_away(certificate)])
 
 
+class UntrainedVerdict(StrEnum):
+    """What measures that were not trained on say about the model after."""
+
+    AWAY = "away from neutral"
+    FARTHER = "farther from neutral"
+    CLOSER = "closer to neutral"
+    OPEN = "open"
+    NOT_MEASURED = "not measured"
+
+
+UNTRAINED_HEADLINES = {
+    UntrainedVerdict.AWAY: "Stereotypes remain beyond what was trained on",
+    UntrainedVerdict.FARTHER: "Other measures moved away from neutral",
+    UntrainedVerdict.CLOSER: "Other measures moved towards neutral",
+    UntrainedVerdict.OPEN: "Nothing is shown beyond what was trained on",
+    UntrainedVerdict.NOT_MEASURED: "Nothing else was measured",
+}
+
+
+def untrained_verdict(certificate: Certificate) -> UntrainedVerdict:
+    """What is left of the bias that nobody trained against: what is away from neutral counts before what moved."""
+    rows = [row for row in certificate.untrained if row.neutral != _IDEAL]
+    if not rows:
+        return UntrainedVerdict.NOT_MEASURED
+    if any(clearly_away(row) for row in rows):
+        return UntrainedVerdict.AWAY
+    moves = {towards_neutral(row) for row in rows}
+    if -1 in moves:
+        return UntrainedVerdict.FARTHER
+    return UntrainedVerdict.CLOSER if 1 in moves else UntrainedVerdict.OPEN
+
+
+def clearly_away(row: BiasRow) -> int:
+    """1 if the whole interval after lies above neutral, -1 if below, 0 if it includes neutral or there is none."""
+    return (row.after_interval.low > row.neutral) - (row.after_interval.high < row.neutral)
+
+
 def _away(certificate: Certificate) -> list[str]:
     """Measures whose interval after excludes neutral. ICAT has no other side, and mixes in LMS."""
     rows = [row for row in certificate.untrained if row.neutral != _IDEAL]
     sides = {
-        "Stereotypes remain": ("above", [row for row in rows if row.after_interval.low > row.neutral]),
-        "Against the stereotypes": ("below", [row for row in rows if row.after_interval.high < row.neutral]),
+        "Stereotypes remain": ("above", [row for row in rows if clearly_away(row) > 0]),
+        "Against the stereotypes": ("below", [row for row in rows if clearly_away(row) < 0]),
     }
-    return [f"{says}: {_beyond(found, side)}." for says, (side, found) in sides.items() if found]
+    return [f"{says}: {_beyond(own, side)}." for says, (side, own) in sides.items() if own]
 
 
 def _beyond(rows: Sequence[BiasRow], side: str) -> str:
@@ -200,7 +256,7 @@ def _bias_words(row: BiasRow, *, level: str) -> str:
     return (
         f"{row.measure} {verb} from {row.before:.2f} to {row.after:.2f} {row.unit} "
         f"({f'{relative}; ' if relative else ''}difference {signed(row.difference.value)}"
-        f"{_interval(row.difference, level=level, unit='')})."
+        f"{_interval_clause(row.difference, level=level, unit='')})."
     )
 
 
@@ -208,13 +264,12 @@ def _moved(row: BiasRow) -> str:
     return f"{row.measure} ({row.before:.2f} to {row.after:.2f})"
 
 
-def _interval(estimate: Estimate, *, level: str, unit: str) -> str:
-    if math.isnan(estimate.low):
-        return f", no interval: {estimate.reason}"
+def _interval_clause(estimate: Estimate, *, level: str, unit: str) -> str:
+    if not has_interval(estimate):
+        return f", {no_interval_words(estimate.low, estimate.reason)}"
     if estimate.low == estimate.high:
         return ", on every item the same" if estimate.low == 0 else ""
-    sign = "%" if unit == "%" else ""
-    return f", {level} interval {signed(estimate.low)}{sign} to {signed(estimate.high)}{sign}"
+    return f", {level} interval {signed_interval(estimate, unit='%' if unit == '%' else '')}"
 
 
 def _with_unit(value: float, unit: str) -> str:
@@ -231,3 +286,107 @@ def _changed(certificate: Certificate) -> bool:
 
 def _level(certificate: Certificate) -> str:
     return f"{certificate.statistics.confidence:.0%}"
+
+
+def definitions(certificate: Certificate) -> list[tuple[str, str]]:
+    """The measures that a certificate names, each with what it is."""
+    measures = [row.measure for row in (*certificate.trained, *certificate.untrained)]
+    measures += [row.measure for row in certificate.quality]
+    named = {measure.split(" ")[0].casefold() for measure in measures}
+    if "icat" in named:
+        named |= {"lms", "ss"}
+    return [(name, says) for name, says in DEFINITIONS.items() if name.casefold() in named]
+
+
+def weights_words(weights: WeightsChange) -> str:
+    """How the weights of two models differ."""
+    shared = weights.tensors - len(weights.only_before)
+    parts = []
+    if not weights.any:
+        parts.append("No tensor differs.")
+    elif not shared:
+        parts.append(f"The models have no tensor in common ({weights.parameters:,} parameters before).")
+    else:
+        parts.append(
+            f"{weights.changed:,} of {weights.tensors:,} tensors differ{_moved_words(weights)} "
+            f"({weights.parameters:,} parameters)."
+        )
+    if weights.largest:
+        parts.append(f"Most in {weights.largest[0].name}.")
+    if weights.only_before or weights.only_after:
+        parts.append(
+            f"{_tensors(len(weights.only_before))} in the model before alone and {len(weights.only_after):,} in the "
+            "model after alone."
+        )
+    if weights.adapter:
+        parts.append(f"An adapter ({weights.adapter}) is loaded and merged into the weights.")
+    return " ".join(parts)
+
+
+def turned_words(turned: int, clearly: int, *, of: int) -> str:
+    """How many occupations of an experiment changed sides, and for how many chance is no explanation."""
+    if not turned:
+        return "No occupation is on the other side than before."
+    many = f"{turned} of {of} occupations {'is' if turned == 1 else 'are'} on the other side than before"
+    if turned == 1:
+        return f"{many}, {'' if clearly else 'not '}more clearly than chance allows."
+    return f"{many}, {clearly or 'none'} of them more clearly than chance allows."
+
+
+def without_interval(rows: tuple[BiasRow, ...]) -> list[str]:
+    """Each figure that stands without an interval, with the reason."""
+    return [
+        f"{row.measure} {side}: {why}"
+        for row in rows
+        for side, value, ends in (
+            ("before", row.before, row.before_interval),
+            ("after", row.after, row.after_interval),
+        )
+        if math.isfinite(value) and (why := no_interval_words(ends.low, ends.reason))
+    ]
+
+
+def _moved_words(weights: WeightsChange) -> str:
+    if not math.isfinite(weights.relative):
+        return ""
+    return f"; taken together, the weights moved by {100 * weights.relative:.3g}% of their size"
+
+
+def _tensors(count: int) -> str:
+    return "1 tensor is" if count == 1 else f"{count:,} tensors are"
+
+
+def certificate_rows(certificate: Certificate) -> list[tuple[str, ...]]:
+    """One row per measure: bias first, then quality."""
+    trained_on = "yes" if certificate.trained_known else "?"
+    rows: list[tuple[str, ...]] = [
+        (
+            row.measure,
+            trained,
+            f"{row.before:.2f}",
+            f"{row.after:.2f}",
+            " ".join(
+                part
+                for part in (signed(row.difference.value), in_brackets(relative_words(row)).strip())
+                if part
+            ),
+            signed_interval(row.difference) or NOT_THERE,
+            MOVES[towards_neutral(row)],
+        )
+        for trained, measured in ((trained_on, certificate.trained), ("no", certificate.untrained))
+        for row in measured
+    ]
+    for part in certificate.quality:
+        measured = part.verdict is not QualityVerdict.NOT_MEASURED
+        rows.append(
+            (
+                part.measure,
+                "quality",
+                figure_words(part.before) if measured else NOT_THERE,
+                figure_words(part.after) if measured else NOT_THERE,
+                change_words(part) if measured else NOT_THERE,
+                signed_interval(part.difference) or NOT_THERE,
+                f"{part.verdict.value}, margin {margin_words(part)}" if measured else part.verdict.value,
+            )
+        )
+    return rows
