@@ -15,7 +15,7 @@ from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.core.probes import Experiment
 from evenhand.core.progress import Monitor
 from evenhand.core.registry import PluginError
-from evenhand.lab.probe_set import lab_probes
+from evenhand.lab.items import lab_probes
 from evenhand.mitigation.counterfactual import CounterfactualOptions
 from evenhand.mitigation.mitigate import mitigate
 from evenhand.mitigation.mitigation import (

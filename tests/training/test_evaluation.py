@@ -13,7 +13,7 @@ from evenhand.core.recipes import Recipe
 from evenhand.data.layouts import load_dataset
 from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.instruments.malor.prepared import MalorReader
-from evenhand.lab.probe_set import lab_probes
+from evenhand.lab.items import lab_probes
 from evenhand.mitigation.equalising.equalise import EqualiseOptions
 from evenhand.mitigation.mitigate import mitigate
 from evenhand.mitigation.mitigation import MitigationData
