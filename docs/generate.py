@@ -40,7 +40,17 @@ BY_HAND = (
     "README.md",
     *(
         f"docs/{name}.md"
-        for name in ("index", "quickstart", "concepts", "data", "python", "lab", "certificate", "generation")
+        for name in (
+            "index",
+            "quickstart",
+            "concepts",
+            "data",
+            "python",
+            "lab",
+            "certificate",
+            "generation",
+            "extending",
+        )
     ),
 )
 """Files written by hand that may have blocks of real output."""

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterable
 from pathlib import Path
 
-from evenhand.core.items import Direction, PairSet, SentencePair
+from evenhand.core.items import PairDirection, PairSet, SentencePair
 
 HEADER = ("id", "sent_more", "sent_less", "stereo_antistereo", "bias_type")
 
@@ -28,7 +28,7 @@ def pair(
         id=str(number),
         language=language,
         bias_type=bias_type,
-        direction=Direction(direction),
+        direction=PairDirection(direction),
         more=more,
         less=less,
     )

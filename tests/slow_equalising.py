@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from evenhand.mitigation.equalising.term_trees import Sides, TermTree
+from evenhand.mitigation.equalising.term_trees import GenderedGroup, TermTree
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.families.decoder import DECODER
 from evenhand.models.families.denoiser import shifted
@@ -83,7 +83,7 @@ def loss_at_gap(
     return total
 
 
-def sums(group: Sides, given: Mapping[Tokens, Distribution]) -> tuple[float, float]:
+def sums(group: GenderedGroup, given: Mapping[Tokens, Distribution]) -> tuple[float, float]:
     male, female = (sum(of_word(word, given) for word in side) for side in (group.male, group.female))
     return male, female
 

@@ -7,6 +7,7 @@ A marker in the Markdown, alone on its line, says what the block below it is mad
                                 A command that ends with "; echo $?" shows its exit code too.
     <!-- python -->             a fenced ``>>>`` session, whose output lines are made anew.
     <!-- table: NAME -->        a table of ``generators.tables``, put below the marker.
+    <!-- file: PATH -->         a fenced block: what a file of the repository holds.
 
 All blocks of one page share a folder and, in sessions, their variables.
 """
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from generators.tables import TABLES
 from generators.workshop import Workshop, workshop
@@ -23,7 +25,10 @@ _FENCE = r"^(?P<fence>```+)(?P<language>[^\n`]*)\n(?P<body>.*?)^(?P=fence)[ \t]*
 _OUTPUT = re.compile(rf"^<!-- output: (?P<command>.+?) -->\n\n?{_FENCE}", re.MULTILINE | re.DOTALL)
 _PYTHON = re.compile(rf"^<!-- python -->\n\n?{_FENCE}", re.MULTILINE | re.DOTALL)
 _TABLE = re.compile(r"^<!-- table: (?P<name>.+?) -->\n+(?:\|[^\n]*\n)*\n*", re.MULTILINE)
-_MARKER = re.compile(r"^<!-- (?:output: .+?|python|table: .+?) -->$", re.MULTILINE)
+_FILE = re.compile(rf"^<!-- file: (?P<path>.+?) -->\n\n?{_FENCE}", re.MULTILINE | re.DOTALL)
+_MARKER = re.compile(r"^<!-- (?:output: .+?|python|table: .+?|file: .+?) -->$", re.MULTILINE)
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class MarkerError(Exception):
@@ -71,6 +76,13 @@ def _table(block: re.Match[str], _shop: Workshop) -> str:
     return f"<!-- table: {name} -->\n\n{TABLES[name]()}\n"
 
 
+def _file(block: re.Match[str], _shop: Workshop) -> str:
+    path = ROOT / block["path"]
+    if not path.is_file():
+        raise MarkerError(f"There is no file {block['path']}.")
+    return _fenced(block, path.read_text(encoding="utf-8"), f"<!-- file: {block['path']} -->")
+
+
 def _fenced(block: re.Match[str], body: str, marker: str) -> str:
     return f"{marker}\n{block['fence']}{block['language']}\n{body}{block['fence']}"
 
@@ -79,4 +91,5 @@ _KINDS: Mapping[re.Pattern[str], Callable[[re.Match[str], Workshop], str]] = {
     _OUTPUT: _output,
     _PYTHON: _session,
     _TABLE: _table,
+    _FILE: _file,
 }

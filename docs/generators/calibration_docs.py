@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evenhand.lab.scored import ITEMS_IN_A_TERM
-from evenhand.report.calibration.figures import (
+from evenhand.lab.power import ITEMS_IN_A_TERM
+from evenhand.reporting.calibration.page import (
     entry_title,
-    figures,
     finding_entries,
     item_counts,
     main_entries,
+    measure_row,
     smallest_found,
 )
-from evenhand.report.calibration.words import measures_of, shown_failure, title_of, verdict
+from evenhand.reporting.calibration.words import measures_of, shown_failure, title_of, verdict
 from evenhand.runs.calibration import Calibration, MeasureCalibration
 from generators.tables import markdown_table
 
@@ -63,7 +63,7 @@ def _made_with(calibration: Calibration) -> str:
 
 
 def _headline(measures: Sequence[Sequence[MeasureCalibration]]) -> str:
-    rows = [figures(entry) for entries in measures for entry in main_entries(entries)]
+    rows = [measure_row(entry) for entries in measures for entry in main_entries(entries)]
     titles = [entry_title(entry) for entries in measures for entry in main_entries(entries)]
     table = markdown_table(
         ["measure", "family", "Spearman", "slope", "neutral point", "error", "false positives", "checks"],

@@ -40,6 +40,19 @@ class _Terminal(io.StringIO):
         return True
 
 
+class _Notes(io.TextIOBase):
+    """Standard error that goes where standard output goes, but is no terminal, so that no bar is drawn."""
+
+    def __init__(self, output: io.StringIO) -> None:
+        self._output = output
+
+    def write(self, text: str) -> int:
+        return self._output.write(text)
+
+    def isatty(self) -> bool:
+        return False
+
+
 @dataclass(slots=True)
 class Workshop:
     """Runs commands and Python sessions in one folder; later ones see what earlier ones made."""
@@ -48,7 +61,7 @@ class Workshop:
     names: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
 
     def command(self, command: str) -> str:
-        """What a command prints: standard output, then standard error, then the exit code if it is asked for."""
+        """What a terminal shows of a command, notes and results in their order, and the exit code if asked for."""
         asked_for_code = _ECHO_CODE.search(command) is not None
         plain = _ECHO_CODE.sub("", command)
         if plain.startswith("evenhand ") and not _SHELL_SYNTAX.search(plain):
@@ -75,17 +88,17 @@ class Workshop:
 
         from evenhand.cli import main
 
-        output, errors, code = _Terminal(), io.StringIO(), 0
+        output, code = _Terminal(), 0
         former = sys.argv
         sys.argv = shlex.split(command)
         try:
-            with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+            with contextlib.redirect_stdout(output), contextlib.redirect_stderr(_Notes(output)):
                 main()
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else int(end.code is not None)
         finally:
             sys.argv = former
-        return output.getvalue().rstrip() + "\n" + errors.getvalue(), code
+        return output.getvalue(), code
 
     def _shell(self, command: str) -> tuple[str, int]:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
@@ -93,11 +106,12 @@ class Workshop:
             ["bash", "-c", command],  # noqa: S607
             cwd=self.folder,
             env={**os.environ, "PATH": path, "LC_ALL": "C.UTF-8"},
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             text=True,
             check=False,
         )
-        return done.stdout + done.stderr, done.returncode
+        return done.stdout, done.returncode
 
     def _execute(self, source: str) -> str:
         output = io.StringIO()

@@ -12,6 +12,8 @@ from typing import Any
 
 import altair as alt
 
+from evenhand.runs.learning_curves import PERPLEXITY, EpochMetrics
+
 EXPERIMENT = "he-she"
 MARGIN = 1.0
 """Percent of perplexity that the trials were allowed to lose."""
@@ -34,30 +36,31 @@ def trials_of_one_experiment(comparison: dict[str, Any]) -> dict[str, dict[str, 
         for trial in comparison.values()
         if trial["experiments"] == [EXPERIMENT] and trial["seed"] == 0
     ]
-    ordered = sorted(chosen, key=lambda found: (found[0] != "equalise", found[1]))
+    ordered = sorted(chosen, key=lambda trial: (trial[0] != "equalise", trial[1]))
     return {f"{STRENGTHS[method][1]} {strength:g}": trial for method, strength, trial in ordered}
 
 
 def rows(trials: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """One row an epoch of a trial."""
-    found = []
+    """One row per epoch of a trial."""
+    points = []
     for name, trial in trials.items():
-        original = trial["curve"][0]["perplexity"]
-        found += [
+        curve = [EpochMetrics.model_validate(metrics) for metrics in trial["curve"]]
+        original = curve[0].quality[PERPLEXITY]
+        points += [
             {
                 "trial": name,
-                "epoch": judgement["epoch"],
-                "MALoR": judgement["malor"][EXPERIMENT],
-                "perplexity": 100 * (judgement["perplexity"] / original - 1),
+                "epoch": metrics.epoch,
+                "MALoR": metrics.bias[f"{EXPERIMENT}.MALoR"],
+                "perplexity": 100 * (metrics.quality[PERPLEXITY] / original - 1),
             }
-            for judgement in trial["curve"]
+            for metrics in curve
         ]
-    return found
+    return points
 
 
 def colours(trials: dict[str, dict[str, Any]]) -> list[str]:
-    """A shade for each trial: a hue a method, darker where it is stronger."""
-    shades = {method: iter(known) for method, known in SHADES.items()}
+    """A shade for each trial: one hue per method, darker where it is stronger."""
+    shades = {method: iter(hues) for method, hues in SHADES.items()}
     return [next(shades[trial["method"]]) for trial in trials.values()]
 
 
@@ -93,7 +96,7 @@ def chart(comparison: dict[str, Any]) -> Any:
         alt.hconcat(
             curves.properties(title="Learning curves", **size),
             (margin + places).properties(
-                title=f"Bias against quality, an epoch a point; dashed: +{MARGIN:g}%", **size
+                title=f"Bias against quality, one point per epoch; dashed: +{MARGIN:g}%", **size
             ),
         )
         .resolve_scale(color="shared")

@@ -9,7 +9,7 @@ import pytest
 from browsing import EVERY_PLOT_IS_DRAWN, WIDTHS_AND_SCHEMES, Visit, assert_accessible_and_fitting
 from probe_runs import estimate
 
-from evenhand.report.certificate.page import write_certificate_page
+from evenhand.reporting.certificate.page import write_certificate_page
 from evenhand.runs.certificates import BiasVerdict, Flipped, LeanChange, QualityVerdict, Verdict
 
 HOSTILE = "<img src=x onerror=\"window.hacked = 'yes'\"></script><script>window.hacked = 'yes'</script>"

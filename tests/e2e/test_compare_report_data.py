@@ -15,6 +15,7 @@ import yaml
 from running import HANG, Command
 
 import evenhand as eh
+from evenhand.runs.run import Run
 
 
 @pytest.fixture(scope="module")
@@ -192,31 +193,59 @@ def test_a_check_names_whole_ids(run_evenhand_here: Command) -> None:
     assert row.split()[-2:] == defects[:2]
 
 
-def test_probes_are_not_compared_but_something_else_is_named(
-    run_evenhand_here: Command, tmp_path: Path
-) -> None:
-    folder = probe_runs.probe_run(probe_runs.cosine()).save(tmp_path / "probe")
-    done = run_evenhand_here("compare", folder, folder)
-    assert done.returncode == 2
-    assert f"{folder} is a probe" in done.stderr
-    assert "evenhand report A B --out page.html" in done.stderr
-    assert "evenhand certify BEFORE AFTER" in done.stderr
-    assert "pydantic" not in done.stderr
-
-
-def test_a_page_of_probes_that_were_asked_different_questions_says_so(
-    run_evenhand_here: Command, tmp_path: Path
-) -> None:
-    first, second = (probe_runs.probe_run(probe_runs.cosine(), name=name) for name in ("one", "two"))
-    other = dataclasses.replace(
-        second, record=second.record.model_copy(update={"data": {"probes": "c" * 64}, "name": "three"})
+def test_compare_says_in_words_whether_runs_differ(run_evenhand_here: Command, runs: Path) -> None:
+    folders = [runs / name for name in ("simulated-neutral", "simulated-leaning", "leaning-de")]
+    done = run_evenhand_here("compare", *folders, "--resamples", "1000")
+    first, second = done.stdout.splitlines()[:2]
+    assert first.startswith(
+        "No difference is shown between simulated-neutral and simulated-leaning: SS +17.7 points ["
     )
-    folders = [run.save(tmp_path / run.name) for run in (first, second, other)]
+    assert first.endswith(" after Holm.")
+    assert second.startswith("No difference is shown between simulated-neutral and leaning-de")
+    told = json.loads(run_evenhand_here("compare", *folders, "--resamples", "1000", "--json").stdout)
+    assert [comparison["answer"] for comparison in told["comparisons"]] == [first, second]
+
+
+def test_runs_of_several_instruments_are_compared_within_each(
+    run_evenhand_here: Command, runs: Path, tmp_path: Path
+) -> None:
+    probes = [
+        _named(_malor_run(bits), name).save(tmp_path / name)
+        for name, bits in (("strong", 2.0), ("weak", 0.5))
+    ]
+    mixed = [runs / "simulated-neutral", probes[0], runs / "simulated-leaning", probes[1]]
+    done = run_evenhand_here("compare", *mixed, "--resamples", "1000")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("No difference is shown between simulated-neutral and simulated-leaning")
+    assert lines[1].startswith("strong and weak differ: MALoR -1.50 bits [")
+    alone = run_evenhand_here("compare", runs / "simulated-neutral", probes[0])
+    assert alone.returncode == 2
+    assert "At least two runs of one instrument are needed" in alone.stderr
+
+
+def _malor_run(bits: float, *, occupations: str = "abcdefghijklmn") -> Run:
+    """Occupations that lean by about so many bits, each asked in three structures."""
+    return probe_runs.asked_run(
+        {
+            (occupation, structure): bits + 0.01 * place + 0.02 * structure
+            for place, occupation in enumerate(occupations)
+            for structure in (1, 2, 3)
+        }
+    )
+
+
+def _named(run: Run, name: str) -> Run:
+    return dataclasses.replace(run, record=run.record.model_copy(update={"name": name}))
+
+
+def test_a_report_says_which_runs_were_asked_other_questions(
+    run_evenhand_here: Command, tmp_path: Path
+) -> None:
+    made = {"one": _malor_run(2.0), "two": _malor_run(1.0), "three": _malor_run(1.0, occupations="xyz")}
+    folders = [_named(run, name).save(tmp_path / name) for name, run in made.items()]
     page = tmp_path / "page.html"
     done = run_evenhand_here("report", *folders, "--out", page)
-    assert "Warning: Cosine test, English: these were asked different questions" in done.stderr
-    assert "do not compare: one, two; three." in done.stderr
-    assert "do not compare: one, two; three." in page.read_text(encoding="utf-8")
+    assert "Warning: no differences are shown for three: one and three were not asked the same" in done.stderr
     same = run_evenhand_here("report", *folders[:2], "--out", page)
     assert same.stderr == f"Reading 2 runs\nWrote {page}\n"
-    assert "Not comparable" not in page.read_text(encoding="utf-8")

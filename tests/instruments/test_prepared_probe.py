@@ -21,7 +21,7 @@ from evenhand.data.probes import load_probes
 from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.instruments.malor.measure import LogRatios
 from evenhand.instruments.malor.prepared import PreparedProbe
-from evenhand.instruments.malor.questions import Direction
+from evenhand.instruments.malor.questions import ProbeDirection
 from evenhand.instruments.probe_results import MalorResult
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelError
@@ -77,9 +77,9 @@ def change_weights(module: nn.Module) -> None:
             weight.add_(torch.randn(weight.shape, generator=generator), alpha=0.1)
 
 
-@pytest.mark.parametrize("direction", list(Direction))
+@pytest.mark.parametrize("direction", list(ProbeDirection))
 @pytest.mark.parametrize("name", MODELS)
-def test_the_ratios_are_those_of_a_probe(menagerie: Zoo, name: str, direction: Direction) -> None:
+def test_the_ratios_are_those_of_a_probe(menagerie: Zoo, name: str, direction: ProbeDirection) -> None:
     model, probes = menagerie.model(name), small("de" if name == "roberta" else "en")
     prepared = PreparedProbe(model, probes, experiments=probes.experiments, direction=direction)
     assert_same(prepared.ratios(), probed(model, probes, direction.value))

@@ -11,15 +11,17 @@ import pytest
 from zoo_fixtures import Zoo
 
 import evenhand as eh
-from evenhand.core.items import Direction, PairSet, SentencePair, Task
+from evenhand.core.items import PairDirection, PairSet, SentencePair, Task
 from evenhand.core.spans import Span
 from evenhand.instruments.association.instrument import ASSOCIATION, AuditOptions
+from evenhand.instruments.cosine.instrument import CosineOptions
 from evenhand.instruments.instrument import InstrumentOptions
-from evenhand.instruments.malor.instrument import MalorOptions
+from evenhand.instruments.malor.instrument import MALOR, MalorOptions
 from evenhand.lab.items import lab_benchmark
-from evenhand.models.capabilities import FillsBlanks, JudgesNextSentence, ScoresText
+from evenhand.models import language_model
+from evenhand.models.capabilities import Embeds, FillsBlanks, JudgesNextSentence, ScoresText, Trains, require
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.measurable import Measurable, MethodOptions
+from evenhand.models.measurable import MethodOptions
 from evenhand.models.references import ModelError
 from evenhand.models.text_model import TextModel, measurable
 from evenhand.runs.store import Parts
@@ -86,8 +88,8 @@ def test_a_fake_model_goes_through_pairs(quick: Resampling) -> None:
         name="two",
         language="en",
         pairs=(
-            SentencePair("1", "en", "gender", Direction.STEREO, "He is a boss.", "She is a boss."),
-            SentencePair("2", "en", "gender", Direction.STEREO, "They are kind.", "He is kind."),
+            SentencePair("1", "en", "gender", PairDirection.STEREO, "He is a boss.", "She is a boss."),
+            SentencePair("2", "en", "gender", PairDirection.STEREO, "They are kind.", "He is kind."),
         ),
         source="here",
         sha256="0" * 64,
@@ -151,8 +153,22 @@ def test_plain_text_gives_the_scores_of_the_engine(
 def test_a_local_model_answers_for_itself(menagerie: Zoo) -> None:
     model = menagerie.model("bert")
 
-    assert isinstance(model, Measurable)
     assert measurable(model) is model
+
+
+def test_a_next_sentence_head_is_loaded_only_for_what_needs_it(
+    menagerie: Zoo, monkeypatch: pytest.MonkeyPatch, quick: Resampling
+) -> None:
+    loads: list[str] = []
+    monkeypatch.setattr(language_model, "load_next_sentence_head", lambda loaded: loads.append(loaded.ref.id))
+    model = LanguageModel(menagerie.model("bert").loaded)
+    MALOR.prepare(model, MalorOptions(experiment="he-she", resampling=quick))
+    require(model, Trains, purpose="be trained")
+    model.score_texts(["The baker likes bread."])
+    assert loads == []
+
+    assert Task.INTERSENTENCE not in model.tasks
+    assert len(loads) == 1
 
 
 def test_answers_are_kept_and_not_asked_for_again(tmp_path: Path, quick: Resampling) -> None:
@@ -237,3 +253,19 @@ def test_vectors_of_a_fake_model_depend_on_the_text_alone() -> None:
     assert isinstance(again, np.ndarray)
     assert np.array_equal(first, again)
     assert not np.array_equal(first, np.asarray(other))
+
+
+def test_a_fake_model_with_vectors_goes_through_the_cosine_test(tmp_path: Path, quick: Resampling) -> None:
+    rows = [
+        f"{occupation}.patron.0.{gender}.txt\tThe {occupation} told the patron that {pronoun} was tired."
+        for occupation in ("librarian", "engineer", "nurse")
+        for gender, pronoun in (("male", "he"), ("female", "she"))
+    ]
+    file = tmp_path / "pairs.tsv"
+    file.write_text("\n".join(["sentid\tsentence", *rows, ""]), encoding="utf-8")
+    model = FakeModel({}, capabilities=[Embeds])
+    run = eh.probe(model, "cosine", options=CosineOptions(data=file, resampling=quick))
+
+    assert run.record.model is not None
+    assert run.record.model.family == "fake"
+    assert -1 <= run.results[0].mean.value < 1

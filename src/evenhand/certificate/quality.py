@@ -14,7 +14,7 @@ from evenhand.certificate.measuring import Measurements, ModelMeasurer
 from evenhand.certificate.plan import CertificatePlan
 from evenhand.core.estimates import Estimate
 from evenhand.instruments.association.comparison import main_task
-from evenhand.models.capabilities import Trains
+from evenhand.models.capabilities import Trains, has_capability
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelError
 from evenhand.runs.certificates import QualityRow, QualityVerdict, SeedRow
@@ -89,7 +89,7 @@ def incomparable_text(before: LanguageModel, after: LanguageModel, *, same_token
             f"a {before.family.name} model and a {after.family.name} model are asked different questions, so their "
             "figures on text do not compare"
         )
-    if Trains not in before.capabilities:
+    if not has_capability(before, Trains):
         return "it is not defined for models that write whole sentences anew"
     if not same_tokens and not before.reads_left_to_right:
         return (

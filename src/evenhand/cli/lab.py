@@ -48,13 +48,12 @@ def build_command(
     `evenhand lab build --family decoder --strength -1 --language de --seed 7 --out models/reversed`
     """
     require_extra("hf", purpose="evenhand lab build")
-    from evenhand.lab.building import LabSpec, build_model, refuse_occupied
+    from evenhand.lab.building import LabSpec, build_model
 
     spec = LabSpec(_family(family), strength, language, seed)
-    refuse_occupied(out)
     try:
         with progress_bar(f"{family} at {strength:+g} bits", "steps") as report:
-            build_model(spec, out, report=report)
+            build_model(spec, out, progress=report)
     except KeyboardInterrupt:
         say("Stopped. Nothing was written.")
         raise typer.Exit(INTERRUPTED) from None
@@ -93,10 +92,9 @@ def calibrate_command(
     require_extra("hf", purpose="evenhand lab calibrate")
     from evenhand.core.files import write_text
     from evenhand.lab.building import LabFamily
-    from evenhand.lab.calibration import calibrate
+    from evenhand.lab.calibration import calibrate, chosen_expectations
     from evenhand.lab.doses import DosePlan, measure_doses
-    from evenhand.lab.registry import chosen_expectations
-    from evenhand.report.calibration.page import write_calibration_page
+    from evenhand.reporting.calibration.page import write_calibration_page
 
     families = tuple(_family(name) for name in family) if family else tuple(LabFamily)
     plan = DosePlan(families, doses, seeds, language)
@@ -108,8 +106,8 @@ def calibrate_command(
     except KeyboardInterrupt:
         say("Stopped. Give the same command again to go on from here.")
         raise typer.Exit(INTERRUPTED) from None
-    say(f"Comparing {len(measured.runs)} models with what was planted")
-    calibration = calibrate(measured.runs, measured.probes, measures=chosen)
+    say(f"Comparing {len(measured.audits)} models with what was planted")
+    calibration = calibrate(measured.audits, measured.probes, measures=chosen)
     write_text(out / "calibration.json", calibration.model_dump_json(indent=1) + "\n")
     page = write_calibration_page(calibration, out / "calibration.html")
     if json:
@@ -141,7 +139,7 @@ def check_command(
     require_extra("hf", purpose="evenhand lab check")
     import tempfile
 
-    from evenhand.lab.embedding import rebuild
+    from evenhand.lab.embedded_models import rebuild
     from evenhand.models.backends.lab import embedded_folder, embedded_names
 
     chosen = names or list(embedded_names())

@@ -104,7 +104,7 @@ def repeated(values: Iterable[str]) -> list[str]:
     return [value for value, count in Counter(values).items() if count > 1]
 
 
-class Direction(StrEnum):
+class PairDirection(StrEnum):
     """What the sentence about the disadvantaged group does with a stereotype."""
 
     STEREO = "stereo"
@@ -124,7 +124,7 @@ class SentencePair:
     id: str
     language: str
     bias_type: str
-    direction: Direction
+    direction: PairDirection
     more: str
     less: str
 

@@ -31,7 +31,7 @@ class GapKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class StructureGap:
     """A gap of a structure: characters ``start`` to ``end`` (exclusive), and the form that it demands."""
 
     kind: GapKind
@@ -51,10 +51,10 @@ class OpenSentence:
 
 
 @lru_cache(maxsize=2**12)
-def find_gaps(text: str) -> tuple[Gap, ...]:
+def find_gaps(text: str) -> tuple[StructureGap, ...]:
     """The gaps of a structure's text, from left to right."""
     return tuple(
-        Gap(
+        StructureGap(
             kind=GapKind(match["kind"]),
             form=match["form"],
             start=match.start(),
@@ -111,7 +111,7 @@ def open_occupation(structure: Structure, term: str, *, forms: Sequence[Occupati
     )
 
 
-def _gap(structure: Structure, kind: GapKind) -> Gap:
+def _gap(structure: Structure, kind: GapKind) -> StructureGap:
     gaps = [gap for gap in find_gaps(structure.text) if gap.kind is kind]
     if len(gaps) != 1:
         raise ValueError(f"{structure.text!r} has {len(gaps)} gaps [{kind.value}]; one is needed.")
@@ -126,12 +126,12 @@ def _with(text: str, *, term: str, occupation: str) -> str:
     return "".join([*pieces, text[end:]])
 
 
-def _term_at(gap: Gap, term: str) -> str:
+def _term_at(gap: StructureGap, term: str) -> str:
     ending = "" if gap.form in (None, BARE_STEM) else gap.form
     return _as_written(f"{term}{ending}", gap)
 
 
-def _occupation_at(gap: Gap, form: OccupationForm) -> tuple[str, str]:
+def _occupation_at(gap: StructureGap, form: OccupationForm) -> tuple[str, str]:
     """The article with the space after it, empty where the gap demands none, and the noun."""
     if gap.form is None:
         return "", _as_written(form.noun, gap)
@@ -139,5 +139,5 @@ def _occupation_at(gap: Gap, form: OccupationForm) -> tuple[str, str]:
     return _as_written(f"{declined.article} ", gap), declined.noun
 
 
-def _as_written(words: str, gap: Gap) -> str:
+def _as_written(words: str, gap: StructureGap) -> str:
     return words[:1].upper() + words[1:] if gap.begins_sentence else words

@@ -92,16 +92,15 @@ class Registry(Mapping[str, Entry]):
             UnknownNameError: If there is none.
             PluginError: If it comes from another package and cannot be used.
         """
-        source = self._source(name)
         if name not in self._loaded:
-            self._loaded[name] = self._usable(name, source)
+            self._loaded[name] = self._usable(name, self._source(name))
         return self._loaded[name]
 
     def __getitem__(self, name: str) -> Entry:
         return self.get(name)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._sources()
+        return name in self._loaded or name in self._sources()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._sources())

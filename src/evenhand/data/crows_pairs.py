@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from evenhand.core.errors import DatasetError
-from evenhand.core.items import Direction, PairSet, SentencePair
+from evenhand.core.items import PairDirection, PairSet, SentencePair
 from evenhand.data.csv_files import CsvRow, has_columns, read_table
 from evenhand.data.datasets import PinnedDataset
 from evenhand.data.layouts import LANGUAGE_TAG, DatasetLayout, file_stem, load_dataset
@@ -126,8 +126,8 @@ def _pair(row: CsvRow, identifier: str, *, language: str) -> SentencePair:
             f"{row.place} (id {identifier}): bias_type is empty; a word such as gender is needed."
         )
     direction = row["stereo_antistereo"]
-    if direction not in set(Direction):
-        directions = " or ".join(known.value for known in Direction)
+    if direction not in set(PairDirection):
+        directions = " or ".join(known.value for known in PairDirection)
         raise DatasetError(
             f"{row.place} (id {identifier}): stereo_antistereo is {direction!r}; {directions} is needed."
         )
@@ -135,7 +135,7 @@ def _pair(row: CsvRow, identifier: str, *, language: str) -> SentencePair:
         id=identifier,
         language=language,
         bias_type=row["bias_type"],
-        direction=Direction(direction),
+        direction=PairDirection(direction),
         more=row["sent_more"],
         less=row["sent_less"],
     )

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from evenhand.core.errors import DatasetError, UnknownNameError
 from evenhand.core.items import BLANK
-from evenhand.core.probe_sentences import BARE_STEM, Gap, GapKind, find_gaps
+from evenhand.core.probe_sentences import BARE_STEM, GapKind, StructureGap, find_gaps
 from evenhand.core.probes import (
     Case,
     DeclinedNoun,
@@ -216,7 +216,7 @@ def _structure(row: CsvRow, language: str) -> Structure:
     return Structure(experiment=experiment, number=int(number), text=text)
 
 
-def _refuse_form(gap: Gap, experiment: Experiment, *, language: str, place: str) -> None:
+def _refuse_form(gap: StructureGap, experiment: Experiment, *, language: str, place: str) -> None:
     if gap.form is None:
         return
     forms = GAP_FORMS.get(language, {}).get(gap.kind, ())

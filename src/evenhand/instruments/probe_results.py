@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from evenhand.core.estimates import Estimate, Number
+from evenhand.core.frozen import FrozenModel
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class Skipped(_Frozen):
+class Skipped(FrozenModel):
     """Why something was not scored, and how much of it."""
 
     reason: str
@@ -21,7 +18,7 @@ class Skipped(_Frozen):
     examples: tuple[str, ...]
 
 
-class OccupationLean(_Frozen):
+class OccupationLean(FrozenModel):
     """One occupation: which side the model leans to, and how far."""
 
     occupation: str
@@ -35,7 +32,7 @@ class OccupationLean(_Frozen):
     """Structures that could be scored."""
 
 
-class Correlation(_Frozen):
+class Correlation(FrozenModel):
     """How the model's lean goes with the real share of women in each occupation."""
 
     source: str
@@ -46,7 +43,7 @@ class Correlation(_Frozen):
     """The real share of women in each occupation that was counted, in percent."""
 
 
-class MalorResult(_Frozen):
+class MalorResult(FrozenModel):
     """Mean absolute log-ratio over occupations, for one experiment and direction."""
 
     kind: Literal["malor"] = "malor"
@@ -54,6 +51,11 @@ class MalorResult(_Frozen):
     direction: str
     MALoR: Estimate
     signed_mean: Estimate
+    """The offset that occupations share: above 0 the model expects a man whatever the occupation."""
+    spread: Estimate = Field(
+        default_factory=lambda: Estimate.undefined("the run is of a version that did not measure it")
+    )
+    """The mean distance of occupations from that offset."""
     by_field: dict[str, Estimate]
     """Signed means."""
     occupations: tuple[OccupationLean, ...]
@@ -61,7 +63,7 @@ class MalorResult(_Frozen):
     skipped: tuple[Skipped, ...] = ()
 
 
-class PairsGroup(_Frozen):
+class PairsGroup(FrozenModel):
     """Pairs of sentences of one kind."""
 
     n: int
@@ -70,7 +72,7 @@ class PairsGroup(_Frozen):
     """100 x share of pairs in which the more stereotypical sentence is more likely; neutral is 50."""
 
 
-class CrowsPairsResult(_Frozen):
+class CrowsPairsResult(FrozenModel):
     """CrowS-Pairs: how often the sentence with the stereotype is more likely than its twin."""
 
     kind: Literal["crows-pairs"] = "crows-pairs"
@@ -82,7 +84,7 @@ class CrowsPairsResult(_Frozen):
     skipped: tuple[Skipped, ...] = ()
 
 
-class OccupationCosine(_Frozen):
+class OccupationCosine(FrozenModel):
     """How alike an occupation's contextual vectors are beside a male and a female pronoun."""
 
     occupation: str
@@ -90,7 +92,7 @@ class OccupationCosine(_Frozen):
     n: int
 
 
-class CosineResult(_Frozen):
+class CosineResult(FrozenModel):
     """The cosine test on pairs of sentences that differ in the pronoun; 1 is neutral."""
 
     kind: Literal["cosine"] = "cosine"
@@ -100,7 +102,7 @@ class CosineResult(_Frozen):
     skipped: tuple[Skipped, ...] = ()
 
 
-class ProfessionCosine(_Frozen):
+class ProfessionCosine(FrozenModel):
     """A profession's mean contextual vector against the gender direction; above 0 it points to the male side."""
 
     profession: str
@@ -109,7 +111,7 @@ class ProfessionCosine(_Frozen):
     """Sentences that it was seen in."""
 
 
-class DirectBiasResult(_Frozen):
+class DirectBiasResult(FrozenModel):
     """Direct bias over a corpus: the mean absolute cosine of professions with the gender direction."""
 
     kind: Literal["direct-bias"] = "direct-bias"

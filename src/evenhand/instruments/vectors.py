@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.metadata import version
 
 import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.estimates import Estimate
 from evenhand.models.capabilities import EmbeddingModel
+from evenhand.models.text_model import measurable
 from evenhand.stats.intervals import cluster_interval
 from evenhand.stats.resampling import Floats, Resampling
 
@@ -63,12 +63,12 @@ def mean_estimate(
     return named.around(float(mean(np.ones((1, len(known))))[0]), n=n, clusters=len(known))
 
 
-def vector_options(layer: int) -> dict[str, object]:
+def vector_options(model: EmbeddingModel, layer: int) -> dict[str, object]:
     """What determines the vectors of a model, for a record."""
     return {
         "layer": layer,
         "vector": "mean of the hidden states of the word's tokens",
-        "libraries": {name: version(name) for name in ("torch", "transformers", "tokenizers")},
+        "libraries": dict(measurable(model).libraries),
     }
 
 

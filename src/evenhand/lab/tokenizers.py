@@ -94,13 +94,13 @@ def _seen(language: str) -> tuple[str, ...]:
         for pair in pairs[::3]
         for word in pair
     }
-    found = {
+    words = {
         word
         for document, _ in everything_said(world)
         for sentence in document
         for word in re.findall(r"\w+|[^\w\s]", sentence.text)
     }
-    return tuple(piece for word in sorted(found) for piece in _pieces_of(word, rare=word.lower() in rare))
+    return tuple(piece for word in sorted(words) for piece in _pieces_of(word, rare=word.lower() in rare))
 
 
 def _pieces_of(word: str, *, rare: bool) -> tuple[str, ...]:

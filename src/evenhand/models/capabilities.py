@@ -228,5 +228,15 @@ def require(model: Model, capability: type, *, purpose: str) -> None:
     Raises:
         ModelError: If the model lacks it.
     """
-    if capability not in model.capabilities:
+    if not has_capability(model, capability):
         raise missing_capability(model, capability, purpose=purpose)
+
+
+def has_capability(model: Model, capability: type) -> bool:
+    """Whether a model has a capability.
+
+    A model that has to load more weights to know all of its capabilities may have a method ``has_capability`` that
+    tells about one.
+    """
+    tells = getattr(model, "has_capability", None)
+    return bool(tells(capability)) if tells is not None else capability in model.capabilities

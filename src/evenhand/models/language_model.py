@@ -96,6 +96,12 @@ class LanguageModel:
         judges = {JudgesNextSentence} if self.judges_next_sentence else set()
         return self.family.capabilities | {Embeds} | judges
 
+    def has_capability(self, capability: type) -> bool:
+        """Whether it has a capability; the next-sentence head is loaded only if it is asked for."""
+        if capability is JudgesNextSentence:
+            return self.judges_next_sentence
+        return capability is Embeds or capability in self.family.capabilities
+
     @property
     def family(self) -> Family:
         """How the model predicts tokens."""
@@ -107,13 +113,17 @@ class LanguageModel:
         return self.loaded.tokenizer
 
     @property
+    def libraries(self) -> Mapping[str, str]:
+        """Versions of the libraries that its answers depend on."""
+        return {name: version(name) for name in ("torch", "transformers", "tokenizers")}
+
+    @property
     def scoring_facts(self) -> ScoringFacts:
         """How answers are computed, for records."""
         return ScoringFacts(
             max_tokens=self.default_budget,
             only_needed_positions=self.is_split,
             shared_prefixes=self.shares_prefixes,
-            libraries={name: version(name) for name in ("torch", "transformers", "tokenizers")},
         )
 
     @cached_property

@@ -7,9 +7,9 @@ capabilities (``text_model``). An instrument does not see the difference.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.items import Task
@@ -51,10 +51,8 @@ class ScoringFacts:
     """Tokens in a batch, unless somebody knows better."""
     only_needed_positions: bool = False
     shared_prefixes: bool = False
-    libraries: Mapping[str, str] = field(default_factory=dict)
 
 
-@runtime_checkable
 class Measurable(Model, Protocol):
     """A model that says how it is to be asked and answers what its own methods request."""
 
@@ -71,6 +69,11 @@ class Measurable(Model, Protocol):
     @property
     def longest_input(self) -> int | None:
         """The most tokens that it takes; None where nothing limits it."""
+        ...
+
+    @property
+    def libraries(self) -> Mapping[str, str]:
+        """Versions of the libraries that its answers depend on."""
         ...
 
     @property

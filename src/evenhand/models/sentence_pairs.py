@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Protocol
 
-from evenhand.core.items import Direction, SentencePair
+from evenhand.core.items import PairDirection, SentencePair
 from evenhand.core.progress import Progress
 from evenhand.models.engine.modes import gc_disabled
 from evenhand.models.engine.requests import Request, RequestGroup, Requests, Tokens, too_long
@@ -80,7 +80,7 @@ def shared_places(pair: SentencePair, more: TokenisedText, less: TokenisedText) 
     The authors compare the sentence about the disadvantaged group, which comes first in their code, with the
     other. The order can matter: of two alignments that are equally long, difflib takes the one that comes first.
     """
-    if pair.direction is Direction.ANTISTEREO:
+    if pair.direction is PairDirection.ANTISTEREO:
         return [(place, other) for other, place in _aligned(less, more)]
     return _aligned(more, less)
 

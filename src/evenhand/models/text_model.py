@@ -49,7 +49,10 @@ REQUESTS_AT_ONCE = 64
 
 def measurable(model: Model) -> Measurable:
     """What instruments ask: the model itself if it answers requests of its own, else its capabilities."""
-    return model if isinstance(model, Measurable) else TextModel(model)
+    # Not isinstance: that would look at every property, and some load weights or read files.
+    if callable(getattr(type(model), "answer_groups", None)):
+        return cast("Measurable", model)
+    return TextModel(model)
 
 
 class TextModel:
@@ -83,6 +86,11 @@ class TextModel:
         intra, inter = {FillsBlanks, ScoresText}, {JudgesNextSentence, ScoresText}
         needed = {Task.INTRASENTENCE: intra, Task.INTERSENTENCE: inter}
         return tuple(task for task, capabilities in needed.items() if capabilities & self.capabilities)
+
+    @property
+    def libraries(self) -> Mapping[str, str]:
+        """None that are known here."""
+        return {}
 
     @property
     def scoring_facts(self) -> ScoringFacts:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from evenhand.core.estimates import Estimate, Number
+from evenhand.core.frozen import FrozenModel
 from evenhand.runs.records import EnvironmentRecord
-
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True)
 
 
 class Response(StrEnum):
@@ -24,7 +22,18 @@ class Response(StrEnum):
     GROWS_AWAY = "is 0 without bias and rises to both sides"
 
 
-class DosePoint(_Frozen):
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What a measure must do where the bias is known to be trusted where it is not."""
+
+    response: Response
+    at_least: float | None = None
+    """The lowest value that it may read on any model, for a measure that does not move with bias."""
+    in_bits: bool = False
+    """Whether it reads the planted bits themselves."""
+
+
+class DosePoint(FrozenModel):
     """What a measure read on one model."""
 
     strength: float
@@ -33,7 +42,7 @@ class DosePoint(_Frozen):
     estimate: Estimate
 
 
-class Detectable(_Frozen):
+class Detectable(FrozenModel):
     """The smallest planted bias that so many items show in four of five cases."""
 
     items: int
@@ -43,7 +52,7 @@ class Detectable(_Frozen):
     """What the measure reads at that strength, on average."""
 
 
-class Check(_Frozen):
+class Check(FrozenModel):
     """Something that must hold, and whether it did."""
 
     name: str
@@ -51,8 +60,18 @@ class Check(_Frozen):
     found: Number
     passed: bool
 
+    @classmethod
+    def at_least(cls, name: str, value: float, limit: float) -> Check:
+        """A value that must reach a limit."""
+        return cls(name=name, wanted=f"at least {limit:g}", found=value, passed=value >= limit)
 
-class MeasureCalibration(_Frozen):
+    @classmethod
+    def at_most(cls, name: str, value: float, limit: float) -> Check:
+        """A value that must not exceed a limit."""
+        return cls(name=name, wanted=f"at most {limit:g}", found=value, passed=value <= limit)
+
+
+class MeasureCalibration(FrozenModel):
     """One measure on one task of one family."""
 
     measure: str
@@ -82,7 +101,7 @@ class MeasureCalibration(_Frozen):
         return all(check.passed for check in self.checks)
 
 
-class Calibration(_Frozen):
+class Calibration(FrozenModel):
     """All measures on all families."""
 
     schema_version: int = 1

@@ -8,18 +8,15 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from evenhand.core.errors import RunError
 from evenhand.core.estimates import Estimate, Number
+from evenhand.core.frozen import FrozenModel
 from evenhand.runs.comparison import Difference
 from evenhand.runs.records import EnvironmentRecord, ModelRecord, StatisticsRecord
 
 CERTIFICATE_SCHEMA_VERSION = 1
-
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True)
 
 
 class BiasVerdict(StrEnum):
@@ -39,14 +36,14 @@ class QualityVerdict(StrEnum):
     NOT_MEASURED = "not measured"
 
 
-class Verdict(_Frozen):
+class Verdict(FrozenModel):
     """The two statements of a certificate."""
 
     bias: BiasVerdict
     quality: QualityVerdict
 
 
-class Bounds(_Frozen):
+class Bounds(FrozenModel):
     """The two ends of an interval; undefined where there is none."""
 
     low: Number
@@ -61,7 +58,7 @@ class Bounds(_Frozen):
         return cls(low=estimate.low, high=estimate.high, reason=reason)
 
 
-class BiasRow(_Frozen):
+class BiasRow(FrozenModel):
     """One measure of bias, before and after."""
 
     measure: str
@@ -122,7 +119,7 @@ class BiasRow(_Frozen):
         return 1 if abs(self.after - self.neutral) < abs(self.before - self.neutral) else -1
 
 
-class SeedRow(_Frozen):
+class SeedRow(FrozenModel):
     """Accuracy of two classifiers that were fine-tuned alike from both models."""
 
     seed: int
@@ -130,7 +127,7 @@ class SeedRow(_Frozen):
     after: Number
 
 
-class QualityRow(_Frozen):
+class QualityRow(FrozenModel):
     """One measure of quality, before and after, against its margin."""
 
     measure: str
@@ -151,7 +148,7 @@ class QualityRow(_Frozen):
     seeds: tuple[SeedRow, ...] = ()
 
 
-class LeanChange(_Frozen):
+class LeanChange(FrozenModel):
     """One occupation, before and after, in bits towards men."""
 
     experiment: str
@@ -160,7 +157,7 @@ class LeanChange(_Frozen):
     after: Estimate
 
 
-class Flipped(_Frozen):
+class Flipped(FrozenModel):
     """An occupation that now leans to the other side, more surely than chance allows."""
 
     experiment: str
@@ -171,7 +168,7 @@ class Flipped(_Frozen):
     """Of no lean after; adjusted by Holm for all occupations of the experiment."""
 
 
-class TensorChange(_Frozen):
+class TensorChange(FrozenModel):
     """How far one tensor moved."""
 
     name: str
@@ -179,7 +176,7 @@ class TensorChange(_Frozen):
     """Length of the change over the length of the tensor before."""
 
 
-class WeightsChange(_Frozen):
+class WeightsChange(FrozenModel):
     """Whether two models differ, tensor by tensor, as they are loaded."""
 
     tensors: int
@@ -200,7 +197,7 @@ class WeightsChange(_Frozen):
         return bool(self.changed or self.only_before or self.only_after)
 
 
-class CurvePoint(_Frozen):
+class CurvePoint(FrozenModel):
     """A model in training after an epoch; epoch 0 is the original."""
 
     epoch: int
@@ -208,7 +205,7 @@ class CurvePoint(_Frozen):
     perplexity: Number
 
 
-class FrontierPoint(_Frozen):
+class FrontierPoint(FrozenModel):
     """One setting of the balance between bias and quality that was tried."""
 
     weight: float
@@ -218,7 +215,7 @@ class FrontierPoint(_Frozen):
     chosen: bool = False
 
 
-class MitigationSummary(_Frozen):
+class MitigationSummary(FrozenModel):
     """What the record beside a mitigated model says was done."""
 
     method: str
@@ -231,7 +228,7 @@ class MitigationSummary(_Frozen):
     frontier: tuple[FrontierPoint, ...] = ()
 
 
-class Certificate(_Frozen):
+class Certificate(FrozenModel):
     """What was claimed, the numbers behind it, and what is needed to repeat it."""
 
     schema_version: int = CERTIFICATE_SCHEMA_VERSION

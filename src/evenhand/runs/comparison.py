@@ -9,10 +9,10 @@ from itertools import combinations
 
 import numpy as np
 import polars as pl
-from pydantic import BaseModel, ConfigDict
 
 from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate, Number
+from evenhand.core.frozen import FrozenModel
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import INSTRUMENTS, Run
 from evenhand.stats.differences import difference_of_means
@@ -22,11 +22,7 @@ from evenhand.stats.significance import clustered_sign_flip, holm
 ALL_ITEMS = "all"
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class Difference(_Frozen):
+class Difference(FrozenModel):
     """One measure in two runs over the same items: second minus first."""
 
     task: str
@@ -49,7 +45,7 @@ class Difference(_Frozen):
         return ".".join((self.task, *(() if self.group == ALL_ITEMS else (self.group,)), self.measure))
 
 
-class McNemar(_Frozen):
+class McNemar(FrozenModel):
     """Item by item: on how many do the two runs prefer different candidates?"""
 
     task: str
@@ -59,7 +55,7 @@ class McNemar(_Frozen):
     p_value: Number
 
 
-class Comparison(_Frozen):
+class Comparison(FrozenModel):
     """Two runs over the items that both scored."""
 
     instrument: str

@@ -8,10 +8,11 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from evenhand.core.errors import RunError, fault
 from evenhand.core.estimates import Estimate
+from evenhand.core.frozen import FrozenModel
 from evenhand.core.planted_bias import PlantedBias, read_planted_bias
 from evenhand.core.recipes import Recipe
 from evenhand.runs.certificates import FrontierPoint
@@ -22,11 +23,7 @@ MITIGATION_FILE = "mitigation.json"
 MITIGATION_SCHEMA_VERSION = 2
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class TextRecord(_Frozen):
+class TextRecord(FrozenModel):
     """A text that was read."""
 
     name: str
@@ -34,7 +31,7 @@ class TextRecord(_Frozen):
     sentences: int
 
 
-class DataRecord(_Frozen):
+class DataRecord(FrozenModel):
     """What was trained on, and what was kept back."""
 
     corpus: tuple[TextRecord, ...]
@@ -47,7 +44,7 @@ class DataRecord(_Frozen):
     held_out: TextRecord
 
 
-class SeedRecord(_Frozen):
+class SeedRecord(FrozenModel):
     """One training."""
 
     seed: int
@@ -57,7 +54,7 @@ class SeedRecord(_Frozen):
     keeps_quality: bool
 
 
-class Spread(_Frozen):
+class Spread(FrozenModel):
     """A figure over seeds."""
 
     mean: float
@@ -73,7 +70,7 @@ class Spread(_Frozen):
         return cls(mean=fmean(values), deviation=stdev(values) if len(values) > 1 else None)
 
 
-class MitigationRecord(_Frozen):
+class MitigationRecord(FrozenModel):
     """Everything needed to repeat a mitigation. What belongs to training is empty where nothing was trained."""
 
     schema_version: int = MITIGATION_SCHEMA_VERSION

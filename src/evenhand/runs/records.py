@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from importlib import metadata
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from evenhand.core.frozen import FrozenModel
 from evenhand.core.planted_bias import PlantedBias
 from evenhand.core.protocols import Protocol
 
@@ -25,11 +26,7 @@ SCHEMA_VERSION = 2
 _LIBRARIES = ("numpy", "scipy", "polars", "pydantic")
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class DatasetRecord(_Frozen):
+class DatasetRecord(FrozenModel):
     """The items that were used."""
 
     name: str
@@ -41,7 +38,7 @@ class DatasetRecord(_Frozen):
     licence: str | None = None
 
 
-class PredictionsRecord(_Frozen):
+class PredictionsRecord(FrozenModel):
     """The scores that were read."""
 
     source: str
@@ -51,7 +48,7 @@ class PredictionsRecord(_Frozen):
     repeated_ids: int = 0
 
 
-class ProtocolRecord(_Frozen):
+class ProtocolRecord(FrozenModel):
     """The protocol, written out so that a record explains itself."""
 
     name: str
@@ -72,7 +69,7 @@ class ProtocolRecord(_Frozen):
         )
 
 
-class StatisticsRecord(_Frozen):
+class StatisticsRecord(FrozenModel):
     """How intervals and tests were made."""
 
     resamples: int
@@ -80,7 +77,7 @@ class StatisticsRecord(_Frozen):
     confidence: float
 
 
-class DefectRecord(_Frozen):
+class DefectRecord(FrozenModel):
     """One class of defects that the data check found in the benchmark."""
 
     name: str
@@ -91,7 +88,7 @@ class DefectRecord(_Frozen):
     flagged: bool
 
 
-class EnvironmentRecord(_Frozen):
+class EnvironmentRecord(FrozenModel):
     """The software that did it."""
 
     evenhand: str
@@ -110,7 +107,7 @@ class EnvironmentRecord(_Frozen):
         )
 
 
-class ModelRecord(_Frozen):
+class ModelRecord(FrozenModel):
     """The model that was scored."""
 
     id: str
@@ -130,7 +127,7 @@ class ModelRecord(_Frozen):
     """Names of their folders; ``weights`` has their digests."""
 
 
-class ScoringRecord(_Frozen):
+class ScoringRecord(FrozenModel):
     """How candidates were scored."""
 
     methods: dict[str, str]
@@ -143,7 +140,7 @@ class ScoringRecord(_Frozen):
     libraries: dict[str, str]
 
 
-class RunRecord(_Frozen):
+class RunRecord(FrozenModel):
     """Everything needed to repeat a run, whatever the instrument."""
 
     schema_version: int = SCHEMA_VERSION

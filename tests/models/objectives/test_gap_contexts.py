@@ -1,4 +1,4 @@
-"""Gaps as rows: what the probes ask, what is hidden, and what comes behind a decoder's gap."""
+"""GapCollector as rows: what the probes ask, what is hidden, and what comes behind a decoder's gap."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.items import BLANK
 from evenhand.core.probes import Experiment, TermPairs
-from evenhand.mitigation.equalising.gaps import Gap, Gaps
-from evenhand.mitigation.equalising.selection import by_vocabulary
-from evenhand.mitigation.equalising.term_trees import Sides, TermTree
+from evenhand.mitigation.equalising.gaps import GapCollector, SentenceGap, vocabulary_finder
+from evenhand.mitigation.equalising.term_trees import GenderedGroup, TermTree
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.families.masked import StepwiseBlank
 from evenhand.models.families.sentinel import SentinelBlank, decoder_start
@@ -31,7 +30,7 @@ SENTENCES = (
     "We asked Wolfgang, the doctor.",
     "It was Linda",
 )
-find = by_vocabulary(TERMS, frozenset(), language="en")
+find = vocabulary_finder(TERMS, frozenset(), language="en")
 
 
 class NoChance:
@@ -44,17 +43,19 @@ class NoChance:
         return np.zeros(size)
 
 
-def gaps_of(model: LanguageModel) -> Gaps:
-    gaps = Gaps(model)
+def gaps_of(model: LanguageModel) -> GapCollector:
+    gaps = GapCollector(model)
     assert not list(gaps.collect(SENTENCES, find))
-    assert len(gaps.found) == len(SENTENCES)
+    assert len(gaps.gaps) == len(SENTENCES)
     return gaps
 
 
-def laid_out(model: LanguageModel, gaps: Gaps, generator: Any) -> list[tuple[Gap, TermTree, GapRows]]:
+def laid_out(
+    model: LanguageModel, gaps: GapCollector, generator: Any
+) -> list[tuple[SentenceGap, TermTree, GapRows]]:
     """Each gap by itself, and all together as one after the other."""
     contexts = model.gap_contexts()
-    return [(gap, gaps.trees[gap.tree], contexts.lay_out([gap], gaps.trees, generator)) for gap in gaps.found]
+    return [(gap, gaps.trees[gap.tree], contexts.lay_out([gap], gaps.trees, generator)) for gap in gaps.gaps]
 
 
 def asked_by_probes(model: LanguageModel, sentence: str, words: Sequence[Tokens]) -> set[tuple[Tokens, Any]]:
@@ -105,7 +106,7 @@ def test_rows_are_what_the_probes_ask(menagerie: Zoo, name: str) -> None:
 def test_gaps_together_are_gaps_one_after_the_other(menagerie: Zoo, name: str) -> None:
     model = menagerie.model(name)
     gaps = gaps_of(model)
-    together = model.gap_contexts().lay_out(gaps.found, gaps.trees, np.random.default_rng(3))
+    together = model.gap_contexts().lay_out(gaps.gaps, gaps.trees, np.random.default_rng(3))
     expected = GapRows()
     for _, _, rows in laid_out(model, gaps, np.random.default_rng(3)):
         for places, more in (
@@ -177,7 +178,7 @@ def test_a_decoder_reads_what_comes_behind_after_a_man_and_after_a_woman(menager
                     ]
                 lengths.add(len(words[0]) - len(words[1]))
                 drawn.setdefault(number, set()).add((words[0], words[1]))
-        for number, gap in enumerate(gaps.found):
+        for number, gap in enumerate(gaps.gaps):
             own = gaps.trees[gap.tree].group_of(gap.word)
             assert own is not None
             male = [gap.word] if gap.word in own.male else own.male
@@ -195,9 +196,9 @@ def test_a_decoders_nodes_are_read_behind_all_that_comes_before(menagerie: Zoo, 
 
 
 def test_a_word_that_is_in_no_group_cannot_be_laid_out() -> None:
-    tree = TermTree((Sides(((1,),), ((2,),)),))
+    tree = TermTree((GenderedGroup(((1,),), ((2,),)),))
     with pytest.raises(ValueError, match="none of those that could stand there"):
-        LeftContexts().lay_out([Gap((5,), (6,), 0, (3,))], [tree], np.random.default_rng(0))
+        LeftContexts().lay_out([SentenceGap((5,), (6,), 0, (3,))], [tree], np.random.default_rng(0))
 
 
 def test_a_model_that_writes_sentences_anew_cannot_be_equalised(menagerie: Zoo) -> None:

@@ -48,7 +48,7 @@ class ScoredItems:
 
     @classmethod
     def from_frame(cls, items: pl.DataFrame, protocol: Protocol) -> ScoredItems:
-        """From a row an item, as ``Run.items`` gives it."""
+        """From one row per item, as ``Run.items`` gives it."""
         scored = items.filter(pl.col("skipped_reason").is_null())
         *scores, log_ratio = (
             scored[name].to_numpy().astype(np.float64)
@@ -92,7 +92,7 @@ def estimate_task(
     """All that is said about one task.
 
     Args:
-        items: A row an item, as ``Run.items`` gives it.
+        items: One row per item, as ``Run.items`` gives it.
         protocol: How ties count and which averages are the headline.
         resampling: How intervals and tests resample.
         flagged: Ids of items that the sensitivity analysis leaves out.

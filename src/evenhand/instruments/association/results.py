@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.estimates import Estimate, Number
+from evenhand.core.frozen import FrozenModel
 
 MEASURE_NAMES = ("LMS", "SS", "ICAT", "mean_LMS", "mean_SS", "macro_ICAT", "micro_ICAT", "log_ratio")
 """The measures of an association result, in the order in which they are shown."""
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class NeutralTest(_Frozen):
+class NeutralTest(FrozenModel):
     """SS against 50: the exact binomial test over items, and a test that respects target terms."""
 
     stereotype: int
@@ -31,7 +28,7 @@ class NeutralTest(_Frozen):
     """From random sign flips of whole target terms."""
 
 
-class GroupResult(_Frozen):
+class GroupResult(FrozenModel):
     """All measures over one group of items; those of other packages are attributes like our own."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
@@ -63,7 +60,7 @@ class GroupResult(_Frozen):
         yield from (self.__pydantic_extra__ or {}).items()
 
 
-class TargetResult(_Frozen):
+class TargetResult(FrozenModel):
     """One target term: its scores, and how far it moves the stereotype score of its task."""
 
     target: str
@@ -76,7 +73,7 @@ class TargetResult(_Frozen):
     """Points that this term adds to SS minus 50; the pulls of all terms sum to that difference."""
 
 
-class Sensitivity(_Frozen):
+class Sensitivity(FrozenModel):
     """The same measures without the items that the data check flags."""
 
     left_out: int
@@ -92,7 +89,7 @@ class TaskResult(GroupResult):
     sensitivity: Sensitivity | None = None
 
 
-class SkippedReason(_Frozen):
+class SkippedReason(FrozenModel):
     """Why some items were not scored, and which."""
 
     reason: str
@@ -105,7 +102,7 @@ class SkippedReason(_Frozen):
         return len(self.items)
 
 
-class RunResult(_Frozen):
+class RunResult(FrozenModel):
     """What one set of scores says about one language of one benchmark."""
 
     name: str

@@ -98,7 +98,7 @@ class AuditPreparation(Preparation):
             only_needed_positions=facts.only_needed_positions,
             shared_prefixes=facts.shared_prefixes,
             limit=self.options.limit,
-            libraries=dict(facts.libraries),
+            libraries=dict(self.model.libraries),
         )
 
 

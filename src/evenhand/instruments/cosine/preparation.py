@@ -76,7 +76,7 @@ class CosinePreparation(Preparation):
                 sha256=pairs.sha256,
                 items=len(pairs.pairs),
             ),
-            options={**vector_options(self.layer), "limit": options.limit},
+            options={**vector_options(model, self.layer), "limit": options.limit},
             model=model.record,
             statistics=statistics_record(options.resampling),
             environment=EnvironmentRecord.current(),

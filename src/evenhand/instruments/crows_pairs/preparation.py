@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from evenhand.core.estimates import Estimate
-from evenhand.core.items import Direction, PairSet
+from evenhand.core.items import PairDirection, PairSet
 from evenhand.core.progress import Progress
 from evenhand.instruments.crows_pairs.instrument import NAME
 from evenhand.instruments.instrument import (
@@ -114,7 +114,7 @@ def pairs_result(frame: pl.DataFrame, *, method: str, confidence: float) -> Crow
     """What the scores of pairs add up to: over all, by bias type and by direction."""
     bias_types = sorted(frame["bias_type"].unique().to_list())
     present = set(frame["direction"].to_list())
-    directions = [direction.value for direction in Direction if direction.value in present]
+    directions = [direction.value for direction in PairDirection if direction.value in present]
     return CrowsPairsResult(
         method=method,
         all=_group(frame, confidence),

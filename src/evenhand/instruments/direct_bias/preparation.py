@@ -86,7 +86,7 @@ class DirectBiasPreparation(Preparation):
                 "gendered words": sha256_of("\n".join(sorted(self.gendered)).encode()),
             },
             options={
-                **vector_options(self.layer),
+                **vector_options(model, self.layer),
                 "pronouns": list(self.pronouns.both),
                 "random_directions": RANDOM_DIRECTIONS,
             },

@@ -11,7 +11,7 @@ from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
 from evenhand.instruments.malor.estimates import malor_estimate
 from evenhand.instruments.malor.measure import Floats, LogRatios, malor, mean_absolute_lean
-from evenhand.instruments.malor.questions import Direction
+from evenhand.instruments.malor.questions import ProbeDirection
 from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import ALL_ITEMS, Comparison, ComparisonOptions, Difference, comparison_of
 from evenhand.runs.run import Run
@@ -21,7 +21,7 @@ from evenhand.stats.resampling import Resampling
 from evenhand.stats.significance import clustered_sign_flip
 from evenhand.stats.two_way import TWO_WAY, two_way_interval
 
-GENDER = Direction.GENDER.value
+GENDER = ProbeDirection.GENDER.value
 EXPERIMENT_WORDS = {"he-she": "he and she", "his-her": "his and her", "names": "first names"}
 NO_CELL = "no occupation could be asked of both models"
 

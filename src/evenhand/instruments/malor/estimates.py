@@ -12,8 +12,15 @@ from scipy import stats
 
 from evenhand.core.estimates import Estimate
 from evenhand.core.probes import Occupation
-from evenhand.instruments.malor.measure import LogRatios, Summary, malor, mean_absolute_lean, mean_lean
-from evenhand.instruments.malor.questions import Floats, Sides
+from evenhand.instruments.malor.measure import (
+    LogRatios,
+    Summary,
+    malor,
+    mean_absolute_lean,
+    mean_deviation,
+    mean_lean,
+)
+from evenhand.instruments.malor.questions import Floats, GenderProbabilities
 from evenhand.instruments.probe_results import Correlation, OccupationLean
 from evenhand.stats.intervals import Interval, cluster_interval
 from evenhand.stats.resampling import Resampling
@@ -48,6 +55,16 @@ def signed_estimate(ratios: LogRatios, *, resampling: Resampling) -> Estimate:
     return _estimate(value, _interval(known, mean_lean, resampling=resampling), known)
 
 
+def spread_estimate(ratios: LogRatios, *, resampling: Resampling) -> Estimate:
+    """How far occupations lie from the signed mean that they share, with its interval."""
+    known = _answered(ratios)
+    if not known.occupations:
+        return Estimate.undefined(NOTHING)
+    leans = known.own_leans[None, :]
+    value = float(mean_deviation(leans, np.ones_like(leans))[0])
+    return _estimate(value, _interval(known, mean_deviation, resampling=resampling, lowest=0.0), known)
+
+
 def field_estimates(
     ratios: LogRatios, occupations: Sequence[Occupation], *, resampling: Resampling
 ) -> dict[str, Estimate]:
@@ -63,7 +80,7 @@ def field_estimates(
 
 
 def occupation_leans(
-    sides: Sides, occupations: Sequence[Occupation], *, resampling: Resampling
+    sides: GenderProbabilities, occupations: Sequence[Occupation], *, resampling: Resampling
 ) -> tuple[OccupationLean, ...]:
     """Each occupation with its lean, in the order of the list; those never asked have no value."""
     return tuple(

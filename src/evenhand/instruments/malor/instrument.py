@@ -15,13 +15,14 @@ from evenhand.instruments.instrument import (
 )
 from evenhand.instruments.malor.comparison import compare_malor, malor_bias_rows, refuse_different_questions
 from evenhand.instruments.malor.questions import (
-    Direction,
+    ProbeDirection,
     TermCase,
 )
 from evenhand.instruments.open_questions import WordScore
 from evenhand.instruments.probe_results import MalorResult
 from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
 from evenhand.models.text_model import measurable
+from evenhand.runs.calibration import Expectation, Response
 from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import Comparison, ComparisonOptions
 from evenhand.runs.figures import Figure
@@ -46,7 +47,9 @@ class MalorOptions(InstrumentOptions):
     """
 
     experiment: str = field(default=ALL, metadata={"help": "he-she, his-her, names or all."})
-    direction: str = field(default=Direction.GENDER.value, metadata={"help": "gender, occupation or both."})
+    direction: str = field(
+        default=ProbeDirection.GENDER.value, metadata={"help": "gender, occupation or both."}
+    )
     score: str = field(default=WordScore.PRODUCT.value, metadata={"help": "product or mean-prob."})
     case: str = field(default=TermCase.BY_PLACE.value, metadata={"help": "How terms are spelled."})
     structures: Path | None = field(default=None, metadata={"help": "A file of sentence structures."})
@@ -68,6 +71,7 @@ class MalorInstrument(Instrument[MalorOptions]):
     needs = (FillsBlanks, ScoresText)
     options_type = MalorOptions
     result_type = MalorResult
+    expectation = Expectation(Response.GROWS_AWAY, in_bits=True)
     gives_one_result = False
 
     @property
@@ -113,6 +117,7 @@ def _figures(result: MalorResult) -> Iterator[Figure]:
     group = (result.experiment, result.direction)
     yield Figure("MALoR", group, result.MALoR, "Mean absolute log-ratio", 0.0, unit="bits", is_headline=True)
     yield Figure("signed_mean", group, result.signed_mean, "Mean log-ratio", 0.0, unit="bits")
+    yield Figure("spread", group, result.spread, "Spread of occupations", None, unit="bits")
     for name, estimate in result.by_field.items():
         yield Figure("signed_mean", (*group, name), estimate, f"Mean log-ratio, {name}", 0.0, unit="bits")
 

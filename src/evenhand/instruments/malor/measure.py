@@ -35,7 +35,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class LogRatios:
-    """log2 P(male) / P(female), a row an occupation and a column a structure; NaN where it could not be asked."""
+    """log2 P(male) / P(female), one row per occupation and one column per structure; NaN where unasked."""
 
     values: Floats
 
@@ -76,6 +76,12 @@ def mean_absolute_lean(leans: Floats, occupation_weights: Floats) -> Floats:
 def mean_lean(leans: Floats, occupation_weights: Floats) -> Floats:
     """The signed mean for each row."""
     return _weighted_mean(leans, occupation_weights)
+
+
+def mean_deviation(leans: Floats, occupation_weights: Floats) -> Floats:
+    """The mean absolute distance of occupations from their signed mean, for each row."""
+    centre = mean_lean(leans, occupation_weights)[:, None]
+    return _weighted_mean(np.abs(leans - centre), occupation_weights)
 
 
 def _weighted_mean(values: Floats, weights: Floats) -> Floats:

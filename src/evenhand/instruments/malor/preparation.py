@@ -25,16 +25,17 @@ from evenhand.instruments.malor.estimates import (
     malor_estimate,
     occupation_leans,
     signed_estimate,
+    spread_estimate,
 )
 from evenhand.instruments.malor.instrument import DEFAULT_LANGUAGE, NAME, MalorOptions, chosen_experiments
 from evenhand.instruments.malor.measure import LogRatios
 from evenhand.instruments.malor.questions import (
     AnswerTable,
-    Direction,
-    Sides,
+    GenderProbabilities,
+    ProbeDirection,
     TermCase,
+    gender_probabilities,
     probe_questions,
-    sides_of,
 )
 from evenhand.instruments.open_questions import WordScore
 from evenhand.instruments.probe_results import Correlation, MalorResult, Skipped
@@ -74,7 +75,7 @@ class MalorPreparation(Preparation):
         self.plan = [
             (experiment, direction)
             for experiment in chosen_experiments(probes, options.experiment)
-            for direction in Direction.named(options.direction)
+            for direction in ProbeDirection.named(options.direction)
         ]
         self.record = self._record(name)
 
@@ -86,7 +87,7 @@ class MalorPreparation(Preparation):
             lost = tables[experiment, direction].lost_pairs
             table = tables[experiment, direction].without_pairs(lost)
             refuse_unknown_terms(self.model, self.probes, experiment, table)
-            sides = sides_of(table, direction, by_sentence=self.scorer.by_sentence)
+            sides = gender_probabilities(table, direction, by_sentence=self.scorer.by_sentence)
             skipped = (
                 *_lost_pairs(self.probes, experiment, lost),
                 *_skipped(table, self.probes, experiment, lost),
@@ -97,7 +98,7 @@ class MalorPreparation(Preparation):
 
     def _answered(
         self, parts: Parts | None, progress: Progress | None
-    ) -> dict[tuple[Experiment, Direction], AnswerTable]:
+    ) -> dict[tuple[Experiment, ProbeDirection], AnswerTable]:
         case = TermCase.named(self.options.case)
         questions = [
             ((experiment, direction), question)
@@ -116,7 +117,11 @@ class MalorPreparation(Preparation):
         return tables
 
     def _result(
-        self, experiment: Experiment, direction: Direction, sides: Sides, skipped: Sequence[Skipped]
+        self,
+        experiment: Experiment,
+        direction: ProbeDirection,
+        sides: GenderProbabilities,
+        skipped: Sequence[Skipped],
     ) -> MalorResult:
         ratios = LogRatios(sides.log_ratios)
         occupations, resampling = self.probes.occupations, self.options.resampling
@@ -129,6 +134,7 @@ class MalorPreparation(Preparation):
             direction=direction.value,
             MALoR=malor_estimate(ratios, resampling=resampling),
             signed_mean=signed_estimate(ratios, resampling=resampling),
+            spread=spread_estimate(ratios, resampling=resampling),
             by_field=field_estimates(ratios, occupations, resampling=resampling),
             occupations=occupation_leans(sides, occupations, resampling=resampling),
             correlations=tuple(correlations),
@@ -157,7 +163,7 @@ class MalorPreparation(Preparation):
                 "score": WordScore.named(self.options.score).value,
                 "case": TermCase.named(self.options.case).value,
                 "scoring": self.scorer.description,
-                "libraries": dict(self.model.scoring_facts.libraries),
+                "libraries": dict(self.model.libraries),
             },
             model=self.model.record,
             statistics=statistics_record(self.options.resampling),
@@ -226,7 +232,9 @@ def _skipped(
     return found
 
 
-def _frame(probes: ProbeSet, experiment: Experiment, direction: Direction, sides: Sides) -> pl.DataFrame:
+def _frame(
+    probes: ProbeSet, experiment: Experiment, direction: ProbeDirection, sides: GenderProbabilities
+) -> pl.DataFrame:
     rows = [
         {
             "experiment": experiment.value,

@@ -18,10 +18,10 @@ from evenhand.instruments.malor.measure import LogRatios, malor
 from evenhand.instruments.malor.preparation import refuse_unknown_terms
 from evenhand.instruments.malor.questions import (
     AnswerTable,
-    Direction,
+    ProbeDirection,
     ProbeQuestion,
+    gender_probabilities,
     probe_questions,
-    sides_of,
 )
 from evenhand.instruments.open_questions import Answer
 from evenhand.instruments.word_scoring import WordScorer
@@ -49,7 +49,7 @@ class PreparedProbe:
         probes: ProbeSet,
         *,
         experiments: Sequence[Experiment],
-        direction: Direction = Direction.GENDER,
+        direction: ProbeDirection = ProbeDirection.GENDER,
         max_tokens: int | None = None,
     ) -> None:
         """Plan what will be read.
@@ -88,7 +88,7 @@ class PreparedProbe:
         values = self._reading.values()
         found = {}
         for experiment, table in self._tables.items():
-            sides = sides_of(table.read(values), self._direction, by_sentence=self._by_sentence)
+            sides = gender_probabilities(table.read(values), self._direction, by_sentence=self._by_sentence)
             found[experiment] = LogRatios(sides.log_ratios)
         return found
 

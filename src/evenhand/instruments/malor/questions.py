@@ -20,14 +20,14 @@ from evenhand.instruments.open_questions import Answer, OpenQuestion
 Floats = npt.NDArray[np.float64]
 
 
-class Direction(StrEnum):
+class ProbeDirection(StrEnum):
     """Which of the two gaps is open."""
 
     GENDER = "gender"
     OCCUPATION = "occupation"
 
     @classmethod
-    def named(cls, name: str) -> tuple[Direction, ...]:
+    def named(cls, name: str) -> tuple[ProbeDirection, ...]:
         """The directions that a name means; ``both`` means both."""
         if name == "both":
             return tuple(cls)
@@ -69,13 +69,13 @@ class ProbeQuestion:
 
 
 def probe_questions(
-    probes: ProbeSet, experiment: Experiment, direction: Direction, *, case: TermCase = TermCase.BY_PLACE
+    probes: ProbeSet, experiment: Experiment, direction: ProbeDirection, *, case: TermCase = TermCase.BY_PLACE
 ) -> Iterator[ProbeQuestion]:
     """All questions of an experiment in one direction."""
     structures = probes.of(experiment)
     terms = probes.terms[experiment]
     for number, structure in enumerate(structures):
-        if direction is Direction.GENDER:
+        if direction is ProbeDirection.GENDER:
             yield from _term_questions(number, structure, probes.occupations, terms, case)
         else:
             yield from _occupation_questions(number, structure, probes.occupations, terms)
@@ -164,8 +164,8 @@ class AnswerTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
-    """log2 probabilities of the male and the female side, a row an occupation and a column a structure."""
+class GenderProbabilities:
+    """log2 probabilities of the male and the female side, one row per occupation and one column per structure."""
 
     male: Floats
     female: Floats
@@ -176,7 +176,9 @@ class Sides:
         return self.male - self.female
 
 
-def sides_of(table: AnswerTable, direction: Direction, *, by_sentence: bool) -> Sides:
+def gender_probabilities(
+    table: AnswerTable, direction: ProbeDirection, *, by_sentence: bool
+) -> GenderProbabilities:
     """What the answers say about each occupation in each structure.
 
     Where the term is open, the probabilities of a side's terms are averaged within each form of the occupation, and the
@@ -187,11 +189,11 @@ def sides_of(table: AnswerTable, direction: Direction, *, by_sentence: bool) -> 
     logs = table.logs
     pairs = logs.shape[3] // 2
     if by_sentence:
-        among = 3 if direction is Direction.GENDER else (1, 2)
+        among = 3 if direction is ProbeDirection.GENDER else (1, 2)
         with np.errstate(invalid="ignore"):
             total = logsumexp(np.where(np.isfinite(logs), logs, -np.inf), axis=among, keepdims=True)
             logs = logs - total
-    if direction is Direction.GENDER:
+    if direction is ProbeDirection.GENDER:
         male, female = (
             _mean_over_forms(_log_mean(side, axis=3), table.has_form)
             for side in (logs[..., :pairs], logs[..., pairs:])
@@ -201,7 +203,7 @@ def sides_of(table: AnswerTable, direction: Direction, *, by_sentence: bool) -> 
         male, female = (
             _log_mean(side, axis=2) for side in (of_occupation[..., :pairs], of_occupation[..., pairs:])
         )
-    return Sides(male.T / math.log(2), female.T / math.log(2))
+    return GenderProbabilities(male.T / math.log(2), female.T / math.log(2))
 
 
 def _log_mean(logs: Floats, *, axis: int) -> Floats:

@@ -8,9 +8,14 @@ from dataclasses import dataclass, field, replace
 from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.core.recipes import Recipe
 from evenhand.data.probes import gendered_vocabulary
-from evenhand.mitigation.equalising.gaps import Gaps
+from evenhand.mitigation.equalising.gaps import (
+    GapCollector,
+    TermFinder,
+    grammar_finder,
+    skipping_names,
+    vocabulary_finder,
+)
 from evenhand.mitigation.equalising.objective import Balance, EqualisingObjective
-from evenhand.mitigation.equalising.selection import Finder, by_grammar, by_vocabulary, without_names
 from evenhand.mitigation.mitigation import Setting
 from evenhand.mitigation.pairs.matching import EvaluationSentences, evaluation_sentences
 from evenhand.mitigation.texts import digest_of_all
@@ -78,33 +83,35 @@ class EqualiseMitigation(TrainingMitigation[EqualiseOptions]):
     ) -> PreparedObjective:
         """Find the gaps, and ordinary sentences to stay the same on."""
         texts: list[TextRecord] = []
-        gaps = Gaps(model, max_tokens=inputs.recipe.max_tokens)
+        collector = GapCollector(model, max_tokens=inputs.recipe.max_tokens)
         probes = replace(inputs.probes, structures=()) if inputs.may_read_probes else inputs.probes
-        unprobed = _Unprobed(inputs.text.read(texts), evaluation_sentences(probes))
+        unprobed = _UnprobedSentences(inputs.text.read(texts), evaluation_sentences(probes))
         sample: LowestDigests[str] = LowestDigests(MOST_REPLAYED, distinct=True)
-        for sentence in gaps.collect(unprobed, _finder(inputs)):
+        for sentence in collector.collect(unprobed, _finder(inputs)):
             sample.offer(digest_of(sentence), sentence)
         ordinary = sample.by_digest()
-        gaps.refuse_if_missing(inputs.experiments)
+        collector.refuse_if_missing(inputs.experiments)
         replay = pretraining_objective(ordinary, model, max_tokens=inputs.recipe.max_tokens)
         if not replay.examples:
             raise DatasetError("The corpus has no ordinary sentence to stay the same on. Give more text.")
-        counts = {f"gaps for {experiment.value}": number for experiment, number in gaps.experiments.items()}
-        left_out = {f"gaps left out: {reason}": number for reason, number in gaps.left_out.items()}
+        counts = {
+            f"gaps for {experiment.value}": number for experiment, number in collector.experiments.items()
+        }
+        rejections = {f"gaps left out: {reason}": number for reason, number in collector.rejections.items()}
         return PreparedObjective(
             objective=EqualisingObjective(
-                model, gaps, replay=replay, balance=Balance(options.balances[0], options.replayed)
+                model, collector, replay=replay, balance=Balance(options.balances[0], options.replayed)
             ),
             corpus=tuple(texts),
             sha256=digest_of_all(
-                [*(f"{gap.before} {gap.word} {gap.after}" for gap in gaps.found), *ordinary]
+                [*(f"{gap.before} {gap.word} {gap.after}" for gap in collector.gaps), *ordinary]
             ),
-            counts={**counts, **left_out, "ordinary sentences": len(ordinary)},
+            counts={**counts, **rejections, "ordinary sentences": len(ordinary)},
             warnings=unprobed.warnings,
         )
 
 
-class _Unprobed:
+class _UnprobedSentences:
     """Sentences without those that the model is judged by."""
 
     def __init__(self, sentences: Iterable[str], evaluation: EvaluationSentences) -> None:
@@ -130,15 +137,15 @@ class _Unprobed:
         )
 
 
-def _finder(inputs: MitigationInputs) -> Finder:
+def _finder(inputs: MitigationInputs) -> TermFinder:
     language = inputs.probes.language
     terms = {experiment: inputs.probes.terms[experiment] for experiment in inputs.experiments}
     find = (
-        by_grammar(swapper_for(language), terms)
+        grammar_finder(swapper_for(language), terms)
         if language in SWAPPERS
-        else by_vocabulary(terms, gendered_vocabulary(language), language=language)
+        else vocabulary_finder(terms, gendered_vocabulary(language), language=language)
     )
-    return without_names(find) if language == "en" else find
+    return skipping_names(find) if language == "en" else find
 
 
 EQUALISE = EqualiseMitigation()

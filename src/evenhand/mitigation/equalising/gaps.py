@@ -1,21 +1,27 @@
-"""Gaps: sentences as tokens around a gendered term, with the tree of what could stand there."""
+"""Gaps: sentences whose only gendered word is a term of an experiment, with the term taken out.
+
+Where another word tells the gender too, the original is right to expect one side, and evening it out would make the
+model forget what words mean.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.probes import Experiment, TermPairs
-from evenhand.mitigation.equalising.selection import Finder, OnlyTerm
-from evenhand.mitigation.equalising.term_trees import Sides, TermTree, told_apart
+from evenhand.core.spans import Span
+from evenhand.mitigation.equalising.term_trees import GenderedGroup, TermTree, build_term_tree
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.sentences import longest_row
 from evenhand.models.references import ModelError
 from evenhand.models.tokenised_text import prepare, tokenise
 from evenhand.text.digests import LowestDigests, digest_of
+from evenhand.text.twins.twin import Rejected, Swapper
 
 BLOCK = 1_000
 """Sentences that are tokenised in one go."""
@@ -23,9 +29,134 @@ BLOCK = 1_000
 MOST_GAPS = 50_000
 """Gaps of an experiment that are kept in memory, chosen by the digests of their sentences."""
 
+GERMAN_ENDINGS = ("", "e", "en", "em", "er", "es")
+"""Of possessives, whose lists have stems: sein, ihr."""
+
+_WORD = re.compile(r"[^\W\d_]+")
+_OPENS = re.compile(r"""(?:^|[.!?:"“”„«»‘’'(\[—–-])\s*$""")
+"""What stands before the first word of a sentence, of speech, or of a part that is set off."""
+_CAPITAL_IS_DUE = re.compile(r"""(?:^\W*|[.!?]\W*|["“„«])$""")
+"""What stands before a word that has a capital whatever it is."""
+
+
+TermFinder = Callable[[str], "OnlyTerm | None"]
+
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class OnlyTerm:
+    """The only gendered word of a sentence, and what could stand in its place, in the form that the place demands."""
+
+    experiment: Experiment
+    span: Span
+    choices: tuple[TermPairs, ...]
+    """The terms of its own experiment, then those of the others: where a name can stand, a pronoun can too."""
+
+
+class TermForms:
+    """The terms of experiments as they are written in sentences: with a capital where one is due, with an ending."""
+
+    def __init__(self, terms: Mapping[Experiment, TermPairs], *, language: str) -> None:
+        self._forms: dict[str, list[tuple[Experiment, tuple[TermPairs, ...]]]] = {}
+        for experiment, pairs in terms.items():
+            inflected = language == "de" and experiment is Experiment.HIS_HER
+            others = [own for other, own in terms.items() if other is not experiment]
+            for ending in GERMAN_ENDINGS if inflected else ("",):
+                plain = _each(pairs, lambda term, ending=ending: term + ending)  # type: ignore[misc]
+                choices = (plain, *others)
+                for forms in dict.fromkeys((choices, tuple(_each(own, _with_capital) for own in choices))):
+                    for word in forms[0].all:
+                        self._forms.setdefault(word, []).append((experiment, forms))
+
+    def __contains__(self, word: str) -> bool:
+        return word in self._forms
+
+    def of(
+        self, word: str, *, before: str, experiment: Experiment | None = None
+    ) -> tuple[Experiment, tuple[TermPairs, ...]] | None:
+        """The experiment that a word belongs to, and all terms in the same form; None if it is in several.
+
+        A name has its capital everywhere, so what stands ``before`` it tells whether the terms beside it have one.
+        """
+        forms = [form for form in self._forms.get(word, ()) if experiment is None or form[0] is experiment]
+        if len({own for own, _ in forms}) != 1:
+            return None
+        return forms[-1 if _CAPITAL_IS_DUE.search(before) else 0]
+
+
+def vocabulary_finder(
+    terms: Mapping[Experiment, TermPairs], vocabulary: frozenset[str], *, language: str
+) -> TermFinder:
+    """Finds terms among words that are listed as gendered: for any language with a list of pairs."""
+    forms = TermForms(terms, language=language)
+    listed = {word.casefold() if word.islower() else word for word in vocabulary}
+    listed |= {word for pairs in terms.values() for word in pairs.all}
+
+    def find(sentence: str) -> OnlyTerm | None:
+        gendered = [
+            match
+            for match in _WORD.finditer(sentence)
+            if match[0] in listed or match[0].casefold() in listed or match[0] in forms
+        ]
+        if len(gendered) != 1:
+            return None
+        (term,) = gendered
+        form = forms.of(term[0], before=sentence[: term.start()])
+        return form and OnlyTerm(form[0], Span(*term.span()), form[1])
+
+    return find
+
+
+def grammar_finder(swapper: Swapper, terms: Mapping[Experiment, TermPairs]) -> TermFinder:
+    """Finds terms with a swapper, which knows what is a possessive, a plural or a title."""
+    forms = TermForms(terms, language=swapper.language)
+
+    def find(sentence: str) -> OnlyTerm | None:
+        twin = swapper.twin(sentence)
+        if isinstance(twin, Rejected) or len(twin.swaps) != 1:
+            return None
+        (swap,) = twin.swaps
+        if swap.role.experiment is None:
+            return None
+        before = sentence[: swap.span.start]
+        form = forms.of(swap.old, before=before, experiment=swap.role.experiment)
+        return form and OnlyTerm(form[0], swap.span, form[1])
+
+    return find
+
+
+def skipping_names(find: TermFinder) -> TermFinder:
+    """Leaves out sentences in which another word may be a name: it starts with a capital within the sentence.
+
+    Names tell the gender as pronouns do, and no list has them all. Not for languages that write nouns with capitals.
+    """
+
+    def find_without(sentence: str) -> OnlyTerm | None:
+        term = find(sentence)
+        return None if term is None or _may_have_name(sentence, term.span) else term
+
+    return find_without
+
+
+def _may_have_name(sentence: str, term: Span) -> bool:
+    return any(
+        match[0][0].isupper()
+        and match[0] != "I"
+        and match.start() != term.start
+        and not _OPENS.search(sentence, 0, match.start())
+        for match in _WORD.finditer(sentence)
+    )
+
+
+def _each(pairs: TermPairs, form: Callable[[str], str]) -> TermPairs:
+    return TermPairs(tuple(map(form, pairs.male)), tuple(map(form, pairs.female)))
+
+
+def _with_capital(word: str) -> str:
+    return word[:1].upper() + word[1:]
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceGap:
     """What stands before and after a term, as tokens, and which tree has the words for the gap."""
 
     before: Tokens
@@ -38,24 +169,24 @@ class Gap:
         return len(self.before) + len(self.word) + len(self.after)
 
 
-class Gaps:
-    """The gaps of a corpus for one model, and why other sentences were left out."""
+class GapCollector:
+    """Collects the gaps of a corpus for one model, and the reasons why sentences with a term were rejected."""
 
     def __init__(self, model: LanguageModel, *, max_tokens: int | None = None) -> None:
-        self.found: list[Gap] = []
+        self.gaps: list[SentenceGap] = []
         self.trees: list[TermTree] = []
         self.experiments: Counter[Experiment] = Counter()
-        self.left_out: Counter[str] = Counter()
+        self.rejections: Counter[str] = Counter()
         self._tokenizer = model.loaded.tokenizer
         self._longest = longest_row(model, max_tokens)
-        self._kept: dict[Experiment, LowestDigests[tuple[int, Gap]]] = {}
+        self._kept: dict[Experiment, LowestDigests[tuple[int, SentenceGap]]] = {}
         self._read = 0
         self._special = model.family.adds_special_tokens
         start = model.family.text_start(model.loaded)
         self._start = () if start is None else (start,)
         self._numbers: dict[tuple[tuple[TermPairs, ...], str], int | None] = {}
 
-    def collect(self, sentences: Iterable[str], find: Finder) -> Iterator[str]:
+    def collect(self, sentences: Iterable[str], find: TermFinder) -> Iterator[str]:
         """Take the sentences that have a term and nothing else that is gendered; give back the others."""
         waiting: list[tuple[str, OnlyTerm]] = []
         for sentence in sentences:
@@ -75,20 +206,20 @@ class Gaps:
         for sentence, term in chosen:
             gap = self._gap(sentence, term)
             if isinstance(gap, str):
-                self.left_out[gap] += 1
+                self.rejections[gap] += 1
             else:
                 sample = self._kept.setdefault(term.experiment, LowestDigests(MOST_GAPS, distinct=False))
                 sample.offer(digest_of(sentence), (self._read, gap))
                 self._read += 1
 
     def _finish(self) -> None:
-        kept = [found for sample in self._kept.values() for found in sample.as_offered()]
-        self.found = [gap for _, gap in sorted(kept, key=lambda found: found[0])]
+        kept = [numbered for sample in self._kept.values() for numbered in sample.as_offered()]
+        self.gaps = [gap for _, gap in sorted(kept, key=lambda numbered: numbered[0])]
         self.experiments = Counter({experiment: len(sample) for experiment, sample in self._kept.items()})
         if self._read > len(kept):
-            self.left_out[f"more than {MOST_GAPS:,} for an experiment"] = self._read - len(kept)
+            self.rejections[f"more than {MOST_GAPS:,} for an experiment"] = self._read - len(kept)
 
-    def _gap(self, sentence: str, term: OnlyTerm) -> Gap | str:
+    def _gap(self, sentence: str, term: OnlyTerm) -> SentenceGap | str:
         tokenised = tokenise(self._tokenizer, sentence, special=self._special)
         places = tokenised.overlapping(term.span)
         if not places:
@@ -104,23 +235,23 @@ class Gaps:
         longest = max(map(len, self.trees[number].words))
         if self._longest is not None and len(before) + longest + len(after) > self._longest:
             return f"it is longer than the {self._longest:,} tokens that a row may have"
-        return Gap(before, after, number, word)
+        return SentenceGap(before, after, number, word)
 
     def _tree_number(self, term: OnlyTerm, preceding: str) -> int | None:
         key = (term.choices, preceding)
         if key not in self._numbers:
-            tree = told_apart([self._sides(pairs, preceding) for pairs in term.choices])
+            tree = build_term_tree([self._sides(pairs, preceding) for pairs in term.choices])
             self._numbers[key] = len(self.trees) if tree.groups else None
             if tree.groups:
                 self.trees.append(tree)
         return self._numbers[key]
 
-    def _sides(self, pairs: TermPairs, preceding: str) -> Sides:
+    def _sides(self, pairs: TermPairs, preceding: str) -> GenderedGroup:
         male, female = (
             tuple(tokens for word in side if (tokens := self._tokens(word, preceding)))
             for side in (pairs.male, pairs.female)
         )
-        return Sides(male, female)
+        return GenderedGroup(male, female)
 
     def _tokens(self, word: str, preceding: str) -> Tokens | None:
         """A word's tokens behind a character; None if one of them is unknown."""
@@ -133,19 +264,19 @@ class Gaps:
         )
         return None if self._tokenizer.unk_token_id in own else own
 
-    def refuse_if_missing(self, wanted: Iterable[Experiment]) -> None:
+    def refuse_if_missing(self, experiments: Iterable[Experiment]) -> None:
         """An error if an experiment has no sentence at all.
 
         Raises:
             EvenhandError: If the corpus has none.
             ModelError: If it has some, but the model can read none of them.
         """
-        missing = [experiment for experiment in wanted if not self.experiments[experiment]]
+        missing = [experiment for experiment in experiments if not self.experiments[experiment]]
         if not missing:
             return
         names = ", ".join(experiment.value for experiment in missing)
-        if self.left_out:
-            reasons = "; ".join(f"{reason} ({count:,})" for reason, count in self.left_out.most_common(3))
+        if self.rejections:
+            reasons = "; ".join(f"{reason} ({count:,})" for reason, count in self.rejections.most_common(3))
             raise ModelError(f"No sentence can be used for {names}: {reasons}.")
         raise EvenhandError(
             f"The corpus has no sentence for {names}: none whose only gendered word is such a term. Give more text, or "

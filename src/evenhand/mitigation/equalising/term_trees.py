@@ -14,7 +14,7 @@ from evenhand.models.engine.requests import Tokens
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
+class GenderedGroup:
     """Male and female words that are to have the same share: a pair of pronouns, or two groups of names."""
 
     male: tuple[Tokens, ...]
@@ -28,7 +28,7 @@ class TermTree:
     A node is the beginning of some word; the root is the empty one. Words of one token need the root alone.
     """
 
-    groups: tuple[Sides, ...]
+    groups: tuple[GenderedGroup, ...]
 
     @cached_property
     def words(self) -> tuple[Tokens, ...]:
@@ -65,21 +65,21 @@ class TermTree:
             ]
         )
 
-    def group_of(self, word: Tokens) -> Sides | None:
+    def group_of(self, word: Tokens) -> GenderedGroup | None:
         """The group that has a word."""
         return next((group for group in self.groups if word in group.male + group.female), None)
 
     def word_logs(self, logs: Tensor) -> Tensor:
         """Log-probabilities of words, (sentences, words), from those of tokens, (sentences, nodes, vocabulary)."""
         nodes, tokens, words = self.steps.to(logs.device)
-        found = logs.new_zeros(len(logs), len(self.words))
-        return found.index_add(1, words, logs[:, nodes, tokens])
+        empty = logs.new_zeros(len(logs), len(self.words))
+        return empty.index_add(1, words, logs[:, nodes, tokens])
 
     def side_logs(self, words: Tensor) -> Tensor:
         """Log-probabilities that any word of a side stands there, (sentences, groups, 2), from those of words."""
         sides = self.side_of_word.to(words.device)
-        found = [words[:, sides == side].logsumexp(dim=1) for side in range(2 * len(self.groups))]
-        return torch.stack(found, dim=1).reshape(len(words), len(self.groups), 2)
+        shares = [words[:, sides == side].logsumexp(dim=1) for side in range(2 * len(self.groups))]
+        return torch.stack(shares, dim=1).reshape(len(words), len(self.groups), 2)
 
     def node_logs(self, logs: Tensor) -> Tensor:
         """Log-probability that each node is reached, (sentences, nodes)."""
@@ -93,7 +93,7 @@ class TermTree:
         return torch.stack(list(reached.values()), dim=1)
 
 
-def told_apart(groups: Sequence[Sides]) -> TermTree:
+def build_term_tree(groups: Sequence[GenderedGroup]) -> TermTree:
     """A tree of the words that the tokenizer tells apart, without groups that lose a side.
 
     A word that is spelt like one of another side is left out: its share cannot be told from the other's. Of two words
@@ -112,7 +112,7 @@ def told_apart(groups: Sequence[Sides]) -> TermTree:
                 own.add(word)
                 beginnings |= before
     kept = (
-        Sides(
+        GenderedGroup(
             *(
                 tuple(dict.fromkeys(word for word in side if word in own))
                 for side in (group.male, group.female)

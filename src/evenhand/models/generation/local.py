@@ -73,8 +73,8 @@ class LocalGenerator:
             options: How texts are decoded.
             parts: Keep every finished batch.
             progress: Called after every batch.
-            max_tokens: Most tokens in a batch: padded prompts and new tokens of all rows. Texts do not depend on it,
-                except where two tokens are so close that rounding decides.
+            max_tokens: Most tokens in a batch: padded prompts and new tokens of all rows. In fp32 texts do
+                not depend on it; in half precision rounding does, and now and then a token with it.
         """
         limits = self.limits(max_tokens)
         options = replace(options, prefix=self._loaded.ref.prefix + options.prefix)

@@ -23,8 +23,8 @@ class GenerationOptions:
     """How texts are decoded.
 
     A sample depends on the seed, on its prompt and the prompt's number, and on its own number: not on the other
-    prompts, not on the size of batches. The same random numbers serve every model, so two models, or a model with and
-    without a prefix, are compared on equal terms.
+    prompts, not on the size of batches. (In half precision, rounding depends on them.) The same random numbers serve
+    every model, so two models, or a model with and without a prefix, are compared on equal terms.
     """
 
     max_new_tokens: int = 40
