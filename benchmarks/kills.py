@@ -8,7 +8,7 @@ compared with those of the undisturbed run, byte by byte. The table says for eac
 
 - kills: how often it was killed, and how many results were finished in spite of that;
 - refused: commands that ended with an error after a kill;
-- lost: pieces that an earlier process had kept and that are gone or changed, though the result was not in place;
+- lost: pieces that an earlier process had kept and that are gone, though the result was not in place;
 - different: results with other bytes than the undisturbed run;
 - left behind: hidden files that are still there when the result is.
 
@@ -19,7 +19,6 @@ already, so that kills hit the work and not the imports.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import multiprocessing
 import os
@@ -225,23 +224,22 @@ def run_command(arguments: list[str], log: Path) -> None:
     main()
 
 
-def kept_pieces(out: Path) -> dict[Path, str]:
-    """Digests of the pieces that unfinished jobs have kept. Checkpoints are not among them: they replace each other."""
-    pieces = {}
+def kept_pieces(out: Path) -> set[Path]:
+    """The pieces that unfinished jobs have kept. Checkpoints are not among them: they replace each other."""
+    pieces = set()
     for path in out.rglob("*"):
         inside = path.relative_to(out).parts
         job = next((number for number, part in enumerate(inside) if UNFINISHED.fullmatch(part)), None)
         if job is None or any(part.startswith((".", "epoch-", "result")) for part in inside[job + 1 :]):
             continue
         if path.is_file() and "seed-" not in str(path.relative_to(out)):
-            pieces[path] = hashlib.sha256(path.read_bytes()).hexdigest()
+            pieces.add(path)
     return pieces
 
 
-def pieces_lost(before: Mapping[Path, str], out: Path) -> list[Path]:
-    """Pieces that are gone or changed, though the result that they were kept for is not in place."""
-    after = kept_pieces(out)
-    return [path for path, digest in before.items() if after.get(path) != digest and not is_in_place(path)]
+def pieces_lost(before: set[Path], out: Path) -> list[Path]:
+    """Pieces that are gone, though the result that they were kept for is not in place."""
+    return sorted(path for path in before - kept_pieces(out) if not is_in_place(path))
 
 
 def is_in_place(piece: Path) -> bool:
@@ -300,7 +298,7 @@ def torment(
     return tally
 
 
-def count_lost(tally: Tally, before: Mapping[Path, str], out: Path) -> None:
+def count_lost(tally: Tally, before: set[Path], out: Path) -> None:
     """Count the pieces that a process lost which another one had kept."""
     lost = pieces_lost(before, out)
     tally.lost += len(lost)
