@@ -39,7 +39,7 @@ from evenhand.runs.certificates import (
 from evenhand.runs.mitigation_records import MITIGATION_FILE
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
-from evenhand.workflows.defaults import CertifyOptions, certificate_plan
+from evenhand.workflows.defaults import CertifyOptions, default_plan
 
 
 @pytest.fixture(scope="module")
@@ -406,7 +406,7 @@ def test_a_certificate_is_in_the_language_of_the_mitigation_unless_told_otherwis
     bert: Path, tmp_path: Path, asked: str | None, found: str
 ) -> None:
     after = ModelRef(id=str(mitigated_in("de", bert, tmp_path / "evened")))
-    plan = certificate_plan(ModelRef(id=str(bert)), CertifyOptions(language=asked), after=after)
+    plan = default_plan(ModelRef(id=str(bert)), CertifyOptions(language=asked), after=after)
     assert [measurement.options.data.language for measurement in plan.measurements] == [found, found]
 
 
