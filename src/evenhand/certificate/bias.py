@@ -14,7 +14,7 @@ from evenhand.core.estimates import Estimate
 from evenhand.instruments.malor.comparison import GENDER, shared_ratios
 from evenhand.instruments.malor.measure import Floats, LogRatios
 from evenhand.instruments.probe_results import MalorResult
-from evenhand.runs.certificates import BiasRow, BiasVerdict, OverCorrection, LeanChange
+from evenhand.runs.certificates import BiasRow, BiasVerdict, LeanChange, OverCorrection
 from evenhand.runs.run import INSTRUMENTS, Run
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.significance import holm

@@ -121,7 +121,9 @@ class AnalyticModel:
 
 def _as_score(token: str, answers: Answers, question: str, answer: str) -> TextScore:
     shares = _answers_to(question, answers)
-    return TextScore(tokens=(token,), log_probabilities=(_log(shares.get(answer, 0.0) / sum(shares.values())),))
+    return TextScore(
+        tokens=(token,), log_probabilities=(_log(shares.get(answer, 0.0) / sum(shares.values())),)
+    )
 
 
 def _answers_to(question: str, answers: Answers) -> Mapping[str, float]:

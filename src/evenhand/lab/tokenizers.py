@@ -38,7 +38,9 @@ def bert_tokenizer(language: str) -> Any:
     ]
     vocabulary = dict.fromkeys((*_BERT_SPECIAL, *letters, *as_word_pieces))
     return BertTokenizer(
-        vocab={piece: number for number, piece in enumerate(vocabulary)}, do_lower_case=True, strip_accents=False
+        vocab={piece: number for number, piece in enumerate(vocabulary)},
+        do_lower_case=True,
+        strip_accents=False,
     )
 
 

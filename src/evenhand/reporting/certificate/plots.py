@@ -28,9 +28,9 @@ from evenhand.reporting.plotting import (
 from evenhand.runs.certificates import (
     BiasRow,
     CurvePoint,
-    OverCorrection,
     FrontierPoint,
     LeanChange,
+    OverCorrection,
     QualityRow,
     QualityVerdict,
 )
