@@ -26,7 +26,7 @@ from evenhand.certificate.mitigation_summary import summarise, trained_figures
 from evenhand.certificate.weights import weights_change
 from evenhand.core.errors import RunError, UnknownNameError
 from evenhand.core.estimates import Estimate
-from evenhand.instruments.instrument import Preparation
+from evenhand.instruments.instrument import Preparation, keep_run
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.runs.certificates import (
@@ -113,7 +113,7 @@ def test_another_plan_makes_another_certificate_of_the_runs_that_still_fit(
     place = tmp_path / "certificate.json"
     first = certify(str(bert), str(changed), small_plan(trained=("he-she",)), place=place)
     asked: list[str] = []
-    keep = measuring.keep_run
+    keep = keep_run
 
     def counted(preparation: Preparation, folder: Path, **options: Any) -> Run:
         asked.extend([] if folder.is_dir() else [f"{folder.parent.name} {folder.name}"])
