@@ -17,14 +17,13 @@ from evenhand.reporting.certificate.words import (
     certificate_sentences,
     margin_words,
     relative_words,
-    towards_neutral,
     untrained_words,
 )
 from evenhand.runs.certificates import (
     BiasVerdict,
     Bounds,
     Certificate,
-    Flipped,
+    OverCorrection,
     QualityVerdict,
     Verdict,
     read_certificate,
@@ -64,6 +63,14 @@ def test_what_did_not_fall_is_named() -> None:
         "Gender lean is not shown to be lowered (judged on what was trained on). MALoR he-she went from 1.00 to 0.90"
     )
     assert told.endswith("The interval of MALoR he-she does not lie below 0.")
+
+
+def test_a_score_that_was_trained_on_is_judged_by_its_neutral_value() -> None:
+    made = certificates.certificate(
+        verdict=Verdict(bias=BiasVerdict.NOT_LOWERED, quality=QualityVerdict.KEPT),
+        trained=(certificates.score_row("SS", 55.0, 40.0), certificates.score_row("SS gender", 40.0, 50.0)),
+    )
+    assert certificate_sentences(made)[0].endswith("SS does not clearly come closer to neutral.")
 
 
 def test_where_nobody_knows_what_was_trained_on_the_verdict_is_about_all() -> None:
@@ -118,7 +125,7 @@ def test_the_same_weights_say_that_nothing_changed() -> None:
 
 def test_over_correction_names_the_farthest_and_counts_the_rest() -> None:
     flips = tuple(
-        Flipped(
+        OverCorrection(
             experiment="names",
             occupation=f"job {place}",
             before=estimate(1.0),
@@ -149,12 +156,12 @@ def test_nothing_measured_is_said() -> None:
 def test_neutral_is_a_place_and_not_the_lowest_value(
     before: float, after: float, half: float, moved: int
 ) -> None:
-    assert towards_neutral(certificates.score_row("SS", before, after, half)) == moved
+    assert certificates.score_row("SS", before, after, half).movement == moved
 
 
 def test_what_has_no_interval_did_not_clearly_move() -> None:
     row = certificates.score_row("SS", 60, 50).model_copy(update={"difference": without_interval(-10.0)})
-    assert towards_neutral(row) == 0
+    assert row.movement == 0
 
 
 def test_shares_are_of_what_was_there_before() -> None:
@@ -211,6 +218,15 @@ def test_the_json_has_the_promised_layout_and_reads_back(tmp_path: Path) -> None
     assert {row["measure"] for row in found["quality"]} == {"perplexity", "LMS", "accuracy"}
     assert {row["occupation"] for row in found["flipped"]} == {"occupation 3", "occupation 17"}
     assert read_certificate(path) == made
+
+
+def test_certificates_of_version_0_1_0_are_read(tmp_path: Path) -> None:
+    made = certificates.full_certificate()
+    former = made.model_dump(
+        mode="json", exclude={"fingerprint": True, "before": {"prefix"}, "after": {"prefix"}}
+    )
+    (tmp_path / "certificate.json").write_text(json.dumps(former), encoding="utf-8")
+    assert read_certificate(tmp_path / "certificate.json") == made
 
 
 def test_what_is_no_certificate_is_refused(tmp_path: Path) -> None:

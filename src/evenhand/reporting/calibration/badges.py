@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from evenhand.data.bundled_files import bundled_calibration, bundled_calibration_path
 from evenhand.instruments.association.results import TaskResult
 from evenhand.reporting.numbers import number
-from evenhand.runs.calibration import Calibration, Detectable, MeasureCalibration, Response
+from evenhand.runs.calibration import Calibration, DetectableBias, MeasureCalibration, Response
 from evenhand.runs.run import Run
 
 
@@ -124,7 +124,7 @@ def _detects(entries: Sequence[MeasureCalibration], items: int) -> Badge | None:
     )
 
 
-def _hardness(found: Detectable) -> float:
+def _hardness(found: DetectableBias) -> float:
     return math.inf if math.isnan(found.strength) else found.strength
 
 

@@ -33,7 +33,6 @@ from evenhand.reporting.certificate.words import (
     quality_detail,
     quality_scope,
     relative_words,
-    towards_neutral,
     turned_words,
     untrained_verdict,
     untrained_words,
@@ -235,7 +234,7 @@ def _bias_view(row: BiasRow, trained: str) -> dict[str, Any]:
         ],
         "relative": relative_words(row),
         "no_interval": no_interval_words(row.difference.low, row.difference.reason),
-        "moved": MOVES[towards_neutral(row)],
+        "moved": MOVES[row.movement],
     }
 
 

@@ -28,9 +28,9 @@ from evenhand.reporting.plotting import (
 from evenhand.runs.certificates import (
     BiasRow,
     CurvePoint,
-    Flipped,
     FrontierPoint,
     LeanChange,
+    OverCorrection,
     QualityRow,
     QualityVerdict,
 )
@@ -159,7 +159,7 @@ def difference_plot(rows: Sequence[QualityRow]) -> dict[str, Any]:
     )
 
 
-def occupation_plot(changes: Sequence[LeanChange], flipped: Sequence[Flipped]) -> dict[str, Any]:
+def occupation_plot(changes: Sequence[LeanChange], flipped: Sequence[OverCorrection]) -> dict[str, Any]:
     """Where each occupation of an experiment was and where it is; those pushed to the other side stand out."""
     drawn = sorted(changes, key=lambda change: -abs(change.before.value))[:MOST_ROWS]
     drawn.sort(key=lambda change: -change.before.value)

@@ -95,11 +95,15 @@ def bias_detail(certificate: Certificate) -> str:
     sentences = [_bias_words(row, level=level) for row in certificate.trained]
     if certificate.verdict.bias is BiasVerdict.LOWERED:
         return " ".join(sentences)
-    open_rows = [row.measure for row in certificate.trained if not _fell(row)]
+    open_rows = [row for row in certificate.trained if row.movement <= 0]
     if not open_rows:
         return " ".join([*sentences, "Nothing was measured."])
+    names = listed([row.measure for row in open_rows])
+    if any(row.neutral != 0 for row in open_rows):
+        verb = "does" if len(open_rows) == 1 else "do"
+        return " ".join([*sentences, f"{names} {verb} not clearly come closer to neutral."])
     which, verb = ("interval", "does") if len(open_rows) == 1 else ("intervals", "do")
-    return " ".join([*sentences, f"The {which} of {listed(open_rows)} {verb} not lie below 0."])
+    return " ".join([*sentences, f"The {which} of {names} {verb} not lie below 0."])
 
 
 def quality_detail(certificate: Certificate) -> str:
@@ -157,9 +161,9 @@ def relative_words(row: BiasRow) -> str:
 def untrained_words(certificate: Certificate) -> str:
     """What became of the measures that were not trained on, and which of them are away from neutral still."""
     groups = {
-        "closer to neutral": [row for row in certificate.untrained if towards_neutral(row) > 0],
-        "farther from neutral": [row for row in certificate.untrained if towards_neutral(row) < 0],
-        "not clearly different": [row for row in certificate.untrained if towards_neutral(row) == 0],
+        "closer to neutral": [row for row in certificate.untrained if row.movement > 0],
+        "farther from neutral": [row for row in certificate.untrained if row.movement < 0],
+        "not clearly different": [row for row in certificate.untrained if row.movement == 0],
     }
     parts = [
         f"{listed([_moved(row) for row in rows])} {'is' if len(rows) == 1 else 'are'} {says}"
@@ -195,7 +199,7 @@ def untrained_verdict(certificate: Certificate) -> UntrainedVerdict:
         return UntrainedVerdict.NOT_MEASURED
     if any(clearly_away(row) for row in rows):
         return UntrainedVerdict.AWAY
-    moves = {towards_neutral(row) for row in rows}
+    moves = {row.movement for row in rows}
     if -1 in moves:
         return UntrainedVerdict.FARTHER
     return UntrainedVerdict.CLOSER if 1 in moves else UntrainedVerdict.OPEN
@@ -223,17 +227,6 @@ def _beyond(rows: Sequence[BiasRow], side: str) -> str:
         own = [f"{row.measure} ({row.after:.2f})" for row in rows if row.neutral == neutral]
         parts.append(f"{listed(own)} {'is' if len(own) == 1 else 'are'} clearly {side} neutral ({neutral:g})")
     return "; ".join(parts)
-
-
-def towards_neutral(row: BiasRow) -> int:
-    """1 if a measure clearly moved towards its neutral value, -1 if clearly away, 0 if that is open."""
-    if not row.difference.defined or math.isnan(row.difference.low):
-        return 0
-    rose, fell = row.difference.low > 0, row.difference.high < 0
-    if not rose and not fell:
-        return 0
-    nearer = abs(row.after - row.neutral) < abs(row.before - row.neutral)
-    return 1 if nearer else -1
 
 
 def flipped_words(certificate: Certificate) -> str:
@@ -371,7 +364,7 @@ def certificate_rows(certificate: Certificate) -> list[tuple[str, ...]]:
                 if part
             ),
             signed_interval(row.difference) or NOT_THERE,
-            MOVES[towards_neutral(row)],
+            MOVES[row.movement],
         )
         for trained, measured in ((trained_on, certificate.trained), ("no", certificate.untrained))
         for row in measured
