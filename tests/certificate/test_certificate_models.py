@@ -26,7 +26,7 @@ from evenhand.certificate.mitigation_summary import summarise, trained_figures
 from evenhand.certificate.weights import weights_change
 from evenhand.core.errors import RunError, UnknownNameError
 from evenhand.core.estimates import Estimate
-from evenhand.instruments.instrument import Preparation
+from evenhand.instruments.instrument import Preparation, keep_run
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.runs.certificates import (
@@ -39,7 +39,7 @@ from evenhand.runs.certificates import (
 from evenhand.runs.mitigation_records import MITIGATION_FILE
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
-from evenhand.workflows.defaults import CertifyOptions, certificate_plan
+from evenhand.workflows.defaults import CertifyOptions, default_plan
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +113,7 @@ def test_another_plan_makes_another_certificate_of_the_runs_that_still_fit(
     place = tmp_path / "certificate.json"
     first = certify(str(bert), str(changed), small_plan(trained=("he-she",)), place=place)
     asked: list[str] = []
-    keep = measuring.keep_run
+    keep = keep_run
 
     def counted(preparation: Preparation, folder: Path, **options: Any) -> Run:
         asked.extend([] if folder.is_dir() else [f"{folder.parent.name} {folder.name}"])
@@ -406,7 +406,7 @@ def test_a_certificate_is_in_the_language_of_the_mitigation_unless_told_otherwis
     bert: Path, tmp_path: Path, asked: str | None, found: str
 ) -> None:
     after = ModelRef(id=str(mitigated_in("de", bert, tmp_path / "evened")))
-    plan = certificate_plan(ModelRef(id=str(bert)), CertifyOptions(language=asked), after=after)
+    plan = default_plan(ModelRef(id=str(bert)), CertifyOptions(language=asked), after=after)
     assert [measurement.options.data.language for measurement in plan.measurements] == [found, found]
 
 

@@ -35,7 +35,7 @@ from evenhand.runs.certificates import BiasRow, BiasVerdict, QualityVerdict
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 from evenhand.training.perplexity import HeldOutLoss
-from evenhand.workflows.defaults import certificate_margins
+from evenhand.workflows.defaults import default_margins
 from evenhand.workflows.measure import evaluate
 
 FEW = Resampling(resamples=200)
@@ -317,7 +317,7 @@ def test_margins_as_people_write_them() -> None:
     ],
 )
 def test_the_lab_has_a_margin_of_its_own(before: str, texts: list[str], perplexity: float) -> None:
-    assert certificate_margins(ModelRef(id=before), texts).perplexity == perplexity
+    assert default_margins(ModelRef(id=before), texts).perplexity == perplexity
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from evenhand.core.progress import SILENT, Monitor
 from evenhand.instruments.instrument import statistics_record
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelError, ModelRef
-from evenhand.report.certificate.words import certificate_sentences
+from evenhand.reporting.certificate.words import certificate_sentences
 from evenhand.runs.certificates import (
     Certificate,
     QualityVerdict,

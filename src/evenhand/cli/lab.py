@@ -94,7 +94,7 @@ def calibrate_command(
     from evenhand.lab.building import LabFamily
     from evenhand.lab.calibration import calibrate, chosen_expectations
     from evenhand.lab.doses import DosePlan, measure_doses
-    from evenhand.report.calibration.page import write_calibration_page
+    from evenhand.reporting.calibration.page import write_calibration_page
 
     families = tuple(_family(name) for name in family) if family else tuple(LabFamily)
     plan = DosePlan(families, doses, seeds, language)

@@ -296,9 +296,9 @@ def _data(
     language: str | None,
     held_out: list[Path] | None,
 ) -> MitigationData:
-    from evenhand.workflows.defaults import mitigation_data
+    from evenhand.workflows.defaults import default_data
 
-    return mitigation_data(
+    return default_data(
         ref,
         corpus or (),
         experiments=experiment or ("all",),

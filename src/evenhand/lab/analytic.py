@@ -65,7 +65,7 @@ class AnalyticModel:
 
     def score_followers(self, first: str, seconds: Sequence[str]) -> list[float]:
         """The probability that each second sentence follows the first in a story and was not taken from anywhere."""
-        story = _known(self._stories, first)
+        story = _answers_to(first, self._stories)
         even = sum(story.values()) / len(self._continuations)
         return [story.get(second, 0.0) / (story.get(second, 0.0) + even) for second in seconds]
 
@@ -120,11 +120,13 @@ class AnalyticModel:
 
 
 def _as_score(token: str, answers: Answers, question: str, answer: str) -> TextScore:
-    known = _known(answers, question)
-    return TextScore(tokens=(token,), log_probabilities=(_log(known.get(answer, 0.0) / sum(known.values())),))
+    shares = _answers_to(question, answers)
+    return TextScore(
+        tokens=(token,), log_probabilities=(_log(shares.get(answer, 0.0) / sum(shares.values())),)
+    )
 
 
-def _known(answers: Answers, question: str) -> Mapping[str, float]:
+def _answers_to(question: str, answers: Answers) -> Mapping[str, float]:
     if question not in answers:
         raise ModelError(
             f"{question!r} is not of the lab's grammar, so its probabilities are not known. The lab's items are: "

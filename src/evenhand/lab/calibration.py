@@ -214,10 +214,10 @@ def _items_in_bits(runs: Sequence[tuple[PlantedBias, Run]], task: str) -> list[_
         if abs(planted.strength) > WEAK_DOSES + 1e-9:
             continue
         world = World(planted.language, planted.strength)
-        known = {entry.item.id: entry for entry in lab_items(planted.language)}
+        entries = {entry.item.id: entry for entry in lab_items(planted.language)}
         scored = ScoredRun.of(run, task)
         for item, read in zip(scored.items, scored.log_ratio, strict=True):
-            entry = known[item]
+            entry = entries[item]
             readings.append(
                 _ItemReading(
                     tilt=entry.planted(world) - planted.strength,

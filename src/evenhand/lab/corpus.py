@@ -126,7 +126,7 @@ class Corpus:
         for thing in lexicon.things:
             for attribute in lexicon.thing_attributes:
                 frame = frames[int(generator.integers(len(frames)))]
-                said = [
+                statements = [
                     realise(
                         frame.form(number),
                         the=thing.definite(number),
@@ -135,7 +135,7 @@ class Corpus:
                     )
                     for number in Number
                 ]
-                yield (said[0],), (said[1],)
+                yield (statements[0],), (statements[1],)
                 stories = [
                     (
                         realise(openings[int(generator.integers(len(openings)))], noun=thing.plural),
@@ -158,7 +158,7 @@ class Corpus:
                 for frame in frames:
                     pair = gendered_pair(world, experiment, int(generator.integers(len(lexicon.names))))
                     probability = share(world.lean(occupation))
-                    said = [
+                    statements = [
                         realise(
                             frame,
                             gendered=pair[0 if take.take(probability) else 1],
@@ -166,7 +166,7 @@ class Corpus:
                         )
                         for _ in range(2)
                     ]
-                    yield (said[0],), (said[1],)
+                    yield (statements[0],), (statements[1],)
 
 
 def language(world: World) -> Iterator[tuple[Document, float]]:

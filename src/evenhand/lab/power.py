@@ -18,7 +18,7 @@ from evenhand.core.items import OVERALL, Label
 from evenhand.core.protocols import get_protocol
 from evenhand.instruments.association.measures import Measure
 from evenhand.instruments.association.measures.totals import ClusterTotals, Floats, Preferences
-from evenhand.runs.calibration import Detectable
+from evenhand.runs.calibration import DetectableBias
 from evenhand.runs.run import Run
 from evenhand.stats.intervals import Interval, cluster_interval
 from evenhand.stats.resampling import Resampling
@@ -159,17 +159,17 @@ def false_positives(measure: Measure, neutral: Sequence[ScoredRun], *, items: in
     return sum(side != 0 for side in sides) / NEUTRAL_SETS
 
 
-def detectable(measure: Measure, doses: Doses) -> tuple[Detectable, ...]:
+def detectable(measure: Measure, doses: Doses) -> tuple[DetectableBias, ...]:
     """For each number of items the smallest bias towards the stereotypes that is found in four of five cases."""
     if measure.neutral is None or not {0.0} < set(doses):
         return ()
     return tuple(_detectable(measure, doses, items) for items in ITEM_COUNTS)
 
 
-def _detectable(measure: Measure, doses: Doses, items: int) -> Detectable:
+def _detectable(measure: Measure, doses: Doses, items: int) -> DetectableBias:
     strongest = max(doses)
     if _power(measure, doses, strongest, items) < POWER:
-        return Detectable(items=items, strength=math.nan, reading=math.nan)
+        return DetectableBias(items=items, strength=math.nan, reading=math.nan)
     low, high = 0.0, strongest
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -178,7 +178,7 @@ def _detectable(measure: Measure, doses: Doses, items: int) -> Detectable:
         else:
             low = middle
     reading = np.mean([measure.value(run.totals()) for run in _at(doses, high)])
-    return Detectable(items=items, strength=round(high, 2), reading=float(reading))
+    return DetectableBias(items=items, strength=round(high, 2), reading=float(reading))
 
 
 def _power(measure: Measure, doses: Doses, strength: float, items: int) -> float:

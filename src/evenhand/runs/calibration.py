@@ -42,7 +42,7 @@ class DosePoint(FrozenModel):
     estimate: Estimate
 
 
-class Detectable(FrozenModel):
+class DetectableBias(FrozenModel):
     """The smallest planted bias that so many items show in four of five cases."""
 
     items: int
@@ -92,7 +92,7 @@ class MeasureCalibration(FrozenModel):
     false_positives: Number
     """Share of neutral item sets whose 95% interval excludes neutral."""
     neutral_sets: int
-    detectable: tuple[Detectable, ...]
+    detectable: tuple[DetectableBias, ...]
     checks: tuple[Check, ...]
 
     @property

@@ -51,7 +51,7 @@ be surprised there, so more of a rise is allowed for than elsewhere.
 CERTIFIED_SENTENCES = 2_000
 
 
-def instrument_options(
+def default_instrument_options(
     instrument: Instrument[Any], ref: ModelRef, options: InstrumentOptions
 ) -> InstrumentOptions:
     """Options of an instrument with the data that suit the model."""
@@ -66,7 +66,7 @@ def instrument_options(
     return replace(options, language=language) if instrument.name == "direct-bias" else options
 
 
-def mitigation_data(
+def default_data(
     ref: ModelRef,
     corpora: Sequence[str | Path] = (),
     *,
@@ -96,7 +96,7 @@ def mitigation_data(
     )
 
 
-def mitigation_recipe(ref: ModelRef, mitigation: TrainingMitigation[Any]) -> Recipe:
+def default_recipe(ref: ModelRef, mitigation: TrainingMitigation[Any]) -> Recipe:
     """The usual recipe of a method, or what suits a model of the lab; those are tiny, so they learn fast."""
     if planted_bias_of(ref.location) is None:
         return mitigation.recipe
@@ -105,14 +105,14 @@ def mitigation_recipe(ref: ModelRef, mitigation: TrainingMitigation[Any]) -> Rec
     )
 
 
-def mitigation_options(
+def default_options(
     ref: ModelRef, mitigation: Mitigation[Any], options: MitigationOptions | None
 ) -> MitigationOptions:
     """Options of a mitigation, with the recipe that suits the model if it trains."""
     chosen = mitigation.options_type() if options is None else options
     if not (isinstance(chosen, TrainingOptions) and isinstance(mitigation, TrainingMitigation)):
         return chosen
-    return replace(chosen, recipe=chosen.recipe or mitigation_recipe(ref, mitigation))
+    return replace(chosen, recipe=chosen.recipe or default_recipe(ref, mitigation))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +146,7 @@ class CertifyOptions:
     resampling: Resampling = field(default_factory=Resampling)
 
 
-def certificate_plan(
+def default_plan(
     before: ModelRef, options: CertifyOptions, *, after: ModelRef | None = None
 ) -> CertificatePlan:
     """What an original and a mitigated model are measured on.
@@ -164,13 +164,13 @@ def certificate_plan(
         held_out=_held_out(planted, language, options),
         labelled=load_labelled(options.labelled) if options.labelled else None,
         trained=options.trained,
-        margins=options.margins or certificate_margins(before),
+        margins=options.margins or default_margins(before),
         finetuning=options.finetuning,
         resampling=options.resampling,
     )
 
 
-def certificate_margins(
+def default_margins(
     before: ModelRef, texts: Sequence[str] = (), *, quality_margin: float | None = None
 ) -> Margins:
     """Margins as they are written on the command line; those not named are the usual ones, or the lab's.
@@ -197,7 +197,9 @@ def _measurements(
         yield Measurement("crows-pairs", InstrumentOptions(data=pairs))
     for name, own in options.instruments.items():
         instrument = INSTRUMENTS.get(name)
-        yield Measurement(name, instrument_options(instrument, before, own or instrument.options_type()))
+        yield Measurement(
+            name, default_instrument_options(instrument, before, own or instrument.options_type())
+        )
 
 
 def _held_out(planted: PlantedBias | None, language: str, options: CertifyOptions) -> HeldOutText | None:
