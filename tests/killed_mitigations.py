@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
 import torch
 from fitting_runs import die
 
@@ -41,7 +42,7 @@ def small_mitigation(source: Path, out: Path, *, killed: str | None = None) -> N
             die()
 
     if killed == WHILE_WRITING:
-        mitigate_module.write_model_folder = lambda *_, **__: die()
+        pytest.MonkeyPatch().setattr(mitigate_module, "write_model_folder", lambda *_, **__: die())
     options = EqualiseOptions(balances=(0.2, 0.9), replayed=2, recipe=RECIPE, on_epoch=on_epoch)
     ref = ModelRef(id=str(source), device="cpu")
     mitigate_module.mitigate(ref, "equalise", data=DATA, out=out, options=options)
