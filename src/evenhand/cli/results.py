@@ -66,7 +66,7 @@ def fail_if_conditions_hold(conditions: Sequence[Condition], runs: Sequence[Run]
 
 def _entries(run: Run) -> list[dict[str, Any]]:
     """The results of a run as the machine-readable contract has them; details are in the run folder."""
-    from evenhand.report.tables import probe_json
+    from evenhand.reporting.tables import probe_json
 
     if run.record.instrument == ASSOCIATION:
         return [run.result.model_dump(mode="json", exclude={"tasks": {"__all__": {"by_target"}}})]
@@ -94,7 +94,7 @@ def _has_probe_table(run: Run) -> bool:
 
 
 def _show_association(run: Run) -> None:
-    from evenhand.report.association.words import interpret_association
+    from evenhand.reporting.association.words import interpret_association
 
     target = console()
     dataset = run.record.dataset
@@ -111,7 +111,7 @@ def _widest_that_fits(run: Run, target: Console) -> Table:
 
 
 def _run_table(run: Run, *, strip_width: int | None) -> Table:
-    from evenhand.report.numbers import show
+    from evenhand.reporting.numbers import show
 
     drawn = () if strip_width is None else ("0 · SS · 100",)
     table = plain_table("task", "LMS", "SS", *drawn, "ICAT", "items", right=("items",))
@@ -125,8 +125,8 @@ def _run_table(run: Run, *, strip_width: int | None) -> Table:
 
 
 def _show_probes(runs: Sequence[Run]) -> None:
-    from evenhand.report.probes.words import probe_sentences
-    from evenhand.report.tables import PROBE_COLUMNS, probe_rows
+    from evenhand.reporting.probes.words import probe_sentences
+    from evenhand.reporting.tables import PROBE_COLUMNS, probe_rows
 
     known = [run for run in runs if _has_probe_table(run)]
     if known:
@@ -142,7 +142,7 @@ def _show_probes(runs: Sequence[Run]) -> None:
 
 def _show_figures(run: Run) -> None:
     """The figures of an instrument that has no table of its own."""
-    from evenhand.report.numbers import show
+    from evenhand.reporting.numbers import show
 
     table = plain_table("figure", "value", "neutral", title=f"{run.name}   {run.instrument.title}")
     for figure in run.figures:

@@ -16,6 +16,7 @@ from evenhand.core.items import Task
 from evenhand.core.progress import Progress
 from evenhand.models.blanks import filled_context
 from evenhand.models.capabilities import (
+    EstimatesCost,
     FillsBlanks,
     JudgesNextSentence,
     Model,
@@ -54,6 +55,17 @@ def measurable(model: Model) -> Measurable:
     if callable(getattr(type(model), "answer_groups", None)):
         return cast("Measurable", model)
     return TextModel(model)
+
+
+def cost_notices(model: Measurable, texts: Iterable[str]) -> tuple[str, ...]:
+    """What should be known before texts are scored by a model that costs something; nothing for others.
+
+    Raises:
+        EvenhandError: If it costs more than is allowed.
+    """
+    if isinstance(model, TextModel) and isinstance(model.model, EstimatesCost):
+        return (model.model.describe_cost(texts),)
+    return ()
 
 
 class TextModel:

@@ -9,7 +9,7 @@ from pathlib import Path
 from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.core.files import write_text
 from evenhand.core.progress import SILENT, Monitor
-from evenhand.report import format_probe_table, format_table, model_card_snippet, render_page
+from evenhand.reporting import format_probe_table, format_table, model_card_snippet, render_page
 from evenhand.runs.comparison import (
     Comparison,
     ComparisonOptions,
