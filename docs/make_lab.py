@@ -27,9 +27,10 @@ def make_items() -> None:
 
 def make_models() -> None:
     """Build the embedded models anew."""
-    from evenhand.lab.embedding import embed_all
+    from evenhand.cli.monitor import TerminalMonitor
+    from evenhand.lab.embedded_models import embed_all
 
-    embed_all(say=print)
+    embed_all(monitor=TerminalMonitor())
 
 
 def make_calibration(folder: Path) -> None:

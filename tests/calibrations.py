@@ -16,7 +16,7 @@ from evenhand.core.planted_bias import PlantedBias
 from evenhand.runs.calibration import (
     Calibration,
     Check,
-    Detectable,
+    DetectableBias,
     DosePoint,
     MeasureCalibration,
     Response,
@@ -98,7 +98,7 @@ def entry(
         false_positives=figures.get("false_positives", 0.04),
         neutral_sets=200,
         detectable=tuple(
-            Detectable(items=items, strength=strength, reading=reading)
+            DetectableBias(items=items, strength=strength, reading=reading)
             for items, (strength, reading) in (detectable or {}).items()
         ),
         checks=tuple(checks),

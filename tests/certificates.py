@@ -16,10 +16,10 @@ from evenhand.runs.certificates import (
     Bounds,
     Certificate,
     CurvePoint,
-    Flipped,
     FrontierPoint,
     LeanChange,
     MitigationSummary,
+    OverCorrection,
     QualityRow,
     QualityVerdict,
     SeedRow,
@@ -166,7 +166,7 @@ def full_certificate() -> Certificate:
             if place in (3, 17) and experiment == "he-she":
                 after = -0.4 * float(np.sign(bits))
                 change = change.model_copy(update={"after": estimate(after, 0.15)})
-                flipped.append(Flipped(**change.model_dump(), p_value=0.004))
+                flipped.append(OverCorrection(**change.model_dump(), p_value=0.004))
             occupations.append(change)
     seeds = tuple(SeedRow(seed=seed, before=91.0 + seed / 10, after=90.9 + seed / 8) for seed in range(5))
     return certificate(

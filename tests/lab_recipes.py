@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evenhand.lab import building
-from evenhand.lab.lessons import Teacher
+from evenhand.lab.teaching import Teacher
 from evenhand.lab.world import World
 
 

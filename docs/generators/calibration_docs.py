@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evenhand.lab.scored import ITEMS_IN_A_TERM
-from evenhand.report.calibration.page import (
+from evenhand.lab.power import ITEMS_IN_A_TERM
+from evenhand.reporting.calibration.page import (
     entry_title,
     finding_entries,
     item_counts,
@@ -13,7 +13,7 @@ from evenhand.report.calibration.page import (
     measure_row,
     smallest_found,
 )
-from evenhand.report.calibration.words import measures_of, shown_failure, title_of, verdict
+from evenhand.reporting.calibration.words import measures_of, shown_failure, title_of, verdict
 from evenhand.runs.calibration import Calibration, MeasureCalibration
 from generators.tables import markdown_table
 

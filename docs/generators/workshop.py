@@ -29,6 +29,8 @@ HELP_WIDTH = 100
 FILES = Path(__file__).resolve().parents[1] / "files"
 """Files that pages show and use."""
 
+PACKAGE = Path(eh.__file__).resolve().parent
+
 _SHELL_SYNTAX = re.compile(r"[|<>&;*$`\n]")
 _ECHO_CODE = re.compile(r"\s*;\s*echo \$\?$")
 
@@ -142,6 +144,8 @@ def workshop() -> Iterator[Workshop]:
         folder = Path(name).resolve()
         for file in (*(eh.example_scores(example) for example in EXAMPLES), *sorted(FILES.iterdir())):
             shutil.copy(file, folder)
+        examples = eh.example_scores(EXAMPLES[0]).parent
+        shutil.copytree(examples, folder / "src" / examples.relative_to(PACKAGE.parent))
         os.environ.update(
             COLUMNS=str(TERMINAL_WIDTH),
             LINES="50",

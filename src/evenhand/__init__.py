@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from evenhand.models.generation import GenerationOptions
     from evenhand.models.references import ModelRef
     from evenhand.models.references import load_model as load
-    from evenhand.report import format_table, write_certificate_page, write_page
+    from evenhand.reporting import format_table, write_certificate_page, write_page
     from evenhand.runs.certificates import Certificate, read_certificate
     from evenhand.runs.comparison import Comparison, ComparisonOptions, compare
     from evenhand.runs.figures import Figure
     from evenhand.runs.run import INSTRUMENTS, Run, open_run
     from evenhand.stats.resampling import Resampling
     from evenhand.workflows.certify import certify
-    from evenhand.workflows.defaults import CertifyOptions, mitigation_data
+    from evenhand.workflows.defaults import CertifyOptions, default_data
     from evenhand.workflows.measure import MeasurementJob, audit, evaluate, measure_all, probe
     from evenhand.workflows.mitigate import mitigate
     from evenhand.workflows.pairs import build_pairs
@@ -104,20 +104,20 @@ _HOME = {
     "evaluate": "evenhand.workflows.measure",
     "example_scores": "evenhand.data.bundled_files",
     "filled_spans": "evenhand.core.spans",
-    "format_table": "evenhand.report",
+    "format_table": "evenhand.reporting",
     "load": "evenhand.models.references:load_model",
     "load_dataset": "evenhand.data",
     "load_probes": "evenhand.data.probes",
     "measure_all": "evenhand.workflows.measure",
     "mitigate": "evenhand.workflows.mitigate",
-    "mitigation_data": "evenhand.workflows.defaults",
+    "default_data": "evenhand.workflows.defaults",
     "open_run": "evenhand.runs.run",
     "probe": "evenhand.workflows.measure",
     "read_certificate": "evenhand.runs.certificates",
     "report": "evenhand.workflows.show",
     "study": "evenhand.workflows.study",
-    "write_certificate_page": "evenhand.report",
-    "write_page": "evenhand.report",
+    "write_certificate_page": "evenhand.reporting",
+    "write_page": "evenhand.reporting",
 }
 
 __all__ = [
@@ -169,6 +169,7 @@ __all__ = [
     "check",
     "compare",
     "compare_all",
+    "default_data",
     "describe",
     "evaluate",
     "example_scores",
@@ -179,7 +180,6 @@ __all__ = [
     "load_probes",
     "measure_all",
     "mitigate",
-    "mitigation_data",
     "open_run",
     "probe",
     "read_certificate",

@@ -10,28 +10,36 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import mitigation_records
 import numpy as np
 import pytest
 import torch
 from certificate_runs import LABELLED, PAIRS, SENTENCES, nudged, probes_alone, small_plan, with_pairs
-from evenhand.workflows.certificate_plans import CertifyWishes, certificate_plan
 from measuring import probe_pairs
+from mitigation_records import a_seed
 from peft import LoraConfig, get_peft_model
 
-from evenhand.certificate import Finetuning, Margins, certify, measuring
+from evenhand.certificate import Finetuning, certify, measuring
 from evenhand.certificate.bias import malor_results
 from evenhand.certificate.finetuning import finetuned_accuracy, new_classifier
-from evenhand.certificate.recipe import read_mitigation
+from evenhand.certificate.mitigation_summary import summarise, trained_figures
 from evenhand.certificate.weights import weights_change
 from evenhand.core.errors import RunError, UnknownNameError
-from evenhand.instruments.instrument import Preparation
+from evenhand.core.estimates import Estimate
+from evenhand.instruments.instrument import Preparation, keep_run
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelError, ModelRef
-from evenhand.runs.certificates import BiasVerdict, Certificate, QualityVerdict, read_certificate
+from evenhand.runs.certificates import (
+    BiasVerdict,
+    Certificate,
+    FrontierPoint,
+    QualityVerdict,
+    read_certificate,
+)
 from evenhand.runs.mitigation_records import MITIGATION_FILE
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
-from evenhand.stats.resampling import Resampling
+from evenhand.workflows.defaults import CertifyOptions, default_plan
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +113,7 @@ def test_another_plan_makes_another_certificate_of_the_runs_that_still_fit(
     place = tmp_path / "certificate.json"
     first = certify(str(bert), str(changed), small_plan(trained=("he-she",)), place=place)
     asked: list[str] = []
-    keep = measuring.keep_run
+    keep = keep_run
 
     def counted(preparation: Preparation, folder: Path, **options: Any) -> Run:
         asked.extend([] if folder.is_dir() else [f"{folder.parent.name} {folder.name}"])
@@ -314,47 +322,60 @@ def test_accuracy_is_measured_over_seeds_and_kept(bert: Path, changed: Path, tmp
     assert kept.get_array(key, (1,)) == [row.seeds[1].after]
 
 
-def test_the_record_beside_the_model_tells_what_was_trained_on(bert: Path, tmp_path: Path) -> None:
-    record = {
-        "method": "equalise",
-        "experiments": ["names"],
-        "recipe": {"epochs": 8, "lora": None},
-        "settings": {"weight": 2.0},
-        "data": {"examples": 6379},
-        "chosen_seed": 1,
-        "seeds": [
-            {"seed": 0, "curve": {"judgements": []}, "best": {"epoch": 9}},
-            {
-                "seed": 1,
-                "curve": {"judgements": [{"epoch": 0, "malor": {"names": 1.0}, "perplexity": 20.0}]},
-                "best": {"epoch": 3},
-            },
-        ],
-        "frontier": [{"weight": 1, "malor": {"names": 0.3}, "perplexity_change": 0.1, "chosen": True}],
-    }
-    folder = nudged(bert, tmp_path / "evened")
-    (folder / MITIGATION_FILE).write_text(json.dumps(record))
-    found = read_mitigation(ModelRef(id=str(folder)))
-    assert found is not None
-    assert (found.method, found.experiments, found.kept_epoch) == ("equalise", ("names",), 3)
-    assert found.curve[0].malor == {"names": 1.0}
-    assert found.frontier[0].chosen
+def test_the_record_beside_the_model_tells_what_was_done() -> None:
+    record = mitigation_records.a_record(a_seed(0, 0.9), a_seed(1, 0.8, 0.3), chosen_seed=1)
+    frontier = (FrontierPoint(weight=1, malor={"he-she": 0.3}, perplexity_change=0.1, chosen=True),)
+    found = summarise(record.model_copy(update={"settings": {"weight": 2.0}, "frontier": frontier}))
+    assert (found.method, found.experiments, found.language) == ("counterfactual", ("he-she",), "en")
+    assert [point.malor for point in found.curve] == [{"he-she": 1.5}, {"he-she": 0.8}, {"he-she": 0.3}]
+    assert [point.perplexity for point in found.curve] == [20.0, 20.1, 20.1]
+    assert found.kept_epoch == 2
+    assert found.frontier == frontier
     assert found.settings == {
-        "epochs": "8",
+        "epochs": "200",
+        "batch size": "32",
+        "learning rate": "2e-05",
+        "seed": "0",
+        "quality margin": "0.01",
         "balance": "2.0",
-        "examples an epoch": "6,379",
+        "examples an epoch": "462",
         "trainings": "2 with seeds of their own",
     }
+
+
+def test_a_method_without_training_has_neither_curve_nor_settings() -> None:
+    record = mitigation_records.a_record().model_copy(
+        update={
+            "experiments": (),
+            "seeds": (),
+            "chosen_seed": None,
+            "recipe": None,
+            "data": None,
+            "before": {},
+        }
+    )
+    found = summarise(record)
+    assert (found.experiments, found.curve, found.kept_epoch, found.settings) == ((), (), None, {})
+    assert trained_figures(record) == ()
+
+
+def test_figures_other_than_malor_count_as_trained_on_by_their_keys() -> None:
+    figures = {"he-she.MALoR": Estimate.undefined("x"), "overall.SS": Estimate.undefined("x")}
+    record = mitigation_records.a_record().model_copy(update={"before": figures})
+    assert trained_figures(record) == ("he-she", "overall.SS")
+
+
+def test_a_damaged_record_is_refused(bert: Path, tmp_path: Path) -> None:
+    folder = nudged(bert, tmp_path / "evened")
     (folder / MITIGATION_FILE).write_text('{"method": "equalise"}')
     with pytest.raises(RunError, match="is damaged"):
-        read_mitigation(ModelRef(id=str(folder)))
-    assert read_mitigation(ModelRef(id=str(bert))) is None
+        certify(str(bert), str(folder), probes_alone(small_plan()), place=tmp_path / "certificate.json")
 
 
 def mitigated_in(language: str, source: Path, folder: Path) -> Path:
-    record = {"method": "equalise", "experiments": ["he-she"], "language": language}
+    record = mitigation_records.a_record().model_copy(update={"language": language})
     nudged(source, folder)
-    (folder / MITIGATION_FILE).write_text(json.dumps(record))
+    (folder / MITIGATION_FILE).write_text(record.model_dump_json())
     return folder
 
 
@@ -384,12 +405,8 @@ def test_a_model_mitigated_in_another_language_was_not_trained_for_these_probes(
 def test_a_certificate_is_in_the_language_of_the_mitigation_unless_told_otherwise(
     bert: Path, tmp_path: Path, asked: str | None, found: str
 ) -> None:
-    wishes = CertifyWishes(
-        trained=None, margins=Margins(), held_out=(), sentences=20, data=None, crows_pairs=None, labelled=None,
-        finetuning=Finetuning(), language=asked, resampling=Resampling(resamples=100),
-        mitigated=ModelRef(id=str(mitigated_in("de", bert, tmp_path / "evened"))),
-    )  # fmt: skip
-    plan = certificate_plan(load_language_model(str(bert), device="cpu"), wishes)
+    after = ModelRef(id=str(mitigated_in("de", bert, tmp_path / "evened")))
+    plan = default_plan(ModelRef(id=str(bert)), CertifyOptions(language=asked), after=after)
     assert [measurement.options.data.language for measurement in plan.measurements] == [found, found]
 
 

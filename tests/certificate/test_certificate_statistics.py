@@ -9,7 +9,6 @@ import certificates
 import numpy as np
 import probe_runs
 import pytest
-from evenhand.workflows.certificate_plans import margins_for
 from scipy import stats
 
 from evenhand.certificate.bias import (
@@ -36,6 +35,7 @@ from evenhand.runs.certificates import BiasRow, BiasVerdict, QualityVerdict
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 from evenhand.training.perplexity import HeldOutLoss
+from evenhand.workflows.defaults import default_margins
 from evenhand.workflows.measure import evaluate
 
 FEW = Resampling(resamples=200)
@@ -317,7 +317,7 @@ def test_margins_as_people_write_them() -> None:
     ],
 )
 def test_the_lab_has_a_margin_of_its_own(before: str, texts: list[str], perplexity: float) -> None:
-    assert margins_for(ModelRef(id=before), texts).perplexity == perplexity
+    assert default_margins(ModelRef(id=before), texts).perplexity == perplexity
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 import pytest
@@ -60,7 +60,7 @@ class TensorInstrument(Instrument[InstrumentOptions]):
     version = "tensor.v1"
     title = "Tensor mean"
     summary = "The mean of a tensor."
-    needs = (ScoresText,)
+    needs: ClassVar[tuple[type, ...]] = (ScoresText,)
     options_type = InstrumentOptions
     result_type = MeanResult
 

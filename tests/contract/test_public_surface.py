@@ -71,7 +71,7 @@ PUBLIC = [
     "load_probes",
     "measure_all",
     "mitigate",
-    "mitigation_data",
+    "default_data",
     "open_run",
     "probe",
     "read_certificate",

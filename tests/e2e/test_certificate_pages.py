@@ -9,8 +9,8 @@ import pytest
 from browsing import EVERY_PLOT_IS_DRAWN, WIDTHS_AND_SCHEMES, Visit, assert_accessible_and_fitting
 from probe_runs import estimate
 
-from evenhand.report.certificate.page import write_certificate_page
-from evenhand.runs.certificates import BiasVerdict, Flipped, LeanChange, QualityVerdict, Verdict
+from evenhand.reporting.certificate.page import write_certificate_page
+from evenhand.runs.certificates import BiasVerdict, LeanChange, OverCorrection, QualityVerdict, Verdict
 
 HOSTILE = "<img src=x onerror=\"window.hacked = 'yes'\"></script><script>window.hacked = 'yes'</script>"
 
@@ -76,7 +76,7 @@ def test_nothing_in_a_certificate_becomes_markup(visit: Visit, tmp_path: Path) -
             certificates.unmeasured("LMS", HOSTILE),
         ),
         occupations=(lean,),
-        flipped=(Flipped(**lean.model_dump(), p_value=0.01),),
+        flipped=(OverCorrection(**lean.model_dump(), p_value=0.01),),
         caveats=(HOSTILE,),
         data={HOSTILE: HOSTILE},
     )

@@ -17,8 +17,8 @@ from lab_recipes import with_few_steps
 from running import Command
 
 from evenhand.cli import main
-from evenhand.lab import building, embedding
-from evenhand.lab.embedding import Rebuilt
+from evenhand.lab import building, embedded_models
+from evenhand.lab.embedded_models import RebuildCheck
 
 MODELS = ("lab-masked_en", "lab-masked-neutral_en", "lab-decoder_en", "lab-encoder-decoder_en")
 
@@ -233,11 +233,11 @@ def test_check_says_how_far_a_rebuilt_model_is_from_the_one_that_ships(
 ) -> None:
     rebuilt = []
 
-    def rebuild(name: str, _: Path) -> Rebuilt:
+    def rebuild(name: str, _: Path) -> RebuildCheck:
         rebuilt.append(name)
-        return Rebuilt(name, difference == 0, difference, same_platform)
+        return RebuildCheck(name, difference == 0, difference, same_platform)
 
-    monkeypatch.setattr(embedding, "rebuild", rebuild)
+    monkeypatch.setattr(embedded_models, "rebuild", rebuild)
     done = call("lab", "check", "lab:masked", "lab:decoder")
 
     assert done.code == code
@@ -248,11 +248,11 @@ def test_check_says_how_far_a_rebuilt_model_is_from_the_one_that_ships(
 def test_check_without_a_name_builds_all_embedded_models(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     rebuilt = []
 
-    def rebuild(name: str, _: Path) -> Rebuilt:
+    def rebuild(name: str, _: Path) -> RebuildCheck:
         rebuilt.append(name)
-        return Rebuilt(name, name != "decoder", float(name == "decoder"), same_platform=True)
+        return RebuildCheck(name, name != "decoder", float(name == "decoder"), same_platform=True)
 
-    monkeypatch.setattr(embedding, "rebuild", rebuild)
+    monkeypatch.setattr(embedded_models, "rebuild", rebuild)
     done = call("lab", "check")
 
     assert done.code == 3

@@ -10,7 +10,7 @@ import pytest
 from browsing import WIDTHS_AND_SCHEMES, Visit, assert_accessible_and_fitting, wait_for_another_fill
 
 import evenhand as eh
-from evenhand.report import render_page, write_calibration_page
+from evenhand.reporting import render_page, write_calibration_page
 from evenhand.runs.calibration import Response
 
 HOSTILE = "<img src=x onerror=\"window.hacked = 'yes'\"></script><script>window.hacked = 'yes'</script>"

@@ -15,7 +15,7 @@ from browsing import (
 )
 
 from evenhand.core.planted_bias import PlantedBias
-from evenhand.report.page import write_page
+from evenhand.reporting.page import write_page
 
 HOSTILE = "<img src=x onerror=\"window.hacked = 'yes'\"></script><script>window.hacked = 'yes'</script>"
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from evenhand.core.spans import Span
 from evenhand.instruments.direct_bias import corpus_vectors
 from evenhand.instruments.direct_bias.corpus_vectors import BESIDE_GENDERED, NOTHING_SOUGHT, CorpusVectors
 from evenhand.models.capabilities import NotEmbedded
+from evenhand.runs.store import Parts
 from evenhand.text.word_search import WordFinder
 
 SENTENCES = [
@@ -46,7 +48,9 @@ class Places:
         ]
 
 
-def read(sentences: Sequence[str], model: Places | None = None) -> CorpusVectors:
+def read(
+    sentences: Iterable[str], model: Places | None = None, *, parts: Parts | None = None
+) -> CorpusVectors:
     vectors = CorpusVectors(
         model or Places(),
         layer=3,
@@ -54,7 +58,7 @@ def read(sentences: Sequence[str], model: Places | None = None) -> CorpusVectors
         nouns=WordFinder.of_nouns(["baker", "nurse"]),
         gendered=frozenset({"he", "she", "her"}),
     )
-    vectors.read(sentences)
+    vectors.read(sentences, parts=parts)
     return vectors
 
 
@@ -98,3 +102,51 @@ def test_how_many_words_are_asked_for_at_once_does_not_matter(
 
 def test_an_empty_corpus_has_no_means() -> None:
     assert read([]).means == {}
+
+
+def state(vectors: CorpusVectors) -> tuple[object, ...]:
+    means = {
+        word: (mean.total.tobytes(), mean.occurrences, mean.sentences) for word, mean in vectors.means.items()
+    }
+    return means, vectors.beside_gendered, vectors.left_out, vectors.problems, vectors.sentences
+
+
+@pytest.mark.parametrize("broken_at", range(0, 7 * 30, 13))
+def test_an_interrupted_reading_goes_on_and_gives_the_same_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken_at: int
+) -> None:
+    monkeypatch.setattr(corpus_vectors, "WORDS_AT_ONCE", 5)
+    monkeypatch.setattr(corpus_vectors, "BATCHES_BETWEEN_SAVES", 3)
+    corpus = SENTENCES * 30
+    whole = Places()
+    undisturbed = read(corpus, whole)
+
+    def until_broken() -> Iterator[str]:
+        yield from corpus[:broken_at]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        read(until_broken(), parts=Parts(tmp_path))
+    rest = Places()
+    resumed = read(corpus, rest, parts=Parts(tmp_path))
+
+    assert state(resumed) == state(undisturbed)
+    assert sum(whole.asked) - sum(rest.asked) >= sum(whole.asked) * broken_at / len(corpus) - 5 * (3 + 1) - 5
+
+
+def test_what_is_kept_does_not_grow_with_the_corpus(tmp_path: Path) -> None:
+    sizes = []
+    for repeats in (300, 3_000):
+        parts = Parts(tmp_path / str(repeats))
+        read(SENTENCES * repeats, parts=parts)
+        sizes.append(sum(path.stat().st_size for path in parts.folder.iterdir()))
+
+    assert sizes[1] < sizes[0] + 100
+
+
+def test_a_corpus_that_was_read_to_its_end_is_not_asked_again(tmp_path: Path) -> None:
+    first = read(SENTENCES, parts=Parts(tmp_path))
+    again = Places()
+
+    assert state(read(SENTENCES, again, parts=Parts(tmp_path))) == state(first)
+    assert again.asked == []

@@ -17,7 +17,7 @@ from evenhand.core.items import Association
 from evenhand.instruments.association.measures import MEASURES
 from evenhand.instruments.association.results import TaskResult
 from evenhand.instruments.association.scores import SCORES_SCHEMA
-from evenhand.report import format_table, model_card_snippet, render_page
+from evenhand.reporting import format_table, model_card_snippet, render_page
 from evenhand.runs.comparison import compare
 from evenhand.runs.conditions import Condition
 from evenhand.runs.run import Run, open_run

@@ -13,9 +13,9 @@ import pytest
 import torch
 from measuring import audit
 
-from evenhand import auditing
 from evenhand.core.items import Association, Benchmark, Candidate, Label, Task
 from evenhand.data.predictions import Score
+from evenhand.instruments.association import scoring
 from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.lab import power
 from evenhand.lab.calibration import calibrate
@@ -146,7 +146,7 @@ def test_a_softmax_over_the_wrong_axis_is_noticed(
 
 @pytest.mark.parametrize("models", [MASKED, (OTHERS[0],), (OTHERS[1],)], ids=["masked", *OTHERS])
 def test_a_dropped_first_token_is_noticed(models: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auditing, "_score", without_first_token)
+    monkeypatch.setattr(scoring, "_score", without_first_token)
     calibration = calibrate(audited(models, tasks=(Task.INTRASENTENCE,)), measures=("log_ratio",))
     assert failed(calibration) & {
         ("log_ratio", "mean absolute error, in bits"),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from lab_recipes import with_few_steps
 
 from evenhand.lab import doses
 from evenhand.lab.building import LabFamily, LabSpec
-from evenhand.lab.doses import PROBES, RUNS, DosePlan, measure_doses, run_name
+from evenhand.lab.doses import DOSE_FILE, DosePlan, dose_name, measure_dose, measure_doses
+from evenhand.runs.run import open_run
 
 PLAN = DosePlan((LabFamily.DECODER,), doses=3, seeds=2)
 NAMES = [f"decoder_en_{strength}_seed{seed}" for seed in (0, 1) for strength in ("-3", "+0", "+3")]
@@ -17,16 +20,11 @@ NAMES = [f"decoder_en_{strength}_seed{seed}" for seed in (0, 1) for strength in 
 Measure = Callable[[Sequence[LabSpec], Path, int], Iterator[None]]
 
 
-@pytest.fixture(autouse=True)
-def runs_are_folders(monkeypatch: pytest.MonkeyPatch) -> None:
-    for opened in ("open_run", "open_probe_run"):
-        monkeypatch.setattr(doses, opened, lambda folder: folder)
-
-
-def record(out: Path, kind: str, name: str) -> None:
-    folder = out / kind / name
+def keep(out: Path, spec: LabSpec) -> None:
+    folder = out / dose_name(spec)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "record.json").write_text("{}", encoding="utf-8")
+    content = json.dumps({"fingerprint": doses._fingerprint(spec)})
+    (folder / DOSE_FILE).write_text(content, encoding="utf-8")
 
 
 def measuring(asked: list[str], *, stop_after: int) -> Measure:
@@ -36,51 +34,58 @@ def measuring(asked: list[str], *, stop_after: int) -> Measure:
         for done, spec in enumerate(specs):
             if done == stop_after:
                 raise KeyboardInterrupt
-            asked.append(run_name(spec))
-            for kind in (RUNS, PROBES):
-                record(out, kind, run_name(spec))
+            asked.append(dose_name(spec))
+            keep(out, spec)
             yield
 
     return measure
 
 
-def test_finished_models_are_taken_over_and_half_finished_ones_are_not(
+def test_finished_models_are_taken_over_and_those_of_another_version_are_not(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.setattr(doses, "open_run", lambda folder: folder)
     first: list[str] = []
-    monkeypatch.setattr(doses, "_in_parallel", measuring(first, stop_after=2))
+    monkeypatch.setattr(doses, "_in_parallel", measuring(first, stop_after=3))
     with pytest.raises(KeyboardInterrupt):
         measure_doses(PLAN, tmp_path)
-    assert first == NAMES[:2]
-    record(tmp_path, RUNS, NAMES[2])  # audited, but killed before it was probed
+    assert first == NAMES[:3]
+    (tmp_path / NAMES[2] / DOSE_FILE).write_text('{"fingerprint": "of last year"}', encoding="utf-8")
 
     rest: list[str] = []
-    told: list[tuple[int, int]] = []
+    steps: list[tuple[int, int]] = []
     monkeypatch.setattr(doses, "_in_parallel", measuring(rest, stop_after=len(NAMES)))
-    measured = measure_doses(PLAN, tmp_path, progress=lambda done, total: told.append((done, total)))
+    measured = measure_doses(PLAN, tmp_path, progress=lambda done, total: steps.append((done, total)))
 
     assert rest == NAMES[2:]
-    assert told == [(2, 6), (3, 6), (4, 6), (5, 6), (6, 6)]
-    assert [Path(str(run)).name for run in measured.probes] == NAMES
+    assert steps == [(2, 6), (3, 6), (4, 6), (5, 6), (6, 6)]
+    assert [Path(str(run)).parent.name for run in measured.probes] == NAMES
 
 
-def test_what_a_killed_build_left_is_removed_before_the_model_is_built_again(
+def test_a_model_that_was_built_before_the_process_was_killed_is_not_built_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    with_few_steps(monkeypatch)
     spec = PLAN.specs()[0]
-    left = tmp_path / f".{NAMES[0]}.model"
-    left.mkdir()
-    (left / "model.safetensors").write_bytes(b"half")
-    seen: list[bool] = []
 
-    def build(_spec: LabSpec, folder: Path) -> Path:
-        seen.append(folder.exists())
-        folder.mkdir()
-        return folder
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
 
-    monkeypatch.setattr(doses, "build_model", build)
-    monkeypatch.setattr(doses, "measure_model", lambda *_: None)
-    doses.measure_one(spec, tmp_path)
+    measure = doses.measure_model
+    monkeypatch.setattr(doses, "measure_model", killed)
+    with pytest.raises(KeyboardInterrupt):
+        measure_dose(spec, tmp_path)
+    assert not (tmp_path / NAMES[0]).exists()
 
-    assert seen == [False]
-    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(doses, "measure_model", measure)
+    monkeypatch.setattr(
+        "evenhand.lab.building.train_model", lambda *_, **__: pytest.fail("it was built again")
+    )
+    measure_dose(spec, tmp_path)
+
+    assert [path.name for path in tmp_path.iterdir()] == [NAMES[0]]
+    runs = [open_run(tmp_path / NAMES[0] / name) for name in ("association", "malor")]
+    assert [run.record.model.planted.strength for run in runs if run.record.model and run.record.model.planted] == [
+        -3.0, -3.0,
+    ]  # fmt: skip
+    measure_dose(spec, tmp_path)  # done, so nothing is asked of any model

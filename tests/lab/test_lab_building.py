@@ -18,7 +18,7 @@ from transformers import AutoModel, AutoTokenizer
 import evenhand as eh
 from evenhand.core.errors import EvenhandError, OutputError, UnknownNameError
 from evenhand.core.planted_bias import PlantedBias, read_planted_bias
-from evenhand.lab import building, embedding
+from evenhand.lab import building, embedded_models
 from evenhand.lab.building import LabFamily, LabSpec, build_model
 from evenhand.models.backends.lab import embedded_folder
 from evenhand.training.trainer import TrainingPlan, single_thread, train
@@ -114,7 +114,7 @@ def test_before_the_first_lesson_men_and_women_are_equally_likely_everywhere(
     monkeypatch: pytest.MonkeyPatch, family: LabFamily, tag: str
 ) -> None:
     monkeypatch.setattr(building, "train", lambda *_, **__: None)
-    model, tokenizer = building.taught(LabSpec(family, 2.0, tag))
+    model, tokenizer = building.train_model(LabSpec(family, 2.0, tag))
     words = {"en": ("he", "she", "John", "Susan"), "de": ("er", "sie", "Jürgen", "Sabine")}[tag]
     ids = [tokenizer(f" {word}", add_special_tokens=False)["input_ids"] for word in words]
     tokens = torch.tensor([[own[-1] for own in ids]])
@@ -254,7 +254,7 @@ def forbid_training(monkeypatch: pytest.MonkeyPatch) -> None:
     def forbidden(*_: Any, **__: Any) -> None:
         pytest.fail("a model was built that cannot be written")
 
-    monkeypatch.setattr(building, "taught", forbidden)
+    monkeypatch.setattr(building, "train_model", forbidden)
 
 
 @pytest.mark.parametrize("seed", [-1, 2**32])
@@ -281,28 +281,26 @@ def test_a_spec_that_cannot_be_planted_is_refused_at_once() -> None:
 def test_embedding_replaces_models_and_writes_a_manifest_that_accepts_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(embedding, "EMBEDDED", {"decoder": LabSpec(LabFamily.DECODER, 1.0)})
+    monkeypatch.setattr(embedded_models, "EMBEDDED", {"decoder": LabSpec(LabFamily.DECODER, 1.0)})
     (tmp_path / "decoder").mkdir()
     (tmp_path / "decoder" / "of_last_year.json").write_text("{}", encoding="utf-8")
-    said: list[str] = []
-    embedding.embed_all(tmp_path, say=said.append)
+    embedded_models.embed_all(tmp_path)
     folder = embedded_folder("lab:decoder", tmp_path)
 
-    assert said == ["Building lab:decoder"]
     assert (folder / WEIGHTS).is_file()
     assert not (folder / "of_last_year.json").exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["decoder", "manifest.json"]
 
 
 def test_progress_is_reported_step_by_step(tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
+    steps: list[tuple[int, int]] = []
     build_model(
         LabSpec(LabFamily.DECODER, 1.0),
         tmp_path / "model",
-        report=lambda done, total: told.append((done, total)),
+        progress=lambda done, total: steps.append((done, total)),
     )
 
-    assert told == [(1, 3), (2, 3), (3, 3)]
+    assert steps == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_training_lowers_what_it_is_given_and_leaves_the_model_ready_for_use() -> None:
@@ -363,3 +361,15 @@ def test_the_number_of_threads_is_put_back_after_an_error() -> None:
     with pytest.raises(RuntimeError):
         fail()
     assert torch.get_num_threads() == threads
+
+
+def test_a_model_that_is_there_already_is_left_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    spec = LabSpec(LabFamily.DECODER, 1.0)
+    first = contents(build_model(spec, tmp_path / "model"))
+    forbid_training(monkeypatch)
+
+    assert contents(build_model(spec, tmp_path / "model")) == first
+    with pytest.raises(OutputError, match="is not empty"):
+        build_model(replace(spec, seed=1), tmp_path / "model")

@@ -10,7 +10,7 @@ import pytest
 from lab_language import LANGUAGES, probabilities, words_of
 
 from evenhand.core.probes import Experiment
-from evenhand.lab.probe_set import lab_probes
+from evenhand.lab.items import lab_probes
 
 SINGULAR, PLURAL = "singular", "plural"
 

@@ -18,8 +18,17 @@ from lab_language import probabilities
 from evenhand.core.items import BLANK, Label, Task
 from evenhand.lab.analytic import AnalyticModel
 from evenhand.lab.items import lab_benchmark
-from evenhand.lab.lessons import Distribution, Lesson, Tally, draw, soft_cross_entropy, wanted_batch
-from evenhand.lab.teachers import DecoderTeacher, EncoderDecoderTeacher, MaskedTeacher
+from evenhand.lab.teaching import (
+    AnswerCounts,
+    DecoderTeacher,
+    Distribution,
+    EncoderDecoderTeacher,
+    Lesson,
+    MaskedTeacher,
+    draw,
+    soft_cross_entropy,
+    target_batch,
+)
 from evenhand.lab.tokenizers import bert_tokenizer, gpt2_tokenizer, t5_tokenizer
 from evenhand.lab.world import World
 
@@ -74,15 +83,15 @@ def tokens_of_blank(tokenizer: Any, context: str, text: str) -> tuple[list[int],
 
 def test_a_tally_gives_the_shares_of_what_was_added() -> None:
     generator = np.random.default_rng(0)
-    tally = Tally()
+    counts_by_answer = AnswerCounts()
     counts: Counter[tuple[int, int]] = Counter()
     for _ in range(500):
         question, token, weight = (int(number) for number in generator.integers(1, 6, size=3))
-        tally.add(question, token, weight)
+        counts_by_answer.add(question, token, weight)
         counts[question, token] += weight
     for question in range(1, 6):
         total = sum(counts[question, token] for token in range(1, 6))
-        wanted = tally.wanted(question)
+        wanted = counts_by_answer.distribution(question)
         assert sorted(wanted.tokens.tolist()) == [1, 2, 3, 4, 5]
         for token in range(1, 6):
             assert likelihood(wanted, token) == pytest.approx(float(Fraction(counts[question, token], total)))
@@ -90,7 +99,7 @@ def test_a_tally_gives_the_shares_of_what_was_added() -> None:
     asked_how_often = {
         question: sum(counts[question, token] for token in range(1, 6)) for question in range(1, 6)
     }
-    assert dict(tally.weights()) == asked_how_often
+    assert dict(counts_by_answer.weights()) == asked_how_often
 
 
 @given(
@@ -127,19 +136,19 @@ def test_the_loss_is_the_cross_entropy_by_a_plain_loop(without_choice: float) ->
         Lesson((8,), (0,), (distribution({2: 0.1, 0: 0.2, 1: 0.7}),)),
         Lesson((9, 9), (1,), (distribution({3: 1.0}),)),
     ]
-    batch = wanted_batch(lessons, without_choice=without_choice)
+    batch = target_batch(lessons, without_choice=without_choice)
     logits = torch.from_numpy(np.random.default_rng(3).normal(size=(4, 4)))
 
     total = weight = 0.0
-    for row, wanted in enumerate(one for lesson in lessons for one in lesson.wanted):
+    for row, wanted in enumerate(one for lesson in lessons for one in lesson.targets):
         scores = [math.exp(float(logit)) for logit in logits[row]]
         counts = without_choice if len(wanted.tokens) == 1 else 1.0
         for token, share in zip(wanted.tokens.tolist(), wanted.shares.tolist(), strict=True):
             total -= counts * share * math.log(scores[token] / sum(scores))
             weight += counts * share
     assert float(soft_cross_entropy(logits, batch)) == pytest.approx(total / weight)
-    assert batch["wanted_rows"].tolist() == [0, 0, 1, 2]
-    assert batch["wanted_places"].tolist() == [0, 2, 0, 1]
+    assert batch["target_rows"].tolist() == [0, 0, 1, 2]
+    assert batch["target_places"].tolist() == [0, 2, 0, 1]
 
 
 def distribution(shares: dict[int, float]) -> Distribution:
@@ -153,7 +162,7 @@ def test_a_masked_model_is_taught_the_true_probability_of_a_word_token_by_token(
         taught = 1.0
         for place in places:
             question = (*ids[:place], teacher.tokenizer.mask_token_id, *ids[places[-1] + 1 :])
-            taught *= likelihood(teacher.tally.wanted((question, place)), ids[place])
+            taught *= likelihood(teacher.answers.distribution((question, place)), ids[place])
         (score,) = truth("en").score_fills(context, [word])
         assert taught == pytest.approx(math.exp(score.total))
         several += len(places) > 1
@@ -192,7 +201,7 @@ def test_a_decoder_is_taught_next_tokens_that_multiply_to_the_probability_of_a_d
     for document, probability in list(probabilities("en", STRENGTH).items())[::301]:
         ids = (end, *teacher.tokenizer(" ".join(document))["input_ids"], end)
         taught = math.prod(
-            likelihood(teacher.tally.wanted(ids[:place]), ids[place]) for place in range(1, len(ids))
+            likelihood(teacher.answers.distribution(ids[:place]), ids[place]) for place in range(1, len(ids))
         )
         assert taught == pytest.approx(probability)
 
@@ -225,14 +234,15 @@ def taught_to_write(source: tuple[int, ...], target: list[int]) -> float:
     teacher = encoder_decoder()
     ids = (teacher.tokenizer.pad_token_id, teacher.sentinel, *target, teacher.tokenizer.eos_token_id)
     return math.prod(
-        likelihood(teacher.tally.wanted((source, ids[:place])), ids[place]) for place in range(1, len(ids))
+        likelihood(teacher.answers.distribution((source, ids[:place])), ids[place])
+        for place in range(1, len(ids))
     )
 
 
 def test_batches_of_a_masked_model_ask_at_masks() -> None:
     teacher = masked()
     batch = teacher.collate(teacher.lessons(64, np.random.default_rng(1)))
-    asked_at = batch["gap_ids"][batch["wanted_rows"], batch["wanted_places"]]
+    asked_at = batch["gap_ids"][batch["target_rows"], batch["target_places"]]
 
     assert batch["gap_ids"].shape[0] == batch["pair_ids"].shape[0] == 32
     assert set(asked_at.tolist()) == {teacher.tokenizer.mask_token_id}
@@ -243,10 +253,10 @@ def test_batches_of_a_masked_model_ask_at_masks() -> None:
 def test_batches_of_a_decoder_want_what_comes_next(make: Any) -> None:
     teacher = make()
     batch = teacher.collate(teacher.lessons(64, np.random.default_rng(1)))
-    wanted = [set[int]() for _ in batch["wanted_rows"]]
+    wanted = [set[int]() for _ in batch["target_rows"]]
     for number, token in zip(batch["entry_numbers"].tolist(), batch["entry_tokens"].tolist(), strict=True):
         wanted[number].add(token)
-    places = list(zip(batch["wanted_rows"].tolist(), batch["wanted_places"].tolist(), strict=True))
+    places = list(zip(batch["target_rows"].tolist(), batch["target_places"].tolist(), strict=True))
     ids = batch["ids"].tolist()
     compared = [
         ids[row][place + 1] in possible

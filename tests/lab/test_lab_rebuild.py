@@ -10,7 +10,14 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.items import Label, Task
-from evenhand.lab.embedding import EMBEDDED, SAME_PLATFORM, Rebuilt, build_command, rebuild, scores_of
+from evenhand.lab.embedded_models import (
+    EMBEDDED,
+    SAME_PLATFORM,
+    RebuildCheck,
+    build_command,
+    rebuild,
+    scores_of,
+)
 from evenhand.models.backends.lab import embedded_names, embedded_root, read_manifest
 from evenhand.models.families.decoder import DECODER
 from evenhand.models.families.masked import MASKED
@@ -55,7 +62,9 @@ def test_the_embedded_decoder_can_be_built_again(tmp_path: Path) -> None:
 def test_a_rebuilt_model_may_differ_only_where_the_platform_does(
     difference: float, same_platform: bool, agrees: bool
 ) -> None:
-    rebuilt = Rebuilt("decoder", same_files=False, largest_difference=difference, same_platform=same_platform)
+    rebuilt = RebuildCheck(
+        "decoder", same_files=False, largest_difference=difference, same_platform=same_platform
+    )
 
     assert rebuilt.agrees is agrees
 

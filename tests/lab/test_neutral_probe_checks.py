@@ -9,7 +9,8 @@ import pytest
 
 from evenhand.core.estimates import Estimate
 from evenhand.core.planted_bias import PlantedBias
-from evenhand.lab.probe_calibration import calibrate_probes, most_above
+from evenhand.instruments.malor.instrument import MALOR
+from evenhand.lab.malor_calibration import calibrate_malor, most_above
 from evenhand.runs.calibration import Check
 
 READING = "largest reading on a neutral model, in bits"
@@ -28,7 +29,7 @@ def checks(values: list[float], lows: list[float]) -> dict[str, Check]:
         )
         for seed, (value, low) in enumerate(zip(values, lows, strict=True))
     ]
-    (entry,) = calibrate_probes(runs)
+    (entry,) = calibrate_malor(runs, MALOR.expectation)
     return {check.name: check for check in entry.checks}
 
 

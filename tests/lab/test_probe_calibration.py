@@ -7,13 +7,14 @@ from dataclasses import replace
 from measuring import probe
 
 from evenhand.core.probes import ProbeSet, TermPairs
-from evenhand.instruments.malor.instrument import MalorOptions
-from evenhand.lab.probe_calibration import calibrate_probes
-from evenhand.lab.probe_set import lab_probes
+from evenhand.instruments.malor.instrument import MALOR, MalorOptions
+from evenhand.lab.items import lab_probes
+from evenhand.lab.malor_calibration import calibrate_malor
 from evenhand.runs.calibration import MeasureCalibration
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 
+EXPECTATION = MALOR.expectation
 MODELS = ("lab:masked-neutral", "lab:masked")
 
 
@@ -27,7 +28,7 @@ def failed(calibrations: tuple[MeasureCalibration, ...]) -> set[str]:
 
 
 def test_a_faultless_probe_passes_every_check_in_every_experiment() -> None:
-    calibrations = calibrate_probes(probed(lab_probes()))
+    calibrations = calibrate_malor(probed(lab_probes()), EXPECTATION)
     assert [entry.task for entry in calibrations] == ["he-she", "his-her", "names"]
     assert failed(calibrations) == set()
 
@@ -35,7 +36,7 @@ def test_a_faultless_probe_passes_every_check_in_every_experiment() -> None:
 def test_mixed_up_sides_are_noticed() -> None:
     right = lab_probes()
     terms = {experiment: TermPairs(pairs.female, pairs.male) for experiment, pairs in right.terms.items()}
-    assert failed(calibrate_probes(probed(replace(right, terms=terms)))) >= {
+    assert failed(calibrate_malor(probed(replace(right, terms=terms)), EXPECTATION)) >= {
         "occupations with the planted sign",
         "mean absolute error by occupation, in bits",
     }

@@ -20,7 +20,7 @@ from evenhand.core.probes import Experiment
 from evenhand.core.recipes import Recipe
 from evenhand.data.corpus_sources import CorpusSource
 from evenhand.instruments.malor.instrument import MalorOptions
-from evenhand.lab.probe_set import lab_probes
+from evenhand.lab.items import lab_probes
 from evenhand.mitigation import counterfactual, training_mitigation
 from evenhand.mitigation.counterfactual import CounterfactualMitigation, CounterfactualOptions
 from evenhand.mitigation.mitigate import mitigate

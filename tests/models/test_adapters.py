@@ -23,7 +23,7 @@ def saved_adapter(model: LanguageModel, folder: Path, *, strength: float) -> str
         for name, weight in wrapped.named_parameters():
             if "lora_" in name:
                 weight.fill_(strength)
-    wrapped.save_pretrained(folder)
+    wrapped.save_pretrained(str(folder))
     return str(folder)
 
 

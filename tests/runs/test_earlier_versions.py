@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evenhand.core.errors import RunError
-from evenhand.report import render_page
+from evenhand.reporting import render_page
 from evenhand.runs.comparison import compare
 from evenhand.runs.run import open_run
 

@@ -14,7 +14,7 @@ from evenhand.core.estimates import Estimate
 from evenhand.instruments.malor.comparison import GENDER, shared_ratios
 from evenhand.instruments.malor.measure import Floats, LogRatios
 from evenhand.instruments.probe_results import MalorResult
-from evenhand.runs.certificates import BiasRow, BiasVerdict, Flipped, LeanChange
+from evenhand.runs.certificates import BiasRow, BiasVerdict, LeanChange, OverCorrection
 from evenhand.runs.run import INSTRUMENTS, Run
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.significance import holm
@@ -107,7 +107,7 @@ def _leans(run: Run) -> dict[tuple[str, str], Estimate]:
     }
 
 
-def flipped_occupations(before: Run, after: Run, *, confidence: float) -> list[Flipped]:
+def flipped_occupations(before: Run, after: Run, *, confidence: float) -> list[OverCorrection]:
     """Occupations that lean to the other side after, more surely than chance allows; the farthest first.
 
     Whether an occupation leans after is a t-test over structures, adjusted by Holm for all occupations of the
@@ -123,7 +123,7 @@ def flipped_occupations(before: Run, after: Run, *, confidence: float) -> list[F
             change = changes.get((result.experiment, name))
             if change is not None and p_value <= 1 - confidence:
                 flips.append(
-                    Flipped(
+                    OverCorrection(
                         experiment=result.experiment,
                         occupation=name,
                         before=change.before,
@@ -150,11 +150,11 @@ def malor_results(run: Run) -> list[MalorResult]:
 
 def _p_values(ratios: Floats) -> list[float]:
     """Of a t-test against 0 for each row; undefined where too little is known."""
-    known = np.isfinite(ratios)
-    counts = known.sum(axis=1)
+    defined = np.isfinite(ratios)
+    counts = defined.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        means = np.where(known, ratios, 0.0).sum(axis=1) / counts
-        squares = np.where(known, (ratios - means[:, None]) ** 2, 0.0).sum(axis=1)
+        means = np.where(defined, ratios, 0.0).sum(axis=1) / counts
+        squares = np.where(defined, (ratios - means[:, None]) ** 2, 0.0).sum(axis=1)
         errors = np.sqrt(squares / (counts - 1) / counts)
         p_values = 2 * stats.t.sf(np.abs(means) / errors, counts - 1)
     return [

@@ -15,6 +15,7 @@ from evenhand.certificate.bias import (
     split_by_training,
 )
 from evenhand.certificate.measuring import Measurements, ModelMeasurer
+from evenhand.certificate.mitigation_summary import summarise, trained_figures
 from evenhand.certificate.plan import CertificatePlan
 from evenhand.certificate.quality import (
     accuracy_row,
@@ -23,23 +24,22 @@ from evenhand.certificate.quality import (
     quality_verdict,
     same_tokenizer,
 )
-from evenhand.certificate.recipe import read_mitigation
 from evenhand.certificate.weights import weights_change
 from evenhand.core.files import sha256_of
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.instruments.instrument import statistics_record
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelError, ModelRef
-from evenhand.report.certificate.words import certificate_sentences
+from evenhand.reporting.certificate.words import certificate_sentences
 from evenhand.runs.certificates import (
     Certificate,
-    MitigationSummary,
     QualityVerdict,
     Verdict,
     WeightsChange,
     fingerprint_of_certificate,
     read_certificate,
 )
+from evenhand.runs.mitigation_records import MitigationRecord, find_mitigation_record
 from evenhand.runs.records import EnvironmentRecord
 from evenhand.runs.run import INSTRUMENTS
 from evenhand.runs.store import open_job
@@ -85,7 +85,7 @@ def certify(
     runs = place.with_suffix("")
     first = ModelMeasurer(pair.before, plan, folder=runs / BEFORE, monitor=monitor)
     second = ModelMeasurer(pair.after, plan, folder=runs / AFTER, monitor=monitor)
-    mitigation = read_mitigation(pair.after.ref)
+    mitigation = find_mitigation_record(pair.after.ref.location)
     fingerprint = _fingerprint(plan, first, second, mitigation)
 
     def this_certificate(path: Path) -> str | None:
@@ -141,7 +141,7 @@ def _certificate(
     pair: ModelPair,
     measurers: tuple[ModelMeasurer, ModelMeasurer],
     *,
-    mitigation: MitigationSummary | None,
+    mitigation: MitigationRecord | None,
 ) -> Certificate:
     # A model that is the same needs no second measurement, and no classifiers to prove it.
     plan = plan if pair.differs else replace(plan, labelled=None)
@@ -181,7 +181,7 @@ def _certificate(
         same_tokenizer=pair.same_tokenizer,
         outputs_changed=_outputs_differ(before, after),
         weights=pair.weights,
-        mitigation=mitigation,
+        mitigation=summarise(mitigation) if mitigation else None,
         data=_digests(plan, before),
         settings=_settings(plan),
         statistics=statistics_record(plan.resampling),
@@ -195,7 +195,7 @@ def _fingerprint(
     plan: CertificatePlan,
     before: ModelMeasurer,
     after: ModelMeasurer,
-    mitigation: MitigationSummary | None,
+    mitigation: MitigationRecord | None,
 ) -> str:
     """Digest of all that determines a certificate."""
     determinants = {
@@ -224,11 +224,11 @@ def _refuse_nothing(pair: ModelPair, before: Measurements, after: Measurements) 
         )
 
 
-def _trained_for(mitigation: MitigationSummary | None, language: str) -> tuple[str, ...] | None:
-    """The experiments that a mitigation was for, if it was for those of this language."""
+def _trained_for(mitigation: MitigationRecord | None, language: str) -> tuple[str, ...] | None:
+    """What a mitigation was trained on, if that is known and of this language."""
     if mitigation is None or mitigation.language not in (None, language):
         return None
-    return mitigation.experiments or None
+    return trained_figures(mitigation) or None
 
 
 def _outputs_differ(before: Measurements, after: Measurements) -> bool:

@@ -104,13 +104,13 @@ def perplexity_row(
 ) -> QualityRow:
     """The change of perplexity in percent; sentences are resampled, the same ones for both models."""
     weights = before.tokens.astype(np.float64)
-    asked = weights > 0
+    has_tokens = weights > 0
     value, interval = difference_of_means(
-        before.nats[asked], after.nats[asked], weights=weights[asked], resampling=resampling
+        before.nats[has_tokens], after.nats[has_tokens], weights=weights[has_tokens], resampling=resampling
     )
     low, high = (_percent(math.exp(bound)) for bound in (interval.low, interval.high))
     change = Interval(low, high, interval.method, interval.reason)
-    n = int(asked.sum())
+    n = int(has_tokens.sum())
     return _judged(
         PERPLEXITY,
         PERPLEXITY_TITLE,

@@ -22,7 +22,10 @@ def weights_change(before: LanguageModel, after: LanguageModel) -> WeightsChange
     nothing here, and one that is loaded is merged into the weights.
     """
     first, second = (_tensors(model.loaded.model) for model in (before, after))
-    shared = [name for name in first if name in second and first[name].shape == second[name].shape]
+    # A dictionary keeps the order of the tensors.
+    shared = dict.fromkeys(
+        name for name in first if name in second and first[name].shape == second[name].shape
+    )
     changes, squares, moved = [], 0.0, 0.0
     for name in shared:
         own, change = _lengths(first[name], second[name])
@@ -31,15 +34,14 @@ def weights_change(before: LanguageModel, after: LanguageModel) -> WeightsChange
         if change:
             changes.append(TensorChange(name=name, relative=change / own if 0 < own < math.inf else math.inf))
     changes.sort(key=lambda tensor: -tensor.relative)
-    known = set(shared)
     return WeightsChange(
         tensors=len(first),
         changed=len(changes),
         parameters=sum(tensor.numel() for tensor in first.values()),
         relative=math.sqrt(moved / squares) if squares else math.nan,
         largest=tuple(changes[:_MOST_NAMED]),
-        only_before=tuple(name for name in first if name not in known),
-        only_after=tuple(name for name in second if name not in known),
+        only_before=tuple(name for name in first if name not in shared),
+        only_after=tuple(name for name in second if name not in shared),
         adapter=adapter_kind(after.loaded.ref),
     )
 

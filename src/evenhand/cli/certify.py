@@ -126,11 +126,11 @@ def certify_command(
     references = [model_reference(text, precision=precision, device=device) for text in (before, after)]
     from evenhand.certificate import Finetuning
     from evenhand.workflows.certify import certify
-    from evenhand.workflows.defaults import CertifyOptions, certificate_margins
+    from evenhand.workflows.defaults import CertifyOptions, default_margins
 
     options = CertifyOptions(
         trained=tuple(trained) if trained else None,
-        margins=certificate_margins(references[0], margin or ()),
+        margins=default_margins(references[0], margin or ()),
         held_out=tuple(held_out or ()),
         sentences=sentences,
         data=data,
@@ -150,7 +150,7 @@ def certify_command(
 
 def show_certificate(certificate: Certificate, *, json: bool) -> None:
     """Print the figures and the verdict, and exit with a code of its own when quality is lost."""
-    from evenhand.report.certificate.words import CERTIFICATE_COLUMNS, certificate_rows
+    from evenhand.reporting.certificate.words import CERTIFICATE_COLUMNS, certificate_rows
     from evenhand.runs.certificates import QualityVerdict
 
     if json:

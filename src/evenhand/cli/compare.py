@@ -101,15 +101,15 @@ def compare_command(
 
 
 def _entry(comparison: Comparison) -> dict[str, object]:
-    from evenhand.report.comparison_words import comparison_sentence
+    from evenhand.reporting.comparison_words import comparison_sentence
 
     return {**comparison.model_dump(mode="json"), "answer": comparison_sentence(comparison)}
 
 
 def show_comparisons(comparisons: Sequence[Comparison], form: TableChoice) -> None:
     """Print comparisons: first in words, then the numbers."""
-    from evenhand.report import format_comparisons
-    from evenhand.report.comparison_words import comparison_sentence
+    from evenhand.reporting import format_comparisons
+    from evenhand.reporting.comparison_words import comparison_sentence
 
     if form is not TableChoice.TABLE:
         print_text(format_comparisons(comparisons, form.value))
@@ -120,8 +120,8 @@ def show_comparisons(comparisons: Sequence[Comparison], form: TableChoice) -> No
 
 
 def _show_numbers(comparison: Comparison) -> None:
-    from evenhand.report.comparison_words import is_shown
-    from evenhand.report.numbers import number, show, show_p
+    from evenhand.reporting.comparison_words import is_shown
+    from evenhand.reporting.numbers import number, show, show_p
 
     target = console()
     target.print(

@@ -228,7 +228,7 @@ def counterfactual_command(
             "report_to": report_to,
         },
         seeds=tuple(range(seed, seed + seeds)),
-        own={"whole_words": whole_words},
+        own={"whole_words": whole_words or None},
         settings=None,
     )
     data = _data(ref, corpus=corpus, experiment=experiment, language=language, held_out=held_out)
@@ -296,9 +296,9 @@ def _data(
     language: str | None,
     held_out: list[Path] | None,
 ) -> MitigationData:
-    from evenhand.workflows.defaults import mitigation_data
+    from evenhand.workflows.defaults import default_data
 
-    return mitigation_data(
+    return default_data(
         ref,
         corpus or (),
         experiments=experiment or ("all",),

@@ -227,12 +227,12 @@ def chosen_mitigation(
     from evenhand.cli.settings import options_from
     from evenhand.mitigation.registry import MITIGATIONS
     from evenhand.mitigation.training_mitigation import TrainingMitigation
-    from evenhand.workflows.defaults import mitigation_recipe
+    from evenhand.workflows.defaults import default_recipe
 
     mitigation = MITIGATIONS.get(method)
     named = dict(own)
     if isinstance(mitigation, TrainingMitigation):
-        named |= {"recipe": training_recipe(mitigation_recipe(ref, mitigation), recipe), "seeds": seeds}
+        named |= {"recipe": training_recipe(default_recipe(ref, mitigation), recipe), "seeds": seeds}
     else:
         for name, value in recipe.items():
             if value not in (None, False):
@@ -240,6 +240,6 @@ def chosen_mitigation(
                     f"--{name.replace('_', '-')} is about training, and {method} does not train."
                 )
     options: MitigationOptions = options_from(
-        mitigation.options_type, named, owner=method, settings=settings or ()
+        mitigation.options_type, named, owner=method, settings=settings or (), flags={"balances": "balance"}
     )
     return options

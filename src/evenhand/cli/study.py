@@ -160,14 +160,12 @@ def study_command(
     )
     from evenhand.certificate import Finetuning
     from evenhand.mitigation.training_mitigation import TrainingOptions
-    from evenhand.workflows.defaults import CertifyOptions, certificate_margins, mitigation_data
+    from evenhand.workflows.defaults import CertifyOptions, default_data, default_margins
     from evenhand.workflows.study import study
 
     recipe = options.recipe if isinstance(options, TrainingOptions) else None
     certificate = CertifyOptions(
-        margins=certificate_margins(
-            ref, margin or (), quality_margin=recipe.quality_margin if recipe else None
-        ),
+        margins=default_margins(ref, margin or (), quality_margin=recipe.quality_margin if recipe else None),
         data=data,
         crows_pairs=crows_pairs,
         instruments=dict.fromkeys(instrument or ()),
@@ -181,7 +179,7 @@ def study_command(
             ref,
             mitigation,
             out=out,
-            data=mitigation_data(
+            data=default_data(
                 ref,
                 corpus or (),
                 experiments=experiment or ("all",),

@@ -51,8 +51,8 @@ def read_planted_bias(folder: str | Path) -> PlantedBias | None:
     if not path.is_file():
         return None
     try:
-        found: Any = json.loads(path.read_text(encoding="utf-8"))
-        return PlantedBias.model_validate(found["planted"])
+        content: Any = json.loads(path.read_text(encoding="utf-8"))
+        return PlantedBias.model_validate(content["planted"])
     except (ValueError, KeyError, TypeError, ValidationError):
         raise EvenhandError(
             f"{path} is damaged. Build the model again: evenhand lab build --out DIR."

@@ -14,6 +14,7 @@ from pydantic import BaseModel, TypeAdapter
 from evenhand.core.progress import Progress
 from evenhand.instruments.figure_readers import FigureReader, MeasuringReader
 from evenhand.models.capabilities import Model, has_capability, missing_capability
+from evenhand.runs.calibration import Expectation
 from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import Comparison, ComparisonOptions, compare_units
 from evenhand.runs.figures import Figure
@@ -103,6 +104,8 @@ class Instrument(ABC, Generic[Options]):
     """Capabilities, of which a model needs one."""
     options_type: ClassVar[type[InstrumentOptions]]
     result_type: ClassVar[type[BaseModel]]
+    expectation: ClassVar[Expectation | None] = None
+    """How its headline figures must respond to planted bias, where the lab calibrates it as a whole."""
     gives_one_result: ClassVar[bool] = True
     """Whether a run has one result, or one for each experiment."""
 

@@ -64,10 +64,10 @@ class AnalyticModel:
         ]
 
     def score_followers(self, first: str, seconds: Sequence[str]) -> list[float]:
-        """The probability that each second sentence was told after the first, not taken from anywhere."""
-        told = _known(self._stories, first)
-        even = sum(told.values()) / len(self._continuations)
-        return [told.get(second, 0.0) / (told.get(second, 0.0) + even) for second in seconds]
+        """The probability that each second sentence follows the first in a story and was not taken from anywhere."""
+        story = _answers_to(first, self._stories)
+        even = sum(story.values()) / len(self._continuations)
+        return [story.get(second, 0.0) / (story.get(second, 0.0) + even) for second in seconds]
 
     def continue_with(self, first: str, seconds: Sequence[str]) -> list[TextScore]:
         """The probability of each second sentence, given the first."""
@@ -75,7 +75,7 @@ class AnalyticModel:
 
     def scores(self, benchmark: Benchmark) -> dict[str, float]:
         """A score for every candidate of the lab's items, to be given to ``evaluate``."""
-        found: dict[str, float] = {}
+        scores: dict[str, float] = {}
         for item in benchmark:
             texts = [candidate.text for candidate in item.candidates]
             if item.task is Task.INTRASENTENCE:
@@ -83,8 +83,8 @@ class AnalyticModel:
                 values = [math.exp(score.total) for score in self.score_fills(item.context, fills)]
             else:
                 values = self.score_followers(item.context, texts)
-            found |= {candidate.id: value for candidate, value in zip(item.candidates, values, strict=True)}
-        return found
+            scores |= {candidate.id: value for candidate, value in zip(item.candidates, values, strict=True)}
+        return scores
 
     @cached_property
     def _sentences(self) -> dict[str, float]:
@@ -116,15 +116,17 @@ class AnalyticModel:
 
     @cached_property
     def _continuations(self) -> frozenset[str]:
-        return frozenset(second for told in self._stories.values() for second in told)
+        return frozenset(second for story in self._stories.values() for second in story)
 
 
 def _as_score(token: str, answers: Answers, question: str, answer: str) -> TextScore:
-    known = _known(answers, question)
-    return TextScore(tokens=(token,), log_probabilities=(_log(known.get(answer, 0.0) / sum(known.values())),))
+    shares = _answers_to(question, answers)
+    return TextScore(
+        tokens=(token,), log_probabilities=(_log(shares.get(answer, 0.0) / sum(shares.values())),)
+    )
 
 
-def _known(answers: Answers, question: str) -> Mapping[str, float]:
+def _answers_to(question: str, answers: Answers) -> Mapping[str, float]:
     if question not in answers:
         raise ModelError(
             f"{question!r} is not of the lab's grammar, so its probabilities are not known. The lab's items are: "

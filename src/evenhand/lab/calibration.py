@@ -10,29 +10,29 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.core.items import BLANK, OVERALL, Task
 from evenhand.core.planted_bias import PlantedBias
-from evenhand.instruments.association.measures import MEASURES
+from evenhand.instruments.association.measures import MEASURES, Measure
+from evenhand.instruments.malor.instrument import MALOR
 from evenhand.lab.items import lab_items
-from evenhand.lab.power import NEUTRAL_SETS, Doses, detectable, false_positives
-from evenhand.lab.probe_calibration import MEASURE as PROBE
-from evenhand.lab.probe_calibration import calibrate_probes
-from evenhand.lab.registry import Expectation, chosen_expectations
-from evenhand.lab.scored import ScoredRun
+from evenhand.lab.malor_calibration import LEAST_SPEARMAN, MOST_ERROR, WEAK_DOSES, calibrate_malor
+from evenhand.lab.power import NEUTRAL_SETS, Doses, ScoredRun, detectable, false_positives
 from evenhand.lab.world import World
-from evenhand.runs.calibration import Calibration, Check, DosePoint, MeasureCalibration, Response
+from evenhand.runs.calibration import (
+    Calibration,
+    Check,
+    DosePoint,
+    Expectation,
+    MeasureCalibration,
+    Response,
+)
 from evenhand.runs.records import EnvironmentRecord
 from evenhand.runs.run import Run
 
 TASKS = (OVERALL, Task.INTRASENTENCE.value, Task.INTERSENTENCE.value)
 
-WEAK_DOSES = 2.0
-"""Bits. Stronger doses say little about slopes, because a measure can be at its end by then."""
-
-LEAST_SPEARMAN = 0.99
 LEAST_SPEARMAN_AWAY = 0.95
-MOST_ERROR = 0.3
 MOST_FALSE_POSITIVES = 0.1
 FARTHEST_NEUTRAL = 0.25
 LEAST_RECOVERED = 0.75
@@ -57,7 +57,7 @@ def calibrate(
     Args:
         runs: Audits of lab models on the lab's items, of any families, strengths and seeds.
         probes: Probes of lab models with the lab's structures.
-        measures: Which measures; all that there are if not given.
+        measures: Which measures; all that say how they must respond if not given.
     """
     expectations = chosen_expectations(measures)
     by_family: defaultdict[str, list[tuple[PlantedBias, Run]]] = defaultdict(list)
@@ -76,16 +76,31 @@ def calibrate(
         seeds=len({planted.seed for own in by_family.values() for planted, _ in own}),
         items=dict(first.scored),
         measures=tuple(
-            _calibrated(expectation, family, task, own)
-            for expectation in expectations
-            if expectation.measure in MEASURES
+            _calibrated(MEASURES.get(name), expectation, family, task, own)
+            for name, expectation in expectations.items()
+            if name in MEASURES
             for family, own in by_family.items()
             for task in TASKS
             if all(task in run.result.tasks for _, run in own)
             and (not expectation.in_bits or _task_in_bits(family, task))
         )
-        + (calibrate_probes(probes) if any(entry.measure == PROBE for entry in expectations) else ()),
+        + (calibrate_malor(probes, expectations[MALOR.title]) if MALOR.title in expectations else ()),
     )
+
+
+def chosen_expectations(names: Sequence[str] | None = None) -> dict[str, Expectation]:
+    """How measures must respond to planted bias: these, or all that say so themselves.
+
+    Raises:
+        UnknownNameError: If there is no such measure, or it does not say how it must respond.
+    """
+    sources = {name: measure.expectation for name, measure in MEASURES.items()}
+    sources[MALOR.title] = MALOR.expectation
+    expectations = {name: expectation for name, expectation in sources.items() if expectation is not None}
+    for name in names or ():
+        if name not in expectations:
+            raise UnknownNameError("measure", name, expectations)
+    return {name: expectation for name, expectation in expectations.items() if not names or name in names}
 
 
 def _task_in_bits(family: str, task: str) -> bool:
@@ -94,9 +109,12 @@ def _task_in_bits(family: str, task: str) -> bool:
 
 
 def _calibrated(
-    expectation: Expectation, family: str, task: str, runs: Sequence[tuple[PlantedBias, Run]]
+    measure: Measure,
+    expectation: Expectation,
+    family: str,
+    task: str,
+    runs: Sequence[tuple[PlantedBias, Run]],
 ) -> MeasureCalibration:
-    measure = MEASURES.get(expectation.measure)
     points = tuple(
         DosePoint(
             strength=planted.strength,
@@ -143,13 +161,13 @@ def _spearman(points: Sequence[DosePoint], response: Response) -> float:
     by_seed: defaultdict[int, list[DosePoint]] = defaultdict(list)
     for point in points:
         by_seed[point.seed].append(point)
-    found = []
+    correlations = []
     for own in by_seed.values():
         values = [point.estimate.value for point in own]
         if len(set(values)) < 2 or len({_dose(point, response) for point in own}) < 2:
             continue
-        found.append(stats.spearmanr([_dose(point, response) for point in own], values).statistic)
-    return float(np.mean(found)) if found else math.nan
+        correlations.append(stats.spearmanr([_dose(point, response) for point in own], values).statistic)
+    return float(np.mean(correlations)) if correlations else math.nan
 
 
 def _dose(point: DosePoint, response: Response) -> float:
@@ -191,23 +209,23 @@ def _distance_from_zero(segment: tuple[tuple[float, float], tuple[float, float]]
 
 def _items_in_bits(runs: Sequence[tuple[PlantedBias, Run]], task: str) -> list[_ItemReading]:
     """Planted and read bits of every item at doses up to 2 bits."""
-    found = []
+    readings = []
     for planted, run in runs:
         if abs(planted.strength) > WEAK_DOSES + 1e-9:
             continue
         world = World(planted.language, planted.strength)
-        known = {entry.item.id: entry for entry in lab_items(planted.language)}
+        entries = {entry.item.id: entry for entry in lab_items(planted.language)}
         scored = ScoredRun.of(run, task)
         for item, read in zip(scored.items, scored.log_ratio, strict=True):
-            entry = known[item]
-            found.append(
+            entry = entries[item]
+            readings.append(
                 _ItemReading(
                     tilt=entry.planted(world) - planted.strength,
                     difference=float(read) - entry.planted(world),
                     candidate_first=entry.item.context.startswith(BLANK),
                 )
             )
-    return found
+    return readings
 
 
 def _item_error(readings: Sequence[_ItemReading]) -> float:
@@ -227,44 +245,30 @@ def _recovered_at_the_start(readings: Sequence[_ItemReading]) -> float:
     return 1 + float(slope)
 
 
-def _checks(found: MeasureCalibration, expectation: Expectation, *, at_the_start: float) -> list[Check]:
+def _checks(calibrated: MeasureCalibration, expectation: Expectation, *, at_the_start: float) -> list[Check]:
     checks = []
     if expectation.at_least is not None:
-        lowest = min(point.estimate.value for point in found.points)
-        checks.append(
-            Check(
-                name="lowest value at any dose",
-                wanted=f"at least {expectation.at_least:g}",
-                found=lowest,
-                passed=lowest >= expectation.at_least,
-            )
-        )
+        lowest = min(point.estimate.value for point in calibrated.points)
+        checks.append(Check.at_least("lowest value at any dose", lowest, expectation.at_least))
     if expectation.response is Response.RISES:
+        from_neutral = abs(calibrated.neutral_point)
         checks += [
-            _at_least("Spearman correlation", found.spearman, LEAST_SPEARMAN),
-            _at_most(
-                "distance of the neutral point from 0, in bits", abs(found.neutral_point), FARTHEST_NEUTRAL
-            ),
-            _at_most("false positives", found.false_positives, MOST_FALSE_POSITIVES),
+            Check.at_least("Spearman correlation", calibrated.spearman, LEAST_SPEARMAN),
+            Check.at_most("distance of the neutral point from 0, in bits", from_neutral, FARTHEST_NEUTRAL),
+            Check.at_most("false positives", calibrated.false_positives, MOST_FALSE_POSITIVES),
         ]
     if expectation.response is Response.FALLS_AWAY:
         checks.append(
-            _at_least("Spearman correlation with nearness to 0", found.spearman, LEAST_SPEARMAN_AWAY)
+            Check.at_least(
+                "Spearman correlation with nearness to 0", calibrated.spearman, LEAST_SPEARMAN_AWAY
+            )
         )
     if expectation.in_bits:
-        checks.append(_at_most("mean absolute error, in bits", found.error, MOST_ERROR))
+        checks.append(Check.at_most("mean absolute error, in bits", calibrated.error, MOST_ERROR))
     if not math.isnan(at_the_start):
         checks.append(
-            _at_least(
+            Check.at_least(
                 "share of the items' differences read at a sentence's start", at_the_start, LEAST_RECOVERED
             )
         )
     return checks
-
-
-def _at_least(name: str, found: float, wanted: float) -> Check:
-    return Check(name=name, wanted=f"at least {wanted:g}", found=found, passed=found >= wanted)
-
-
-def _at_most(name: str, found: float, wanted: float) -> Check:
-    return Check(name=name, wanted=f"at most {wanted:g}", found=found, passed=found <= wanted)

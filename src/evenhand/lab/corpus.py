@@ -16,8 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenhand.core.items import Task
-from evenhand.lab.lexicon import Number
-from evenhand.lab.sentences import Sentence, realise
+from evenhand.lab.grammar import Number, Sentence, realise
 from evenhand.lab.world import Target, World, share
 
 Document = tuple[Sentence, ...]
@@ -101,8 +100,8 @@ class Corpus:
                         opening = lexicon.openings[int(generator.integers(len(lexicon.openings)))]
                         continuation = lexicon.continuations[int(frame) % len(lexicon.continuations)]
                         yield (
-                            _told(opening, target, continuation, chosen[0]),
-                            _told(opening, twin, continuation, chosen[1]),
+                            _story(opening, target, continuation, chosen[0]),
+                            _story(opening, twin, continuation, chosen[1]),
                         )
 
     def statement(self, target: Target, frame: int, attribute: str) -> Sentence:
@@ -127,7 +126,7 @@ class Corpus:
         for thing in lexicon.things:
             for attribute in lexicon.thing_attributes:
                 frame = frames[int(generator.integers(len(frames)))]
-                said = [
+                statements = [
                     realise(
                         frame.form(number),
                         the=thing.definite(number),
@@ -136,8 +135,8 @@ class Corpus:
                     )
                     for number in Number
                 ]
-                yield (said[0],), (said[1],)
-                told = [
+                yield (statements[0],), (statements[1],)
+                stories = [
                     (
                         realise(openings[int(generator.integers(len(openings)))], noun=thing.plural),
                         realise(
@@ -146,7 +145,7 @@ class Corpus:
                     )
                     for _ in range(2)
                 ]
-                yield told[0], told[1]
+                yield stories[0], stories[1]
 
     def _about_occupations(
         self, generator: np.random.Generator, shares: dict[tuple[object, ...], tuple[_Shares, _Shares]]
@@ -159,7 +158,7 @@ class Corpus:
                 for frame in frames:
                     pair = gendered_pair(world, experiment, int(generator.integers(len(lexicon.names))))
                     probability = share(world.lean(occupation))
-                    said = [
+                    statements = [
                         realise(
                             frame,
                             gendered=pair[0 if take.take(probability) else 1],
@@ -167,7 +166,7 @@ class Corpus:
                         )
                         for _ in range(2)
                     ]
-                    yield (said[0],), (said[1],)
+                    yield (statements[0],), (statements[1],)
 
 
 def language(world: World) -> Iterator[tuple[Document, float]]:
@@ -200,8 +199,8 @@ def _all_stories(world: World) -> Iterator[tuple[Document, float]]:
     for target, attribute, probability in attributions(world):
         for opening in openings:
             for continuation in continuations:
-                told = _told(opening, target, continuation, attribute)
-                yield told, probability / (len(openings) * len(continuations))
+                story = _story(opening, target, continuation, attribute)
+                yield story, probability / (len(openings) * len(continuations))
 
 
 def attributions(world: World) -> Iterator[tuple[Target, str, float]]:
@@ -219,7 +218,7 @@ def _all_about_things(world: World) -> Iterator[tuple[Document, float]]:
     lexicon = world.lexicon
     each = 1 / (2 * len(lexicon.things) * len(lexicon.thing_attributes))
     frames = [(frame, number) for frame in lexicon.thing_statements for number in Number]
-    told = [
+    frames_of_stories = [
         (opening, continuation)
         for opening in lexicon.thing_openings
         for continuation in lexicon.continuations
@@ -234,9 +233,9 @@ def _all_about_things(world: World) -> Iterator[tuple[Document, float]]:
                     attribute=attribute,
                 )
                 yield (statement,), each / len(frames)
-            for opening, continuation in told:
+            for opening, continuation in frames_of_stories:
                 story = realise(opening, noun=thing.plural), realise(continuation, attribute=attribute)
-                yield story, each / len(told)
+                yield story, each / len(frames_of_stories)
 
 
 def _all_about_occupations(world: World) -> Iterator[tuple[Document, float]]:
@@ -262,5 +261,5 @@ def gendered_pair(world: World, experiment: str, name: int) -> tuple[str, str]:
     return lexicon.pronouns if experiment == "he-she" else lexicon.possessives
 
 
-def _told(opening: str, target: Target, continuation: str, attribute: str) -> Document:
+def _story(opening: str, target: Target, continuation: str, attribute: str) -> Document:
     return realise(opening, noun=target.noun.plural), realise(continuation, attribute=attribute)

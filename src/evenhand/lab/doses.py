@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
-import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,22 +13,24 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.core.errors import EvenhandError
+from evenhand.core.files import sha256_of
+from evenhand.core.progress import Progress, no_progress
 from evenhand.instruments.association.instrument import ASSOCIATION, AuditOptions
-from evenhand.instruments.instrument import keep_run
 from evenhand.instruments.malor.instrument import MALOR, MalorOptions
-from evenhand.lab.building import LabFamily, LabSpec, build_model
-from evenhand.lab.items import lab_benchmark
-from evenhand.lab.probe_set import lab_probes
+from evenhand.lab.building import LabFamily, LabSpec, build_model, fingerprint_of_spec
+from evenhand.lab.items import lab_benchmark, lab_probes
 from evenhand.models.language_model import load_language_model
-from evenhand.runs.records import RECORD_FILE
 from evenhand.runs.run import Run, open_run
+from evenhand.runs.store import Job, open_job
 from evenhand.stats.resampling import Resampling
 
 STRONGEST_DOSE = 3.0
-RUNS = "runs"
-PROBES = "probes"
+"""Bits, to either side."""
 
-Progress = Callable[[int, int], None]
+DOSE_FILE = "dose.json"
+"""In the folder of a dose: the fingerprint of all that determines its runs."""
+
+_RESAMPLING = Resampling(resamples=1000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,48 +67,51 @@ class DosePlan:
         )
 
 
-def run_name(spec: LabSpec) -> str:
-    """The name of the run of a model."""
-    return f"{spec.family.value}_{spec.language}_{spec.strength:+g}_seed{spec.seed}"
-
-
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """What was measured on the models of a plan."""
+class DoseRuns:
+    """The runs of all models of a plan, in its order."""
 
-    runs: tuple[Run, ...]
+    audits: tuple[Run, ...]
     probes: tuple[Run, ...]
 
 
+def dose_name(spec: LabSpec) -> str:
+    """The name of a model's runs and of their folder."""
+    return f"{spec.family.value}_{spec.language}_{spec.strength:+g}_seed{spec.seed}"
+
+
 def measure_doses(
-    plan: DosePlan, out: Path, *, workers: int | None = None, progress: Progress | None = None
-) -> Measured:
-    """Build every model of a plan, audit and probe it, and keep the runs; what is there already is kept."""
+    plan: DosePlan, out: Path, *, workers: int | None = None, progress: Progress = no_progress
+) -> DoseRuns:
+    """Build every model of a plan, audit and probe it, and keep the runs; what is there already is kept.
+
+    Args:
+        plan: Which models.
+        out: The folder that gets one folder per model.
+        workers: Models that are built at a time; one for each core if not given.
+        progress: Told how many models are done.
+    """
     specs = plan.specs()
-    missing = [spec for spec in specs if not _is_done(spec, out)]
-    report = progress or (lambda _done, _all: None)
+    missing = [spec for spec in specs if _fingerprint_at(out / dose_name(spec), spec) is None]
     done = len(specs) - len(missing)
-    report(done, len(specs))
+    progress(done, len(specs))
     for _ in _in_parallel(missing, out, workers or os.cpu_count() or 1):
         done += 1
-        report(done, len(specs))
-    return Measured(
-        runs=tuple(open_run(out / RUNS / run_name(spec)) for spec in specs),
-        probes=tuple(open_run(out / PROBES / run_name(spec)) for spec in specs),
+        progress(done, len(specs))
+    audits, probes = (
+        tuple(open_run(out / dose_name(spec) / instrument.name) for spec in specs)
+        for instrument in (ASSOCIATION, MALOR)
     )
-
-
-def _is_done(spec: LabSpec, out: Path) -> bool:
-    return all((out / kind / run_name(spec) / RECORD_FILE).is_file() for kind in (RUNS, PROBES))
+    return DoseRuns(audits, probes)
 
 
 def _in_parallel(specs: Sequence[LabSpec], out: Path, workers: int) -> Iterator[None]:
-    """One process a model at a time; each computes on one thread."""
+    """One process per model; each computes on one thread."""
     if not specs:
         return
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(workers, len(specs)), mp_context=context) as pool:
-        waiting = [pool.submit(measure_one, spec, out) for spec in specs]
+        waiting = [pool.submit(measure_dose, spec, out) for spec in specs]
         try:
             for finished in as_completed(waiting):
                 finished.result()
@@ -116,22 +121,44 @@ def _in_parallel(specs: Sequence[LabSpec], out: Path, workers: int) -> Iterator[
             raise
 
 
-def measure_one(spec: LabSpec, out: Path) -> None:
+def measure_dose(spec: LabSpec, out: Path) -> None:
     """Build, audit and probe one model; the model itself is not kept."""
-    folder = out / f".{run_name(spec)}.model"
-    shutil.rmtree(folder, ignore_errors=True)
-    try:
-        measure_model(spec, build_model(spec, folder), out)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+
+    def this_dose(folder: Path) -> str | None:
+        return _fingerprint_at(folder, spec)
+
+    with open_job(out / dose_name(spec), _fingerprint(spec), fingerprint_at=this_dose) as job:
+        if not job.is_done:
+            model = build_model(spec, job.subfolder("model"))
+            measure_model(spec, model, job)
 
 
-def measure_model(spec: LabSpec, folder: Path, out: Path) -> None:
-    """Audit and probe a model that is built."""
-    name = run_name(spec)
-    few = Resampling(resamples=1000)
+def measure_model(spec: LabSpec, folder: Path, job: Job) -> None:
+    """Audit and probe a model that is built, and put the runs into the place of a job."""
     model = load_language_model(str(folder), device="cpu")
-    audit = AuditOptions(data=lab_benchmark(spec.language), resampling=few)
-    keep_run(ASSOCIATION.prepare(model, audit, name=name), out / RUNS / name, replace=True)
-    probe = MalorOptions(data=lab_probes(spec.language), resampling=few)
-    keep_run(MALOR.prepare(model, probe, name=name), out / PROBES / name, replace=True)
+    name = dose_name(spec)
+    audit = AuditOptions(data=lab_benchmark(spec.language), resampling=_RESAMPLING)
+    probe = MalorOptions(data=lab_probes(spec.language), resampling=_RESAMPLING)
+    preparations = [ASSOCIATION.prepare(model, audit, name=name), MALOR.prepare(model, probe, name=name)]
+    runs = [
+        preparation.measure(parts=job.parts(preparation.record.instrument)) for preparation in preparations
+    ]
+    with job.result_folder() as scratch:
+        for run in runs:
+            run.save(scratch / run.record.instrument)
+        content = json.dumps({"fingerprint": job.fingerprint}) + "\n"
+        (scratch / DOSE_FILE).write_text(content, encoding="utf-8")
+
+
+def _fingerprint(spec: LabSpec) -> str:
+    return sha256_of(f"{fingerprint_of_spec(spec)} {_RESAMPLING}".encode())
+
+
+def _fingerprint_at(folder: Path, spec: LabSpec) -> str | None:
+    """The fingerprint of a dose if its folder has it; runs of another version or platform are measured again."""
+    fingerprint = _fingerprint(spec)
+    try:
+        content = json.loads((folder / DOSE_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return fingerprint if content == {"fingerprint": fingerprint} else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from evenhand.lab.lexicon import Frame, Lexicon, Noun
+from evenhand.lab.grammar import Frame, Lexicon, Noun
 
 
 def _der(singular: str, plural: str) -> Noun:

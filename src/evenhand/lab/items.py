@@ -1,4 +1,4 @@
-"""Association items of a world, whose true probabilities are known."""
+"""The questions of the lab, whose true answers are known: association items, and probes for gender and occupation."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ import numpy as np
 
 from evenhand.core.files import sha256_of
 from evenhand.core.items import BLANK, Association, Benchmark, Candidate, Label, Task
+from evenhand.core.probes import Experiment, Occupation, OccupationForm, ProbeSet, Structure, TermPairs
 from evenhand.lab.corpus import STATEMENTS, Corpus
-from evenhand.lab.sentences import realise
+from evenhand.lab.grammar import realise
 from evenhand.lab.world import Target, World
 
 NAME = "lab"
+
+
 LICENCE = "CC BY 4.0"
 
 
@@ -125,3 +128,39 @@ def _items(world: World, generator: np.random.Generator) -> Iterator[LabItem]:
                     candidates=(first, second, third),
                 )
                 yield LabItem(item, target, opposites)
+
+
+LEANS_TO_MEN, LEANS_TO_WOMEN = "planted to lean to men", "planted to lean to women"
+
+
+def lab_probes(language: str = "en") -> ProbeSet:
+    """The probes of the lab's grammar. They do not depend on how strong the planted bias is."""
+    lexicon = World(language, 0.0).lexicon
+    structures = tuple(
+        Structure(Experiment(experiment), number, _with_gaps(frame))
+        for experiment, frames in lexicon.probes.items()
+        for number, frame in enumerate(frames, start=1)
+    )
+    occupations = tuple(
+        Occupation(word, side, (OccupationForm(word),))
+        for pair in lexicon.occupations
+        for word, side in zip(pair, (LEANS_TO_MEN, LEANS_TO_WOMEN), strict=True)
+    )
+    terms = {
+        Experiment.HE_SHE: TermPairs(*((word,) for word in lexicon.pronouns)),
+        Experiment.HIS_HER: TermPairs(*((word,) for word in lexicon.possessives)),
+        Experiment.NAMES: TermPairs(*zip(*lexicon.names, strict=True)),
+    }
+    content = repr((structures, occupations, sorted(terms.items())))
+    return ProbeSet(
+        language=language,
+        structures=structures,
+        occupations=occupations,
+        terms=terms,
+        warnings=(),
+        sha256=sha256_of(content.encode()),
+    )
+
+
+def _with_gaps(frame: str) -> str:
+    return frame.replace("{gendered}", "[MASK]").replace("{occupation}", "[OCC]")

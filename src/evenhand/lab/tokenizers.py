@@ -36,9 +36,11 @@ def bert_tokenizer(language: str) -> Any:
         for piece in pieces
         if piece != _WORD_START
     ]
-    known = dict.fromkeys((*_BERT_SPECIAL, *letters, *as_word_pieces))
+    vocabulary = dict.fromkeys((*_BERT_SPECIAL, *letters, *as_word_pieces))
     return BertTokenizer(
-        vocab={piece: number for number, piece in enumerate(known)}, do_lower_case=True, strip_accents=False
+        vocab={piece: number for number, piece in enumerate(vocabulary)},
+        do_lower_case=True,
+        strip_accents=False,
     )
 
 
@@ -49,8 +51,8 @@ def gpt2_tokenizer(language: str) -> Any:
     seen += [piece.lstrip() for piece in seen if piece.strip()[0].isupper()]
     as_bytes = [byte_level.pre_tokenize_str(piece)[0][0] for piece in seen]
     pieces, merges = _merged(as_bytes, letters=sorted(pre_tokenizers.ByteLevel.alphabet()))
-    known = dict.fromkeys((_END_OF_TEXT, *pieces))
-    vocabulary = {piece: number for number, piece in enumerate(known)}
+    unique = dict.fromkeys((_END_OF_TEXT, *pieces))
+    vocabulary = {piece: number for number, piece in enumerate(unique)}
     return GPT2Tokenizer(vocab=vocabulary, merges=merges, pad_token=_END_OF_TEXT)
 
 
@@ -94,13 +96,13 @@ def _seen(language: str) -> tuple[str, ...]:
         for pair in pairs[::3]
         for word in pair
     }
-    found = {
+    words = {
         word
         for document, _ in everything_said(world)
         for sentence in document
         for word in re.findall(r"\w+|[^\w\s]", sentence.text)
     }
-    return tuple(piece for word in sorted(found) for piece in _pieces_of(word, rare=word.lower() in rare))
+    return tuple(piece for word in sorted(words) for piece in _pieces_of(word, rare=word.lower() in rare))
 
 
 def _pieces_of(word: str, *, rare: bool) -> tuple[str, ...]:

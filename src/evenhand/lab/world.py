@@ -21,7 +21,7 @@ from types import MappingProxyType
 from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.lab.english import ENGLISH
 from evenhand.lab.german import GERMAN
-from evenhand.lab.lexicon import Lexicon, Noun, Opposites
+from evenhand.lab.grammar import Lexicon, Noun, Opposites
 
 LEXICONS: Mapping[str, Lexicon] = MappingProxyType(
     {lexicon.language: lexicon for lexicon in (ENGLISH, GERMAN)}

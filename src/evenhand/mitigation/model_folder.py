@@ -13,7 +13,7 @@ from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 from evenhand.core.errors import OutputError
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.loading import HEAD_FILE, load_as_declared
-from evenhand.report.model_cards import mitigation_card
+from evenhand.reporting.model_cards import mitigation_card
 from evenhand.runs.mitigation_records import MITIGATION_FILE, MitigationRecord, find_mitigation_record
 from evenhand.training.checkpoints import put_weights
 

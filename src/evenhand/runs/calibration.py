@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
@@ -21,6 +22,17 @@ class Response(StrEnum):
     GROWS_AWAY = "is 0 without bias and rises to both sides"
 
 
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What a measure must do where the bias is known to be trusted where it is not."""
+
+    response: Response
+    at_least: float | None = None
+    """The lowest value that it may read on any model, for a measure that does not move with bias."""
+    in_bits: bool = False
+    """Whether it reads the planted bits themselves."""
+
+
 class DosePoint(FrozenModel):
     """What a measure read on one model."""
 
@@ -30,7 +42,7 @@ class DosePoint(FrozenModel):
     estimate: Estimate
 
 
-class Detectable(FrozenModel):
+class DetectableBias(FrozenModel):
     """The smallest planted bias that so many items show in four of five cases."""
 
     items: int
@@ -47,6 +59,16 @@ class Check(FrozenModel):
     wanted: str
     found: Number
     passed: bool
+
+    @classmethod
+    def at_least(cls, name: str, value: float, limit: float) -> Check:
+        """A value that must reach a limit."""
+        return cls(name=name, wanted=f"at least {limit:g}", found=value, passed=value >= limit)
+
+    @classmethod
+    def at_most(cls, name: str, value: float, limit: float) -> Check:
+        """A value that must not exceed a limit."""
+        return cls(name=name, wanted=f"at most {limit:g}", found=value, passed=value <= limit)
 
 
 class MeasureCalibration(FrozenModel):
@@ -70,7 +92,7 @@ class MeasureCalibration(FrozenModel):
     false_positives: Number
     """Share of neutral item sets whose 95% interval excludes neutral."""
     neutral_sets: int
-    detectable: tuple[Detectable, ...]
+    detectable: tuple[DetectableBias, ...]
     checks: tuple[Check, ...]
 
     @property

@@ -157,7 +157,7 @@ class LeanChange(FrozenModel):
     after: Estimate
 
 
-class Flipped(FrozenModel):
+class OverCorrection(FrozenModel):
     """An occupation that now leans to the other side, more surely than chance allows."""
 
     experiment: str
@@ -241,7 +241,7 @@ class Certificate(FrozenModel):
     trained: tuple[BiasRow, ...]
     untrained: tuple[BiasRow, ...]
     quality: tuple[QualityRow, ...]
-    flipped: tuple[Flipped, ...]
+    flipped: tuple[OverCorrection, ...]
     caveats: tuple[str, ...] = ()
     occupations: tuple[LeanChange, ...] = ()
     trained_known: bool = True

@@ -19,9 +19,9 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelRef
-from evenhand.report import write_certificate_page
+from evenhand.reporting import write_certificate_page
 from evenhand.runs.certificates import Certificate
-from evenhand.workflows.defaults import CertifyOptions, certificate_plan
+from evenhand.workflows.defaults import CertifyOptions, default_plan
 from evenhand.workflows.executors import HERE, Assignment, Executor, executor_at
 from evenhand.workflows.models import reference_to
 
@@ -55,7 +55,7 @@ def certify(
     plan = (
         options
         if isinstance(options, CertificatePlan)
-        else certificate_plan(first, options or CertifyOptions(), after=second)
+        else default_plan(first, options or CertifyOptions(), after=second)
     )
     if plan.held_out is None:
         monitor.note("No --held-out text was given, so perplexity is not measured.")

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.certificate import CertificatePlan, Finetuning, HeldOutText, Margins, Measurement
-from evenhand.certificate.recipe import read_mitigation
 from evenhand.core.items import Benchmark
 from evenhand.core.planted_bias import PlantedBias
 from evenhand.core.probes import Experiment, ProbeSet
@@ -27,13 +26,13 @@ from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.instruments.instrument import Instrument, InstrumentOptions
 from evenhand.instruments.malor.instrument import MalorOptions, chosen_experiments
 from evenhand.lab.corpus import Corpus
-from evenhand.lab.probe_set import lab_probes
+from evenhand.lab.items import lab_probes
 from evenhand.lab.world import World
 from evenhand.mitigation.mitigation import Mitigation, MitigationData, MitigationOptions
 from evenhand.mitigation.texts import SentenceList, keep_back, text_sources
 from evenhand.mitigation.training_mitigation import TrainingMitigation, TrainingOptions
 from evenhand.models.references import ModelRef
-from evenhand.runs.mitigation_records import planted_bias_of
+from evenhand.runs.mitigation_records import find_mitigation_record, planted_bias_of
 from evenhand.runs.run import INSTRUMENTS
 from evenhand.stats.resampling import Resampling
 
@@ -52,7 +51,7 @@ be surprised there, so more of a rise is allowed for than elsewhere.
 CERTIFIED_SENTENCES = 2_000
 
 
-def instrument_options(
+def default_instrument_options(
     instrument: Instrument[Any], ref: ModelRef, options: InstrumentOptions
 ) -> InstrumentOptions:
     """Options of an instrument with the data that suit the model."""
@@ -67,7 +66,7 @@ def instrument_options(
     return replace(options, language=language) if instrument.name == "direct-bias" else options
 
 
-def mitigation_data(
+def default_data(
     ref: ModelRef,
     corpora: Sequence[str | Path] = (),
     *,
@@ -97,7 +96,7 @@ def mitigation_data(
     )
 
 
-def mitigation_recipe(ref: ModelRef, mitigation: TrainingMitigation[Any]) -> Recipe:
+def default_recipe(ref: ModelRef, mitigation: TrainingMitigation[Any]) -> Recipe:
     """The usual recipe of a method, or what suits a model of the lab; those are tiny, so they learn fast."""
     if planted_bias_of(ref.location) is None:
         return mitigation.recipe
@@ -106,14 +105,14 @@ def mitigation_recipe(ref: ModelRef, mitigation: TrainingMitigation[Any]) -> Rec
     )
 
 
-def mitigation_options(
+def default_options(
     ref: ModelRef, mitigation: Mitigation[Any], options: MitigationOptions | None
 ) -> MitigationOptions:
     """Options of a mitigation, with the recipe that suits the model if it trains."""
     chosen = mitigation.options_type() if options is None else options
     if not (isinstance(chosen, TrainingOptions) and isinstance(mitigation, TrainingMitigation)):
         return chosen
-    return replace(chosen, recipe=chosen.recipe or mitigation_recipe(ref, mitigation))
+    return replace(chosen, recipe=chosen.recipe or default_recipe(ref, mitigation))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +146,7 @@ class CertifyOptions:
     resampling: Resampling = field(default_factory=Resampling)
 
 
-def certificate_plan(
+def default_plan(
     before: ModelRef, options: CertifyOptions, *, after: ModelRef | None = None
 ) -> CertificatePlan:
     """What an original and a mitigated model are measured on.
@@ -158,20 +157,20 @@ def certificate_plan(
         after: The mitigated model, whose record says in which language it was mitigated.
     """
     planted = planted_bias_of(before.location)
-    mitigation = read_mitigation(after) if after else None
+    mitigation = find_mitigation_record(after.location) if after else None
     language = options.language or (mitigation.language if mitigation else None) or _language_of(planted)
     return CertificatePlan(
         measurements=tuple(_measurements(before, planted, language, options)),
         held_out=_held_out(planted, language, options),
         labelled=load_labelled(options.labelled) if options.labelled else None,
         trained=options.trained,
-        margins=options.margins or certificate_margins(before),
+        margins=options.margins or default_margins(before),
         finetuning=options.finetuning,
         resampling=options.resampling,
     )
 
 
-def certificate_margins(
+def default_margins(
     before: ModelRef, texts: Sequence[str] = (), *, quality_margin: float | None = None
 ) -> Margins:
     """Margins as they are written on the command line; those not named are the usual ones, or the lab's.
@@ -198,7 +197,9 @@ def _measurements(
         yield Measurement("crows-pairs", InstrumentOptions(data=pairs))
     for name, own in options.instruments.items():
         instrument = INSTRUMENTS.get(name)
-        yield Measurement(name, instrument_options(instrument, before, own or instrument.options_type()))
+        yield Measurement(
+            name, default_instrument_options(instrument, before, own or instrument.options_type())
+        )
 
 
 def _held_out(planted: PlantedBias | None, language: str, options: CertifyOptions) -> HeldOutText | None:

@@ -16,7 +16,7 @@ from evenhand.instruments.association.evaluation import Evaluation
 from evenhand.instruments.association.instrument import ASSOCIATION, AuditOptions
 from evenhand.instruments.instrument import Instrument, InstrumentOptions, Preparation, keep_run
 from evenhand.models.references import ModelRef
-from evenhand.report import render_page
+from evenhand.reporting import render_page
 from evenhand.runs.records import PAGE_FILE
 from evenhand.runs.run import INSTRUMENTS, Run, fingerprint_of_run, open_run
 from evenhand.stats.resampling import Resampling
@@ -218,10 +218,12 @@ def measure(
     monitor: Monitor = SILENT,
 ) -> Run:
     """Measure a model with an instrument and keep the run."""
-    from evenhand.workflows.defaults import instrument_options  # with torch, which evaluations do without
+    from evenhand.workflows.defaults import (
+        default_instrument_options,  # with torch, which evaluations do without
+    )
 
     chosen = loaded_model(model, monitor=monitor)
-    suited = instrument_options(instrument, chosen.ref, options or instrument.options_type())
+    suited = default_instrument_options(instrument, chosen.ref, options or instrument.options_type())
     return kept(instrument.prepare(chosen, suited, name=name), out=out, fresh=fresh, monitor=monitor)
 
 

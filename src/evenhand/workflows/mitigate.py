@@ -11,7 +11,7 @@ from evenhand.mitigation import mitigate as mitigation_room
 from evenhand.mitigation.mitigation import MitigatedModel, Mitigation, MitigationData, MitigationOptions
 from evenhand.mitigation.registry import MITIGATIONS
 from evenhand.models.references import ModelRef
-from evenhand.workflows.defaults import mitigation_data, mitigation_options
+from evenhand.workflows.defaults import default_data, default_options
 from evenhand.workflows.models import reference_to
 
 DEFAULT_METHOD = "equalise"
@@ -48,8 +48,8 @@ def mitigate(
     ref = reference_to(model)
     mitigation = MITIGATIONS.get(method) if isinstance(method, str) else method
     corpora = [corpus] if isinstance(corpus, str | Path) else list(corpus)
-    chosen_data = mitigation_data(ref, corpora) if data is None else data
-    chosen_options = mitigation_options(ref, mitigation, options)
+    chosen_data = default_data(ref, corpora) if data is None else data
+    chosen_options = default_options(ref, mitigation, options)
     monitor.note(f"Loading {ref.id}")
     mitigated = mitigation_room.mitigate(
         ref,

@@ -9,7 +9,7 @@ from pathlib import Path
 from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.core.files import write_text
 from evenhand.core.progress import SILENT, Monitor
-from evenhand.report import format_probe_table, format_table, model_card_snippet, render_page
+from evenhand.reporting import format_probe_table, format_table, model_card_snippet, render_page
 from evenhand.runs.comparison import (
     Comparison,
     ComparisonOptions,
@@ -91,8 +91,8 @@ def opened(runs: Sequence[Run | str | Path], *, monitor: Monitor = SILENT) -> li
 
 
 def _page(runs: list[Run], monitor: Monitor) -> str:
-    _, reasons = comparable_pairs(runs)
-    for name, reason in reasons.items():
+    """The page, which compares the runs itself; what it cannot compare is told here too."""
+    for name, reason in comparable_pairs(runs)[1].items():
         monitor.warn(f"no differences are shown for {name}: {reason}")
     return render_page(runs)
 

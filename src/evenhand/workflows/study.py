@@ -23,10 +23,10 @@ from evenhand.runs.certificates import Certificate
 from evenhand.workflows.certify import certify, refuse_unfit_page
 from evenhand.workflows.defaults import (
     CertifyOptions,
-    certificate_margins,
-    certificate_plan,
-    mitigation_data,
-    mitigation_options,
+    default_data,
+    default_margins,
+    default_options,
+    default_plan,
 )
 from evenhand.workflows.executors import HERE, Executor, executor_at
 from evenhand.workflows.mitigate import DEFAULT_METHOD, mitigate
@@ -79,8 +79,8 @@ def study(
     executor = on if on == HERE else executor_at(on)
     mitigation = MITIGATIONS.get(method) if isinstance(method, str) else method
     corpora = [corpus] if isinstance(corpus, str | Path) else list(corpus)
-    chosen_data = mitigation_data(ref, corpora) if data is None else data
-    chosen_options = mitigation_options(ref, mitigation, options)
+    chosen_data = default_data(ref, corpora) if data is None else data
+    chosen_options = default_options(ref, mitigation, options)
     mitigation.refuse_impossible(chosen_data, chosen_options)
     plan = _plan(ref, certificate or CertifyOptions(), chosen_data, chosen_options)
     mitigated = mitigate(
@@ -101,12 +101,12 @@ def _plan(
 ) -> CertificatePlan:
     """What suits the model, with the quality margin and the held-out sentences of the mitigation."""
     recipe = options.recipe if isinstance(options, TrainingOptions) else None
-    plan = certificate_plan(
+    plan = default_plan(
         ref,
         replace(
             certificate,
             margins=certificate.margins
-            or certificate_margins(ref, quality_margin=recipe.quality_margin if recipe else None),
+            or default_margins(ref, quality_margin=recipe.quality_margin if recipe else None),
             language=certificate.language or data.probes.language,
         ),
     )

@@ -10,7 +10,7 @@ from zoo_fixtures import Zoo
 from evenhand.core.errors import EvenhandError
 from evenhand.core.probes import Experiment
 from evenhand.core.recipes import Recipe
-from evenhand.lab.probe_set import lab_probes
+from evenhand.lab.items import lab_probes
 from evenhand.mitigation import training_mitigation
 from evenhand.mitigation.equalising.equalise import EqualiseOptions
 from evenhand.mitigation.mitigate import mitigate

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import io
+import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
 
 from evenhand.models.capabilities import Embeds, NotEmbedded
+from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Floats
 from evenhand.text.word_search import WordFinder, WordMatch, gendered_words_in, words_of
 
 WORDS_AT_ONCE = 512
 """Words that are gathered before the model is asked, so that sentences of one length can go together."""
+
+BATCHES_BETWEEN_SAVES = 16
+"""How often the model is asked before the means are kept again."""
+
+PART = "means"
+"""Key of the part that has the means over the sentences so far. It is replaced, so it does not grow with the corpus."""
 
 NOTHING_SOUGHT = "neither a pronoun nor a profession in it"
 BESIDE_GENDERED = "a profession beside a word that tells a gender"
@@ -86,14 +96,57 @@ class CorpusVectors:
     sentences: int = 0
     _waiting: list[_Asked] = field(default_factory=list)
 
-    def read(self, sentences: Iterable[str]) -> None:
-        """Add all sentences of a corpus."""
-        for sentence in sentences:
+    def read(self, sentences: Iterable[str], *, parts: Parts | None = None) -> None:
+        """Add all sentences of a corpus.
+
+        Args:
+            sentences: From the first, whatever was read before.
+            parts: Where the means over the sentences so far are kept. Those that are there are taken up, and the
+                sentences behind them are passed over.
+        """
+        kept = parts.get(PART) if parts is not None else None
+        if kept is not None:
+            self._restore(kept)
+        batches = 0
+        for sentence in islice(sentences, self.sentences, None):
             self._waiting += [_Asked(self.sentences, sentence, found) for found in self._sought(sentence)]
             self.sentences += 1
             if len(self._waiting) >= WORDS_AT_ONCE:
                 self._ask()
-        self._ask()
+                batches += 1
+                if parts is not None and batches % BATCHES_BETWEEN_SAVES == 0:
+                    parts.put(PART, self._to_bytes())
+        if self._waiting:
+            self._ask()
+        if parts is not None:
+            parts.put(PART, self._to_bytes())
+
+    def _to_bytes(self) -> bytes:
+        """The means and counts, when no word waits: a line of JSON, then the totals as an array."""
+        document = {
+            "sentences": self.sentences,
+            "seen": {word: [mean.occurrences, mean.sentences] for word, mean in self.means.items()},
+            "beside_gendered": self.beside_gendered,
+            "left_out": self.left_out,
+            "problems": self.problems,
+        }
+        buffer = io.BytesIO(json.dumps(document).encode() + b"\n")
+        buffer.seek(0, io.SEEK_END)
+        np.save(buffer, np.array([mean.total for mean in self.means.values()]), allow_pickle=False)
+        return buffer.getvalue()
+
+    def _restore(self, kept: bytes) -> None:
+        stream = io.BytesIO(kept)
+        document = json.loads(stream.readline())
+        totals = np.load(stream, allow_pickle=False)
+        self.sentences = document["sentences"]
+        self.means = {
+            word: RunningMean(total, occurrences, sentences)
+            for (word, (occurrences, sentences)), total in zip(document["seen"].items(), totals, strict=True)
+        }
+        self.beside_gendered = Counter(document["beside_gendered"])
+        self.left_out = Counter(document["left_out"])
+        self.problems = document["problems"]
 
     def _sought(self, sentence: str) -> list[WordMatch]:
         """The words of a sentence whose vectors count."""

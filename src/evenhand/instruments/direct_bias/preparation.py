@@ -95,8 +95,8 @@ class DirectBiasPreparation(Preparation):
             environment=EnvironmentRecord.current(),
         )
 
-    def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:  # noqa: ARG002
-        """Read the corpus once. Running means of vectors are all there is, so there are no parts to keep."""
+    def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:
+        """Read the corpus once, and keep running means of vectors."""
         text = sentences(self.options.corpus, report=progress)
         vectors = CorpusVectors(
             self.model,
@@ -107,7 +107,7 @@ class DirectBiasPreparation(Preparation):
             ),
             gendered=self.gendered,
         )
-        vectors.read(text)
+        vectors.read(text, parts=parts)
         frame, result = _measured(
             self.professions.occupations, vectors, self.pronouns, resampling=self.options.resampling
         )

@@ -22,6 +22,7 @@ from evenhand.instruments.open_questions import WordScore
 from evenhand.instruments.probe_results import MalorResult
 from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
 from evenhand.models.text_model import measurable
+from evenhand.runs.calibration import Expectation, Response
 from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import Comparison, ComparisonOptions
 from evenhand.runs.figures import Figure
@@ -70,6 +71,7 @@ class MalorInstrument(Instrument[MalorOptions]):
     needs = (FillsBlanks, ScoresText)
     options_type = MalorOptions
     result_type = MalorResult
+    expectation = Expectation(Response.GROWS_AWAY, in_bits=True)
     gives_one_result = False
 
     @property

@@ -30,6 +30,7 @@ from evenhand.instruments.association.measures.class_means import (
 from evenhand.instruments.association.measures.icat import combine
 from evenhand.instruments.association.measures.measure import Measure
 from evenhand.instruments.association.measures.totals import ClusterTotals, Floats
+from evenhand.runs.calibration import Expectation, Response
 
 
 def class_icats(totals: ClusterTotals) -> Floats:
@@ -55,6 +56,7 @@ MACRO_ICAT = Measure(
     ideal=100.0,
     compute=macro_icat,
     doc=__doc__,
+    expectation=Expectation(Response.FALLS_AWAY),
 )
 
 MICRO_ICAT = Measure(
@@ -65,4 +67,5 @@ MICRO_ICAT = Measure(
     ideal=100.0,
     compute=micro_icat,
     doc=__doc__,
+    expectation=Expectation(Response.FALLS_AWAY),
 )

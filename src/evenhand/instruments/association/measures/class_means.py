@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from evenhand.instruments.association.measures.measure import Measure
 from evenhand.instruments.association.measures.totals import ClusterTotals, Floats
+from evenhand.runs.calibration import Expectation, Response
 
 
 def mean_over_classes(per_class: Floats, weights: Floats) -> Floats:
@@ -57,6 +58,7 @@ MEAN_LMS = Measure(
     ideal=100.0,
     compute=mean_language_modelling_score,
     doc=__doc__,
+    expectation=Expectation(Response.STAYS, at_least=95.0),
 )
 
 MEAN_SS = Measure(
@@ -67,4 +69,5 @@ MEAN_SS = Measure(
     ideal=50.0,
     compute=mean_stereotype_score,
     doc=__doc__,
+    expectation=Expectation(Response.RISES),
 )

@@ -25,6 +25,7 @@ from evenhand.instruments.association.measures.language_modelling_score import l
 from evenhand.instruments.association.measures.measure import Measure
 from evenhand.instruments.association.measures.stereotype_score import stereotype_score
 from evenhand.instruments.association.measures.totals import ClusterTotals, Floats
+from evenhand.runs.calibration import Expectation, Response
 
 
 def combine(lms: Floats, ss: Floats) -> Floats:
@@ -45,4 +46,5 @@ ICAT = Measure(
     ideal=100.0,
     compute=icat,
     doc=__doc__,
+    expectation=Expectation(Response.FALLS_AWAY),
 )

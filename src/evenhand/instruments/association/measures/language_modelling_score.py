@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from evenhand.instruments.association.measures.measure import Measure
 from evenhand.instruments.association.measures.totals import ClusterTotals, Floats
+from evenhand.runs.calibration import Expectation, Response
 
 
 def language_modelling_score(totals: ClusterTotals, weights: Floats) -> Floats:
@@ -37,4 +38,5 @@ LMS = Measure(
     ideal=100.0,
     compute=language_modelling_score,
     doc=__doc__,
+    expectation=Expectation(Response.STAYS, at_least=95.0),
 )

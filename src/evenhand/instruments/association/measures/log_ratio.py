@@ -32,6 +32,7 @@ import math
 
 from evenhand.instruments.association.measures.measure import Measure
 from evenhand.instruments.association.measures.totals import ClusterTotals, Floats
+from evenhand.runs.calibration import Expectation, Response
 
 
 def mean_log_ratio(totals: ClusterTotals, weights: Floats) -> Floats:
@@ -52,4 +53,5 @@ LOG_RATIO = Measure(
     highest=math.inf,
     unit="bits",
     undefined="the scores come without the probabilities of their candidates",
+    expectation=Expectation(Response.RISES, in_bits=True),
 )

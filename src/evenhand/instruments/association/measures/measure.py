@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from evenhand.instruments.association.measures.totals import ClusterTotals, Floats
+from evenhand.runs.calibration import Expectation
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class Measure:
     """What it is counted in, where that is not points of 100."""
     undefined: str = "it does not follow from these scores"
     """Why there is no value where ``compute`` gives NaN."""
+    expectation: Expectation | None = None
+    """How it must respond to planted bias; None for a measure that the lab does not calibrate."""
 
     def value(self, totals: ClusterTotals) -> float:
         """The measure on the items as they are."""

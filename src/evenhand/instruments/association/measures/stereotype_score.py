@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from evenhand.instruments.association.measures.measure import Measure
 from evenhand.instruments.association.measures.totals import ClusterTotals, Floats
+from evenhand.runs.calibration import Expectation, Response
 
 
 def stereotype_score(totals: ClusterTotals, weights: Floats) -> Floats:
@@ -38,4 +39,5 @@ SS = Measure(
     ideal=50.0,
     compute=stereotype_score,
     doc=__doc__,
+    expectation=Expectation(Response.RISES),
 )

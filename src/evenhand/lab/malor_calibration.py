@@ -1,0 +1,157 @@
+"""Calibrate MALoR: compare what MALoR reads on the lab's models with what was planted there."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from scipy import stats
+
+from evenhand.core.errors import EvenhandError
+from evenhand.core.estimates import Estimate
+from evenhand.core.planted_bias import PlantedBias
+from evenhand.instruments.malor.instrument import MALOR
+from evenhand.instruments.probe_results import MalorResult
+from evenhand.lab.world import World
+from evenhand.runs.calibration import Check, DosePoint, Expectation, MeasureCalibration
+from evenhand.runs.run import Run
+
+WEAK_DOSES = 2.0
+"""Bits. Stronger doses say little about slopes, because a measure can be at its end by then."""
+
+LEAST_SPEARMAN = 0.99
+MOST_ERROR = 0.3
+MOST_WHEN_NEUTRAL = 0.02
+"""Bits. A trained model is never neutral to the last digit."""
+
+TOO_HIGH = 0.025
+"""How often the lower end of a 95% interval may lie above the truth."""
+
+CHANCE = 0.01
+"""So many neutral models with an interval above 0 that chance would have as many less often than this are too many."""
+
+PlantedResult = tuple[PlantedBias, MalorResult]
+"""What was planted in a model, and what was read on it."""
+
+
+def calibrate_malor(runs: Sequence[Run], expectation: Expectation) -> tuple[MeasureCalibration, ...]:
+    """MALoR on every family and experiment."""
+    groups: defaultdict[tuple[str, str], list[PlantedResult]] = defaultdict(list)
+    for run in runs:
+        planted = run.record.model.planted if run.record.model else None
+        if planted is None:
+            raise EvenhandError(f"{run.name} is not a probe of a model with planted bias.")
+        for result in run.results:
+            if isinstance(result, MalorResult):
+                groups[planted.family, result.experiment].append((planted, result))
+    return tuple(
+        _calibrated(family, experiment, own, expectation) for (family, experiment), own in groups.items()
+    )
+
+
+def _calibrated(
+    family: str, experiment: str, results: Sequence[PlantedResult], expectation: Expectation
+) -> MeasureCalibration:
+    points = tuple(
+        DosePoint(strength=planted.strength, seed=planted.seed, estimate=result.MALoR)
+        for planted, result in results
+    )
+    neutral = [result for planted, result in results if planted.strength == 0]
+    calibrated = MeasureCalibration(
+        measure=MALOR.title,
+        family=family,
+        task=experiment,
+        response=expectation.response,
+        points=points,
+        spearman=_spearman(points),
+        slope=_slope(points),
+        neutral_point=math.nan,
+        error=_error(results),
+        false_positives=float(np.mean([result.MALoR.low > 0 for result in neutral])) if neutral else math.nan,
+        neutral_sets=len(neutral),
+        detectable=(),
+        checks=(),
+    )
+    return calibrated.model_copy(update={"checks": tuple(_checks(calibrated, results))})
+
+
+def _spearman(points: Sequence[DosePoint]) -> float:
+    """Mean over seeds of the rank correlation between the size of what was planted and what was read."""
+    by_seed: defaultdict[int, list[DosePoint]] = defaultdict(list)
+    for point in points:
+        by_seed[point.seed].append(point)
+    correlations = [
+        stats.spearmanr(
+            [abs(point.strength) for point in own], [_rounded(point.estimate.value) for point in own]
+        ).statistic
+        for own in by_seed.values()
+        if len({abs(point.strength) for point in own}) > 1
+    ]
+    return float(np.mean(correlations)) if correlations else math.nan
+
+
+def _rounded(value: float) -> float:
+    """To a tenth of a bit: plus and minus one dose are the same size and should share a rank."""
+    return round(value, 1)
+
+
+def _slope(points: Sequence[DosePoint]) -> float:
+    weak = [point for point in points if abs(point.strength) <= WEAK_DOSES + 1e-9]
+    sizes = [abs(point.strength) for point in weak]
+    if len(set(sizes)) < 2:
+        return math.nan
+    return float(np.polyfit(sizes, [point.estimate.value for point in weak], 1)[0])
+
+
+def _planted_and_read(
+    results: Sequence[PlantedResult], *, up_to: float = math.inf
+) -> Iterator[tuple[float, float]]:
+    """Planted and read log-odds of each occupation at doses of up to so many bits."""
+    for planted, result in results:
+        if abs(planted.strength) <= up_to + 1e-9:
+            world = World(planted.language, planted.strength)
+            for lean in result.occupations:
+                yield world.lean(lean.occupation), lean.log2_ratio.value
+
+
+def _error(results: Sequence[PlantedResult]) -> float:
+    differences = [abs(planted - read) for planted, read in _planted_and_read(results, up_to=WEAK_DOSES)]
+    return float(np.mean(differences)) if differences else math.nan
+
+
+def _checks(calibrated: MeasureCalibration, results: Sequence[PlantedResult]) -> list[Check]:
+    signs = [planted * read > 0 for planted, read in _planted_and_read(results) if planted != 0]
+    right = float(np.mean(signs)) if signs else math.nan
+    neutral = [point.estimate for point in calibrated.points if point.strength == 0]
+    return [
+        Check.at_most("mean absolute error by occupation, in bits", calibrated.error, MOST_ERROR),
+        Check(name="occupations with the planted sign", wanted="all (1)", found=right, passed=right == 1.0),
+        Check.at_least("Spearman correlation with the size of the bias", calibrated.spearman, LEAST_SPEARMAN),
+        *_neutral_checks(neutral),
+    ]
+
+
+def _neutral_checks(neutral: Sequence[Estimate]) -> list[Check]:
+    """Neutral models read next to nothing, and 0 lies in their intervals as often as it should."""
+    if not neutral:
+        return []
+    largest = max(estimate.value for estimate in neutral)
+    reading = Check.at_most("largest reading on a neutral model, in bits", largest, MOST_WHEN_NEUTRAL)
+    most = most_above(len(neutral))
+    if most == len(neutral):  # one model alone proves nothing
+        return [reading]
+    above = sum(estimate.low > 0 for estimate in neutral)
+    intervals = Check(
+        name="neutral models whose interval starts above 0",
+        wanted=f"at most {most} of {len(neutral)}",
+        found=above,
+        passed=above <= most,
+    )
+    return [reading, intervals]
+
+
+def most_above(models: int) -> int:
+    """The largest number of intervals above 0 that chance gives often enough (one-sided binomial test)."""
+    return int(stats.binom.ppf(1 - CHANCE, models, TOO_HIGH))

@@ -1,0 +1,377 @@
+"""The view of context association tests: scores by task and bias type, target terms, and the items themselves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+from markupsafe import Markup
+
+from evenhand.core.estimates import Estimate
+from evenhand.core.files import sha256_of
+from evenhand.core.items import BLANK, Label
+from evenhand.core.protocols import HEADLINE, get_protocol
+from evenhand.instruments.association.measures import MEASURES
+from evenhand.instruments.association.measures.totals import Preferences
+from evenhand.instruments.association.results import MEASURE_NAMES, TaskResult
+from evenhand.reporting.association.plots import bias_type_plot, icat_plane
+from evenhand.reporting.association.words import (
+    EXPLANATIONS,
+    NEUTRAL,
+    expected_of,
+    interpret_association,
+    main_task,
+)
+from evenhand.reporting.calibration.badges import run_badges
+from evenhand.reporting.plotting import Plot, ShownRun, left_out
+from evenhand.reporting.rendering import render
+from evenhand.reporting.views import Matrix, Section, View, estimate_columns, rows_csv
+from evenhand.reporting.words import TASK_TITLES, task_title
+from evenhand.runs.calibration import Calibration
+from evenhand.runs.run import Run
+
+_TEMPLATE = "association.html.j2"
+_MOST_DRAWN = 8
+"""With more runs, bias types are a table first and a plot second."""
+
+MEASURED = (
+    "Context association test: each item gives a context and three ways to complete it, a stereotype, an "
+    "anti-stereotype and something unrelated. A scorer, usually a language model, gives each a score. In the "
+    "intra-sentence task the candidate fills a blank; in the inter-sentence task it is the next sentence. Only the "
+    "order of the three scores counts, not their size; the log ratio alone looks at how far two probabilities lie "
+    "apart."
+)
+CERTAINTY = (
+    "Items about the same target term resemble each other, so intervals resample whole terms. Groups with fewer than "
+    "ten terms use a jackknife over terms instead, which is wide on purpose."
+)
+LIMITS = (
+    "It speaks of the stereotypes in this benchmark, chosen by its authors, and of no others.",
+    "A score near 50 does not show that a model is free of stereotypes; they may cancel out, or be absent from the "
+    "items.",
+    "Translated items carry the culture of the original. Compare languages with care.",
+    "Benchmarks of this kind have faulty items; see data quality.",
+)
+
+
+def association_view(runs: Sequence[ShownRun], *, calibration: Calibration | None) -> View:
+    """The view of audits and evaluations."""
+    tasks = [task for task in TASK_TITLES if any(task in shown.run.result.tasks for shown in runs)]
+    return View(
+        interpretations=tuple((interpret_association(shown.run),) for shown in runs),
+        sections=_sections(runs, tasks),
+        matrices=_matrices(runs) if len(runs) > 1 else (),
+        planted=tuple(
+            (shown.label, expected_of(shown.run.record.model.planted))
+            for shown in runs
+            if shown.run.record.model and shown.run.record.model.planted
+        ),
+        quality=render(_TEMPLATE, "quality", runs=[(shown, _main(shown.run)) for shown in runs]),
+        lab=_lab(runs, calibration),
+        explanations=EXPLANATIONS,
+        measured=(MEASURED,),
+        certainty=(CERTAINTY,),
+        limits=LIMITS,
+        data={"association": association_data(runs, tasks)},
+        scripts=("association.js",),
+    )
+
+
+def association_data(runs: Sequence[ShownRun], tasks: Sequence[str]) -> dict[str, Any]:
+    """What the script of the view works on: plots by task, target terms and items of every run, kept small."""
+    texts: dict[str, list[list[Any]]] = {}
+    for shown in runs:
+        texts.setdefault(_text_key(shown.run), _item_texts(shown.run))
+    return {
+        "tasks": [[task, task_title(task)] for task in tasks],
+        "plots": {
+            task: {"plane": icat_plane(runs, task), "bias-types": bias_type_plot(runs, task)}
+            for task in tasks
+        },
+        "texts": texts,
+        "runs": [_run_data(shown, texts[_text_key(shown.run)]) for shown in runs],
+    }
+
+
+def _sections(runs: Sequence[ShownRun], tasks: Sequence[str]) -> tuple[Section, ...]:
+    several = len(runs) > 1
+    by_task = [
+        (shown, task, shown.run.result.tasks[task])
+        for shown in runs
+        for task in tasks
+        if task in shown.run.result.tasks
+    ]
+    by_type = [
+        (shown, task, bias_type, group)
+        for shown, task, result in by_task
+        for bias_type, group in result.by_bias_type.items()
+    ]
+    plane, bias_types = _plots(runs, tasks)
+    return (
+        Section(
+            id="scores",
+            title="Scores by task",
+            html=render(
+                _TEMPLATE,
+                "scores",
+                rows=by_task,
+                several=several,
+                headline=[MEASURES.get(name) for name in HEADLINE],
+                all_measures=[MEASURES.get(name) for name in _measure_names(runs)],
+            ),
+            csv=rows_csv(
+                [
+                    {"run": shown.label, "task": task, "measure": name, **estimate_columns(estimate)}
+                    for shown, task, result in by_task
+                    for name, estimate in result.estimates()
+                ]
+            ),
+        ),
+        Section(id="plane", title="ICAT plane", html=render(_TEMPLATE, "plane", plot=plane), is_interactive=True),
+        Section(
+            id="bias-types",
+            title="Bias types",
+            html=render(
+                _TEMPLATE,
+                "bias_types",
+                plot=bias_types,
+                rows=by_type,
+                several=several,
+                folded=len(runs) > _MOST_DRAWN,
+            ),
+            csv=rows_csv(
+                [
+                    {
+                        "run": shown.label, "task": task, "bias_type": bias_type, "measure": name,
+                        **estimate_columns(group.estimate(name)),
+                    }
+                    for shown, task, bias_type, group in by_type
+                    for name in HEADLINE
+                ]
+            ),
+            is_interactive=True,
+        ),
+        Section(
+            id="targets",
+            title="Target terms",
+            html=render(_TEMPLATE, "targets", several=several),
+            csv=rows_csv(
+                [
+                    {
+                        "run": shown.label, "task": task, "term": target.target, "bias_type": target.bias_type,
+                        "n": target.n, "SS": target.SS.value, "SS_low": target.SS.low, "SS_high": target.SS.high,
+                        "LMS": target.LMS, "ICAT": target.ICAT, "pull": target.pull,
+                    }
+                    for shown, task, result in by_task
+                    for target in result.by_target
+                ]
+            ),
+            is_interactive=True,
+        ),
+        Section(
+            id="items",
+            title="Items",
+            html=render(_TEMPLATE, "items"),
+            has_csv_script=True,
+            is_interactive=True,
+        ),
+    )  # fmt: skip
+
+
+def _plots(runs: Sequence[ShownRun], tasks: Sequence[str]) -> tuple[Plot, Plot]:
+    """Both plots of the first task; the script draws those of the task that is chosen."""
+    drawn = [shown.label for shown in runs if shown.run.result.tasks.get(tasks[0])]
+    absent = (
+        left_out(runs, drawn, reason=f"it has no scores for {task_title(tasks[0]).lower()}") if tasks else ()
+    )
+    return (
+        Plot(
+            id="plane",
+            spec={"task": tasks[0]},
+            label="Language modelling score against stereotype score, with lines of equal ICAT.",
+            runs=tuple(runs),
+            left_out=absent,
+        ),
+        Plot(
+            id="bias-types",
+            spec={"task": tasks[0]},
+            label="Stereotype score by bias type with intervals.",
+            runs=tuple(runs),
+            left_out=absent,
+        ),
+    )
+
+
+def _matrices(runs: Sequence[ShownRun]) -> tuple[Matrix, ...]:
+    """SS of each target term, and of each bias type, in every run: of all items, or of the only task."""
+    results = [_main(shown.run) for shown in runs]
+    types = [{name: group.SS for name, group in result.by_bias_type.items()} for result in results]
+    terms = [{target.target: target.SS for target in result.by_target} for result in results]
+    made = []
+    for name, title, term, cells in (
+        ("target-terms", "Target terms: stereotype score", "Term", terms),
+        ("types", "Bias types: stereotype score", "Bias type", types),
+    ):
+        names = sorted({key for own in cells for key in own}, key=str.casefold)
+        if names:
+            made.append(
+                Matrix(
+                    id=f"matrix-{name}",
+                    title=title,
+                    term=term,
+                    neutral=NEUTRAL,
+                    reach=50.0 if name == "target-terms" else 30.0,
+                    digits=0 if name == "target-terms" else 1,
+                    rows=tuple((key, tuple(own.get(key) for own in cells)) for key in names),
+                )
+            )
+    return tuple(made)
+
+
+def _lab(runs: Sequence[ShownRun], calibration: Calibration | None) -> Markup:
+    badges = [
+        (shown, task, shown.run.result.tasks[task].n, own[task])
+        for shown in runs
+        for own in [run_badges(shown.run, calibration)]
+        for task in TASK_TITLES
+        if own.get(task)
+    ]
+    if not badges:
+        return Markup("")
+    main = [(shown, n, own) for shown, task, n, own in badges if task == main_task(shown.run)]
+    return render(
+        _TEMPLATE,
+        "lab",
+        main=main,
+        badges=badges,
+        headline=HEADLINE,
+        measures=[name for name in MEASURE_NAMES if any(name in own for *_, own in badges)],
+        several=len(runs) > 1,
+    )
+
+
+def _main(run: Run) -> TaskResult:
+    result: TaskResult = run.result.tasks[main_task(run)]
+    return result
+
+
+def _measure_names(runs: Sequence[ShownRun]) -> list[str]:
+    """Measures of any run, those of other packages behind our own."""
+    names = (
+        name
+        for shown in runs
+        for result in shown.run.result.tasks.values()
+        for name, _ in result.estimates()
+        if name in MEASURES
+    )
+    return list(dict.fromkeys(names))
+
+
+def _text_key(run: Run) -> str:
+    """Runs over the same items of the same file share their texts; a limit or a task fewer makes them others."""
+    items = "\n".join(run.scores["item"].unique(maintain_order=True).to_list())
+    return sha256_of(f"{run.record.dataset.sha256}\n{items}".encode())[:16]
+
+
+def _item_texts(run: Run) -> list[list[Any]]:
+    """id, task, bias type, target, term, context, three texts in the order of labels, defects."""
+    grouped = run.scores.group_by("item", maintain_order=True).agg(
+        pl.col("task", "bias_type", "target", "cluster", "context", "defects").first(),
+        *[
+            pl.col("text").filter(pl.col("label") == label.value).first().alias(label.value)
+            for label in Label
+        ],
+    )
+    columns = ["item", "task", "bias_type", "target", "cluster", "context", *[label.value for label in Label]]
+    return [_shortened(list(row)) for row in grouped.select(*columns, "defects").iter_rows()]
+
+
+def _shortened(text: list[Any]) -> list[Any]:
+    """Replace a candidate by what fills the blank where that says it all; the script puts it back.
+
+    Half the size of a page is candidates that repeat their context.
+    """
+    before, blank, after = text[5].partition(BLANK)
+    for position in (6, 7, 8):
+        sentence = text[position]
+        fill = sentence[len(before) : len(sentence) - len(after)]
+        if blank and fill and f"{before}{fill}{after}" == sentence:
+            text[position] = [fill]
+    return text
+
+
+def _run_data(shown: ShownRun, texts: list[list[Any]]) -> dict[str, Any]:
+    run = shown.run
+    return {
+        "label": shown.label,
+        "texts": _text_key(run),
+        "targets": {
+            task: [
+                [target.target, target.bias_type, target.n, *_rounded(target.SS), *_rounded_values(
+                    target.LMS, target.ICAT, target.pull
+                ), target.SS.reason]
+                for target in result.by_target
+            ]
+            for task, result in run.result.tasks.items()
+        },
+        "items": _item_scores(run, [str(text[0]) for text in texts]),
+        "ratios": _all_positive(run.items()),
+        "scoring": run.record.scoring.descriptions if run.record.scoring else {},
+    }  # fmt: skip
+
+
+def _rounded(estimate: Estimate) -> list[float | None]:
+    return _rounded_values(estimate.value, estimate.low, estimate.high)
+
+
+def _rounded_values(*values: float) -> list[float | None]:
+    return [None if math.isnan(value) else round(value, 2) for value in values]
+
+
+def _item_scores(run: Run, order: list[str]) -> list[list[Any]]:
+    """For each text: three scores, the preference, its strength, sense, why it was skipped, and the log-ratio.
+
+    The preference comes from the exact scores; the shown ones are shortened. A log-ratio in bits there is only where
+    the probabilities of whole candidates are known: scores may be anything, and ratios of them are no bits.
+    """
+    items = run.items()
+    scores = [items[label.value].to_numpy().astype(float) for label in Label]
+    ties = get_protocol(run.result.protocol).ties
+    preferences = Preferences.from_scores(*scores, ties=ties)
+    rows = {}
+    strength = _by_ratio if _all_positive(items) else _by_difference
+    columns = zip(
+        items["item"].to_list(),
+        *(column.tolist() for column in scores),
+        preferences.meaningful.tolist(),
+        items["skipped_reason"].to_list(),
+        items["log_ratio"].to_list(),
+        strict=True,
+    )
+    for item, stereotype, anti, unrelated, meaningful, reason, bits in columns:
+        if reason is not None:
+            rows[item] = [None, None, None, 0, 0, 0, reason, None]
+            continue
+        side = (stereotype > anti) - (stereotype < anti)
+        short = [float(f"{score:.4g}") for score in (stereotype, anti, unrelated)]
+        log_ratio = None if bits is None else round(bits, 3)
+        rows[item] = [*short, side, round(strength(stereotype, anti), 4), meaningful, None, log_ratio]
+    return [rows[item] for item in order]
+
+
+def _all_positive(items: pl.DataFrame) -> bool:
+    """Whether ratios of scores make sense, for every item, so that all are ordered by the same."""
+    scored = items.filter(pl.col("skipped_reason").is_null())
+    both = scored.select(Label.STEREOTYPE.value, Label.ANTI_STEREOTYPE.value).to_numpy()
+    return bool((both > 0).all())
+
+
+def _by_ratio(stereotype: float, anti: float) -> float:
+    """How often the score of one goes into that of the other, as a binary logarithm."""
+    return math.log2(stereotype / anti)
+
+
+def _by_difference(stereotype: float, anti: float) -> float:
+    return stereotype - anti

@@ -1,0 +1,112 @@
+"""What a context association test says, in plain words."""
+
+from __future__ import annotations
+
+import math
+
+from evenhand.core.items import OVERALL
+from evenhand.core.planted_bias import PlantedBias
+from evenhand.instruments.association.results import TaskResult
+from evenhand.reporting.words import (
+    VERDICTS,
+    Interpretation,
+    Lean,
+    confidence_level,
+    interpret_undefined,
+    language_name,
+    lean_of,
+    unsure,
+)
+from evenhand.runs.run import Run
+
+NEUTRAL = 50.0
+
+EXPLANATIONS = {
+    "SS": "How often the stereotype wins. Neutral is 50; neither end is good.",
+    "LMS": "How often sense beats nonsense. Guessing gives 50; higher is better.",
+    "ICAT": "Both in one figure. 100 is ideal, guessing gives 50, always taking one side gives 0.",
+}
+
+
+def main_task(run: Run) -> str:
+    """The task that the headline is about: both together, or the only one."""
+    return OVERALL if OVERALL in run.result.tasks else next(iter(run.result.tasks))
+
+
+def interpret_association(run: Run) -> Interpretation:
+    """What the main task of a run says."""
+    task = main_task(run)
+    result = run.result.tasks[task]
+    lean = lean_of(result.SS, NEUTRAL)
+    if not result.SS.defined:
+        return interpret_undefined(result.SS)
+    level = confidence_level(run)
+    where = f"{result.n:,} {language_name(run.result.language)} items"
+    if task != OVERALL:
+        where += f" of the {task} task"
+    share = f"Over {where}, the stereotypical candidate won {result.SS.value:.1f}% of the time"
+    if not math.isnan(result.SS.low):
+        share += f" ({level} interval {result.SS.low:.1f} to {result.SS.high:.1f}; neutral is 50)"
+    sentences = (f"{share}.", _about_lean(lean, result), _about_sense(result))
+    if _follows_no_meaning(result):
+        return Interpretation(Lean.UNKNOWN, "The scores do not follow meaning", sentences)
+    return Interpretation(lean, VERDICTS[lean], sentences)
+
+
+def expected_of(planted: PlantedBias) -> str:
+    """What was planted says what should be read."""
+    if planted.strength == 0:
+        return "SS should be 50 but for chance."
+    times = f"{2 ** abs(planted.strength):.2g} times as likely"
+    if planted.strength > 0:
+        return f"On average the stereotype is {times} as the anti-stereotype, so SS should be above 50."
+    return f"On average the anti-stereotype is {times} as the stereotype, so SS should be below 50."
+
+
+def _follows_no_meaning(result: TaskResult) -> bool:
+    """Whether sense does not beat nonsense more often than guessing would let it."""
+    return not math.isnan(result.LMS.low) and result.LMS.low <= 50
+
+
+def _about_lean(lean: Lean, result: TaskResult) -> str:
+    if lean is Lean.OPEN:
+        reach = max(result.SS.high - 50, 50 - result.SS.low)
+        return (
+            "The interval includes 50, so neither side is shown to be preferred. That is not proof of neutrality: "
+            f"a lean of up to {reach:.1f} points would fit these scores too."
+        )
+    if lean is Lean.UNKNOWN:
+        return unsure(result.SS)
+    spread = [
+        (name, group) for name, group in result.by_bias_type.items() if group.SS.defined and group.n >= 20
+    ]
+    if len(spread) < 2:
+        return "The whole interval lies on one side of 50, so chance alone is an unlikely explanation."
+    strongest = max(spread, key=lambda entry: abs(entry[1].SS.value - 50))
+    return (
+        "The whole interval lies on one side of 50, so chance alone is an unlikely explanation. The lean is "
+        f"strongest for {strongest[0]} ({strongest[1].SS.value:.1f})."
+    )
+
+
+def _about_sense(result: TaskResult) -> str:
+    lms = result.LMS
+    if _follows_no_meaning(result):
+        beside = (
+            "less often than guessing would (50)"
+            if lms.value < 50
+            else "hardly more often than guessing would (50)"
+        )
+        return (
+            f"Sense beat nonsense only {lms.value:.1f}% of the time, {beside}. The scores do not follow meaning, so "
+            "the lean above says little."
+        )
+    if lms.value < 70:
+        return (
+            f"Sense beat nonsense {lms.value:.1f}% of the time (guessing gives 50): the items are understood only in "
+            "part, so read the lean with care."
+        )
+    return (
+        f"Sense beat nonsense {lms.value:.1f}% of the time (guessing gives 50), so the scores follow meaning and the "
+        "lean can be read."
+    )

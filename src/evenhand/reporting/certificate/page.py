@@ -1,0 +1,362 @@
+"""The page of a certificate: one HTML file that needs nothing else, for people who did not make it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.files import write_text
+from evenhand.reporting.certificate.plots import (
+    bias_plot,
+    curve_plot,
+    difference_plot,
+    frontier_plot,
+    occupation_plot,
+    perplexity_plot,
+)
+from evenhand.reporting.certificate.words import (
+    BIAS_HEADLINES,
+    MOVES,
+    QUALITY_HEADLINES,
+    UNTRAINED_HEADLINES,
+    UntrainedVerdict,
+    bias_detail,
+    bias_scope,
+    change_words,
+    clearly_away,
+    definitions,
+    figure_words,
+    flipped_words,
+    margin_words,
+    quality_detail,
+    quality_scope,
+    relative_words,
+    turned_words,
+    untrained_verdict,
+    untrained_words,
+    weights_words,
+    without_interval,
+)
+from evenhand.reporting.numbers import NOT_THERE, UNDEFINED, no_interval_words, signed, unsigned
+from evenhand.reporting.plotting import MOST_ROWS, SCORE, IntervalAxis, Mark, Plot
+from evenhand.reporting.probes.words import EXPERIMENT_TITLES
+from evenhand.reporting.rendering import render_page_template
+from evenhand.reporting.views import estimate_columns, rows_csv
+from evenhand.reporting.words import as_sentence, language_name
+from evenhand.runs.certificates import BiasRow, BiasVerdict, Certificate, QualityRow, QualityVerdict
+
+TONES = {
+    BiasVerdict.LOWERED: "good",
+    BiasVerdict.NOT_LOWERED: "open",
+    BiasVerdict.NOTHING_CHANGED: "open",
+    QualityVerdict.KEPT: "good",
+    QualityVerdict.LOST: "bad",
+    QualityVerdict.UNDECIDED: "open",
+    QualityVerdict.NOT_MEASURED: "open",
+    UntrainedVerdict.AWAY: "bad",
+    UntrainedVerdict.FARTHER: "bad",
+    UntrainedVerdict.CLOSER: "good",
+    UntrainedVerdict.OPEN: "open",
+}
+"""How a verdict is coloured; words say the same."""
+
+_MALOR = IntervalAxis("MALoR in bits; 0 is neutral", neutral=0.0, step=0.5, lowest=0.0)
+_ICAT = IntervalAxis("ICAT; 100 is ideal", neutral=100.0, step=5.0, lowest=0.0, highest=100.0)
+
+
+def write_certificate_page(certificate: Certificate, path: str | Path) -> Path:
+    """Write the page of a certificate to a file."""
+    target = Path(path)
+    write_text(target, render_certificate_page(certificate))
+    return target
+
+
+def render_certificate_page(certificate: Certificate) -> str:
+    """The page of a certificate as HTML."""
+    trained_title = "Trained on" if certificate.trained_known else "Judged"
+    groups = [
+        *_bias_plots("trained", certificate.trained, caption=trained_title),
+        *_bias_plots("untrained", certificate.untrained, caption="Not trained on"),
+    ]
+    quality = Plot(
+        id="quality-plot",
+        spec=difference_plot(certificate.quality),
+        label="Differences of quality against their margins.",
+        caption="Differences, counted in margins; the shaded side is more than is tolerated",
+    )
+    experiments = _experiments(certificate)
+    training = _training(certificate)
+    plots = [*groups, quality, *(view["plot"] for view in (*experiments, *training))]
+    title = f"{certificate.after.id} against {certificate.before.id}"
+    contents = [
+        ("verdict", "Verdict"), ("done", "What was done"), ("bias", "Bias"), ("occupations", "Occupations"),
+        ("quality", "Quality"), *([("training", "Training")] if training else []), ("method", "Method"),
+    ]  # fmt: skip
+    return render_page_template(
+        "certificate.html.j2",
+        data={"plots": {plot.id: plot.spec for plot in plots if plot.spec}, "csv": _csv(certificate)},
+        version=certificate.environment.evenhand,
+        head_title=f"Certificate: {title}",
+        title=title,
+        kicker="Certificate of mitigation",
+        facts=_facts(certificate),
+        contents=contents,
+        certificate=certificate,
+        statements=_statements(certificate),
+        changed=certificate.verdict.bias is not BiasVerdict.NOTHING_CHANGED,
+        flipped=flipped_words(certificate),
+        definitions=definitions(certificate),
+        weights=weights_words(certificate.weights),
+        groups=groups,
+        rows=[_bias_view(row, "yes") for row in certificate.trained]
+        + [_bias_view(row, "no") for row in certificate.untrained],
+        quality=quality,
+        quality_rows=[_quality_view(row) for row in certificate.quality],
+        experiments=experiments,
+        most=MOST_ROWS,
+        training=training,
+        settings=_flat(certificate.settings),
+    )
+
+
+def _facts(certificate: Certificate) -> list[tuple[str, str]]:
+    trained = "; ".join(
+        EXPERIMENT_TITLES.get(row.experiment, row.experiment) if row.experiment else row.measure
+        for row in certificate.trained
+    )
+    facts = [
+        ("Before", certificate.before.id),
+        ("After", certificate.after.id),
+        ("Language", language_name(certificate.language)),
+        ("Method", certificate.mitigation.method if certificate.mitigation else ""),
+        ("Trained on", trained if certificate.trained_known else "not known"),
+    ]
+    return [(name, value) for name, value in facts if value]
+
+
+def _statements(certificate: Certificate) -> list[dict[str, Any]]:
+    """The big statements, each with its figures: what was trained on, quality, and what was not trained on."""
+    verdict = certificate.verdict
+    changed = verdict.bias is not BiasVerdict.NOTHING_CHANGED
+    statements: list[dict[str, Any]] = [
+        {
+            "about": "Bias that was trained on" if certificate.trained_known else "Bias",
+            "tone": TONES[verdict.bias],
+            "headline": BIAS_HEADLINES[verdict.bias],
+            "scope": as_sentence(bias_scope(certificate)),
+            "figures": [
+                (
+                    row.measure,
+                    relative_words(row) or signed(row.difference.value),
+                    "" if relative_words(row) else row.unit,
+                    f"{row.before:.2f} → {row.after:.2f} {row.unit}",
+                )
+                for row in certificate.trained
+                if row.difference.defined and changed
+            ],
+            "detail": bias_detail(certificate),
+        },
+        {
+            "about": "Quality",
+            "tone": TONES[verdict.quality],
+            "headline": QUALITY_HEADLINES[verdict.quality],
+            "scope": as_sentence(quality_scope(certificate)),
+            "figures": [
+                (
+                    row.measure,
+                    f"{signed(row.difference.value)}{'%' if row.unit == '%' else ''}",
+                    "" if row.unit == "%" else row.unit,
+                    f"{row.verdict.value}; margin {margin_words(row)}",
+                )
+                for row in certificate.quality
+                if row.verdict is not QualityVerdict.NOT_MEASURED and changed
+            ],
+            "detail": quality_detail(certificate),
+        },
+    ]
+    untrained = untrained_verdict(certificate)
+    if untrained is not UntrainedVerdict.NOT_MEASURED:
+        statements.append(
+            {
+                "about": "Bias that was not trained on",
+                "tone": TONES[untrained],
+                "headline": UNTRAINED_HEADLINES[untrained],
+                "scope": "",
+                "figures": [
+                    (row.measure, unsigned(row.after, _digits(row)), "", _beside_neutral(row))
+                    for row in certificate.untrained
+                    if math.isfinite(row.after)
+                ],
+                "detail": untrained_words(certificate),
+            }
+        )
+    return statements
+
+
+def _beside_neutral(row: BiasRow) -> str:
+    """Where a measure is after, and where it was."""
+    where = {1: "above", -1: "below", 0: "not clearly away from"}[clearly_away(row)]
+    neutral = f"neutral {row.neutral:g}" if row.neutral != _ICAT.neutral else f"the ideal {row.neutral:g}"
+    return f"{where} {neutral}; was {unsigned(row.before, _digits(row))}"
+
+
+def _digits(row: BiasRow) -> int:
+    return 2 if row.unit == "bits" else 1
+
+
+def _bias_plots(name: str, rows: Sequence[BiasRow], *, caption: str) -> list[Plot]:
+    """Plots of measures that share a scale."""
+    scales = (("bits", _MALOR, 0.0), ("scores", SCORE, 50.0), ("icat", _ICAT, 100.0))
+    plots = []
+    for key, axis, neutral in scales:
+        own = tuple(row for row in rows if row.neutral == neutral)
+        if own:
+            plots.append(
+                Plot(
+                    id=f"{name}-{key}",
+                    spec=bias_plot(own, axis),
+                    label="Measures of bias before and after.",
+                    caption=caption,
+                    notes=tuple(without_interval(own)),
+                )
+            )
+    return plots
+
+
+def _bias_view(row: BiasRow, trained: str) -> dict[str, Any]:
+    return {
+        "row": row,
+        "trained": trained,
+        "sides": [
+            (
+                _with_interval(value, interval.low, interval.high),
+                no_interval_words(interval.low, interval.reason),
+            )
+            for value, interval in ((row.before, row.before_interval), (row.after, row.after_interval))
+        ],
+        "relative": relative_words(row),
+        "no_interval": no_interval_words(row.difference.low, row.difference.reason),
+        "moved": MOVES[row.movement],
+    }
+
+
+def _quality_view(row: QualityRow) -> dict[str, Any]:
+    measured = row.verdict is not QualityVerdict.NOT_MEASURED
+    difference = row.difference
+    return {
+        "row": row,
+        "tone": TONES[row.verdict],
+        "before": figure_words(row.before) if measured else NOT_THERE,
+        "after": figure_words(row.after) if measured else NOT_THERE,
+        "change": change_words(row) if measured else NOT_THERE,
+        "interval": _bracketed(difference.low, difference.high)
+        or (no_interval_words(difference.low, difference.reason) if measured else ""),
+        "margin": margin_words(row),
+    }
+
+
+def _with_interval(value: float, low: float, high: float) -> str:
+    return f"{value:.2f} {_bracketed(low, high)}".strip() if math.isfinite(value) else UNDEFINED
+
+
+def _bracketed(low: float, high: float) -> str:
+    return f"[{unsigned(low)}, {unsigned(high)}]" if math.isfinite(low) else ""
+
+
+def _experiments(certificate: Certificate) -> list[dict[str, Any]]:
+    """The occupations of each experiment, those that were trained on first."""
+    trained = {row.experiment for row in certificate.trained}
+    names = dict.fromkeys(change.experiment for change in certificate.occupations)
+    views = []
+    for place, name in enumerate(sorted(names, key=lambda name: name not in trained)):
+        changes = [change for change in certificate.occupations if change.experiment == name]
+        flips = [row for row in certificate.flipped if row.experiment == name]
+        title = EXPERIMENT_TITLES.get(name, name)
+        views.append(
+            {
+                "title": title,
+                "trained": name in trained and certificate.trained_known,
+                "changes": sorted(changes, key=lambda change: -change.before.value),
+                "flips": flips,
+                "turned": turned_words(
+                    sum(change.before.value * change.after.value < 0 for change in changes),
+                    len(flips),
+                    of=len(changes),
+                ),
+                "plot": Plot(
+                    id=f"occupations-{place}",
+                    spec=occupation_plot(changes, flips),
+                    label=f"Lean of each occupation before and after: {title}.",
+                ),
+            }
+        )
+    return views
+
+
+def _training(certificate: Certificate) -> list[dict[str, Any]]:
+    """Learning curves and the frontier, where the record of the mitigation has them."""
+    done = certificate.mitigation
+    if done is None:
+        return []
+    names = list(dict.fromkeys(name for point in done.curve for name in point.malor))
+    curves = {
+        "curve-malor": ("Bias after each epoch", curve_plot(done.curve, kept=done.kept_epoch)),
+        "curve-perplexity": (
+            "Perplexity after each epoch",
+            perplexity_plot(done.curve, kept=done.kept_epoch),
+        ),
+        "frontier": (
+            "Bias against quality: what other settings would have given",
+            frontier_plot(done.frontier),
+        ),
+    }
+    return [
+        {
+            "plot": Plot(id=name, spec=spec, label=f"{title}.", caption=title),
+            "legend": [(own, Mark.number(place)) for place, own in enumerate(names)]
+            if name == "curve-malor"
+            else [],
+        }
+        for name, (title, spec) in curves.items()
+        if spec
+    ]
+
+
+def _csv(certificate: Certificate) -> dict[str, str]:
+    bias = [
+        {
+            "measure": row.measure, "trained_on": trained, "neutral": row.neutral, "unit": row.unit,
+            "before": row.before, "before_low": row.before_interval.low, "before_high": row.before_interval.high,
+            "after": row.after, "after_low": row.after_interval.low, "after_high": row.after_interval.high,
+            "difference": row.difference.value, "difference_low": row.difference.low,
+            "difference_high": row.difference.high,
+        }
+        for trained, rows in (("yes", certificate.trained), ("no", certificate.untrained))
+        for row in rows
+    ]  # fmt: skip
+    quality = [
+        {
+            "measure": row.measure, "unit": row.unit, "before": row.before, "after": row.after,
+            "margin": row.margin, "verdict": row.verdict.value, **estimate_columns(row.difference),
+        }
+        for row in certificate.quality
+    ]  # fmt: skip
+    occupations = [
+        {
+            "experiment": change.experiment, "occupation": change.occupation, "before": change.before.value,
+            "after": change.after.value, "after_low": change.after.low, "after_high": change.after.high,
+        }
+        for change in certificate.occupations
+    ]  # fmt: skip
+    return {"bias": rows_csv(bias), "quality": rows_csv(quality), "occupations": rows_csv(occupations)}
+
+
+def _flat(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [
+        (name.replace("_", " "), ", ".join(f"{key.replace('_', ' ')} {own}" for key, own in value.items()))
+        if isinstance(value, Mapping)
+        else (name.replace("_", " "), str(value))
+        for name, value in settings.items()
+    ]

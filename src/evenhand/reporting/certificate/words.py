@@ -1,0 +1,385 @@
+"""What a certificate says: sentences, definitions, and rows for the terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from enum import StrEnum
+
+from evenhand.core.estimates import Estimate
+from evenhand.reporting.numbers import NOT_THERE, has_interval, no_interval_words, signed, signed_interval
+from evenhand.reporting.words import in_brackets, listed
+from evenhand.runs.certificates import (
+    BiasRow,
+    BiasVerdict,
+    Certificate,
+    QualityRow,
+    QualityVerdict,
+    WeightsChange,
+)
+
+BIAS_HEADLINES = {
+    BiasVerdict.LOWERED: "Gender lean was lowered",
+    BiasVerdict.NOT_LOWERED: "Gender lean is not shown to be lowered",
+    BiasVerdict.NOTHING_CHANGED: "Nothing changed",
+}
+
+QUALITY_HEADLINES = {
+    QualityVerdict.KEPT: "Quality was kept",
+    QualityVerdict.LOST: "Quality was lost",
+    QualityVerdict.UNDECIDED: "Whether quality was kept is undecided",
+    QualityVerdict.NOT_MEASURED: "Quality was not measured",
+}
+
+DEFINITIONS = {
+    "MALoR": "is how far occupations lean to men or women on average, in bits; each bit doubles, and 0 is neutral.",
+    "SS": "(stereotype score) is how often the stereotype wins, in percent; 50 is neutral, and neither end is good.",
+    "ICAT": "puts LMS and SS into one figure; 100 is ideal, guessing gives 50, always taking one side gives 0.",
+    "CrowS-Pairs": "is how often the more stereotypical sentence of two is the likelier, in percent; 50 is neutral.",
+    "LMS": "(language modelling score) is how often sense beats nonsense, in percent; guessing gives 50, and higher is "
+    "better.",
+    "Perplexity": "is how surprised a model is by text: as if it had to choose among so many equally likely tokens; "
+    "lower is better.",
+}
+"""What a measure is, in a sentence that begins with its name."""
+
+CERTIFICATE_COLUMNS = ("measure", "trained on", "before", "after", "difference", "interval", "verdict")
+
+MOVES = {1: "closer to neutral", 0: "open", -1: "farther from neutral"}
+
+_NAMED = 5
+_IDEAL = 100.0
+_WHOLE = 100.0
+_LARGE = 1000
+
+
+def certificate_sentences(certificate: Certificate) -> list[str]:
+    """The verdict in sentences: bias, quality, what was not trained on, over-correction."""
+    quality = (QUALITY_HEADLINES[certificate.verdict.quality], quality_scope(certificate))
+    return [
+        f"{BIAS_HEADLINES[certificate.verdict.bias]}{in_brackets(bias_scope(certificate))}. {bias_detail(certificate)}",
+        f"{', '.join(part for part in quality if part)}. {quality_detail(certificate)}",
+        *([untrained_words(certificate)] if certificate.untrained and _changed(certificate) else []),
+        *([flipped_words(certificate)] if _changed(certificate) else []),
+    ]
+
+
+def bias_scope(certificate: Certificate) -> str:
+    """What the verdict on bias is about."""
+    if not _changed(certificate):
+        return ""
+    if certificate.trained_known:
+        return "judged on what was trained on"
+    return "judged on all experiments, as it is not known which were trained on"
+
+
+def quality_scope(certificate: Certificate) -> str:
+    """What kept quality rests on, where not all of it was measured."""
+    if certificate.verdict.quality is not QualityVerdict.KEPT or not _changed(certificate):
+        return ""
+    measured, missing = (
+        [row.measure for row in certificate.quality if (row.verdict is QualityVerdict.NOT_MEASURED) is absent]
+        for absent in (False, True)
+    )
+    if not missing:
+        return ""
+    verb = "was" if len(missing) == 1 else "were"
+    return f"as far as it was measured ({listed(measured)}); {listed(missing)} {verb} not measured"
+
+
+def bias_detail(certificate: Certificate) -> str:
+    """The numbers behind the verdict on bias."""
+    if not _changed(certificate):
+        return "The weights of both models are the same, tensor by tensor, so every measure is."
+    level = _level(certificate)
+    sentences = [_bias_words(row, level=level) for row in certificate.trained]
+    if certificate.verdict.bias is BiasVerdict.LOWERED:
+        return " ".join(sentences)
+    open_rows = [row for row in certificate.trained if row.movement <= 0]
+    if not open_rows:
+        return " ".join([*sentences, "Nothing was measured."])
+    names = listed([row.measure for row in open_rows])
+    if any(row.neutral != 0 for row in open_rows):
+        verb = "does" if len(open_rows) == 1 else "do"
+        return " ".join([*sentences, f"{names} {verb} not clearly come closer to neutral."])
+    which, verb = ("interval", "does") if len(open_rows) == 1 else ("intervals", "do")
+    return " ".join([*sentences, f"The {which} of {names} {verb} not lie below 0."])
+
+
+def quality_detail(certificate: Certificate) -> str:
+    """The numbers behind the verdict on quality."""
+    measured = [row for row in certificate.quality if row.verdict is not QualityVerdict.NOT_MEASURED]
+    if not measured:
+        return "No measure of quality could be taken."
+    if not _changed(certificate):
+        return "Both models are one and the same."
+    order = (QualityVerdict.LOST, QualityVerdict.UNDECIDED, QualityVerdict.KEPT)
+    rows = sorted(measured, key=lambda row: order.index(row.verdict))
+    return " ".join(quality_words(row, level=_level(certificate)) for row in rows)
+
+
+def quality_words(row: QualityRow, *, level: str) -> str:
+    """One measure of quality in a sentence."""
+    says = {
+        QualityVerdict.KEPT: "which stays within",
+        QualityVerdict.LOST: "which is beyond",
+        QualityVerdict.UNDECIDED: "which may or may not stay within",
+        QualityVerdict.NOT_MEASURED: "measured against",
+    }[row.verdict]
+    name = row.measure[0].upper() + row.measure[1:]
+    return (
+        f"{name} went from {figure_words(row.before)} to {figure_words(row.after)} ({change_words(row)}"
+        f"{_interval_clause(row.difference, level=level, unit=row.unit)}), {says} the margin of {margin_words(row)}."
+    )
+
+
+def figure_words(value: float) -> str:
+    """A figure with as many decimals as say anything."""
+    return f"{value:,.0f}" if abs(value) >= _LARGE else f"{value:.2f}"
+
+
+def change_words(row: QualityRow | BiasRow) -> str:
+    """A difference with its sign and unit."""
+    return _with_unit(row.difference.value, row.unit)
+
+
+def margin_words(row: QualityRow) -> str:
+    """The worst difference that is tolerated."""
+    value = signed(row.margin, 2).rstrip("0").rstrip(".")
+    unit = "point" if row.unit == "points" and abs(row.margin) == 1 else row.unit
+    return f"{value}%" if unit == "%" else f"{value} {unit}"
+
+
+def relative_words(row: BiasRow) -> str:
+    """How much of a measure whose neutral value is 0 went away, in percent of before."""
+    if row.neutral != 0 or not row.before or math.isnan(row.before) or math.isnan(row.after):
+        return ""
+    percent = _WHOLE * (row.after / row.before - 1)
+    return f"{signed(percent, 0)}%"
+
+
+def untrained_words(certificate: Certificate) -> str:
+    """What became of the measures that were not trained on, and which of them are away from neutral still."""
+    groups = {
+        "closer to neutral": [row for row in certificate.untrained if row.movement > 0],
+        "farther from neutral": [row for row in certificate.untrained if row.movement < 0],
+        "not clearly different": [row for row in certificate.untrained if row.movement == 0],
+    }
+    parts = [
+        f"{listed([_moved(row) for row in rows])} {'is' if len(rows) == 1 else 'are'} {says}"
+        for says, rows in groups.items()
+        if rows
+    ]
+    return " ".join([f"Of the measures that were not trained on, {'; '.join(parts)}.", *_away(certificate)])
+
+
+class UntrainedVerdict(StrEnum):
+    """What measures that were not trained on say about the model after."""
+
+    AWAY = "away from neutral"
+    FARTHER = "farther from neutral"
+    CLOSER = "closer to neutral"
+    OPEN = "open"
+    NOT_MEASURED = "not measured"
+
+
+UNTRAINED_HEADLINES = {
+    UntrainedVerdict.AWAY: "Stereotypes remain beyond what was trained on",
+    UntrainedVerdict.FARTHER: "Other measures moved away from neutral",
+    UntrainedVerdict.CLOSER: "Other measures moved towards neutral",
+    UntrainedVerdict.OPEN: "Nothing is shown beyond what was trained on",
+    UntrainedVerdict.NOT_MEASURED: "Nothing else was measured",
+}
+
+
+def untrained_verdict(certificate: Certificate) -> UntrainedVerdict:
+    """What is left of the bias that nobody trained against: what is away from neutral counts before what moved."""
+    rows = [row for row in certificate.untrained if row.neutral != _IDEAL]
+    if not rows:
+        return UntrainedVerdict.NOT_MEASURED
+    if any(clearly_away(row) for row in rows):
+        return UntrainedVerdict.AWAY
+    moves = {row.movement for row in rows}
+    if -1 in moves:
+        return UntrainedVerdict.FARTHER
+    return UntrainedVerdict.CLOSER if 1 in moves else UntrainedVerdict.OPEN
+
+
+def clearly_away(row: BiasRow) -> int:
+    """1 if the whole interval after lies above neutral, -1 if below, 0 if it includes neutral or there is none."""
+    return (row.after_interval.low > row.neutral) - (row.after_interval.high < row.neutral)
+
+
+def _away(certificate: Certificate) -> list[str]:
+    """Measures whose interval after excludes neutral. ICAT has no other side, and mixes in LMS."""
+    rows = [row for row in certificate.untrained if row.neutral != _IDEAL]
+    sides = {
+        "Stereotypes remain": ("above", [row for row in rows if clearly_away(row) > 0]),
+        "Against the stereotypes": ("below", [row for row in rows if clearly_away(row) < 0]),
+    }
+    return [f"{says}: {_beyond(own, side)}." for says, (side, own) in sides.items() if own]
+
+
+def _beyond(rows: Sequence[BiasRow], side: str) -> str:
+    """Measures with the neutral value that they are clearly above or below."""
+    parts = []
+    for neutral in dict.fromkeys(row.neutral for row in rows):
+        own = [f"{row.measure} ({row.after:.2f})" for row in rows if row.neutral == neutral]
+        parts.append(f"{listed(own)} {'is' if len(own) == 1 else 'are'} clearly {side} neutral ({neutral:g})")
+    return "; ".join(parts)
+
+
+def flipped_words(certificate: Certificate) -> str:
+    """Whether the correction went too far."""
+    flips = certificate.flipped
+    if not flips:
+        return "No occupation was pushed clearly to the other side."
+    names = [f"{row.occupation} ({row.experiment}: {signed(row.before.value)} to {signed(row.after.value)})"
+             for row in flips[:_NAMED]]  # fmt: skip
+    more = f" and {len(flips) - _NAMED} more" if len(flips) > _NAMED else ""
+    many = "1 occupation leans" if len(flips) == 1 else f"{len(flips)} occupations lean"
+    return f"Over-correction: {many} clearly to the other side than before: {', '.join(names)}{more}."
+
+
+def _bias_words(row: BiasRow, *, level: str) -> str:
+    if not row.difference.defined:
+        return f"{row.measure} is undefined: {row.difference.reason}."
+    relative = relative_words(row)
+    verb = "fell" if _fell(row) else "went"
+    return (
+        f"{row.measure} {verb} from {row.before:.2f} to {row.after:.2f} {row.unit} "
+        f"({f'{relative}; ' if relative else ''}difference {signed(row.difference.value)}"
+        f"{_interval_clause(row.difference, level=level, unit='')})."
+    )
+
+
+def _moved(row: BiasRow) -> str:
+    return f"{row.measure} ({row.before:.2f} to {row.after:.2f})"
+
+
+def _interval_clause(estimate: Estimate, *, level: str, unit: str) -> str:
+    if not has_interval(estimate):
+        return f", {no_interval_words(estimate.low, estimate.reason)}"
+    if estimate.low == estimate.high:
+        return ", on every item the same" if estimate.low == 0 else ""
+    return f", {level} interval {signed_interval(estimate, unit='%' if unit == '%' else '')}"
+
+
+def _with_unit(value: float, unit: str) -> str:
+    return f"{signed(value)}%" if unit == "%" else f"{signed(value)} {unit}"
+
+
+def _fell(row: BiasRow) -> bool:
+    return row.difference.defined and row.difference.high < 0
+
+
+def _changed(certificate: Certificate) -> bool:
+    return certificate.verdict.bias is not BiasVerdict.NOTHING_CHANGED
+
+
+def _level(certificate: Certificate) -> str:
+    return f"{certificate.statistics.confidence:.0%}"
+
+
+def definitions(certificate: Certificate) -> list[tuple[str, str]]:
+    """The measures that a certificate names, each with what it is."""
+    measures = [row.measure for row in (*certificate.trained, *certificate.untrained)]
+    measures += [row.measure for row in certificate.quality]
+    named = {measure.split(" ")[0].casefold() for measure in measures}
+    if "icat" in named:
+        named |= {"lms", "ss"}
+    return [(name, says) for name, says in DEFINITIONS.items() if name.casefold() in named]
+
+
+def weights_words(weights: WeightsChange) -> str:
+    """How the weights of two models differ."""
+    shared = weights.tensors - len(weights.only_before)
+    parts = []
+    if not weights.any:
+        parts.append("No tensor differs.")
+    elif not shared:
+        parts.append(f"The models have no tensor in common ({weights.parameters:,} parameters before).")
+    else:
+        parts.append(
+            f"{weights.changed:,} of {weights.tensors:,} tensors differ{_moved_words(weights)} "
+            f"({weights.parameters:,} parameters)."
+        )
+    if weights.largest:
+        parts.append(f"Most in {weights.largest[0].name}.")
+    if weights.only_before or weights.only_after:
+        parts.append(
+            f"{_tensors(len(weights.only_before))} in the model before alone and {len(weights.only_after):,} in the "
+            "model after alone."
+        )
+    if weights.adapter:
+        parts.append(f"An adapter ({weights.adapter}) is loaded and merged into the weights.")
+    return " ".join(parts)
+
+
+def turned_words(turned: int, clearly: int, *, of: int) -> str:
+    """How many occupations of an experiment changed sides, and for how many chance is no explanation."""
+    if not turned:
+        return "No occupation is on the other side than before."
+    many = f"{turned} of {of} occupations {'is' if turned == 1 else 'are'} on the other side than before"
+    if turned == 1:
+        return f"{many}, {'' if clearly else 'not '}more clearly than chance allows."
+    return f"{many}, {clearly or 'none'} of them more clearly than chance allows."
+
+
+def without_interval(rows: tuple[BiasRow, ...]) -> list[str]:
+    """Each figure that stands without an interval, with the reason."""
+    return [
+        f"{row.measure} {side}: {why}"
+        for row in rows
+        for side, value, ends in (
+            ("before", row.before, row.before_interval),
+            ("after", row.after, row.after_interval),
+        )
+        if math.isfinite(value) and (why := no_interval_words(ends.low, ends.reason))
+    ]
+
+
+def _moved_words(weights: WeightsChange) -> str:
+    if not math.isfinite(weights.relative):
+        return ""
+    return f"; taken together, the weights moved by {100 * weights.relative:.3g}% of their size"
+
+
+def _tensors(count: int) -> str:
+    return "1 tensor is" if count == 1 else f"{count:,} tensors are"
+
+
+def certificate_rows(certificate: Certificate) -> list[tuple[str, ...]]:
+    """One row per measure: bias first, then quality."""
+    trained_on = "yes" if certificate.trained_known else "?"
+    rows: list[tuple[str, ...]] = [
+        (
+            row.measure,
+            trained,
+            f"{row.before:.2f}",
+            f"{row.after:.2f}",
+            " ".join(
+                part
+                for part in (signed(row.difference.value), in_brackets(relative_words(row)).strip())
+                if part
+            ),
+            signed_interval(row.difference) or NOT_THERE,
+            MOVES[row.movement],
+        )
+        for trained, measured in ((trained_on, certificate.trained), ("no", certificate.untrained))
+        for row in measured
+    ]
+    for part in certificate.quality:
+        measured = part.verdict is not QualityVerdict.NOT_MEASURED
+        rows.append(
+            (
+                part.measure,
+                "quality",
+                figure_words(part.before) if measured else NOT_THERE,
+                figure_words(part.after) if measured else NOT_THERE,
+                change_words(part) if measured else NOT_THERE,
+                signed_interval(part.difference) or NOT_THERE,
+                f"{part.verdict.value}, margin {margin_words(part)}" if measured else part.verdict.value,
+            )
+        )
+    return rows

@@ -1,0 +1,190 @@
+"""Model cards: the ``model-index`` block that model hubs read, and the card of a mitigated model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import yaml
+
+from evenhand.core.estimates import Estimate
+from evenhand.core.recipes import Recipe
+from evenhand.instruments.association.measures import MEASURES
+from evenhand.instruments.association.results import MEASURE_NAMES
+from evenhand.reporting.numbers import has_interval, show
+from evenhand.runs.learning_curves import MALOR, metric_title
+from evenhand.runs.mitigation_records import DataRecord, MitigationRecord
+from evenhand.runs.run import Run
+
+
+def model_card_snippet(runs: Sequence[Run] | Run) -> str:
+    """YAML front matter with the results of runs, one entry per run and task."""
+    listed = [runs] if isinstance(runs, Run) else list(runs)
+    index = [
+        {"name": run.name, "results": [_result(run, task) for task in run.result.tasks]} for run in listed
+    ]
+    body = yaml.safe_dump({"model-index": index}, sort_keys=False, allow_unicode=True, width=1000)
+    return f"---\n{body}---\n"
+
+
+def _result(run: Run, task: str) -> dict[str, Any]:
+    dataset = run.record.dataset
+    result = run.result.tasks[task]
+    return {
+        "task": {"type": "text-generation", "name": f"Context association test, {task}"},
+        "dataset": {
+            "type": dataset.name,
+            "name": f"{dataset.name} ({dataset.language})",
+            "config": dataset.language,
+            "revision": dataset.sha256,
+        },
+        "metrics": [
+            {
+                "type": MEASURES.get(name).version,
+                "name": MEASURES.get(name).title,
+                "value": round(estimate.value, 2),
+                "args": {
+                    **_rounded_interval(estimate),
+                    "confidence": run.record.statistics.confidence,
+                    "n": result.n,
+                    "neutral": MEASURES.get(name).neutral,
+                    "protocol": run.result.protocol,
+                },
+            }
+            for name in MEASURE_NAMES
+            if (estimate := result.estimate(name)).defined
+        ],
+        "source": {"name": f"Evenhand {run.record.environment.evenhand}"},
+    }
+
+
+def _rounded_interval(estimate: Estimate) -> dict[str, float]:
+    if not has_interval(estimate):
+        return {}
+    return {"low": round(estimate.low, 2), "high": round(estimate.high, 2)}
+
+
+def mitigation_card(record: MitigationRecord, *, command: str | None = None) -> str:
+    """The card as Markdown with front matter."""
+    front = {
+        "base_model": record.model.id,
+        **({"language": [record.language]} if record.language else {}),
+        "library_name": "transformers",
+        "tags": ["bias-mitigation", "evenhand", f"evenhand-{record.method}"],
+    }
+    head = yaml.safe_dump(front, sort_keys=False, allow_unicode=True)
+    body = "\n\n".join(_parts(record, command))
+    return f"---\n{head}---\n\n{body}\n"
+
+
+def _parts(record: MitigationRecord, command: str | None) -> Iterator[str]:
+    yield f"# {record.model.id}, gender lean lowered by {record.method}"
+    yield _summary(record)
+    training, recipe = record.chosen, record.recipe
+    if training and recipe and not training.keeps_quality:
+        yield (
+            f"**No epoch stayed within the quality margin of {recipe.quality_margin:.1%}.** The one that lost least "
+            "was kept."
+        )
+    yield "## What changed"
+    yield _changes(record)
+    if len(record.seeds) > 1:
+        yield _over_seeds(record)
+    if any(key.endswith(f".{MALOR}") for key in record.before):
+        yield (
+            "MALoR is the mean absolute log2-ratio of P(male term) to P(female term) over occupations; 0 is neutral, "
+            "and noise alone makes it positive. It speaks of the occupations, sentences and terms that were asked. A "
+            "lower value does not make a model free of bias, and other measures may not have moved: compare the two "
+            "models with `evenhand certify`."
+        )
+    yield "## How it was made"
+    yield "\n".join(f"- {line}" for line in _facts(record))
+    if record.model.planted:
+        yield (
+            f"About the original: {record.model.planted.description} What was planted is "
+            "no longer what this model has, so its record (`lab.json`) is not carried over."
+        )
+    yield "## Again"
+    steps = f"```\n{command}\n```" if command else "The recipe and all digests stand in `mitigation.json`."
+    yield f"{steps}\n\nVersions: {_versions(record)}."
+
+
+def _summary(record: MitigationRecord) -> str:
+    how = record.summary or record.objective or record.method
+    about = f"This is {record.model.id} after a mitigation with Evenhand: {how}."
+    training = record.chosen
+    if training is None:
+        return f"{about} Nothing was trained."
+    return (
+        f"{about} Trained for {', '.join(record.experiments)}; epoch {training.best.epoch} of "
+        f"{len(training.curve.trained)} was kept. The weights are in full precision (fp32)."
+    )
+
+
+def _changes(record: MitigationRecord) -> str:
+    training = record.chosen
+    if not record.before and training is None:
+        return (
+            "This was not measured by the mitigation itself: compare the two models with `evenhand certify`."
+        )
+    rows = ["| measure | before | after | change |", "|---|---|---|---|"]
+    for key, before in record.before.items():
+        after = record.after[key]
+        share = f"{after.value / before.value - 1:+.0%}" if before.value else "–"
+        rows.append(f"| {metric_title(key)} | {show(before, digits=3)} | {show(after, digits=3)} | {share} |")
+    if training:
+        original, best = training.curve.original, training.best
+        rows += [
+            f"| held-out {name} | {value:.3f} | {best.quality[name]:.3f} | {best.quality[name] / value - 1:+.2%} |"
+            for name, value in original.quality.items()
+        ]
+    return "\n".join(rows)
+
+
+def _over_seeds(record: MitigationRecord) -> str:
+    first = record.seeds[0].best
+    figures = [f"{metric_title(key)} {record.bias_over_seeds(key)}" for key in first.bias]
+    figures += [f"{name} {record.quality_over_seeds(name)}" for name in first.quality]
+    return (
+        f"Over {len(record.seeds)} seeds (mean ± standard deviation): {'; '.join(figures)}. Seed {record.chosen_seed} "
+        "was kept."
+    )
+
+
+def _facts(record: MitigationRecord) -> Iterator[str]:
+    yield f"original: {record.model.id}, {record.model.architecture}, weights {record.model.weights}"
+    objective = "" if record.objective in (None, record.method) else f" ({record.objective})"
+    settings = (
+        "" if record.recipe else "".join(f", {name} {value}" for name, value in record.settings.items())
+    )
+    yield f"method: {record.method}{objective}{settings}"
+    if record.recipe:
+        yield from _training_facts(record, record.recipe)
+    if record.data:
+        yield from _data_facts(record.data)
+
+
+def _training_facts(record: MitigationRecord, recipe: Recipe) -> Iterator[str]:
+    yield (
+        f"recipe: at most {recipe.epochs} epochs, batches of {recipe.batch_size}, AdamW at {recipe.learning_rate:g} "
+        f"with linear decay, {record.precision}, seeds {', '.join(str(training.seed) for training in record.seeds)}"
+    )
+    if recipe.lora:
+        yield (
+            f"LoRA: rank {recipe.lora.rank}, alpha {recipe.lora.alpha:g}; folded into the weights, and alone in "
+            "`adapter/`"
+        )
+
+
+def _data_facts(data: DataRecord) -> Iterator[str]:
+    for text in data.corpus:
+        yield f"corpus: {text.name}, {text.sentences:,} sentences, SHA-256 {text.sha256}"
+    counts = "".join(f", {count:,} {name}" for name, count in data.counts.items())
+    yield f"trained on: {data.examples:,} examples{counts}, SHA-256 {data.sha256}"
+    held_out = data.held_out
+    yield f"held out: {held_out.sentences:,} sentences of {held_out.name}, SHA-256 {held_out.sha256}"
+
+
+def _versions(record: MitigationRecord) -> str:
+    versions = {"evenhand": record.environment.evenhand, **record.libraries}
+    return ", ".join(f"{name} {version}" for name, version in versions.items())

@@ -1,0 +1,210 @@
+"""The page of runs: one HTML file that needs nothing else, for any mix of instruments and models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.errors import RunError
+from evenhand.core.files import write_text
+from evenhand.reporting.calibration.badges import shipped_calibration
+from evenhand.reporting.differences import Differences, differences
+from evenhand.reporting.plotting import ShownRun, shown_runs
+from evenhand.reporting.rendering import render_page_template
+from evenhand.reporting.views import Column, Matrix, View, figures_csv, main_figures, rows_csv, view_of
+from evenhand.reporting.words import confidence_level, language_name
+from evenhand.runs.calibration import Calibration
+from evenhand.runs.comparison import Comparison
+from evenhand.runs.run import Run
+
+LIMIT_OF_ALL = "Probabilities and preferences are not behaviour. A model in use may act better or worse."
+
+
+@dataclass(frozen=True, slots=True)
+class InstrumentGroup:
+    """The runs of one instrument on a page."""
+
+    name: str
+    title: str
+    runs: tuple[ShownRun, ...]
+    columns: tuple[Column, ...]
+    view: View
+    differences: Differences | None
+
+
+def write_page(
+    runs: Sequence[Run] | Run, path: str | Path, *, comparisons: Sequence[Comparison] | None = None
+) -> Path:
+    """Write the page of one or several runs to a file.
+
+    Args:
+        runs: What the page is about.
+        path: Where it goes.
+        comparisons: Differences that were computed already; the page computes them if not given.
+    """
+    target = Path(path)
+    write_text(target, render_page([runs] if isinstance(runs, Run) else list(runs), comparisons=comparisons))
+    return target
+
+
+def render_page(
+    runs: Sequence[Run],
+    *,
+    comparisons: Sequence[Comparison] | None = None,
+    calibration: Calibration | None = None,
+) -> str:
+    """The page of one or several runs as HTML.
+
+    Args:
+        runs: What the page is about.
+        comparisons: Differences that were computed already; the page computes them if not given: between all runs of
+            an instrument where they are few, so that the reader can choose the baseline, else from the first.
+        calibration: What is known about the measures; that of the package if not given.
+    """
+    if not runs:
+        raise RunError("A page needs at least one run.")
+    shown = shown_runs(runs)
+    groups = _groups(shown, comparisons, calibration or shipped_calibration())
+    several = len(shown) > 1
+    compared = [group for group in groups if group.differences]
+    matrices = [(matrix, group.runs) for group in groups for matrix in group.view.matrices]
+    sections = [section for group in groups for section in group.view.sections]
+    csv = {section.id: section.csv for section in sections if section.csv}
+    csv |= {"runs" if several else "reading": figures_csv(shown)}
+    csv |= {
+        "differences": rows_csv(
+            [row for group in compared if group.differences for row in group.differences.rows]
+        )
+    }
+    csv |= {"terms": rows_csv([row for matrix, own in matrices for row in _matrix_rows(matrix, own)])}
+    data: dict[str, Any] = {
+        "plots": {plot.id: plot.spec for group in groups for plot in group.view.plots},
+        "csv": csv,
+    }
+    for group in groups:
+        data |= group.view.data
+    return render_page_template(
+        "runs.html.j2",
+        data=data,
+        scripts=tuple(dict.fromkeys(name for group in groups for name in group.view.scripts)),
+        version=runs[0].record.environment.evenhand,
+        head_title="",
+        title=f"{len(shown)} runs side by side" if several else shown[0].label,
+        kicker=", ".join(group.title for group in groups),
+        facts=_facts(groups, shown),
+        contents=_contents(groups, several=several, has_differences=bool(compared), has_terms=bool(matrices)),
+        level=confidence_level(runs[0]),
+        several=several,
+        shown_runs=shown,
+        groups=groups,
+        languages=list(dict.fromkeys(run.record.language for run in runs)),
+        notices=[notice for group in groups for notice in group.view.notices],
+        planted=_planted(groups),
+        differences=[
+            {"title": group.title, "first": group.runs[0].label, "table": group.differences}
+            for group in compared
+        ],
+        matrices=matrices,
+        limits=list(
+            dict.fromkeys([*(limit for group in groups for limit in group.view.limits), LIMIT_OF_ALL])
+        ),
+        options=[_options(own.run.record.options) for own in shown],
+    )
+
+
+def _groups(
+    shown: Sequence[ShownRun], comparisons: Sequence[Comparison] | None, calibration: Calibration | None
+) -> list[InstrumentGroup]:
+    by_instrument: dict[str, list[ShownRun]] = {}
+    for own in shown:
+        by_instrument.setdefault(own.run.record.instrument, []).append(own)
+    return [
+        InstrumentGroup(
+            name=name,
+            title=runs[0].run.instrument.title,
+            runs=tuple(runs),
+            columns=tuple(main_figures(runs)),
+            view=view_of(runs, calibration=calibration),
+            differences=differences(runs, comparisons),
+        )
+        for name, runs in by_instrument.items()
+    ]
+
+
+def _contents(
+    groups: Sequence[InstrumentGroup], *, several: bool, has_differences: bool, has_terms: bool
+) -> list[tuple[str, str]]:
+    contents = [("runs", "Runs") if several else ("reading", "Reading")]
+    contents += [("differences", "Differences")] if has_differences else []
+    contents += [("terms", "Terms by run")] if has_terms else []
+    contents += [(section.id, section.title) for group in groups for section in group.view.sections]
+    return [*contents, ("data", "Data quality"), ("method", "Method")]
+
+
+def _facts(groups: Sequence[InstrumentGroup], shown: Sequence[ShownRun]) -> list[tuple[str, str]]:
+    records = [own.run.record for own in shown]
+    models = list(dict.fromkeys(record.model.id for record in records if record.model))
+    datasets = list(dict.fromkeys(record.dataset.name for record in records))
+    protocols = list(dict.fromkeys(record.protocol.name for record in records if record.protocol))
+    facts = [
+        ("Models" if len(models) > 1 else "Model", _shortened(models)),
+        ("Data", _shortened(datasets)),
+        ("Language", ", ".join(dict.fromkeys(language_name(record.language) for record in records))),
+        ("Protocol", ", ".join(protocols)),
+        ("Runs", f"{len(shown)}" if len(shown) > 1 else ""),
+    ]
+    if len(shown) == 1:
+        estimate = next(iter(groups[0].columns)).figures[0]
+        skipped = sum(records[0].skipped.values())
+        if estimate is not None:
+            facts.append(
+                ("Answers", f"{estimate.estimate.n:,}" + (f", {skipped:,} skipped" if skipped else ""))
+            )
+    return [(name, value) for name, value in facts if value]
+
+
+def _shortened(names: Sequence[str], most: int = 6) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def _planted(groups: Sequence[InstrumentGroup]) -> list[tuple[str, str, str]]:
+    """Runs of models whose bias is known: what was planted, and what that leads to expect."""
+    rows = []
+    for group in groups:
+        expected = dict(group.view.planted)
+        for own in group.runs:
+            planted = own.run.record.model.planted if own.run.record.model else None
+            if planted:
+                rows.append((own.label, planted.description, expected.get(own.label, "")))
+    return rows
+
+
+def _matrix_rows(matrix: Matrix, runs: Sequence[ShownRun]) -> list[dict[str, Any]]:
+    return [
+        {
+            "table": matrix.title,
+            "term": term,
+            "run": own.label,
+            "value": None if estimate is None else estimate.value,
+            "low": None if estimate is None else estimate.low,
+            "high": None if estimate is None else estimate.high,
+        }
+        for term, cells in matrix.rows
+        for own, estimate in zip(runs, cells, strict=True)
+    ]
+
+
+def _options(options: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(name.replace("_", " "), _option(value)) for name, value in options.items()]
+
+
+def _option(value: Any) -> str:
+    """An option as people write it."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_option(own)}" for name, own in value.items()) or "none"
+    if isinstance(value, list | tuple):
+        return ", ".join(_option(own) for own in value) or "none"
+    return "none" if value is None else str(value)

@@ -1,0 +1,288 @@
+"""The views of CrowS-Pairs, of the cosine test and of direct bias."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from evenhand.reporting.plotting import (
+    COSINE,
+    MOST_ROWS,
+    SCORE,
+    IntervalAxis,
+    Plot,
+    PlottedEstimate,
+    ShownRun,
+    interval_plot,
+    left_out,
+)
+from evenhand.reporting.probes.plots import profession_plot
+from evenhand.reporting.probes.words import (
+    PAIR_DIRECTION_TITLES,
+    different_questions,
+    interpret_probe,
+    result_title,
+)
+from evenhand.reporting.rendering import render
+from evenhand.reporting.views import Matrix, Section, View, estimate_columns, rows_csv
+from evenhand.runs.calibration import Calibration
+
+ALL_PAIRS = "all pairs"
+FEWEST_TO_FOLD = 3
+"""With as many runs, what is drawn for each of them is folded."""
+
+GENDER_LIMIT = "It speaks of what was asked and of two genders only, and of no other people or words."
+_PAIRS_LIMIT = "CrowS-Pairs speaks of the pairs that were asked, and of no other people or words."
+_TEMPLATE = "probes.html.j2"
+
+
+def pairs_view(runs: Sequence[ShownRun], *, calibration: Calibration | None = None) -> View:  # noqa: ARG001
+    """One plot and one table of pairs: all, by direction and by bias type."""
+    rows: list[dict[str, Any]] = [
+        {"label": shown.label, "row": row, "group": group}
+        for shown in runs
+        for row, group in {
+            ALL_PAIRS: shown.run.result.all,
+            **{
+                PAIR_DIRECTION_TITLES.get(name, name): own
+                for name, own in shown.run.result.by_direction.items()
+            },
+            **shown.run.result.by_bias_type,
+        }.items()
+    ]
+    plotted = [PlottedEstimate(own["label"], own["row"], own["group"].score) for own in rows]
+    plot = _interval_plot(
+        "pairs", plotted, SCORE, runs=runs, label="Score of all pairs, by direction and by bias type."
+    )
+    section = Section(
+        id="pairs",
+        title="Pairs",
+        html=render(_TEMPLATE, "pairs", plot=plot, rows=rows, several=len(runs) > 1),
+        csv=rows_csv(
+            [
+                {
+                    "run": own["label"],
+                    "pairs": own["row"],
+                    **estimate_columns(own["group"].score),
+                    "ties": own["group"].ties,
+                }
+                for own in rows
+            ]
+        ),
+    )
+    return View(
+        interpretations=tuple(interpret_probe(shown.run) for shown in runs),
+        sections=(section,),
+        plots=_drawn(plot),
+        matrices=_matrix(
+            runs, plotted, title="Pairs: CrowS-Pairs score", term="Pairs", neutral=50.0, digits=1
+        ),
+        notices=different_questions(runs),
+        quality=skipped_table(runs),
+        explanations={
+            "score": "How often the more stereotypical sentence of a pair is the likelier one. Neutral is 50."
+        },
+        measured=(
+            "CrowS-Pairs: both sentences of a pair are scored with what they share, and the share of pairs is counted "
+            "in which the more stereotypical one is likelier. A tie counts half.",
+        ),
+        certainty=("Intervals of CrowS-Pairs are Wilson's, over pairs.",),
+        limits=(
+            "CrowS-Pairs has faulty pairs, and a score near 50 may hide leans that cancel out.",
+            _PAIRS_LIMIT,
+        ),
+    )
+
+
+def cosine_view(runs: Sequence[ShownRun], *, calibration: Calibration | None = None) -> View:  # noqa: ARG001
+    """One plot and one table of occupations, those that the pronoun changes most first."""
+    rows: list[dict[str, Any]] = [
+        {"label": shown.label, "row": row}
+        for shown in runs
+        for row in sorted(
+            shown.run.result.occupations, key=lambda own: own.cosine.value if own.cosine.defined else math.inf
+        )
+    ]
+    names = list(dict.fromkeys(own["row"].occupation for own in rows if own["row"].cosine.defined))
+    plotted = [PlottedEstimate(own["label"], own["row"].occupation, own["row"].cosine) for own in rows]
+    most = max(1, MOST_ROWS // len(runs))
+    drawn = set(names[:most])
+    plot = _interval_plot(
+        "cosine",
+        [own for own in plotted if own.row in drawn],
+        COSINE,
+        runs=runs,
+        label="Cosine of each occupation.",
+    )
+    section = Section(
+        id="cosine",
+        title="Cosine",
+        html=render(
+            _TEMPLATE,
+            "cosines",
+            plot=plot,
+            rows=rows,
+            several=len(runs) > 1,
+            most=most if len(names) > most else None,
+        ),
+        csv=rows_csv(
+            [
+                {
+                    "run": own["label"],
+                    "occupation": own["row"].occupation,
+                    **estimate_columns(own["row"].cosine),
+                }
+                for own in rows
+            ]
+        ),
+    )
+    return View(
+        interpretations=tuple(interpret_probe(shown.run) for shown in runs),
+        sections=(section,),
+        plots=_drawn(plot),
+        matrices=_matrix(
+            runs, plotted, title="Occupations: cosine", term="Occupation", neutral=1.0, digits=3
+        ),
+        notices=different_questions(runs),
+        quality=skipped_table(runs),
+        explanations={
+            "cosine": "At 1 the pronoun makes no difference to the model's picture of an occupation."
+        },
+        measured=(
+            "Cosine test: the contextual vector of an occupation is taken from two sentences that differ in the "
+            "pronoun, and their cosine is averaged by occupation, then over occupations.",
+        ),
+        certainty=("The interval of the mean cosine resamples occupations.",),
+        limits=(
+            "Vectors of all words are alike in some models, so cosines of different models or layers are not "
+            "comparable.",
+            GENDER_LIMIT,
+        ),
+    )
+
+
+def direct_bias_view(runs: Sequence[ShownRun], *, calibration: Calibration | None = None) -> View:  # noqa: ARG001
+    """One plot and one table per run."""
+    own = [
+        {
+            "label": shown.label,
+            "result": shown.run.result,
+            "rows": sorted(
+                shown.run.result.professions,
+                key=lambda row: -row.cosine if math.isfinite(row.cosine) else math.inf,
+            ),
+            "most": MOST_ROWS if len(shown.run.result.professions) > MOST_ROWS else None,
+            "plot": Plot(
+                id=f"direct-{place}",
+                spec=profession_plot(shown.run.result, shown.mark),
+                label=f"Cosine of each profession with the gender direction, {shown.label}.",
+            ),
+        }
+        for place, shown in enumerate(runs)
+    ]
+    section = Section(
+        id="direct-bias",
+        title="Direct bias",
+        html=render(_TEMPLATE, "direct", views=own, several=len(runs) > 1, folds=len(runs) >= FEWEST_TO_FOLD),
+        csv=rows_csv(
+            [
+                {"run": view["label"], "profession": row.profession, "cosine": row.cosine, "sentences": row.n}
+                for view in own
+                for row in view["rows"]
+            ]
+        ),
+    )
+    return View(
+        interpretations=tuple(interpret_probe(shown.run) for shown in runs),
+        sections=(section,),
+        plots=_drawn(*(view["plot"] for view in own)),
+        notices=different_questions(runs),
+        quality=skipped_table(runs),
+        explanations={
+            "direct_bias": "How far professions point along the direction from she to he. Read it beside what random "
+            "directions give."
+        },
+        measured=(
+            "Direct bias: the gender direction is the mean vector of the male pronoun minus that of the female one. A "
+            "profession's vector is its mean over sentences without gendered words. Direct bias is the mean of the "
+            "absolute cosines of the two; random directions show what a space like this gives anyway.",
+        ),
+        certainty=("The interval of direct bias resamples professions.",),
+        limits=(
+            "Direct bias depends on the corpus and the layer. Values from others are not comparable.",
+            GENDER_LIMIT,
+        ),
+    )
+
+
+def skipped_table(runs: Sequence[ShownRun]) -> Markup:
+    """What could not be asked, and why; nothing where all was asked."""
+    rows = [
+        (shown.label, result_title(result), row)
+        for shown in runs
+        for result in shown.run.results
+        for row in result.skipped
+    ]
+    unused = [
+        (shown.label, result)
+        for shown in runs
+        for result in shown.run.results
+        if getattr(result, "left_out", None)
+    ]
+    if not rows and not unused:
+        return Markup("")
+    return render(_TEMPLATE, "skipped", rows=rows, unused=unused, several=len(runs) > 1)
+
+
+def _interval_plot(
+    name: str,
+    plotted: Sequence[PlottedEstimate],
+    axis: IntervalAxis,
+    *,
+    runs: Sequence[ShownRun],
+    label: str,
+) -> Plot:
+    drawn = [own.run for own in plotted if own.estimate.defined]
+    return Plot(
+        id=name,
+        spec=interval_plot(plotted, axis, runs=runs),
+        label=label,
+        runs=tuple(runs),
+        left_out=left_out(runs, drawn, reason="nothing could be scored"),
+    )
+
+
+def _drawn(*plots: Plot) -> tuple[Plot, ...]:
+    return tuple(plot for plot in plots if plot.spec)
+
+
+def _matrix(
+    runs: Sequence[ShownRun],
+    plotted: Sequence[PlottedEstimate],
+    *,
+    title: str,
+    term: str,
+    neutral: float,
+    digits: int,
+) -> tuple[Matrix, ...]:
+    if len(runs) < 2:
+        return ()
+    cells = {(own.row, own.run): own.estimate for own in plotted}
+    distances = [abs(own.estimate.value - neutral) for own in plotted if own.estimate.defined]
+    return (
+        Matrix(
+            id=f"matrix-{term.lower()}",
+            title=title,
+            term=term,
+            neutral=neutral,
+            reach=max(distances, default=1.0) or 1.0,
+            digits=digits,
+            rows=tuple(
+                (row, tuple(cells.get((row, shown.label)) for shown in runs))
+                for row in dict.fromkeys(own.row for own in plotted)
+            ),
+        ),
+    )

@@ -1,0 +1,284 @@
+"""Tables of runs and of comparisons, as frames, CSV, Markdown, LaTeX and plain values for JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import polars as pl
+from pydantic import BaseModel
+
+from evenhand.core.protocols import HEADLINE
+from evenhand.instruments.probe_results import MalorResult
+from evenhand.reporting.numbers import NOT_THERE, number, show, show_p
+from evenhand.runs.comparison import ALL_ITEMS, Comparison
+from evenhand.runs.figures import Figure
+from evenhand.runs.run import Run
+
+PROBE_COLUMNS = ("Run", "Test", "Experiment", "Direction", "Value", "Signed mean", "Skipped")
+
+
+_TEXT_COLUMNS = 4
+
+_PROBE_SCHEMA = {
+    "run": pl.String(),
+    "language": pl.String(),
+    "test": pl.String(),
+    "experiment": pl.String(),
+    "direction": pl.String(),
+    "measure": pl.String(),
+    "value": pl.Float64(),
+    "low": pl.Float64(),
+    "high": pl.Float64(),
+    "signed_mean": pl.Float64(),
+    "signed_mean_low": pl.Float64(),
+    "signed_mean_high": pl.Float64(),
+    "skipped": pl.Int64(),
+}
+
+
+class TableFormat(StrEnum):
+    """How a table is written."""
+
+    CSV = "csv"
+    MARKDOWN = "markdown"
+    LATEX = "latex"
+
+
+def results_frame(runs: Sequence[Run]) -> pl.DataFrame:
+    """One row per run, task and group, with value, low and high of every measure."""
+    rows = []
+    for run in runs:
+        for task, result in run.result.tasks.items():
+            for group, part in {ALL_ITEMS: result, **result.by_bias_type}.items():
+                row: dict[str, object] = {
+                    "run": run.name,
+                    "language": run.result.language,
+                    "protocol": run.result.protocol,
+                    "task": task,
+                    "group": group,
+                    "n": part.n,
+                    "target_terms": part.clusters,
+                    "skipped": part.skipped,
+                }
+                for name, estimate in part.estimates():
+                    row |= {
+                        name: estimate.value,
+                        f"{name}_low": estimate.low,
+                        f"{name}_high": estimate.high,
+                    }
+                row |= {
+                    "SS_p_binomial": part.against_neutral.p_binomial,
+                    "SS_p_clustered": part.against_neutral.p_clustered,
+                }
+                rows.append(row)
+    return pl.DataFrame(rows)
+
+
+def comparison_frame(comparisons: Sequence[Comparison]) -> pl.DataFrame:
+    """One row per pair of runs, task, group and measure."""
+    return pl.DataFrame(
+        [
+            {
+                "first": comparison.first,
+                "second": comparison.second,
+                "task": row.task,
+                "group": row.group,
+                "measure": row.measure,
+                "first_value": row.first,
+                "second_value": row.second,
+                "difference": row.difference.value,
+                "low": row.difference.low,
+                "high": row.difference.high,
+                "p_value": row.p_value,
+                "p_holm": row.p_holm,
+            }
+            for comparison in comparisons
+            for row in comparison.differences
+        ]
+    )
+
+
+def format_table(runs: Sequence[Run] | Run, form: TableFormat | str = TableFormat.MARKDOWN) -> str:
+    """The results of runs as CSV (every figure), Markdown or LaTeX (the headline)."""
+    listed = [runs] if isinstance(runs, Run) else list(runs)
+    if TableFormat(form) is TableFormat.CSV:
+        return results_frame(listed).write_csv()
+    header = ["Run", "Language", "Protocol", "Task", "n", *HEADLINE]
+    rows = [
+        [
+            run.name, run.result.language, run.result.protocol, task, f"{result.n:,}",
+            *(show(result.estimate(measure)) for measure in HEADLINE),
+        ]
+        for run in listed
+        for task, result in run.result.tasks.items()
+    ]  # fmt: skip
+    return (
+        markdown_table(header, rows)
+        if TableFormat(form) is TableFormat.MARKDOWN
+        else latex_table(header, rows, text_columns=4)
+    )
+
+
+def format_comparisons(comparisons: Sequence[Comparison], form: TableFormat | str) -> str:
+    """Comparisons as CSV, Markdown or LaTeX."""
+    if TableFormat(form) is TableFormat.CSV:
+        return comparison_frame(comparisons).write_csv()
+    header = ["First", "Second", "Task", "Group", "Measure", "First", "Second", "Difference", "p", "p (Holm)"]
+    rows = [
+        [
+            comparison.first, comparison.second, row.task, row.group, row.measure,
+            number(row.first), number(row.second), show(row.difference, signed=True),
+            show_p(row.p_value), show_p(row.p_holm),
+        ]
+        for comparison in comparisons
+        for row in comparison.differences
+    ]  # fmt: skip
+    return (
+        markdown_table(header, rows)
+        if TableFormat(form) is TableFormat.MARKDOWN
+        else latex_table(header, rows, text_columns=5)
+    )
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown, in which no cell can end its column."""
+    escaped = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows]
+    lines = [header, ["---"] * len(header), *escaped]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+_LATEX_ESCAPES = str.maketrans(
+    {
+        "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "_": r"\_", "&": r"\&", "%": r"\%", "$": r"\$",
+        "#": r"\#", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
+        ">": r"\textgreater{}", "\n": " ",
+    }
+)  # fmt: skip
+
+
+def latex_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int) -> str:
+    """A tabular for the booktabs package; the first columns hold text, the others figures."""
+    columns = "l" * text_columns + "r" * (len(header) - text_columns)
+    body = [" & ".join(cell.translate(_LATEX_ESCAPES) for cell in row) + r" \\" for row in (header, *rows)]
+    rules = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", body[0], r"\midrule"]
+    return "\n".join([*rules, *body[1:], r"\bottomrule", r"\end{tabular}", ""])
+
+
+@dataclass(frozen=True, slots=True)
+class MainFigure:
+    """The figure that a result is reported by; an instrument that gives several has a row for each."""
+
+    run: Run
+    figure: Figure
+    result: Any
+
+    @property
+    def malor(self) -> MalorResult | None:
+        """The result, if it is of MALoR."""
+        return self.result if isinstance(self.result, MalorResult) else None
+
+    @property
+    def skipped(self) -> int:
+        """How much was skipped, for all reasons together."""
+        return sum(row.count for row in getattr(self.result, "skipped", ()))
+
+
+def main_figures_of(runs: Sequence[Run]) -> list[MainFigure]:
+    """The headline figures of runs of any instrument, with the results that they come from."""
+    rows = []
+    for run in runs:
+        headline = [figure for figure in run.figures if figure.is_headline]
+        results = run.results if len(run.results) == len(headline) else [run.results[0]] * len(headline)
+        rows += [MainFigure(run, figure, result) for figure, result in zip(headline, results, strict=True)]
+    return rows
+
+
+def probe_frame(runs: Sequence[Run]) -> pl.DataFrame:
+    """One row per result, with every figure in full."""
+    rows: list[dict[str, object]] = []
+    for main in main_figures_of(runs):
+        row: dict[str, object] = {
+            "run": main.run.name,
+            "language": main.run.record.language,
+            "test": main.run.record.instrument,
+            "measure": main.figure.measure.replace("_", " "),
+            "value": main.figure.estimate.value,
+            "low": main.figure.estimate.low,
+            "high": main.figure.estimate.high,
+            "skipped": main.skipped,
+        }
+        if main.malor:
+            row |= {
+                "experiment": main.malor.experiment,
+                "direction": main.malor.direction,
+                "signed_mean": main.malor.signed_mean.value,
+                "signed_mean_low": main.malor.signed_mean.low,
+                "signed_mean_high": main.malor.signed_mean.high,
+            }
+        rows.append(row)
+    return pl.DataFrame(rows, schema=_PROBE_SCHEMA).with_columns(pl.selectors.float().fill_nan(None))
+
+
+def probe_rows(runs: Sequence[Run]) -> list[list[str]]:
+    """One row per result under ``PROBE_COLUMNS``, as people read it."""
+    return [
+        [
+            main.run.name,
+            main.run.record.instrument,
+            main.malor.experiment if main.malor else NOT_THERE,
+            main.malor.direction if main.malor else NOT_THERE,
+            show(main.figure.estimate, digits=2 if main.figure.unit else 3),
+            show(main.malor.signed_mean, signed=True) if main.malor else NOT_THERE,
+            f"{main.skipped:,}",
+        ]
+        for main in main_figures_of(runs)
+    ]
+
+
+def format_probe_table(runs: Sequence[Run] | Run, form: TableFormat | str = TableFormat.MARKDOWN) -> str:
+    """The results of probes as CSV (every figure), Markdown or LaTeX (as people read them)."""
+    listed = [runs] if isinstance(runs, Run) else list(runs)
+    match TableFormat(form):
+        case TableFormat.CSV:
+            return probe_frame(listed).write_csv()
+        case TableFormat.MARKDOWN:
+            return markdown_table(PROBE_COLUMNS, probe_rows(listed))
+        case TableFormat.LATEX:
+            return latex_table(PROBE_COLUMNS, probe_rows(listed), text_columns=_TEXT_COLUMNS)
+
+
+def probe_json(runs: Sequence[Run]) -> dict[str, Any]:
+    """The results of probes as plain values; what is undefined is None."""
+    return {"runs": [_entry(run, result) for run in runs for result in run.results]}
+
+
+def _entry(run: Run, result: BaseModel) -> dict[str, Any]:
+    run_columns = {"name": run.name, "test": run.record.instrument}
+    if not isinstance(result, MalorResult):
+        return {**run_columns, **result.model_dump(mode="json")}
+    estimate = result.MALoR
+    return {
+        **run_columns,
+        "experiment": result.experiment,
+        "direction": result.direction,
+        "MALoR": {bound: _or_null(estimate.bound(bound)) for bound in ("value", "low", "high")},
+        "signed_mean": _or_null(result.signed_mean.value),
+        "occupations": [
+            {
+                "occupation": lean.occupation,
+                "log2_ratio": _or_null(lean.log2_ratio.value),
+                "p_male": _or_null(lean.p_male),
+                "p_female": _or_null(lean.p_female),
+            }
+            for lean in result.occupations
+        ],
+        "skipped": sum(row.count for row in result.skipped),
+    }
+
+
+def _or_null(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,159 @@
+"""Words that all pages share: languages, verdicts, lists, and what a value without an interval is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from evenhand.core.estimates import Estimate
+from evenhand.core.items import OVERALL
+from evenhand.reporting.numbers import clear_side, decimals, has_interval, interval_words
+from evenhand.runs.figures import Figure
+from evenhand.runs.run import Run
+
+LANGUAGE_NAMES = {
+    "de": "German", "en": "English", "es": "Spanish", "fr": "French", "tr": "Turkish", "it": "Italian",
+    "pt": "Portuguese", "nl": "Dutch", "pl": "Polish", "ru": "Russian", "ar": "Arabic", "zh": "Chinese",
+    "ja": "Japanese",
+}  # fmt: skip
+
+TASK_TITLES = {
+    OVERALL: "Both tasks together",
+    "intrasentence": "Intra-sentence",
+    "intersentence": "Inter-sentence",
+}
+
+
+class Lean(StrEnum):
+    """What an interval says about the side of neutral that a value lies on."""
+
+    TOWARDS = "towards"
+    AGAINST = "against"
+    OPEN = "open"
+    UNKNOWN = "unknown"
+
+
+VERDICTS = {
+    Lean.TOWARDS: "Leans towards the stereotypes",
+    Lean.AGAINST: "Leans against the stereotypes",
+    Lean.OPEN: "No lean shown either way",
+    Lean.UNKNOWN: "Not enough data to say",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Interpretation:
+    """What a result says: a verdict in a few words, and the sentences behind it."""
+
+    lean: Lean
+    verdict: str
+    sentences: tuple[str, ...]
+    about: str = ""
+    """Which result of a run it is about, where there are several."""
+
+
+def lean_of(estimate: Estimate, neutral: float) -> Lean:
+    """Which side of neutral the whole interval lies on."""
+    if not estimate.defined or not has_interval(estimate):
+        return Lean.UNKNOWN
+    return {1: Lean.TOWARDS, -1: Lean.AGAINST, 0: Lean.OPEN}[clear_side(estimate, neutral)]
+
+
+def interpret_undefined(estimate: Estimate) -> Interpretation:
+    """Of a result without a value."""
+    return Interpretation(
+        Lean.UNKNOWN, VERDICTS[Lean.UNKNOWN], (f"No score could be computed: {estimate.reason}.",)
+    )
+
+
+def interpret_figure(figure: Figure, *, level: str, digits: int) -> Interpretation:
+    """What a figure of any instrument says, from its neutral value and its interval alone."""
+    estimate, neutral = figure.estimate, figure.neutral
+    if not estimate.defined:
+        return interpret_undefined(estimate)
+    details = in_brackets(
+        interval_words(estimate, digits=digits, level=level),
+        "" if neutral is None else f"neutral is {neutral:g}",
+    )
+    unit = f" {figure.unit}" if figure.unit else ""
+    sentence = f"{figure.title} is {estimate.value:.{digits}f}{unit}{details}."
+    if neutral is None:
+        return Interpretation(
+            Lean.OPEN, f"{figure.title}: {estimate.value:.{digits}f}{unit}", (sentence,), about=figure.title
+        )
+    if not has_interval(estimate):
+        return Interpretation(
+            Lean.UNKNOWN, VERDICTS[Lean.UNKNOWN], (sentence, unsure(estimate)), about=figure.title
+        )
+    lean = lean_of(estimate, neutral)
+    verdict = {
+        Lean.TOWARDS: f"{figure.title} is above neutral",
+        Lean.AGAINST: f"{figure.title} is below neutral",
+        Lean.OPEN: f"{figure.title} is not shown to differ from neutral",
+    }[lean]
+    says = (
+        f"The interval includes {neutral:g}, so neither side is shown. That is not proof of neutrality."
+        if lean is Lean.OPEN
+        else f"The whole interval lies on one side of {neutral:g}, so chance alone is an unlikely explanation."
+    )
+    return Interpretation(lean, verdict, (sentence, says), about=figure.title)
+
+
+def headline_figures(run: Run) -> dict[str, Figure]:
+    """The few figures that a run is known by: those of the whole, or one of each experiment."""
+    figures = run.figures
+    headline = [figure for figure in figures if figure.is_headline] or list(figures[:1])
+    of_the_whole = [figure for figure in headline if figure.group == headline[0].group]
+    if len(of_the_whole) > 1:
+        return {figure.measure: figure for figure in of_the_whole}
+    return {figure.key: figure for figure in headline}
+
+
+def interpret_figures(run: Run) -> tuple[Interpretation, ...]:
+    """What the headline figures of a run say."""
+    figures = list(headline_figures(run).values())
+    digits = decimals([figure.estimate for figure in figures])
+    level = confidence_level(run)
+    return tuple(interpret_figure(figure, level=level, digits=digits) for figure in figures)
+
+
+def unsure(estimate: Estimate) -> str:
+    """Of a value without an interval."""
+    return f"How sure that is cannot be said: {estimate.reason}."
+
+
+def language_name(tag: str) -> str:
+    """The English name of a language, or its tag."""
+    return LANGUAGE_NAMES.get(tag.split("-", maxsplit=1)[0], tag)
+
+
+def task_title(task: str) -> str:
+    """The title of a task, or its name where there is none."""
+    return TASK_TITLES.get(task, task)
+
+
+def confidence_level(run: Run) -> str:
+    """The level of a run's intervals, as people write it."""
+    return f"{run.record.statistics.confidence:.0%}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words as a list in a sentence."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def in_brackets(*parts: str) -> str:
+    """What there is to say behind a value."""
+    said = "; ".join(part for part in parts if part)
+    return f" ({said})" if said else ""
+
+
+def as_sentence(words: str) -> str:
+    """A phrase with a capital letter and a full stop; nothing stays nothing."""
+    return f"{words[0].upper()}{words[1:]}." if words else ""
+
+
+def plural(count: int, singular: str, several: str | None = None) -> str:
+    """A count with its noun."""
+    return f"{count:,} {singular if count == 1 else several or singular + 's'}"

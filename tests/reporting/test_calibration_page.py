@@ -1,0 +1,192 @@
+"""The page of a calibration: what it says, and that it keeps to itself."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+
+import calibrations
+import pytest
+
+from evenhand.core.estimates import Estimate
+from evenhand.reporting.calibration.page import render_calibration_page, write_calibration_page
+from evenhand.reporting.calibration.words import signed_bits, verdict, what_it_did, what_it_should
+from evenhand.runs.calibration import Response
+
+HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
+
+
+@pytest.fixture(scope="module")
+def passing() -> str:
+    return render_calibration_page(calibrations.plausible())
+
+
+@pytest.fixture(scope="module")
+def failing() -> str:
+    return render_calibration_page(calibrations.failing())
+
+
+def section(page: str, name: str) -> str:
+    """The text of a section, without markup."""
+    found = page[page.index(f'<section id="{name}"') :].split("</section>", maxsplit=1)[0]
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", found)).split())
+
+
+def test_the_verdict_says_what_was_built_and_that_all_checks_passed(passing: str) -> None:
+    text = section(passing, "verdict")
+    assert "All 4 measures do what they should" in text
+    assert (
+        "105 models were built: 3 families (masked models, decoders and encoder-decoders), 7 strengths of planted "
+        "bias from −3 to +3 bits, 5 seeds each." in text
+    )
+    assert "the same 384 English items (192 intra-sentence and 192 inter-sentence)" in text
+    assert "All 36 checks passed." in text
+    assert "Evenhand 0.1.0, Python 3.12.1, Linux x86_64; numpy 2.1.0, scipy 1.14.0" in section(
+        passing, "method"
+    )
+
+
+def test_failed_checks_are_shown_with_what_was_found_and_wanted(failing: str) -> None:
+    text = section(failing, "verdict")
+    assert "1 of 4 measures did not pass every check" in text
+    assert "2 of 37 checks failed:" in text
+    assert "SS, masked models, inter-sentence: Spearman correlation 0.912, wanted at least 0.99." in text
+    assert "SS, masked models, inter-sentence: false positives 0.145, wanted at most 0.1." in text
+    assert "8 of 10 checks passed" in text
+
+
+def test_pass_and_failure_are_told_apart_by_a_word_and_a_mark(passing: str, failing: str) -> None:
+    assert section(passing, "figures").count("✓ passed") == 4 * 3 * 3
+    assert "✗" not in passing
+    assert section(failing, "figures").count("✗ failed") == 1
+    assert section(failing, "figures").count("✓ passed") == 4 * 3 * 3 - 1
+
+
+def test_every_measure_family_and_task_has_a_row(passing: str) -> None:
+    text = section(passing, "figures")
+    assert "SS Masked models Both tasks together 0.998 22.40 points −0.02 – 3.5% of 200 ✓ passed" in text
+    assert "LMS Masked models Both tasks together – −0.02 points – – – ✓ passed" in text
+    assert "ICAT Decoders Inter-sentence 0.998 41.60 points – – – ✓ passed" in text
+
+
+def test_bits_are_explained_in_words(passing: str) -> None:
+    text = section(passing, "how")
+    assert "the stereotype is twice as likely" in text
+    assert "both are equally likely: neutral" in text
+
+
+def test_every_plot_has_a_table(passing: str) -> None:
+    plots = passing.count("data-plot=")
+    assert plots == 3 * 3 + 2
+    assert section(passing, "doses").count("as a table") == 3
+    assert section(passing, "finds").count("as a table") == 2
+
+
+def test_a_table_gives_the_mean_over_seeds_with_its_range() -> None:
+    entry = calibrations.entry("SS", values={0.0: [49.0, 50.0, 54.0], 3.0: [90.0]})
+    text = section(render_calibration_page(calibrations.calibration_of(entry)), "doses")
+    assert "0 51.0 (49.0 to 54.0)" in text
+    assert "+3 90.0 (90.0 to 90.0)" in text
+
+
+def test_what_is_found_stands_by_number_of_items(passing: str) -> None:
+    text = section(passing, "finds")
+    assert "24 1.22 bits (reads 77.8) 1.63 bits (reads 84.6) not found" in text
+    assert "3,072 0.11 bits (reads 52.7)" in text
+
+
+def test_a_family_without_both_tasks_together_is_shown_with_the_task_that_it_has() -> None:
+    entries = [
+        calibrations.entry("SS", "masked", task="intrasentence"),
+        calibrations.entry("SS", "decoder", task="intrasentence"),
+        calibrations.entry("SS", "decoder"),
+    ]
+    page = render_calibration_page(calibrations.calibration_of(*entries))
+    captions = re.findall(r"<figcaption>(.*?)</figcaption>", page)
+    assert captions == ["Masked models, intra-sentence", "Decoders"]
+
+
+def test_limits_are_named(passing: str) -> None:
+    text = section(passing, "limits")
+    assert "tiny and know a few hundred words" in text
+    assert "lower bound" in text
+    assert "resampling" in text
+
+
+def test_a_measure_that_this_version_does_not_know_is_shown_by_its_name() -> None:
+    entry = calibrations.entry("new_score", response=Response.RISES, detectable={24: (1.0, 3.2)})
+    page = render_calibration_page(calibrations.calibration_of(entry))
+    assert "new score does what it should" in section(page, "verdict")
+
+
+def test_undefined_figures_do_not_break_the_page() -> None:
+    entry = calibrations.entry("SS").model_copy(update={"spearman": float("nan"), "slope": float("nan")})
+    point = entry.points[0].model_copy(update={"estimate": Estimate.undefined("no item was scored")})
+    for points in ((point, *entry.points[1:]), (point,)):
+        page = render_calibration_page(
+            calibrations.calibration_of(entry.model_copy(update={"points": points}))
+        )
+        assert "nan" not in section(page, "verdict")
+        assert "nan" not in section(page, "figures")
+
+
+def test_nothing_in_a_calibration_becomes_markup() -> None:
+    entry = calibrations.entry(
+        HOSTILE,
+        HOSTILE,
+        task=HOSTILE,
+        response=Response.RISES,
+        detectable={24: (1.0, 70.0)},
+        checks=[calibrations.check(passed=False, name=HOSTILE)],
+    )
+    calibration = calibrations.calibration_of(entry)
+    environment = calibration.environment.model_copy(update={"platform": HOSTILE, "evenhand": HOSTILE})
+    page = render_calibration_page(
+        calibration.model_copy(
+            update={"environment": environment, "language": HOSTILE, "items": {HOSTILE: 192}}
+        )
+    )
+    assert "<img src=x" not in page
+    assert "<script>alert" not in page
+    assert "&lt;img src=x onerror=alert(1)&gt;" in page
+
+
+def test_the_page_asks_for_nothing_from_elsewhere(passing: str) -> None:
+    own = re.sub(r"<script>.*?</script>", "", passing, flags=re.DOTALL)
+    assert "default-src 'none'" in own
+    assert re.findall(r"(?:src|href)=\"(?!#)[^\"]*\"", own) == []
+    assert [
+        found for found in re.findall(r"https?://[^\"\s<]+", own) if "vega.github.io/schema" not in found
+    ] == []
+
+
+def test_the_page_is_written_to_a_file(tmp_path: Path, passing: str) -> None:
+    target = write_calibration_page(calibrations.plausible(), tmp_path / "calibration.html")
+    assert target.read_text(encoding="utf-8") == passing
+
+
+def test_one_measure_alone_is_named_in_the_verdict() -> None:
+    alone = calibrations.calibration_of(calibrations.entry("SS", checks=[calibrations.check(passed=False)]))
+    assert verdict(alone).headline == "SS did not pass every check"
+
+
+@pytest.mark.parametrize(
+    ("measure", "sentence"),
+    [
+        ("SS", "It rises by 15.0 points for each planted bit and reads neutral within 0.02 bits of no bias."),
+        ("ICAT", "It falls by 15.0 points for each planted bit."),
+        ("LMS", "It read 10.0 to 90.0 on all models."),
+    ],
+)
+def test_what_a_measure_did_is_said_in_a_sentence(measure: str, sentence: str) -> None:
+    assert what_it_did([calibrations.entry(measure)]) == sentence
+
+
+@pytest.mark.parametrize(("strength", "shown"), [(1.5, "+1.5"), (-3.0, "−3"), (0.0, "0")])
+def test_strengths_have_signs(strength: float, shown: str) -> None:
+    assert signed_bits(strength) == shown
+
+
+def test_every_response_has_words() -> None:
+    assert all(what_it_should(response).startswith("Should ") for response in Response)

@@ -1,0 +1,248 @@
+"""What a certificate says in words and tables."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import certificates
+import pytest
+from probe_runs import estimate, without_interval
+
+from evenhand.core.errors import RunError
+from evenhand.reporting.certificate.words import (
+    CERTIFICATE_COLUMNS,
+    certificate_rows,
+    certificate_sentences,
+    margin_words,
+    relative_words,
+    untrained_words,
+)
+from evenhand.runs.certificates import (
+    BiasVerdict,
+    Bounds,
+    Certificate,
+    OverCorrection,
+    QualityVerdict,
+    Verdict,
+    read_certificate,
+)
+
+
+def test_the_numbers_stand_behind_the_verdict() -> None:
+    bias, quality, untrained, flipped = certificate_sentences(certificates.certificate())
+    assert bias == (
+        "Gender lean was lowered (judged on what was trained on). MALoR he-she fell from 1.35 to 0.11 bits (−92%; "
+        "difference −1.24, 95% interval −1.34 to −1.14)."
+    )
+    assert quality.startswith(
+        "Quality was kept, as far as it was measured (perplexity and LMS); accuracy was not measured. LMS went from "
+        "20.00 to 19.60 (−0.40 points, 95% interval −2.60 to "
+    )
+    assert "Perplexity went from 20.00 to 20.16 (+0.16%, 95% interval +0.06% to +0.26%)" in quality
+    assert "which stays within the margin of +1%." in quality
+    assert untrained == (
+        "Of the measures that were not trained on, MALoR his-her (2.10 to 1.70) is closer to neutral; ICAT (70.00 to "
+        "66.00) is farther from neutral; SS (58.00 to 57.50) is not clearly different. Stereotypes remain: MALoR "
+        "his-her (1.70) is clearly above neutral (0); SS (57.50) is clearly above neutral (50)."
+    )
+    assert flipped == "No occupation was pushed clearly to the other side."
+
+
+def test_what_did_not_fall_is_named() -> None:
+    made = certificates.certificate(
+        verdict=Verdict(bias=BiasVerdict.NOT_LOWERED, quality=QualityVerdict.KEPT),
+        trained=(
+            certificates.malor_row("he-she", 1.0, 0.9, half=0.3),
+            certificates.malor_row("names", 1.0, 0.2),
+        ),
+    )
+    told = certificate_sentences(made)[0]
+    assert told.startswith(
+        "Gender lean is not shown to be lowered (judged on what was trained on). MALoR he-she went from 1.00 to 0.90"
+    )
+    assert told.endswith("The interval of MALoR he-she does not lie below 0.")
+
+
+def test_a_score_that_was_trained_on_is_judged_by_its_neutral_value() -> None:
+    made = certificates.certificate(
+        verdict=Verdict(bias=BiasVerdict.NOT_LOWERED, quality=QualityVerdict.KEPT),
+        trained=(certificates.score_row("SS", 55.0, 40.0), certificates.score_row("SS gender", 40.0, 50.0)),
+    )
+    assert certificate_sentences(made)[0].endswith("SS does not clearly come closer to neutral.")
+
+
+def test_where_nobody_knows_what_was_trained_on_the_verdict_is_about_all() -> None:
+    told = certificate_sentences(certificates.certificate(trained_known=False))[0]
+    assert told.startswith(
+        "Gender lean was lowered (judged on all experiments, as it is not known which were trained on). MALoR"
+    )
+
+
+def test_kept_quality_names_what_it_rests_on_only_where_something_is_missing() -> None:
+    kept = certificates.quality_row("LMS", 0.1, QualityVerdict.KEPT, margin=-2.0, unit="points")
+    missing = (certificates.unmeasured("perplexity"), certificates.unmeasured("accuracy"))
+    some = certificate_sentences(certificates.certificate(quality=(kept, *missing)))[1]
+    assert some.startswith(
+        "Quality was kept, as far as it was measured (LMS); perplexity and accuracy were not measured. LMS went"
+    )
+    assert certificate_sentences(certificates.certificate(quality=(kept,)))[1].startswith(
+        "Quality was kept. LMS went"
+    )
+    lost = Verdict(bias=BiasVerdict.LOWERED, quality=QualityVerdict.LOST)
+    assert certificate_sentences(certificates.certificate(verdict=lost))[1].startswith("Quality was lost. ")
+
+
+def test_what_is_away_from_neutral_is_named_only_where_its_interval_says_so() -> None:
+    rows = (
+        certificates.score_row("SS", 92.0, 92.0),
+        certificates.score_row("SS gender", 92.0, 91.0),
+        certificates.score_row("CrowS-Pairs", 60.0, 40.0),
+        # Its interval is 49 to 55.
+        certificates.score_row("close", 60.0, 52.0),
+        certificates.score_row("ICAT", 20.0, 20.0, neutral=100.0),
+        certificates.score_row("unsure", 90.0, 90.0).model_copy(
+            update={"after_interval": Bounds(low=math.nan, high=math.nan, reason="there is one term")}
+        ),
+    )
+    told = untrained_words(certificates.certificate(untrained=rows))
+    assert told.endswith(
+        " Stereotypes remain: SS (92.00) and SS gender (91.00) are clearly above neutral (50). Against the "
+        "stereotypes: CrowS-Pairs (40.00) is clearly below neutral (50)."
+    )
+
+
+def test_the_same_weights_say_that_nothing_changed() -> None:
+    made = certificates.certificate(
+        verdict=Verdict(bias=BiasVerdict.NOTHING_CHANGED, quality=QualityVerdict.KEPT), weights_changed=False
+    )
+    assert certificate_sentences(made) == [
+        "Nothing changed. The weights of both models are the same, tensor by tensor, so every measure is.",
+        "Quality was kept. Both models are one and the same.",
+    ]
+
+
+def test_over_correction_names_the_farthest_and_counts_the_rest() -> None:
+    flips = tuple(
+        OverCorrection(
+            experiment="names",
+            occupation=f"job {place}",
+            before=estimate(1.0),
+            after=estimate(-0.5),
+            p_value=0.01,
+        )
+        for place in range(7)
+    )
+    told = certificate_sentences(certificates.certificate(flipped=flips))[-1]
+    assert told.startswith(
+        "Over-correction: 7 occupations lean clearly to the other side than before: job 0 (names: "
+    )
+    assert told.endswith("job 4 (names: +1.00 to −0.50) and 2 more.")
+
+
+def test_nothing_measured_is_said() -> None:
+    made = certificates.certificate(
+        verdict=Verdict(bias=BiasVerdict.LOWERED, quality=QualityVerdict.NOT_MEASURED),
+        quality=(certificates.unmeasured("LMS"),),
+    )
+    assert certificate_sentences(made)[1] == "Quality was not measured. No measure of quality could be taken."
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "half", "moved"),
+    [(58, 54, 1, 1), (58, 62, 1, -1), (58, 57, 2, 0), (42, 47, 1, 1), (58, 40, 1, -1)],
+)
+def test_neutral_is_a_place_and_not_the_lowest_value(
+    before: float, after: float, half: float, moved: int
+) -> None:
+    assert certificates.score_row("SS", before, after, half).movement == moved
+
+
+def test_what_has_no_interval_did_not_clearly_move() -> None:
+    row = certificates.score_row("SS", 60, 50).model_copy(update={"difference": without_interval(-10.0)})
+    assert row.movement == 0
+
+
+def test_shares_are_of_what_was_there_before() -> None:
+    assert relative_words(certificates.malor_row("names", 2.0, 0.5)) == "−75%"
+    assert relative_words(certificates.malor_row("names", 0.0, 0.5)) == ""
+    assert relative_words(certificates.score_row("SS", 60, 50)) == ""
+
+
+def test_margins_have_the_sign_of_what_is_worse() -> None:
+    assert margin_words(certificates.quality_row("perplexity", 0, QualityVerdict.KEPT, margin=0.5)) == "+0.5%"
+    row = certificates.quality_row("LMS", 0, QualityVerdict.KEPT, margin=-2.0, unit="points")
+    assert margin_words(row) == "−2 points"
+    assert margin_words(row.model_copy(update={"margin": -1.0})) == "−1 point"
+
+
+def test_the_table_has_every_measure_once() -> None:
+    made = certificates.certificate()
+    rows = certificate_rows(made)
+    assert [row[0] for row in rows] == [
+        "MALoR he-she",
+        "MALoR his-her",
+        "SS",
+        "ICAT",
+        "perplexity",
+        "LMS",
+        "accuracy",
+    ]
+    assert all(len(row) == len(CERTIFICATE_COLUMNS) for row in rows)
+    assert rows[0] == (
+        "MALoR he-she",
+        "yes",
+        "1.35",
+        "0.11",
+        "−1.24 (−92%)",
+        "−1.34 to −1.14",
+        "closer to neutral",
+    )
+    assert rows[-1][2:] == ("–", "–", "–", "–", "not measured")
+    assert certificate_rows(made.model_copy(update={"trained_known": False}))[0][1] == "?"
+
+
+def test_the_json_has_the_promised_layout_and_reads_back(tmp_path: Path) -> None:
+    made = certificates.full_certificate()
+    path = tmp_path / "certificate.json"
+    path.write_text(made.model_dump_json())
+    found = json.loads(path.read_text())
+    assert found["verdict"] == {"bias": "lowered", "quality": "lost"}
+    assert found["weights_changed"] is True
+    for part in ("trained", "untrained"):
+        for row in found[part]:
+            assert {"measure", "before", "after", "difference"} <= set(row)
+            assert {"value", "low", "high"} <= set(row["difference"])
+            assert isinstance(row["before"], float)
+    assert {row["measure"] for row in found["quality"]} == {"perplexity", "LMS", "accuracy"}
+    assert {row["occupation"] for row in found["flipped"]} == {"occupation 3", "occupation 17"}
+    assert read_certificate(path) == made
+
+
+def test_certificates_of_version_0_1_0_are_read(tmp_path: Path) -> None:
+    made = certificates.full_certificate()
+    former = made.model_dump(
+        mode="json", exclude={"fingerprint": True, "before": {"prefix"}, "after": {"prefix"}}
+    )
+    (tmp_path / "certificate.json").write_text(json.dumps(former), encoding="utf-8")
+    assert read_certificate(tmp_path / "certificate.json") == made
+
+
+def test_what_is_no_certificate_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "certificate.json"
+    with pytest.raises(RunError, match="cannot be read"):
+        read_certificate(path)
+    path.write_text('{"verdict": "good"}')
+    with pytest.raises(RunError, match="no certificate of this version"):
+        read_certificate(path)
+
+
+def test_undefined_figures_are_null_in_json() -> None:
+    made = certificates.certificate()
+    found = json.loads(made.model_dump_json())["quality"][-1]
+    assert found["before"] is None
+    assert found["difference"]["value"] is None
+    assert (
+        Certificate.model_validate_json(made.model_dump_json()).quality[-1].reason == "nobody gave any text"
+    )

@@ -1,0 +1,59 @@
+"""Which corpus, probes and experiments suit a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from zoo_fixtures import Zoo
+
+from evenhand.core.errors import DatasetError, UnknownNameError
+from evenhand.core.probes import Experiment
+from evenhand.data.probes import load_probes
+from evenhand.lab.items import lab_probes
+from evenhand.models.references import ModelRef
+from evenhand.workflows.defaults import default_data
+
+LAB = ModelRef(id="lab:masked")
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "corpus.txt"
+    path.write_text("The nurse has a dog.\n")
+    return path
+
+
+def test_a_lab_model_has_a_corpus_and_probes_of_its_own() -> None:
+    data = default_data(LAB)
+    assert data.probes == lab_probes("en")
+    assert data.experiments == tuple(Experiment)
+    assert data.may_read_probes
+    (source,) = data.sources
+    sentences = list(source.open())
+    assert len(sentences) == len(set(sentences)) > 1000
+    assert any("engineer" in sentence and sentence.startswith("He ") for sentence in sentences)
+
+
+def test_another_corpus_can_be_given_to_a_lab_model(corpus: Path) -> None:
+    data = default_data(LAB, [corpus], held_out=[corpus])
+    assert (
+        [source.name for source in data.sources] == [source.name for source in data.held_out] == [str(corpus)]
+    )
+    assert data.probes == lab_probes("en")
+
+
+def test_any_other_model_has_none(menagerie: Zoo, corpus: Path) -> None:
+    ref = ModelRef(id=str(menagerie.folder("bert")))
+    assert default_data(ref).sources == ()
+    data = default_data(ref, [corpus], experiments=["names", "he-she", "names"], language="de")
+    assert data.probes == load_probes("de")
+    assert data.experiments == (Experiment.HE_SHE, Experiment.NAMES)
+    assert not data.may_read_probes
+
+
+def test_what_does_not_exist_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="no file or folder"):
+        default_data(LAB, [tmp_path / "missing"])
+    with pytest.raises(UnknownNameError, match="experiment"):
+        default_data(LAB, experiments=["she-he"])
