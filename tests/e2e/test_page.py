@@ -239,7 +239,7 @@ def test_paper_shows_everything_with_its_bars(visit: Visit, several_page: Path) 
     page.emulate_media(media="print")
     assert page.locator("main details:not([open])").count() == 0
     bar = page.locator("#runs .bar-range").first
-    assert bar.bounding_box()["width"] > 5
+    assert bar.evaluate("(mark) => mark.getBoundingClientRect().width") > 5
     assert bar.evaluate("(mark) => getComputedStyle(mark).printColorAdjust") == "exact"
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert page.locator("#reading[open]").count() == 0
