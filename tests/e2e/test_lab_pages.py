@@ -84,12 +84,11 @@ def test_plots_follow_the_theme(visit: Visit, passing_page: Path) -> None:
     wait_for_another_fill(page, dot, light)
 
 
-def test_the_badge_stands_in_the_card_of_its_measure(visit: Visit, run_page: Path) -> None:
+def test_what_the_lab_says_of_a_measure_stands_under_method(visit: Visit, run_page: Path) -> None:
     page = visit.open(run_page)
-    card = page.locator(".card", has_text="Stereotype score")
     assert re.search(
         r"In the lab, 96 items show a planted bias of \d\.\d\d bits \(SS \d\d\.\d\) or more in four of five cases\.",
-        card.inner_text(),
+        page.inner_text("#method #lab"),
     )
 
 

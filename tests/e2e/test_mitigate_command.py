@@ -37,7 +37,7 @@ def test_a_lab_model_is_mitigated_on_its_own_corpus_and_found_again(
     ) == 1
     again = run_evenhand(*arguments, "--json")
     record = json.loads(again.stdout)
-    assert record["after"]["he-she"]["value"] < record["before"]["he-she"]["value"]
+    assert record["after"]["he-she.MALoR"]["value"] < record["before"]["he-she.MALoR"]["value"]
     assert "epoch 1:" not in again.stderr
 
 
@@ -66,6 +66,6 @@ def test_a_stopped_training_says_how_to_go_on(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=HANG)
     assert process.returncode == 130
-    assert "Give the same command again to go on after the last whole epoch" in said
+    assert "Give the same command again to go on from here" in said
     assert "Traceback" not in said
-    assert list((tmp_path / ".model.training" / "seed-0").glob("epoch-*"))
+    assert list(tmp_path.glob(".model.*.unfinished/training/**/epoch-*"))

@@ -37,7 +37,7 @@ def two_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         probe_runs.probe_run(probe_runs.plausible_malor(seed), name=f"a_rather_long_name_of_a_run_{seed}")
         for seed in (3, 4)
     ]
-    return write_page(runs, tmp_path_factory.mktemp("pages") / "two.html")
+    return write_page(runs, tmp_path_factory.mktemp("pages") / "two.html", comparisons=())
 
 
 @pytest.fixture(scope="module")
@@ -48,12 +48,12 @@ def other_tests(tmp_path_factory: pytest.TempPathFactory) -> Path:
         probe_runs.probe_run(probe_runs.cosine(), name="cosines"),
         probe_runs.probe_run(probe_runs.direct_bias(), name="direct"),
     ]
-    return write_page(runs, tmp_path_factory.mktemp("pages") / "other.html")
+    return write_page(runs, tmp_path_factory.mktemp("pages") / "other.html", comparisons=())
 
 
 def test_the_page_draws_itself_without_errors_and_asks_for_nothing(visit: Visit, one_run: Path) -> None:
     page = visit.open(one_run)
-    assert page.locator(".plot svg").count() == 2 * 3
+    assert page.locator(".plot svg").count() == 2 * 4
     assert visit.problems == []
     assert visit.requests == [one_run.as_uri()]
 

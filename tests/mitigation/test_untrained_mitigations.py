@@ -110,6 +110,29 @@ def test_options_of_another_method_are_refused(menagerie: Zoo, tmp_path: Path) -
         mitigate(ref, "shrink", data=DATA, out=tmp_path / "out", options=CounterfactualOptions())
 
 
+class Prefix(Mitigation[MitigationOptions]):
+    """Words before every prompt; the weights stay."""
+
+    name = "prefix"
+    title = "A prefix"
+    summary = "it is asked to be fair before every prompt"
+    options_type = MitigationOptions
+
+    def mitigate(self, model: LanguageModel, **_: object) -> MitigationOutcome:
+        return MitigationOutcome(reference=model.ref.model_copy(update={"prefix": "Be fair. "}))
+
+
+def test_a_method_may_set_a_prefix_and_leave_the_weights(menagerie: Zoo, tmp_path: Path) -> None:
+    ref = ModelRef(id=str(menagerie.folder("gpt2")), device="cpu")
+    done = mitigate(ref, Prefix(), data=DATA, out=tmp_path / "out")
+    assert done.ref == ModelRef(id=str(tmp_path / "out"), device="cpu", prefix="Be fair. ")
+    by_folder = load_language_model(str(tmp_path / "out"), device="cpu")
+    assert by_folder.ref == done.ref
+    assert same(weights_of(by_folder), weights_of(load_language_model(ref)))
+    other = load_language_model(done.ref.model_copy(update={"prefix": "Go on. "}))
+    assert other.ref.prefix == "Go on. "
+
+
 def test_a_method_that_fails_leaves_nothing(menagerie: Zoo, tmp_path: Path) -> None:
     class Failing(Shrink):
         def mitigate(self, *_: object, **__: object) -> MitigationOutcome:

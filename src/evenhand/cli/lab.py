@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evenhand.cli.exit_codes import CHECK_FAILED, INTERRUPTED
-from evenhand.cli.monitor import progress_bar
-from evenhand.cli.options import Json
+from evenhand.cli.help import CommandWithNames
+from evenhand.cli.monitor import TerminalMonitor, exit_when_interrupted
+from evenhand.cli.options import DATA, EXECUTION, OUTPUT, SCORING, Json
 from evenhand.cli.output import console, plain_table, print_json, print_table, say
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.extras import require_extra
@@ -24,18 +25,29 @@ lab_app = typer.Typer(
     help="Build models with planted bias; calibrate measures on them.",
 )
 
-Language = Annotated[str, typer.Option("--language", "-l", help="en or de.")]
+Language = Annotated[str, typer.Option("--language", "-l", help="en or de.", rich_help_panel=DATA)]
+Out = Annotated[
+    Path,
+    typer.Option(
+        "--out", "-o", help="Folder for the result; new or empty for a model.", rich_help_panel=OUTPUT
+    ),
+]
 
 
 @lab_app.command("build")
 def build_command(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the model; it must be empty or new.")],
-    family: Annotated[str, typer.Option(help="masked, decoder or encoder-decoder.")] = "masked",
+    out: Out,
+    family: Annotated[
+        str, typer.Option(help="masked, decoder or encoder-decoder.", rich_help_panel=DATA)
+    ] = "masked",
     strength: Annotated[
-        float, typer.Option(help="Bits by which stereotypes are more likely; negative for the reverse.")
+        float,
+        typer.Option(
+            help="Bits by which stereotypes are more likely; negative for the reverse.", rich_help_panel=DATA
+        ),
     ] = 2.0,
     language: Language = "en",
-    seed: Annotated[int, typer.Option(help="Seed of weights and lessons.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of weights and lessons.", rich_help_panel=DATA)] = 0,
 ) -> None:
     """Build a small model whose bias is known, because it is planted. Takes half a minute.
 
@@ -47,13 +59,14 @@ def build_command(
 
     `evenhand lab build --family decoder --strength -1 --language de --seed 7 --out models/reversed`
     """
+    say(f"Building {out}")
     require_extra("hf", purpose="evenhand lab build")
     from evenhand.lab.building import LabSpec, build_model
 
     spec = LabSpec(_family(family), strength, language, seed)
     try:
-        with progress_bar(f"{family} at {strength:+g} bits", "steps") as report:
-            build_model(spec, out, progress=report)
+        with TerminalMonitor().stage(f"{family} at {strength:+g} bits", "steps") as progress:
+            build_model(spec, out, progress=progress)
     except KeyboardInterrupt:
         say("Stopped. Nothing was written.")
         raise typer.Exit(INTERRUPTED) from None
@@ -61,20 +74,36 @@ def build_command(
     say(f"Measure it with: evenhand audit {out}")
 
 
-@lab_app.command("calibrate")
+@lab_app.command("calibrate", cls=CommandWithNames)
 def calibrate_command(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the runs and the result.")],
+    out: Out,
     measure: Annotated[
-        list[str] | None, typer.Option("--measure", "-m", help="Only this measure. May be repeated.")
+        list[str] | None,
+        typer.Option(
+            "--measure",
+            "-m",
+            help="Only this one: $measures, MALoR. May be repeated.",
+            rich_help_panel=SCORING,
+        ),
     ] = None,
     family: Annotated[
-        list[str] | None, typer.Option("--family", help="Only this family. May be repeated.")
+        list[str] | None,
+        typer.Option(
+            "--family",
+            help="Only this one: masked, decoder or encoder-decoder. May be repeated.",
+            rich_help_panel=DATA,
+        ),
     ] = None,
-    doses: Annotated[int, typer.Option(help="Strengths from -3 to 3 bits; an odd number.")] = 7,
-    seeds: Annotated[int, typer.Option(help="Models of each strength.")] = 5,
+    doses: Annotated[
+        int, typer.Option(help="Strengths from -3 to 3 bits; an odd number.", rich_help_panel=DATA)
+    ] = 7,
+    seeds: Annotated[int, typer.Option(help="Models of each strength.", rich_help_panel=DATA)] = 5,
     language: Language = "en",
     workers: Annotated[
-        int | None, typer.Option(help="Models built at a time; one for each core if not given.", min=1)
+        int | None,
+        typer.Option(
+            help="Models built at a time; one for each core if not given.", min=1, rich_help_panel=EXECUTION
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -89,32 +118,25 @@ def calibrate_command(
 
     `evenhand lab calibrate --family masked --measure SS --doses 5 --seeds 2 --out runs/quick`
     """
+    say("Calibrating")
     require_extra("hf", purpose="evenhand lab calibrate")
-    from evenhand.core.files import write_text
     from evenhand.lab.building import LabFamily
-    from evenhand.lab.calibration import calibrate, chosen_expectations
-    from evenhand.lab.doses import DosePlan, measure_doses
-    from evenhand.reporting.calibration.page import write_calibration_page
+    from evenhand.lab.doses import DosePlan
+    from evenhand.workflows.calibrate import calibrate
 
     families = tuple(_family(name) for name in family) if family else tuple(LabFamily)
-    plan = DosePlan(families, doses, seeds, language)
-    chosen = tuple(measure) if measure else None
-    chosen_expectations(chosen)
-    try:
-        with progress_bar("building and measuring", "models") as report:
-            measured = measure_doses(plan, out, workers=workers, progress=report)
-    except KeyboardInterrupt:
-        say("Stopped. Give the same command again to go on from here.")
-        raise typer.Exit(INTERRUPTED) from None
-    say(f"Comparing {len(measured.audits)} models with what was planted")
-    calibration = calibrate(measured.audits, measured.probes, measures=chosen)
-    write_text(out / "calibration.json", calibration.model_dump_json(indent=1) + "\n")
-    page = write_calibration_page(calibration, out / "calibration.html")
+    with exit_when_interrupted():
+        calibration = calibrate(
+            DosePlan(families, doses, seeds, language),
+            out=out,
+            measures=measure,
+            workers=workers,
+            monitor=TerminalMonitor(),
+        )
     if json:
         print_json(calibration.model_dump(mode="json"))
     else:
         show_calibration(calibration)
-    say(f"Wrote {page}")
     if not calibration.passed:
         raise typer.Exit(CHECK_FAILED)
 
@@ -136,6 +158,7 @@ def check_command(
 
     `evenhand lab check lab:decoder`
     """
+    say("Building the embedded models again")
     require_extra("hf", purpose="evenhand lab check")
     import tempfile
 

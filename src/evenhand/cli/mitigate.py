@@ -228,7 +228,7 @@ def counterfactual_command(
             "report_to": report_to,
         },
         seeds=tuple(range(seed, seed + seeds)),
-        own={"whole_words": whole_words},
+        own={"whole_words": whole_words or None},
         settings=None,
     )
     data = _data(ref, corpus=corpus, experiment=experiment, language=language, held_out=held_out)

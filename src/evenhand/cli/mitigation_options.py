@@ -240,6 +240,6 @@ def chosen_mitigation(
                     f"--{name.replace('_', '-')} is about training, and {method} does not train."
                 )
     options: MitigationOptions = options_from(
-        mitigation.options_type, named, owner=method, settings=settings or ()
+        mitigation.options_type, named, owner=method, settings=settings or (), flags={"balances": "balance"}
     )
     return options

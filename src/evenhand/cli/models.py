@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from evenhand.cli.options import Json
+from evenhand.cli.help import CommandWithNames
+from evenhand.cli.options import MODEL_FORMS, Device, Json
 from evenhand.cli.output import plain_table, print_json, print_table, say
 
 models_app = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown", help="Look at models.")
@@ -17,15 +18,10 @@ def _models() -> None:
     """Look at models."""
 
 
-@models_app.command("inspect")
+@models_app.command("inspect", cls=CommandWithNames)
 def inspect_command(
-    model: Annotated[
-        str,
-        typer.Argument(
-            help="A model folder or hub id, with @revision if wanted, or an id with the prefix of a backend."
-        ),
-    ],
-    device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "auto",
+    model: Annotated[str, typer.Argument(help=MODEL_FORMS)],
+    device: Device = "auto",
     json: Json = False,
 ) -> None:
     """Show a model's family, capabilities and special tokens, what it can be measured with, and why not.
@@ -37,12 +33,12 @@ def inspect_command(
     `evenhand models inspect ./my-model --json`
     """
     from evenhand.models.backends import require_backends
-    from evenhand.models.references import load_model
 
     require_backends([model], purpose="evenhand models inspect")
-    from evenhand.models.description import describe_model
-
     say(f"Loading {model}")
+    from evenhand.models.description import describe_model
+    from evenhand.models.references import load_model
+
     facts = describe_model(load_model(model, device=device))
     if json:
         print_json(facts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +46,9 @@ def show_results(runs: Sequence[Run], *, form: TableChoice, json: bool) -> None:
         for run in runs:
             if run.record.instrument == ASSOCIATION:
                 _show_association(run)
-        _show_probes([run for run in runs if run.record.instrument != ASSOCIATION])
+        probes = [run for run in runs if run.record.instrument != ASSOCIATION]
+        if probes:
+            _show_probes(probes)
 
 
 def fail_if_conditions_hold(conditions: Sequence[Condition], runs: Sequence[Run]) -> None:
@@ -70,27 +71,8 @@ def _entries(run: Run) -> list[dict[str, Any]]:
 
     if run.record.instrument == ASSOCIATION:
         return [run.result.model_dump(mode="json", exclude={"tasks": {"__all__": {"by_target"}}})]
-    if _has_probe_table(run):
-        entries: list[dict[str, Any]] = probe_json([run])["runs"]
-        return entries
-    figures = {
-        figure.key: {bound: _or_null(figure.estimate.bound(bound)) for bound in ("value", "low", "high")}
-        for figure in run.figures
-    }
-    return [{"name": run.name, "test": run.record.instrument, "figures": figures}]
-
-
-def _or_null(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _has_probe_table(run: Run) -> bool:
-    from typing import get_args
-
-    from evenhand.instruments.probe_results import ProbeResult
-
-    kinds = get_args(get_args(ProbeResult)[0])
-    return all(isinstance(result, kinds) for result in run.results)
+    entries: list[dict[str, Any]] = probe_json([run])["runs"]
+    return entries
 
 
 def _show_association(run: Run) -> None:
@@ -100,8 +82,8 @@ def _show_association(run: Run) -> None:
     dataset = run.record.dataset
     target.print(f"{run.name}   {dataset.name} ({dataset.language})   {run.result.protocol}", style="bold")
     print_table(_widest_that_fits(run, target))
-    reading = interpret_association(run)
-    target.print(f"{reading.verdict}. {' '.join(reading.sentences)}\n")
+    interpretation = interpret_association(run)
+    target.print(f"{interpretation.verdict}. {' '.join(interpretation.sentences)}\n")
 
 
 def _widest_that_fits(run: Run, target: Console) -> Table:
@@ -125,30 +107,12 @@ def _run_table(run: Run, *, strip_width: int | None) -> Table:
 
 
 def _show_probes(runs: Sequence[Run]) -> None:
+    """One row per result of any other instrument, and what it says in words."""
     from evenhand.reporting.probes.words import probe_sentences
     from evenhand.reporting.tables import PROBE_COLUMNS, probe_rows
 
-    known = [run for run in runs if _has_probe_table(run)]
-    if known:
-        table = plain_table(*PROBE_COLUMNS)
-        for row in probe_rows(known):
-            table.add_row(*row)
-        print_table(table)
-        print_lines(f"{run.name}: {sentence}" for run in known for sentence in probe_sentences(run))
-    for run in runs:
-        if not _has_probe_table(run):
-            _show_figures(run)
-
-
-def _show_figures(run: Run) -> None:
-    """The figures of an instrument that has no table of its own."""
-    from evenhand.reporting.numbers import show
-
-    table = plain_table("figure", "value", "neutral", title=f"{run.name}   {run.instrument.title}")
-    for figure in run.figures:
-        neutral = "" if figure.neutral is None else f"{figure.neutral:g}"
-        unit = "" if figure.unit == "points" else f" {figure.unit}"
-        table.add_row(
-            figure.key, show(figure.estimate) + unit, neutral, style="bold" if figure.is_headline else None
-        )
+    table = plain_table(*PROBE_COLUMNS)
+    for row in probe_rows(runs):
+        table.add_row(*row)
     print_table(table)
+    print_lines(f"{run.name}: {sentence}" for run in runs for sentence in probe_sentences(run))

@@ -11,9 +11,17 @@ from evenhand.core.errors import EvenhandError, UnknownNameError
 
 Options = TypeVar("Options")
 
+_COMPOSED = {"recipe", "resampling"}
+"""Fields that several options of a command make up."""
+
 
 def options_from(
-    options_type: type[Options], named: Mapping[str, Any], *, owner: str, settings: Sequence[str] = ()
+    options_type: type[Options],
+    named: Mapping[str, Any],
+    *,
+    owner: str,
+    settings: Sequence[str] = (),
+    flags: Mapping[str, str] | None = None,
 ) -> Options:
     """Options of a type, refusing those that it does not have.
 
@@ -22,6 +30,7 @@ def options_from(
         named: Values of options that the command has itself; None where they were not given.
         owner: The instrument or mitigation that the options are for.
         settings: Other options, written ``name=value``.
+        flags: How the command spells those options of its own that have another name than the field.
     """
     known = {field.name for field in fields(options_type)}  # type: ignore[arg-type] # a dataclass
     chosen = {
@@ -31,10 +40,12 @@ def options_from(
     }
     for name in chosen:
         if name not in known:
-            raise EvenhandError(
-                f"--{name.replace('_', '-')} is not an option of {owner}. It takes: "
-                f"{', '.join(sorted(option.replace('_', '-') for option in known))}."
+            flag, *others = (
+                f"--{(flags or {}).get(option, option).replace('_', '-')}"
+                for option in (name, *(option for option in named if option in known - _COMPOSED))
             )
+            takes = f"It takes {', '.join(others)}." if others else "It takes none of this kind."
+            raise EvenhandError(f"{flag} is not an option of {owner}. {takes}")
     return options_type(**chosen | _parsed_settings(options_type, settings, known, owner=owner))
 
 

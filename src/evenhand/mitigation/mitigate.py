@@ -107,19 +107,21 @@ def mitigate(
 def opened_model(ref: ModelRef, out: Path) -> MitigatedModel:
     """The model that a finished mitigation made of another: loaded alike, from its folder.
 
-    Its weights are safetensors, whatever those of the original were.
+    Its weights are safetensors, whatever those of the original were, and adapters of the original are merged in.
     """
     record = read_mitigation_record(out)
-    changes = {"id": str(out), "revision": None, "allow_pickle_weights": False}
-    return MitigatedModel(ModelRef.model_validate({**dict(ref), **record.reference, **changes}), record)
+    own = {"id": str(out), "revision": None, "allow_pickle_weights": False, "adapters": ()}
+    return MitigatedModel(ModelRef.model_validate({**dict(ref), **own, **record.reference}), record)
 
 
 def mitigation_fingerprint(
     model: LanguageModel, mitigation: Mitigation[Any], data: MitigationData, options: MitigationOptions
 ) -> str:
     """What tells this mitigation from any other."""
+    original = record_of(model)
     determining = {
-        "weights": record_of(model).weights,
+        "weights": original.weights,
+        "prefix": original.prefix,
         "method": mitigation.name,
         **mitigation.identity(options),
         "probes": data.probes.sha256,
@@ -142,4 +144,4 @@ def _changed_reference(ref: ModelRef, outcome: MitigationOutcome) -> dict[str, A
         return {}
     before = ref.model_dump(mode="json")
     after = outcome.reference.model_dump(mode="json")
-    return {name: value for name, value in after.items() if value != before[name]}
+    return {name: value for name, value in after.items() if value != before[name] and name != "id"}

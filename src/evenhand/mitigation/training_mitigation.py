@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.core.estimates import Estimate
 from evenhand.core.probes import Experiment, ProbeSet
-from evenhand.core.progress import Monitor
+from evenhand.core.progress import SILENT, Monitor
 from evenhand.core.recipes import Recipe
 from evenhand.instruments.figure_readers import FigureReader
 from evenhand.instruments.malor.prepared import MalorReader
@@ -37,7 +37,7 @@ from evenhand.training.epoch_trainer import chosen_precision, refuse_missing_rep
 from evenhand.training.evaluation import ModelEvaluator
 from evenhand.training.fitting import ADAPTER_FOLDER, LOGS_FOLDER, Fitted
 from evenhand.training.perplexity import HeldOut
-from evenhand.training.seeds import FittedSeeds, best_fit, fit_seeds, recipes_by_seed
+from evenhand.training.seeds import FittedSeeds, SeedEpochCallback, best_fit, fit_seeds, recipes_by_seed
 
 DATA_FOLDER = "data"
 TRAINING_FOLDER = "training"
@@ -56,7 +56,7 @@ class TrainingOptions(MitigationOptions):
 
     recipe: Recipe | None = None
     seeds: tuple[int, ...] = ()
-    on_epoch: Callable[[int, LearningCurve], None] | None = field(default=None, compare=False, repr=False)
+    on_epoch: SeedEpochCallback | None = field(default=None, compare=False, repr=False)
 
 
 TrainedOptions = TypeVar("TrainedOptions", bound=TrainingOptions)
@@ -102,18 +102,17 @@ class PreparedObjective:
 class _Trial:
     """What one variant of the options came to."""
 
-    options: TrainingOptions
     settings: Mapping[str, Setting]
     objective: str
     data: DataRecord
     fits: FittedSeeds
     after: Mapping[str, Estimate]
 
-    def frontier_point(self, best: _Trial) -> FrontierPoint:
+    def frontier_point(self, weight: float, *, best: _Trial) -> FrontierPoint:
         """What this variant gave, beside the best one."""
         chosen = self.fits.chosen
         return FrontierPoint(
-            weight=float(self.settings["weight"]),
+            weight=weight,
             malor=malor_by_experiment(chosen.best.bias),
             perplexity_change=100 * chosen.curve.quality_loss(chosen.best),
             chosen=self is best,
@@ -137,9 +136,17 @@ class TrainingMitigation(Mitigation[TrainedOptions]):
             ModelError: If the model cannot be trained in this way.
         """
 
-    def variants(self, options: TrainedOptions) -> Sequence[TrainedOptions]:
-        """The options to try; the best of them is kept. One that has several gives each a ``weight`` setting."""
-        return (options,)
+    def variants(self, options: TrainedOptions) -> Mapping[float, TrainedOptions]:
+        """The options to try, by the weight that each gives to lower bias; the best of them is kept."""
+        return {1.0: options}
+
+    def recipe_for(self, options: TrainedOptions) -> Recipe:
+        """The recipe of the options, or the usual one."""
+        return options.recipe or self.recipe
+
+    def seeds_for(self, options: TrainedOptions) -> tuple[int, ...]:
+        """The seeds of the options, or that of the recipe."""
+        return options.seeds or (self.recipe_for(options).seed,)
 
     def refuse_impossible(self, data: MitigationData, options: TrainedOptions) -> None:
         """Refuse to train without text, seeds that are not possible, and reporters that are not installed."""
@@ -148,15 +155,15 @@ class TrainingMitigation(Mitigation[TrainedOptions]):
                 "No corpus was given. Write --corpus PATH: text files, folders, hub:NAME, or pairs from evenhand data "
                 "counterfactual."
             )
-        recipes_by_seed(self._recipe(options), self._seeds(options))
-        refuse_missing_reporters(self._recipe(options))
+        recipes_by_seed(self.recipe_for(options), self.seeds_for(options))
+        refuse_missing_reporters(self.recipe_for(options))
 
     def identity(self, options: TrainedOptions) -> Mapping[str, Any]:
         """The settings of every variant, the recipe and the seeds."""
         return {
-            "settings": [dict(self.settings(variant)) for variant in self.variants(options)],
-            "recipe": self._recipe(options).fingerprint,
-            "seeds": list(self._seeds(options)),
+            "settings": [dict(self.settings(variant)) for variant in self.variants(options).values()],
+            "recipe": self.recipe_for(options).fingerprint,
+            "seeds": list(self.seeds_for(options)),
         }
 
     def mitigate(
@@ -171,12 +178,6 @@ class TrainingMitigation(Mitigation[TrainedOptions]):
         """Train every variant with every seed, and leave the model with the best weights."""
         require(model, Trains, purpose="be mitigated by training")
         return _Training(self, model, data, options, job, monitor).run()
-
-    def _recipe(self, options: TrainedOptions) -> Recipe:
-        return options.recipe or self.recipe
-
-    def _seeds(self, options: TrainedOptions) -> tuple[int, ...]:
-        return options.seeds or (self._recipe(options).seed,)
 
 
 class _Training(Generic[TrainedOptions]):
@@ -197,8 +198,8 @@ class _Training(Generic[TrainedOptions]):
         self.options = options
         self.job = job
         self.monitor = monitor
-        self.recipe = method._recipe(options)
-        self.seeds = method._seeds(options)
+        self.recipe = method.recipe_for(options)
+        self.seeds = method.seeds_for(options)
 
     def run(self) -> MitigationOutcome:
         """Train what is not trained yet, choose, and leave the model with what was chosen."""
@@ -213,17 +214,22 @@ class _Training(Generic[TrainedOptions]):
         before = evaluator.estimates()
         original = copied_weights(self.model.loaded.model)
 
-        def tried(options: TrainedOptions) -> _Trial:
-            put_weights(self.model.loaded.model, original)
-            return self._try(options, held_out, evaluator)
-
         variants = self.method.variants(self.options)
-        trials = [tried(options) for options in variants]
-        chosen = best_fit([trial.fits.chosen for trial in trials])
-        place = next(place for place, trial in enumerate(trials) if trial.fits.chosen is chosen)
-        best = trials[place]
-        if best is not trials[-1]:
-            tried(variants[place])
+        trials: dict[float, _Trial] = {}
+        for weight, options in variants.items():
+            if len(variants) > 1:
+                self.monitor.note(f"Balance {weight:g}")
+            put_weights(self.model.loaded.model, original)
+            trials[weight] = self._try(
+                options, held_out, evaluator, monitor=self.monitor, on_epoch=self._on_epoch
+            )
+        chosen = best_fit([trial.fits.chosen for trial in trials.values()])
+        kept = next(weight for weight, trial in trials.items() if trial.fits.chosen is chosen)
+        best = trials[kept]
+        if kept != list(trials)[-1]:
+            put_weights(self.model.loaded.model, original)
+            self._try(variants[kept], held_out, evaluator, monitor=SILENT, on_epoch=None)  # only loads it
+        points = tuple(trial.frontier_point(weight, best=best) for weight, trial in trials.items())
         return MitigationOutcome(
             settings=best.settings,
             objective=best.objective,
@@ -234,13 +240,21 @@ class _Training(Generic[TrainedOptions]):
             chosen_seed=chosen.recipe.seed,
             before=before,
             after=best.after,
-            frontier=tuple(trial.frontier_point(best) for trial in trials) if len(trials) > 1 else (),
+            frontier=points if len(points) > 1 else (),
             beside=_folders_beside(chosen),
         )
 
-    def _try(self, options: TrainedOptions, held_out: HeldOutSentences, evaluator: ModelEvaluator) -> _Trial:
+    def _try(
+        self,
+        options: TrainedOptions,
+        held_out: HeldOutSentences,
+        evaluator: ModelEvaluator,
+        *,
+        monitor: Monitor,
+        on_epoch: SeedEpochCallback | None,
+    ) -> _Trial:
         """Prepare and train one variant; what is trained already is only loaded."""
-        with self.monitor.stage("reading", "bytes") as progress:
+        with monitor.stage("reading", "bytes") as progress:
             inputs = MitigationInputs(
                 text=TrainingText(self.data.sources, held_out, progress),
                 probes=self.data.probes,
@@ -251,11 +265,11 @@ class _Training(Generic[TrainedOptions]):
             )
             prepared = self._prepare(inputs, options)
         for warning in prepared.warnings:
-            self.monitor.warn(warning)
+            monitor.warn(warning)
         examples, kept_back = len(prepared.objective.examples), len(held_out.sentences)
-        self.monitor.note(f"Training on {examples:,} examples; {kept_back:,} sentences are held out")
+        monitor.note(f"Training on {examples:,} examples; {kept_back:,} sentences are held out")
         settings = self.method.settings(options)
-        with self.monitor.stage("training", "steps") as progress:
+        with monitor.stage("training", "steps") as progress:
             fits = fit_seeds(
                 self.model,
                 prepared.objective,
@@ -265,10 +279,9 @@ class _Training(Generic[TrainedOptions]):
                 folder=self.job.subfolder(TRAINING_FOLDER),
                 identity={"data": prepared.sha256, "settings": json.dumps(dict(settings), sort_keys=True)},
                 progress=progress,
-                on_epoch=self._on_epoch,
+                on_epoch=on_epoch,
             )
         return _Trial(
-            options=options,
             settings=settings,
             objective=prepared.objective.name,
             data=prepared.record(held_out),

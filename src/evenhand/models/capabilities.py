@@ -56,6 +56,19 @@ class ExplainsAbsence(Protocol):
         ...
 
 
+@runtime_checkable
+class EstimatesCost(Protocol):
+    """Knows what it costs to be asked."""
+
+    def describe_cost(self, texts: Iterable[str]) -> str:
+        """What it takes to score texts, in a sentence.
+
+        Raises:
+            EvenhandError: If it is more than is allowed.
+        """
+        ...
+
+
 class TextScore(BaseModel):
     """Natural log-probabilities of the tokens that were scored."""
 

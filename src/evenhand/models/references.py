@@ -7,9 +7,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from evenhand.core.errors import EvenhandError, UnknownNameError
+from evenhand.core.errors import EvenhandError, RunError, UnknownNameError
 from evenhand.core.precision import Precision
 from evenhand.models.backends import backend_of
+from evenhand.runs.mitigation_records import find_mitigation_record
 
 
 class ModelError(EvenhandError):
@@ -84,4 +85,14 @@ def load_model(
         if precision not in set(Precision):
             raise UnknownNameError("precision", precision, [known.value for known in Precision])
         model = ModelRef(id=name, revision=revision or pinned, device=device, precision=precision)
-    return backend_of(model.id).load(model)
+    return backend_of(model.id).load(_with_recorded_fields(model))
+
+
+def _with_recorded_fields(ref: ModelRef) -> ModelRef:
+    """The reference with what a mitigation set in it, such as a prefix, where nothing else was chosen."""
+    try:
+        record = find_mitigation_record(ref.location)
+    except RunError:  # whoever needs the record says that it is damaged; the weights are as they are
+        return ref
+    chosen = ref.model_dump(exclude_defaults=True)
+    return ModelRef.model_validate({**record.reference, **chosen}) if record else ref

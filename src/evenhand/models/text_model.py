@@ -5,6 +5,7 @@ The definitions are those of local models. What such a model cannot be asked, be
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +16,7 @@ from evenhand.core.items import Task
 from evenhand.core.progress import Progress
 from evenhand.models.blanks import filled_context
 from evenhand.models.capabilities import (
+    EstimatesCost,
     FillsBlanks,
     JudgesNextSentence,
     Model,
@@ -53,6 +55,17 @@ def measurable(model: Model) -> Measurable:
     if callable(getattr(type(model), "answer_groups", None)):
         return cast("Measurable", model)
     return TextModel(model)
+
+
+def cost_notices(model: Measurable, texts: Iterable[str]) -> tuple[str, ...]:
+    """What should be known before texts are scored by a model that costs something; nothing for others.
+
+    Raises:
+        EvenhandError: If it costs more than is allowed.
+    """
+    if isinstance(model, TextModel) and isinstance(model.model, EstimatesCost):
+        return (model.model.describe_cost(texts),)
+    return ()
 
 
 class TextModel:
@@ -175,13 +188,13 @@ class TextModel:
         requests.sort(key=lambda request: type(request).__name__)
         answers: dict[TextRequest, list[float]] = {}
         counter = _ItemCounter(groups, progress) if progress else None
-        for number, first in enumerate(range(0, len(requests), REQUESTS_AT_ONCE)):
+        for first in range(0, len(requests), REQUESTS_AT_ONCE):
             batch = requests[first : first + REQUESTS_AT_ONCE]
-            values = _kept(parts, number, len(batch))
+            values = _kept(parts, batch)
             if values is None:
                 values = self._answers(batch)
                 if parts is not None:
-                    parts.put(_key(number), json.dumps(values).encode())
+                    parts.put(_key(batch), json.dumps(values).encode())
             answers.update(zip(batch, values, strict=True))
             if counter:
                 counter.add(batch)
@@ -243,14 +256,15 @@ def _values(scores: Sequence[TextScore], count: int) -> list[list[float]]:
     return [list(score.log_probabilities) for score in scores]
 
 
-def _key(number: int) -> str:
-    return f"texts-{number:06d}"
+def _key(batch: Sequence[TextRequest]) -> str:
+    """The key under which the answers to these very requests are kept."""
+    return f"answers-{hashlib.sha256(repr(batch).encode()).hexdigest()[:32]}"
 
 
-def _kept(parts: Parts | None, number: int, count: int) -> list[list[float]] | None:
-    piece = parts.get(_key(number)) if parts is not None else None
+def _kept(parts: Parts | None, batch: Sequence[TextRequest]) -> list[list[float]] | None:
+    piece = parts.get(_key(batch)) if parts is not None else None
     values: list[list[float]] | None = None if piece is None else json.loads(piece)
-    return values if values is not None and len(values) == count else None
+    return values if values is not None and len(values) == len(batch) else None
 
 
 class _ItemCounter:

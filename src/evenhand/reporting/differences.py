@@ -23,8 +23,6 @@ from evenhand.stats.significance import holm
 MOST_BASELINES = 12
 """With more runs, only the first is a baseline: all pairs would be too many to compute and to read."""
 
-CHANCE = "with so many tests chance could explain it"
-
 WORDS = {
     "SS": ("leans more towards the stereotypes than", "leans less towards the stereotypes than"),
     "LMS": ("tells sense from nonsense more often than", "tells sense from nonsense less often than"),
@@ -183,7 +181,11 @@ def difference_sentence(row: Difference, *, first: str, second: str, about: str 
         return f"{second} differs from {first} in {name}{where} by {figure}. {unsure(row.difference)}"
     if not clear_side(row.difference):
         return f"No difference between {second} and {first} is shown in {name}{where}: {figure}."
-    chance = "" if is_shown(row) else f", but {CHANCE} (p {show_p(row.p_holm)} after Holm)"
+    chance = (
+        ""
+        if is_shown(row)
+        else f", but not clearly once all tests are counted (p {show_p(row.p_holm)} after Holm)"
+    )
     return f"{second} {_phrase(row)} {first}{where}: {figure}{chance}."
 
 
@@ -194,7 +196,7 @@ def difference_verdict(row: Difference | None) -> str:
     if not clear_side(row.difference):
         return "No difference shown"
     phrase = _phrase(row).removesuffix(" than")
-    return f"{phrase[0].upper()}{phrase[1:]}{'' if is_shown(row) else f', but {CHANCE}'}"
+    return f"{phrase[0].upper()}{phrase[1:]}{'' if is_shown(row) else ', not clearly'}"
 
 
 def _phrase(row: Difference) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from evenhand.reporting.numbers import number, show, show_p, signed
+from evenhand.reporting.numbers import number, show, show_p, signed, unsigned
 from evenhand.reporting.words import language_name, task_title
 
 _EXPOSE_EMBED = "window.vegaEmbed = vegaEmbed;"
@@ -27,7 +27,13 @@ def template_environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        show=show, number=number, show_p=show_p, signed=signed, language=language_name, task=task_title
+        show=show,
+        number=number,
+        show_p=show_p,
+        signed=signed,
+        unsigned=unsigned,
+        language=language_name,
+        task=task_title,
     )
     environment.globals["percent_scale"] = lambda value: min(100.0, max(0.0, value))
     return environment

@@ -31,8 +31,7 @@ from evenhand.runs.calibration import Calibration
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
 
-_SHARE = 100.0
-_HALF = 50.0
+_WHOLE = 100.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +140,7 @@ class Column:
 
     def place(self, value: float) -> float:
         """Where a value lies between the ends of the scale, in percent."""
-        return _SHARE * min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
+        return _WHOLE * min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
 
 
 def main_figures(runs: Sequence[ShownRun]) -> list[Column]:
@@ -208,6 +207,7 @@ def figures_view(runs: Sequence[ShownRun], *, calibration: Calibration | None = 
         html=render(
             "figures.html.j2",
             "figures",
+            title=instrument.title,
             summary=summary,
             plots=plots,
             rows=rows,
@@ -267,13 +267,15 @@ def _column(figures: Sequence[Figure | None]) -> Column:
 
 
 def _scale(figure: Figure, estimates: Sequence[Estimate]) -> tuple[float, float]:
-    """A window around the values and what is neutral, in whole steps."""
+    """A window around the values and what is neutral, in whole steps; the whole of it for the points of one run."""
+    if figure.unit == "points" and len(estimates) == 1:
+        return 0.0, _WHOLE
     axis = axis_for("", figure.neutral, estimates)
     low, high = axis.domain(bound for own in estimates for bound in bounds(own))
     if low == high:
         return low - 1, high + 1
-    if figure.neutral == _HALF and figure.unit == "points":
-        return max(0.0, low), min(_SHARE, high)
+    if figure.unit == "points":
+        return max(0.0, low), min(_WHOLE, high)
     return low, high
 
 

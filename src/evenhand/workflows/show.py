@@ -91,8 +91,8 @@ def opened(runs: Sequence[Run | str | Path], *, monitor: Monitor = SILENT) -> li
 
 
 def _page(runs: list[Run], monitor: Monitor) -> str:
-    _, reasons = comparable_pairs(runs)
-    for name, reason in reasons.items():
+    """The page, which compares the runs itself; what it cannot compare is told here too."""
+    for name, reason in comparable_pairs(runs)[1].items():
         monitor.warn(f"no differences are shown for {name}: {reason}")
     return render_page(runs)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import api_server
 import pytest
 from api_server import MODEL, SERVED, ApiServer
+from recording_monitor import RecordingMonitor
 
 import evenhand as eh
 from evenhand.core.errors import EvenhandError
@@ -44,3 +45,13 @@ def test_an_audit_of_a_server_without_right_echo_says_why(server: ApiServer) -> 
         EvenhandError, match=r"failed the self-test .* all tokens have the same log-probability"
     ):
         eh.audit(f"api:{MODEL}", data="starter", language="en")
+
+
+@pytest.mark.usefixtures("server")
+def test_what_an_audit_costs_is_told_before_it_starts() -> None:
+    monitor = RecordingMonitor()
+
+    eh.audit(f"api:{MODEL}", data="starter", language="en", options=eh.AuditOptions(limit=6), monitor=monitor)
+
+    (told,) = [message for message in monitor.warnings if "requests with about" in message]
+    assert "36 requests" in told  # two tasks, six items each, three candidates per item

@@ -17,6 +17,7 @@ from evenhand.instruments.instrument import Preparation
 from evenhand.models.engine.requests import RequestGroup, too_long
 from evenhand.models.measurable import Measurable, choose_method
 from evenhand.models.questions import Method, Question, questions_of, sum_of_logs
+from evenhand.models.text_model import cost_notices
 from evenhand.runs.records import RunRecord, ScoringRecord
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
@@ -37,13 +38,20 @@ class AuditPreparation(Preparation):
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """Tasks that the model cannot do, unless tasks were asked for by name."""
+        """Tasks that the model cannot do, unless tasks were asked for by name; what asking costs."""
+        texts = (
+            candidate.text
+            for task in self.methods
+            for item in self.benchmark.of_task(task)
+            for candidate in item.candidates
+        )
         left_out = [task.value for task in self.benchmark.tasks if task not in self.methods]
         if self.options.tasks is not None or not left_out:
-            return ()
+            return cost_notices(self.model, texts)
         return (
             f"{', '.join(left_out)} is left out: {self.model.ref.id} cannot do it "
             "(see evenhand models inspect).",
+            *cost_notices(self.model, texts),
         )
 
     def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:

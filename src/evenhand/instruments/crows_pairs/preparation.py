@@ -20,6 +20,7 @@ from evenhand.instruments.probe_results import CrowsPairsResult, PairsGroup
 from evenhand.instruments.skipped import skipped_rows
 from evenhand.models.measurable import Measurable
 from evenhand.models.sentence_pairs import PairScore, score_pairs
+from evenhand.models.text_model import cost_notices
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
@@ -72,6 +73,11 @@ class PairsPreparation(Preparation):
                 [pair.more or pair.less for pair in self.pairs], name=pairs.name, language=pairs.language
             ),
         )
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What asking costs."""
+        return cost_notices(self.model, (text for pair in self.pairs for text in (pair.more, pair.less)))
 
     def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:
         """Score both sentences of every pair and count."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -33,6 +33,7 @@ from evenhand.instruments.malor.questions import (
     AnswerTable,
     GenderProbabilities,
     ProbeDirection,
+    ProbeQuestion,
     TermCase,
     gender_probabilities,
     probe_questions,
@@ -40,9 +41,11 @@ from evenhand.instruments.malor.questions import (
 from evenhand.instruments.open_questions import WordScore
 from evenhand.instruments.probe_results import Correlation, MalorResult, Skipped
 from evenhand.instruments.word_scoring import WordScorer
+from evenhand.models.blanks import filled_context
 from evenhand.models.capabilities import Model
 from evenhand.models.measurable import Measurable
 from evenhand.models.references import ModelError
+from evenhand.models.text_model import cost_notices
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
@@ -70,7 +73,7 @@ class MalorPreparation(Preparation):
         self.model = model
         self.probes = probes = probes_of(options)
         self.options = options
-        self.shares = _shares(options)
+        self.shares = shares_of(options)
         self.scorer = WordScorer(model, score=WordScore.named(options.score))
         self.plan = [
             (experiment, direction)
@@ -78,6 +81,16 @@ class MalorPreparation(Preparation):
             for direction in ProbeDirection.named(options.direction)
         ]
         self.record = self._record(name)
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What asking costs."""
+        texts = (
+            filled_context(question.question.text, fill)[0]
+            for _, question in self._questions()
+            for fill in question.question.fills
+        )
+        return cost_notices(self.model, texts)
 
     def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:
         """Ask everything in one go, so that what questions share is computed once."""
@@ -99,12 +112,7 @@ class MalorPreparation(Preparation):
     def _answered(
         self, parts: Parts | None, progress: Progress | None
     ) -> dict[tuple[Experiment, ProbeDirection], AnswerTable]:
-        case = TermCase.named(self.options.case)
-        questions = [
-            ((experiment, direction), question)
-            for experiment, direction in self.plan
-            for question in probe_questions(self.probes, experiment, direction, case=case)
-        ]
+        questions = list(self._questions())
         answers = self.scorer.answers(
             [question.question for _, question in questions],
             max_tokens=self.options.max_tokens,
@@ -115,6 +123,12 @@ class MalorPreparation(Preparation):
         for (key, question), words in zip(questions, answers, strict=True):
             tables[key].add(question, words)
         return tables
+
+    def _questions(self) -> Iterator[tuple[tuple[Experiment, ProbeDirection], ProbeQuestion]]:
+        case = TermCase.named(self.options.case)
+        for experiment, direction in self.plan:
+            for question in probe_questions(self.probes, experiment, direction, case=case):
+                yield (experiment, direction), question
 
     def _result(
         self,
@@ -186,7 +200,8 @@ def probes_of(options: MalorOptions) -> ProbeSet:
     )
 
 
-def _shares(options: MalorOptions) -> Mapping[str, Mapping[str, float]]:
+def shares_of(options: MalorOptions) -> Mapping[str, Mapping[str, float]]:
+    """Real shares of women by occupation, by where they come from."""
     if options.shares is None:
         return {}
     if isinstance(options.shares, str):

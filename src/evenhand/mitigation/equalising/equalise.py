@@ -70,9 +70,9 @@ class EqualiseMitigation(TrainingMitigation[EqualiseOptions]):
     options_type = EqualiseOptions
     recipe = Recipe(learning_rate=1e-4, epochs=8)
 
-    def variants(self, options: EqualiseOptions) -> tuple[EqualiseOptions, ...]:
+    def variants(self, options: EqualiseOptions) -> dict[float, EqualiseOptions]:
         """One for each balance."""
-        return tuple(replace(options, balances=(weight,)) for weight in options.balances)
+        return {weight: replace(options, balances=(weight,)) for weight in options.balances}
 
     def settings(self, options: EqualiseOptions) -> Mapping[str, Setting]:
         """The balance."""

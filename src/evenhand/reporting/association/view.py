@@ -10,7 +10,8 @@ import polars as pl
 from markupsafe import Markup
 
 from evenhand.core.estimates import Estimate
-from evenhand.core.items import BLANK, OVERALL, Label
+from evenhand.core.files import sha256_of
+from evenhand.core.items import BLANK, Label
 from evenhand.core.protocols import HEADLINE, get_protocol
 from evenhand.instruments.association.measures import MEASURES
 from evenhand.instruments.association.measures.totals import Preferences
@@ -155,7 +156,7 @@ def _sections(runs: Sequence[ShownRun], tasks: Sequence[str]) -> tuple[Section, 
         Section(
             id="targets",
             title="Target terms",
-            html=render(_TEMPLATE, "targets"),
+            html=render(_TEMPLATE, "targets", several=several),
             csv=rows_csv(
                 [
                     {
@@ -269,9 +270,9 @@ def _measure_names(runs: Sequence[ShownRun]) -> list[str]:
 
 
 def _text_key(run: Run) -> str:
-    """Runs over the same file and tasks share their texts."""
-    tasks = "+".join(sorted(task for task in run.result.tasks if task != OVERALL))
-    return f"{run.record.dataset.sha256[:16]}-{tasks}"
+    """Runs over the same items of the same file share their texts; a limit or a task fewer makes them others."""
+    items = "\n".join(run.scores["item"].unique(maintain_order=True).to_list())
+    return sha256_of(f"{run.record.dataset.sha256}\n{items}".encode())[:16]
 
 
 def _item_texts(run: Run) -> list[list[Any]]:

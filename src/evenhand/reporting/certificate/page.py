@@ -185,7 +185,7 @@ def _statements(certificate: Certificate) -> list[dict[str, Any]]:
                 "headline": UNTRAINED_HEADLINES[untrained],
                 "scope": "",
                 "figures": [
-                    (row.measure, f"{row.after:.1f}", "", _beside_neutral(row))
+                    (row.measure, unsigned(row.after, _digits(row)), "", _beside_neutral(row))
                     for row in certificate.untrained
                     if math.isfinite(row.after)
                 ],
@@ -199,7 +199,11 @@ def _beside_neutral(row: BiasRow) -> str:
     """Where a measure is after, and where it was."""
     where = {1: "above", -1: "below", 0: "not clearly away from"}[clearly_away(row)]
     neutral = f"neutral {row.neutral:g}" if row.neutral != _ICAT.neutral else f"the ideal {row.neutral:g}"
-    return f"{where} {neutral}; was {row.before:.1f}"
+    return f"{where} {neutral}; was {unsigned(row.before, _digits(row))}"
+
+
+def _digits(row: BiasRow) -> int:
+    return 2 if row.unit == "bits" else 1
 
 
 def _bias_plots(name: str, rows: Sequence[BiasRow], *, caption: str) -> list[Plot]:

@@ -11,6 +11,7 @@ from threading import Event
 from typing import Any, TypeVar
 
 from evenhand.models.backends.api.client import ApiClient
+from evenhand.models.backends.api.cost import estimate_scoring
 from evenhand.models.backends.api.echo import EchoError, EchoVerdict, echo_request, judge_echo, read_echo
 from evenhand.models.backends.api.options import ApiError, ApiOptions, Endpoint
 from evenhand.models.capabilities import Generates, ScoresText, TextScore, require
@@ -67,6 +68,16 @@ class ApiModel:
     def capabilities(self) -> frozenset[type]:
         """What it can be asked. The first look at it runs the self-test, which takes about twenty requests."""
         return frozenset({Generates} if self._echo.fault else {Generates, ScoresText})
+
+    def describe_cost(self, texts: Iterable[str]) -> str:
+        """What it takes to score texts, before the first is sent.
+
+        Raises:
+            ApiError: If it takes more requests than are allowed.
+        """
+        estimate = estimate_scoring(texts, self.options)
+        estimate.refuse_over(self.options.max_requests)
+        return estimate.describe()
 
     def absence_reason(self, capability: type) -> str | None:
         """Why it lacks a capability, where it could have it."""

@@ -1,0 +1,54 @@
+"""Certify as one call: what suits the models, a page with its neighbours, and runs that were measured elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from recording_monitor import RecordingMonitor
+
+import evenhand as eh
+from evenhand.core.errors import EvenhandError
+from evenhand.workflows.executors import LocalExecutor
+
+QUICK = eh.CertifyOptions(resampling=eh.Resampling(resamples=100))
+
+
+def test_runs_that_an_executor_measured_are_opened_and_the_certificate_is_the_same(tmp_path: Path) -> None:
+    models = ("lab:masked", "lab:masked-neutral")
+    ahead, directly = RecordingMonitor(), RecordingMonitor()
+
+    first = eh.certify(*models, options=QUICK, out=tmp_path / "one.html", on=LocalExecutor(), monitor=ahead)
+    second = eh.certify(*models, options=QUICK, out=tmp_path / "two.html", monitor=directly)
+
+    assert first.model_copy(update={"created": second.created}) == second
+    assert sorted(
+        path.name for path in (tmp_path / "one" / "before").iterdir() if path.name != "figures"
+    ) == [
+        "association",
+        "malor",
+    ]
+    for name in ("one.html", "one.json"):
+        assert (tmp_path / name).is_file()
+    assert ahead.notes[-1] == f"Wrote {tmp_path / 'one.html'} and {tmp_path / 'one.json'}"
+
+
+@pytest.mark.parametrize("name", ["certificate", "certificate.pdf"])
+def test_a_page_that_is_none_is_refused_before_a_model_is_loaded(tmp_path: Path, name: str) -> None:
+    with pytest.raises(EvenhandError, match=r"must end in \.html"):
+        eh.certify("no-such-model", "nor-this-one", out=tmp_path / name)
+
+
+def test_a_folder_of_something_else_is_not_mixed_with_runs(tmp_path: Path) -> None:
+    (tmp_path / "page").mkdir()
+    (tmp_path / "page" / "thesis.tex").touch()
+
+    with pytest.raises(EvenhandError, match="something else already"):
+        eh.certify("no-such-model", "nor-this-one", out=tmp_path / "page.html")
+
+
+def test_an_instrument_that_does_not_exist_is_refused_before_a_model_is_loaded(tmp_path: Path) -> None:
+    options = eh.CertifyOptions(instruments={"tea-leaves": None})
+
+    with pytest.raises(EvenhandError, match="Unknown instrument 'tea-leaves'"):
+        eh.certify("lab:masked", "lab:masked-neutral", options=options, out=tmp_path / "page.html")
