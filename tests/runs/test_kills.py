@@ -69,7 +69,7 @@ def build_twins(folder: Path) -> None:
 
 Workflow = Callable[[Path], None]
 
-PLACES = {
+PLACES: dict[Workflow, str] = {
     audit_lab_model: "result",
     probe_lab_model: "result",
     probe_sentence_pairs: "result",
@@ -81,7 +81,7 @@ PLACES = {
 def work(workflow: Workflow, folder: Path, moment: Callable[[Path], None] | None) -> None:
     """What a process does: a workflow, until a moment."""
     os.setsid()
-    measure.render_page = lambda _: "the page"  # which takes longer to draw than all the rest
+    setattr(measure, "render_page", lambda _: "the page")  # noqa: B010 # drawn, it takes longer than all the rest
     if moment is not None:
         moment(folder / PLACES[workflow])
     workflow(folder)
@@ -107,8 +107,12 @@ def before_the_result_is_in_place(place: Path) -> None:
 
 
 def after_the_result_is_in_place(place: Path) -> None:
+    def move_and_die(move: Callable[[], Path]) -> None:
+        move()
+        die()
+
     for name in ("rename", "replace"):
-        _intercept(name, place, lambda move: (move(), die()))
+        _intercept(name, place, move_and_die)
 
 
 def _intercept(name: str, place: Path, act: Callable[[Callable[[], Path]], object]) -> None:
