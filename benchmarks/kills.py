@@ -43,8 +43,8 @@ PATIENCE = 1800.0
 LIBRARIES = (
     "evenhand.cli.app", "evenhand.workflows.measure", "evenhand.workflows.pairs", "evenhand.certificate.certify",
     "evenhand.mitigation.mitigate", "evenhand.mitigation.equalising.method", "evenhand.lab.registry",
-    "evenhand.models.language_model", "transformers.models.bert.modeling_bert", "transformers.trainer", "peft",
-    "altair", "lemminflect",
+    "evenhand.workflows.defaults", "evenhand.models.language_model", "transformers.models.bert.modeling_bert",
+    "transformers.trainer", "peft", "altair", "vl_convert", "lemminflect",
 )  # fmt: skip
 
 UNFINISHED = re.compile(r"\.(.+)\.[0-9a-f]{16}\.unfinished")
@@ -178,13 +178,13 @@ def write_corpus(folder: Path) -> Path:
 
 
 def write_pairs(path: Path) -> Path:
-    """Sentence pairs in the layout of CrowS-Pairs."""
-    chance = random.Random(1)  # noqa: S311
+    """The lab's items in the layout of CrowS-Pairs, in words that its models know."""
+    from evenhand.lab.items import lab_benchmark
+
     lines = ["id,sent_more,sent_less,stereo_antistereo,bias_type"]
-    for number in range(400):
-        place = " ".join(chance.choices(("here", "today", "again", "with", "the", "old", "people"), k=9))
-        more, less = chance.choice((("He", "She"), ("She", "He")))
-        lines.append(f"{number},{more} works {place}.,{less} works {place}.,stereo,gender")
+    for item in lab_benchmark("en").items:
+        more, less, _ = (candidate.text for candidate in item.candidates)
+        lines.append(f"{item.id},{more},{less},stereo,{item.bias_type}")
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 

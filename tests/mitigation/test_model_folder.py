@@ -20,8 +20,10 @@ from zoo_fixtures import Zoo
 from evenhand.core.errors import OutputError, RunError
 from evenhand.core.files import folder_written_whole
 from evenhand.core.recipes import LoraRecipe
+from evenhand.mitigation.mitigate import opened_model
 from evenhand.mitigation.model_folder import fingerprint_of_model_folder, write_model_folder
 from evenhand.models.language_model import LanguageModel, load_language_model
+from evenhand.models.references import ModelRef
 from evenhand.runs.mitigation_records import MitigationRecord, read_mitigation_record
 
 CLASSES = {
@@ -185,6 +187,12 @@ def test_a_mitigated_model_is_known_by_its_record(tmp_path: Path) -> None:
     record = a_record()
     (tmp_path / "mitigation.json").write_text(record.model_dump_json())
     assert fingerprint_of_model_folder(tmp_path) == record.fingerprint
+
+
+def test_a_mitigated_model_is_loaded_alike_but_from_its_own_weights(tmp_path: Path) -> None:
+    (tmp_path / "mitigation.json").write_text(a_record().model_dump_json())
+    original = ModelRef(id="bert", revision="v2", device="cpu", adapters=("lora",), prefix="Well, ")
+    assert opened_model(original, tmp_path).ref == ModelRef(id=str(tmp_path), device="cpu", prefix="Well, ")
 
 
 def test_a_damaged_record_is_said_to_be_damaged(tmp_path: Path) -> None:

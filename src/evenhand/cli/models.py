@@ -32,12 +32,12 @@ def inspect_command(
 
     `evenhand models inspect ./my-model --json`
     """
-    say(f"Loading {model}")
     from evenhand.models.backends import require_backends
-    from evenhand.models.references import load_model
 
     require_backends([model], purpose="evenhand models inspect")
+    say(f"Loading {model}")
     from evenhand.models.description import describe_model
+    from evenhand.models.references import load_model
 
     facts = describe_model(load_model(model, device=device))
     if json:

@@ -104,7 +104,7 @@ Structures = Annotated[
 Occupations = Annotated[
     Path | None,
     typer.Option(
-        help="malor, direct-bias: CSV with occupation and perhaps field.",
+        help="malor: CSV with occupation and perhaps field.",
         dir_okay=False,
         rich_help_panel=DATA,
     ),

@@ -117,6 +117,12 @@ class Instrument(ABC, Generic[Options]):
         """
         return ()
 
+    def refuse_impossible(self, options: Options) -> None:
+        """Raise an error for options that no model can be measured with, before one is loaded.
+
+        Unknown names, languages that the data do not have, files that are missing.
+        """
+
     @abstractmethod
     def prepare(self, model: Any, options: Options, *, name: str | None = None) -> Preparation:
         """Load and check what is asked, so that what is left is asking.

@@ -118,8 +118,10 @@ def mitigation_fingerprint(
     model: LanguageModel, mitigation: Mitigation[Any], data: MitigationData, options: MitigationOptions
 ) -> str:
     """What tells this mitigation from any other."""
+    original = record_of(model)
     determining = {
-        "weights": record_of(model).weights,
+        "weights": original.weights,
+        "prefix": original.prefix,
         "method": mitigation.name,
         **mitigation.identity(options),
         "probes": data.probes.sha256,

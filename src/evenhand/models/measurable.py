@@ -133,12 +133,20 @@ def choose_method(
         UnknownNameError: If an option has no such value.
         ModelError: If the model cannot do the task, or not in the way that was asked for.
     """
-    options = MethodOptions(
+    return model.method(task, method_options(protocol, inter=inter, score=score))
+
+
+def method_options(protocol: str, *, inter: str | None = None, score: str | None = None) -> MethodOptions:
+    """How candidates are to be scored, from the names of the choices.
+
+    Raises:
+        UnknownNameError: If an option has no such value.
+    """
+    return MethodOptions(
         protocol,
         inter=_parse(inter, Continuation, "way to score the inter-sentence task"),
         score=_parse(score, ScoreKind, "score"),
     )
-    return model.method(task, options)
 
 
 def _parse(text: str | None, choices: type[Choice], kind: str) -> Choice | None:

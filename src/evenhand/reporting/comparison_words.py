@@ -38,7 +38,10 @@ def comparison_sentence(comparison: Comparison) -> str:
     main = rows[0]
     if math.isnan(main.p_holm):
         return f"Whether {first} and {second} differ cannot be tested: {main.difference.reason}."
-    return f"No difference is shown between {first} and {second}: {_words(main, comparison)}."
+    low, high = main.difference.low, main.difference.high
+    tests = len(comparison.differences)
+    doubt = f"; with {tests} tests chance could explain it" if tests > 1 and (low > 0 or high < 0) else ""
+    return f"No difference is shown between {first} and {second}: {_words(main, comparison)}{doubt}."
 
 
 def _importance(row: Difference) -> tuple[bool, bool, bool]:

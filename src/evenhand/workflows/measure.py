@@ -125,6 +125,19 @@ class MeasurementJob:
     name: str | None = None
 
     @property
+    def chosen_instrument(self) -> Instrument[Any]:
+        """The instrument, also where only its name was given."""
+        instrument: Instrument[Any] = (
+            INSTRUMENTS.get(self.instrument) if isinstance(self.instrument, str) else self.instrument
+        )
+        return instrument
+
+    @property
+    def chosen_options(self) -> InstrumentOptions:
+        """The options, also where none were given."""
+        return self.options or self.chosen_instrument.options_type()
+
+    @property
     def title(self) -> str:
         """What it is called while it runs."""
         instrument = self.instrument if isinstance(self.instrument, str) else self.instrument.name
@@ -153,6 +166,7 @@ def measure_all(
     executor = executor_at(on)
     if not isinstance(executor, LocalExecutor):
         _refuse_loaded(measurements)
+    _refuse_impossible(measurements)
     models = LastModel()
     assignments = [
         Assignment(
@@ -169,17 +183,26 @@ def measure_all(
 def _measure_one(
     measurement: MeasurementJob, models: LastModel, out: Path, fresh: bool, monitor: Monitor
 ) -> Path:
-    instrument = measurement.instrument
-    run = measure(
+    run = _measure_loaded(
         models.get(measurement.model, monitor=monitor),
-        INSTRUMENTS.get(instrument) if isinstance(instrument, str) else instrument,
-        options=measurement.options,
+        measurement.chosen_instrument,
+        options=measurement.chosen_options,
         name=measurement.name,
         out=out,
         fresh=fresh,
         monitor=monitor,
     )
     return out / run.name
+
+
+def _refuse_impossible(measurements: Sequence[MeasurementJob]) -> None:
+    """Refuse wrong options before anything is loaded; those that several models share are looked at once."""
+    seen: list[tuple[str, InstrumentOptions]] = []
+    for measurement in measurements:
+        instrument, options = measurement.chosen_instrument, measurement.chosen_options
+        if not any(name == instrument.name and other is options for name, other in seen):
+            instrument.refuse_impossible(options)
+            seen.append((instrument.name, options))
 
 
 def _opened(place: Path) -> Run:
@@ -218,13 +241,34 @@ def measure(
     monitor: Monitor = SILENT,
 ) -> Run:
     """Measure a model with an instrument and keep the run."""
-    from evenhand.workflows.defaults import (
-        default_instrument_options,  # with torch, which evaluations do without
+    chosen = options or instrument.options_type()
+    instrument.refuse_impossible(chosen)
+    return _measure_loaded(
+        loaded_model(model, monitor=monitor),
+        instrument,
+        options=chosen,
+        name=name,
+        out=out,
+        fresh=fresh,
+        monitor=monitor,
     )
 
-    chosen = loaded_model(model, monitor=monitor)
-    suited = default_instrument_options(instrument, chosen.ref, options or instrument.options_type())
-    return kept(instrument.prepare(chosen, suited, name=name), out=out, fresh=fresh, monitor=monitor)
+
+def _measure_loaded(
+    model: Any,
+    instrument: Instrument[Any],
+    *,
+    options: InstrumentOptions,
+    name: str | None,
+    out: Path | None,
+    fresh: bool,
+    monitor: Monitor,
+) -> Run:
+    # The defaults come with torch, which evaluations do without.
+    from evenhand.workflows.defaults import default_instrument_options
+
+    suited = default_instrument_options(instrument, model.ref, options)
+    return kept(instrument.prepare(model, suited, name=name), out=out, fresh=fresh, monitor=monitor)
 
 
 def kept(preparation: Preparation, *, out: Path | None, fresh: bool, monitor: Monitor) -> Run:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from evenhand.core.items import OVERALL, Benchmark, Task
-from evenhand.core.protocols import DEFAULT_PROTOCOL, HEADLINE, Protocol
+from evenhand.core.protocols import DEFAULT_PROTOCOL, HEADLINE, Protocol, get_protocol
 from evenhand.data.layouts import load_dataset
 from evenhand.data.stereoset import STARTER
 from evenhand.instruments.association import comparison
@@ -66,6 +66,13 @@ class AssociationInstrument(Instrument[AuditOptions]):
         """Those that are registered, other packages' too."""
         return MEASURES.names()
 
+    def refuse_impossible(self, options: AuditOptions) -> None:
+        """Refuse data that cannot be read, and names of protocols and scores that do not exist."""
+        from evenhand.models.measurable import method_options
+
+        method_options(get_protocol(options.protocol).name, inter=options.inter, score=options.score)
+        _benchmark(options)
+
     def prepare(self, model: Model, options: AuditOptions, *, name: str | None = None) -> Preparation:
         """Choose the methods, and say what the record will be."""
         from evenhand.instruments.association.scoring import AuditPreparation
@@ -73,13 +80,7 @@ class AssociationInstrument(Instrument[AuditOptions]):
         measured = measurable(model)
         if not measured.tasks:
             self.refuse_unable(model)
-        data = options.data
-        benchmark = (
-            data
-            if isinstance(data, Benchmark)
-            else load_dataset(data or STARTER.name, language=options.language)
-        )
-        return AuditPreparation(measured, benchmark, options, name=name)
+        return AuditPreparation(measured, _benchmark(options), options, name=name)
 
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """Every measure of every task and bias type; the whole is last among the tasks, and comes first here."""
@@ -124,6 +125,13 @@ class AssociationInstrument(Instrument[AuditOptions]):
 
 
 ASSOCIATION = AssociationInstrument()
+
+
+def _benchmark(options: AuditOptions) -> Benchmark:
+    data = options.data
+    return (
+        data if isinstance(data, Benchmark) else load_dataset(data or STARTER.name, language=options.language)
+    )
 
 
 def _figures(group: tuple[str, ...], result: GroupResult, *, is_headline: bool) -> Iterator[Figure]:

@@ -61,6 +61,10 @@ class CosineInstrument(Instrument[CosineOptions]):
         """The names of its figures."""
         return (MEASURE,)
 
+    def refuse_impossible(self, options: CosineOptions) -> None:
+        """Refuse sentences that cannot be read."""
+        _pairs(options)
+
     def prepare(self, model: Any, options: CosineOptions, *, name: str | None = None) -> Preparation:
         """Load the pairs of sentences.
 
@@ -71,9 +75,7 @@ class CosineInstrument(Instrument[CosineOptions]):
         from evenhand.instruments.cosine.preparation import CosinePreparation
 
         self.refuse_unable(model)
-        data = options.data
-        pairs = data if isinstance(data, PronounPairs) else load_pronoun_pairs(data or WINOGENDER.name)
-        return CosinePreparation(model, pairs, options, name=name)
+        return CosinePreparation(model, _pairs(options), options, name=name)
 
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """The mean over occupations, and each occupation."""
@@ -99,3 +101,8 @@ class CosineInstrument(Instrument[CosineOptions]):
 
 
 COSINE = CosineInstrument()
+
+
+def _pairs(options: CosineOptions) -> PronounPairs:
+    data = options.data
+    return data if isinstance(data, PronounPairs) else load_pronoun_pairs(data or WINOGENDER.name)

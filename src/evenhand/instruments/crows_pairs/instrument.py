@@ -50,15 +50,15 @@ class CrowsPairsInstrument(Instrument[InstrumentOptions]):
         """The names of its figures."""
         return (MEASURE,)
 
+    def refuse_impossible(self, options: InstrumentOptions) -> None:
+        """Refuse pairs that cannot be read."""
+        _pairs(options)
+
     def prepare(self, model: Model, options: InstrumentOptions, *, name: str | None = None) -> Preparation:
         """Load the pairs and choose the method."""
         from evenhand.instruments.crows_pairs.preparation import PairsPreparation
 
-        data = options.data
-        pairs = (
-            data if isinstance(data, PairSet) else load_pairs(data or self.name, language=options.language)
-        )
-        return PairsPreparation(measurable(model), pairs, options, name=name)
+        return PairsPreparation(measurable(model), _pairs(options), options, name=name)
 
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """The share over all pairs, by bias type and by direction."""
@@ -102,3 +102,12 @@ class CrowsPairsInstrument(Instrument[InstrumentOptions]):
 
 
 CROWS_PAIRS = CrowsPairsInstrument()
+
+
+def _pairs(options: InstrumentOptions) -> PairSet:
+    data = options.data
+    return (
+        data
+        if isinstance(data, PairSet)
+        else load_pairs(data or CrowsPairsInstrument.name, language=options.language)
+    )

@@ -28,6 +28,8 @@ from typing import Any
 import polars as pl
 
 from evenhand.core.errors import DatasetError
+from evenhand.data.corpora import CorpusCounts, corpus_files
+from evenhand.data.probes import gendered_vocabulary
 from evenhand.instruments.instrument import (
     Instrument,
     InstrumentOptions,
@@ -83,6 +85,16 @@ class DirectBiasInstrument(Instrument[DirectBiasOptions]):
         """The names of its figures."""
         return (MEASURE, "signed_mean", "baseline")
 
+    def refuse_impossible(self, options: DirectBiasOptions) -> None:
+        """Refuse a corpus that cannot be read, and a language without word lists."""
+        from evenhand.instruments.direct_bias.preparation import professions_of
+
+        if not options.corpus:
+            raise DatasetError("Direct bias needs a corpus: text files, or folders of them (--corpus PATH).")
+        corpus_files(options.corpus, counts=CorpusCounts())
+        gendered_vocabulary(options.language or DEFAULT_LANGUAGE)
+        professions_of(options.professions, options.language or DEFAULT_LANGUAGE)
+
     def prepare(self, model: Any, options: DirectBiasOptions, *, name: str | None = None) -> Preparation:
         """Read the word lists and look at the corpus.
 
@@ -94,8 +106,7 @@ class DirectBiasInstrument(Instrument[DirectBiasOptions]):
         from evenhand.instruments.direct_bias.preparation import DirectBiasPreparation
 
         self.refuse_unable(model)
-        if not options.corpus:
-            raise DatasetError("Direct bias needs a corpus: text files, or folders of them (--corpus PATH).")
+        self.refuse_impossible(options)
         return DirectBiasPreparation(model, options, name=name)
 
     def figures(self, run: Run) -> tuple[Figure, ...]:

@@ -69,7 +69,7 @@ class DirectBiasPreparation(Preparation):
         self.options = options
         self.language = options.language or DEFAULT_LANGUAGE
         self.gendered = gendered_vocabulary(self.language)
-        self.professions = _professions(options.professions, self.language)
+        self.professions = professions_of(options.professions, self.language)
         self.pronouns = PRONOUNS[self.language]
         self.layer = model.layer_number(options.layer)
         self.record = RunRecord(
@@ -138,7 +138,8 @@ def _measured(
     return frame, _result(frame, vectors, pronouns, baseline=baseline, resampling=resampling)
 
 
-def _professions(given: str | Path | None, language: str) -> OccupationsFile:
+def professions_of(given: str | Path | None, language: str) -> OccupationsFile:
+    """The professions of a file, or the bundled ones of a language."""
     bundled = read_occupations(bundled_probe_path(language, "occupations"), language=language)
     if given is None:
         return bundled

@@ -79,6 +79,16 @@ class MalorInstrument(Instrument[MalorOptions]):
         """The names of its figures."""
         return ("MALoR", "signed_mean")
 
+    def refuse_impossible(self, options: MalorOptions) -> None:
+        """Refuse probes and shares that cannot be read, and names that do not exist."""
+        from evenhand.instruments.malor.preparation import shares_of
+
+        self.experiments(options)
+        ProbeDirection.named(options.direction)
+        TermCase.named(options.case)
+        WordScore.named(options.score)
+        shares_of(options)
+
     def prepare(self, model: Model, options: MalorOptions, *, name: str | None = None) -> Preparation:
         """Load the probes, and say what the record will be."""
         from evenhand.instruments.malor.preparation import MalorPreparation

@@ -73,7 +73,7 @@ class MalorPreparation(Preparation):
         self.model = model
         self.probes = probes = probes_of(options)
         self.options = options
-        self.shares = _shares(options)
+        self.shares = shares_of(options)
         self.scorer = WordScorer(model, score=WordScore.named(options.score))
         self.plan = [
             (experiment, direction)
@@ -200,7 +200,8 @@ def probes_of(options: MalorOptions) -> ProbeSet:
     )
 
 
-def _shares(options: MalorOptions) -> Mapping[str, Mapping[str, float]]:
+def shares_of(options: MalorOptions) -> Mapping[str, Mapping[str, float]]:
+    """Real shares of women by occupation, by where they come from."""
     if options.shares is None:
         return {}
     if isinstance(options.shares, str):
