@@ -13,6 +13,7 @@ from evenhand.instruments.malor.estimates import (
     field_estimates,
     malor_estimate,
     signed_estimate,
+    spread_estimate,
 )
 from evenhand.instruments.malor.measure import LogRatios, malor, mean_lean
 from evenhand.stats.resampling import Resampling
@@ -66,6 +67,29 @@ def test_fields_have_the_signed_mean_of_their_occupations() -> None:
     found = field_estimates(ratios((1.0, 1.0), (3.0, 3.0), (-1.0, -1.0)), occupations, resampling=FEW)
     assert found["one"].value == pytest.approx(2.0)
     assert found["two"].value == pytest.approx(-1.0)
+
+
+def test_the_spread_is_what_is_left_without_the_offset_that_occupations_share() -> None:
+    shifted = ratios((5.0, 7.0), (2.0, 2.0), (NAN, 5.0))
+    centred = ratios((1.0, 3.0), (-2.0, -2.0), (NAN, 1.0))
+    spreads = [spread_estimate(own, resampling=FEW).value for own in (shifted, centred)]
+    assert spreads == pytest.approx([(abs(6 - 13 / 3) + abs(2 - 13 / 3) + abs(5 - 13 / 3)) / 3] * 2)
+    alike = spread_estimate(ratios((3.0, 3.0), (3.0, 3.0)), resampling=FEW)
+    assert (alike.value, alike.low, alike.high) == (0.0, 0.0, 0.0)
+    assert not spread_estimate(ratios((NAN, NAN)), resampling=FEW).defined
+
+
+def test_the_interval_of_the_spread_holds_the_truth_about_as_often_as_it_says() -> None:
+    generator = np.random.default_rng(4)
+    truth = math.sqrt(2 / math.pi)
+    held = 0
+    for _ in range(60):
+        occupations = generator.normal(2.0, 1.0, size=(60, 1))
+        estimate = spread_estimate(
+            LogRatios(occupations + generator.normal(0, 0.5, size=(60, 20))), resampling=FEW
+        )
+        held += estimate.low <= truth <= estimate.high
+    assert held >= 50
 
 
 def test_correlations_with_the_real_shares_are_pearsons_and_spearmans() -> None:

@@ -11,15 +11,19 @@ import pytest
 from probe_runs import estimate, without_interval
 
 from evenhand.core.errors import RunError
+from evenhand.reporting.certificate.page import render_certificate_page
 from evenhand.reporting.certificate.words import (
     CERTIFICATE_COLUMNS,
+    UntrainedVerdict,
     certificate_rows,
     certificate_sentences,
     margin_words,
     relative_words,
+    untrained_verdict,
     untrained_words,
 )
 from evenhand.runs.certificates import (
+    BiasRow,
     BiasVerdict,
     Bounds,
     Certificate,
@@ -246,3 +250,50 @@ def test_undefined_figures_are_null_in_json() -> None:
     assert (
         Certificate.model_validate_json(made.model_dump_json()).quality[-1].reason == "nobody gave any text"
     )
+
+
+def score_row(before: float, after: float, *, half: float = 2.0) -> BiasRow:
+    return BiasRow(
+        measure="SS",
+        title="Stereotype score",
+        before=before,
+        after=after,
+        difference=estimate(after - before, half),
+        before_interval=Bounds(low=before - half, high=before + half),
+        after_interval=Bounds(low=after - half, high=after + half),
+        neutral=50.0,
+        unit="points",
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "verdict"),
+    [
+        (score_row(93.0, 92.0), UntrainedVerdict.REMAIN),
+        (score_row(93.0, 60.0), UntrainedVerdict.REMAIN),
+        (score_row(50.0, 51.0, half=0.5), UntrainedVerdict.REMAIN),
+        (score_row(60.0, 40.0), UntrainedVerdict.AGAINST),
+        (score_row(49.9, 51.8), UntrainedVerdict.OPEN),
+        (score_row(55.0, 51.0), UntrainedVerdict.CLOSER),
+    ],
+)
+def test_measures_that_were_not_trained_on_have_a_verdict_of_their_own(
+    row: BiasRow, verdict: UntrainedVerdict
+) -> None:
+    assert untrained_verdict(certificates.certificate(untrained=(row,))) is verdict
+
+
+def test_two_good_statements_do_not_hide_a_score_far_from_neutral() -> None:
+    page = render_certificate_page(certificates.certificate(untrained=(score_row(93.0, 92.0),)))
+    cards = page[page.index('<div class="statements">') : page.index('<ul class="definitions">')]
+    assert cards.count('<div class="statement good">') == 2
+    third = cards[cards.index('<div class="statement bad">') :]
+    assert "Stereotypes remain beyond what was trained on" in third
+    assert "92.0" in third
+    assert "above neutral 50; was 93.0" in third
+
+
+def test_without_other_measures_there_is_no_third_statement() -> None:
+    made = certificates.certificate(untrained=())
+    assert untrained_verdict(made) is UntrainedVerdict.NOT_MEASURED
+    assert render_certificate_page(made).count('<div class="statement ') == 2

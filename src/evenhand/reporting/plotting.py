@@ -150,17 +150,17 @@ def interval_plot(
         axis: What they are.
         runs: Those whose values there are, in order.
     """
-    known = [own for own in plotted if own.estimate.defined]
-    if not known:
+    defined = [own for own in plotted if own.estimate.defined]
+    if not defined:
         return {}
     rows = [
         {"run": own.run, "row": _in_lines(own.row), "name": own.row, **plotted_fields(own.estimate)}
-        for own in known
+        for own in defined
     ]
     scale = alt.Scale(
-        domain=axis.domain(bound for own in known for bound in bounds(own.estimate)), nice=False
+        domain=axis.domain(bound for own in defined for bound in bounds(own.estimate)), nice=False
     )
-    order = list(dict.fromkeys(_in_lines(own.row) for own in known))
+    order = list(dict.fromkeys(_in_lines(own.row) for own in defined))
     lines = [row.count(_LINE_BREAK) + 1 for row in order]
     labels = alt.Axis(
         labelLimit=150,
@@ -169,7 +169,7 @@ def interval_plot(
         labelLineHeight=_LINE_HEIGHT,
         labelOffset=-_LINE_HEIGHT * (min(lines) - 1) / 2,
     )
-    present = [shown for shown in runs if any(own.run == shown.label for own in known)]
+    present = [shown for shown in runs if any(own.run == shown.label for own in defined)]
     layers = interval_layers(
         rows,
         scale=scale,

@@ -250,14 +250,14 @@ def _figure_plots(name: str, runs: Sequence[ShownRun]) -> tuple[Plot, ...]:
 
 
 def _column(figures: Sequence[Figure | None]) -> Column:
-    known = [figure for figure in figures if figure is not None]
-    first = known[0]
-    estimates = [figure.estimate for figure in known]
+    present = [figure for figure in figures if figure is not None]
+    first = present[0]
+    estimates = [figure.estimate for figure in present]
     low, high = _scale(first, estimates)
     return Column(
         measure=first.measure.replace("_", " "),
         title=first.title,
-        about=", ".join(_about(first)) if len({figure.group for figure in known}) == 1 else "",
+        about=", ".join(_about(first)) if len({figure.group for figure in present}) == 1 else "",
         neutral=first.neutral,
         digits=decimals(estimates),
         low=low,

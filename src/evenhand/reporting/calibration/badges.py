@@ -93,7 +93,9 @@ def reads_bits(entry: MeasureCalibration) -> bool:
 
 
 def _detects(entries: Sequence[MeasureCalibration], items: int) -> Badge | None:
-    counts = sorted(set.intersection(*({found.items for found in entry.detectable} for entry in entries)))
+    counts = sorted(
+        set.intersection(*({detectable.items for detectable in entry.detectable} for entry in entries))
+    )
     if not counts:
         return None
     if items < counts[0]:
@@ -102,11 +104,16 @@ def _detects(entries: Sequence[MeasureCalibration], items: int) -> Badge | None:
             f"not tried below {counts[0]:,} items",
         )
     count = max(count for count in counts if count <= items)
-    entry, found = max(
-        ((entry, found) for entry in entries for found in entry.detectable if found.items == count),
+    entry, detectable = max(
+        (
+            (entry, detectable)
+            for entry in entries
+            for detectable in entry.detectable
+            if detectable.items == count
+        ),
         key=lambda pair: _hardness(pair[1]),
     )
-    if math.isnan(found.strength):
+    if math.isnan(detectable.strength):
         strongest = max(point.strength for point in entry.points)
         return _with_failures(
             entries,
@@ -115,17 +122,17 @@ def _detects(entries: Sequence[MeasureCalibration], items: int) -> Badge | None:
         )
     beyond = items > counts[-1]
     more = f"; {items:,} show at least as little as that" if beyond else ""
-    reading = shown_reading(entry, found.reading)
+    reading = shown_reading(entry, detectable.reading)
     return _with_failures(
         entries,
-        f"In the lab, {count:,} items show a planted bias of {found.strength:.2f} bits "
+        f"In the lab, {count:,} items show a planted bias of {detectable.strength:.2f} bits "
         f"({short_name(entry.measure)} {reading}) or more in four of five cases{more}.",
-        f"{found.strength:.2f} bits (reads {reading}){' or less' if beyond else ''}",
+        f"{detectable.strength:.2f} bits (reads {reading}){' or less' if beyond else ''}",
     )
 
 
-def _hardness(found: DetectableBias) -> float:
-    return math.inf if math.isnan(found.strength) else found.strength
+def _hardness(detectable: DetectableBias) -> float:
+    return math.inf if math.isnan(detectable.strength) else detectable.strength
 
 
 def _stays(entries: Sequence[MeasureCalibration], _items: int) -> Badge | None:

@@ -181,18 +181,18 @@ def measure_row(entry: MeasureCalibration) -> MeasureRow:
 
 def main_entries(entries: Sequence[MeasureCalibration]) -> list[MeasureCalibration]:
     """Of a measure one entry per family: both tasks together, or the task that there is."""
-    found: dict[str, MeasureCalibration] = {}
+    by_family: dict[str, MeasureCalibration] = {}
     for entry in entries:
-        if entry.family not in found or entry.task == OVERALL:
-            found[entry.family] = entry
-    return list(found.values())
+        if entry.family not in by_family or entry.task == OVERALL:
+            by_family[entry.family] = entry
+    return list(by_family.values())
 
 
 def finding_entries(entries: Sequence[MeasureCalibration]) -> list[MeasureCalibration]:
     """The main entries on which the smallest bias was sought, unless it was found on none of them."""
     sought = [entry for entry in main_entries(entries) if entry.detectable]
-    found = any(not math.isnan(row.strength) for entry in sought for row in entry.detectable)
-    return sought if found else []
+    is_detected = any(not math.isnan(row.strength) for entry in sought for row in entry.detectable)
+    return sought if is_detected else []
 
 
 def entry_title(entry: MeasureCalibration) -> str:
@@ -203,7 +203,7 @@ def entry_title(entry: MeasureCalibration) -> str:
 
 def item_counts(entries: Sequence[MeasureCalibration]) -> list[int]:
     """Numbers of items for which the smallest bias was sought."""
-    return sorted({found.items for entry in entries for found in entry.detectable})
+    return sorted({row.items for entry in entries for row in entry.detectable})
 
 
 def readings(entry: MeasureCalibration, strength: float) -> str:
@@ -223,9 +223,9 @@ def readings(entry: MeasureCalibration, strength: float) -> str:
 
 def smallest_found(entry: MeasureCalibration, items: int) -> str:
     """The smallest bias that so many items show, and what is read there."""
-    found = next((row for row in entry.detectable if row.items == items), None)
-    if found is None:
+    smallest = next((row for row in entry.detectable if row.items == items), None)
+    if smallest is None:
         return NOT_THERE
-    if math.isnan(found.strength):
+    if math.isnan(smallest.strength):
         return "not found"
-    return f"{found.strength:.2f} bits (reads {shown_reading(entry, found.reading)})"
+    return f"{smallest.strength:.2f} bits (reads {shown_reading(entry, smallest.reading)})"

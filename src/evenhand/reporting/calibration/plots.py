@@ -82,19 +82,19 @@ def detectable_plot(
     rows = [
         {
             "family": family_title(entry.family),
-            "items": found.items,
-            "strength": found.strength,
-            "reading": found.reading,
+            "items": row.items,
+            "strength": row.strength,
+            "reading": row.reading,
         }
         for entry in entries
-        for found in entry.detectable
+        for row in entry.detectable
     ]
     frame = without_nan(rows).drop_nulls("strength") if rows else pl.DataFrame()
     if frame.is_empty():
         return {}
-    counts = sorted({found.items for entry in among for found in entry.detectable})
+    counts = sorted({row.items for entry in among for row in entry.detectable})
     strongest = max(
-        found.strength for entry in among for found in entry.detectable if not math.isnan(found.strength)
+        row.strength for entry in among for row in entry.detectable if not math.isnan(row.strength)
     )
     x = alt.X(
         "items:Q",

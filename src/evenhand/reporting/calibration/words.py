@@ -51,10 +51,10 @@ def family_title(family: str) -> str:
 
 def measures_of(calibration: Calibration) -> dict[str, list[MeasureCalibration]]:
     """The entries of each measure, in the order of the calibration."""
-    found: dict[str, list[MeasureCalibration]] = {}
+    by_measure: dict[str, list[MeasureCalibration]] = {}
     for entry in calibration.measures:
-        found.setdefault(entry.measure, []).append(entry)
-    return found
+        by_measure.setdefault(entry.measure, []).append(entry)
+    return by_measure
 
 
 def families_of(calibration: Calibration) -> list[str]:
@@ -123,8 +123,8 @@ def what_it_did(entries: Sequence[MeasureCalibration]) -> str:
 def shown_failure(entry: MeasureCalibration, check: Check) -> str:
     """Where a check failed, what it found and what was wanted."""
     where = [short_name(entry.measure), family_title(entry.family).lower(), task_title(entry.task).lower()]
-    found = "undefined" if math.isnan(check.found) else f"{check.found:.4g}"
-    return f"{', '.join(where)}: {check.name} {found}, wanted {check.wanted}."
+    reading = "undefined" if math.isnan(check.found) else f"{check.found:.4g}"
+    return f"{', '.join(where)}: {check.name} {reading}, wanted {check.wanted}."
 
 
 def signed_bits(strength: float) -> str:

@@ -103,7 +103,7 @@ def difference_plot(rows: Sequence[QualityRow]) -> dict[str, Any]:
         {
             "measure": row.measure,
             "verdict": row.verdict.value,
-            "told": f"{row.difference.value:+.2f}{'%' if row.unit == '%' else ' ' + row.unit}",
+            "shown": f"{row.difference.value:+.2f}{'%' if row.unit == '%' else ' ' + row.unit}",
             **dict(zip(("value", "low", "high"), _in_margins(row), strict=True)),
         }
         for row in known
@@ -126,7 +126,7 @@ def difference_plot(rows: Sequence[QualityRow]) -> dict[str, Any]:
     )
     tips = [
         alt.Tooltip("measure:N", title="Measure"),
-        alt.Tooltip("told:N", title="Difference"),
+        alt.Tooltip("shown:N", title="Difference"),
         alt.Tooltip("verdict:N", title="Verdict"),
     ]
     base = alt.Chart(without_nan(dots))

@@ -176,7 +176,8 @@ def untrained_words(certificate: Certificate) -> str:
 class UntrainedVerdict(StrEnum):
     """What measures that were not trained on say about the model after."""
 
-    AWAY = "away from neutral"
+    REMAIN = "stereotypes remain"
+    AGAINST = "against the stereotypes"
     FARTHER = "farther from neutral"
     CLOSER = "closer to neutral"
     OPEN = "open"
@@ -184,7 +185,8 @@ class UntrainedVerdict(StrEnum):
 
 
 UNTRAINED_HEADLINES = {
-    UntrainedVerdict.AWAY: "Stereotypes remain beyond what was trained on",
+    UntrainedVerdict.REMAIN: "Stereotypes remain beyond what was trained on",
+    UntrainedVerdict.AGAINST: "Other measures lean against the stereotypes",
     UntrainedVerdict.FARTHER: "Other measures moved away from neutral",
     UntrainedVerdict.CLOSER: "Other measures moved towards neutral",
     UntrainedVerdict.OPEN: "Nothing is shown beyond what was trained on",
@@ -197,8 +199,9 @@ def untrained_verdict(certificate: Certificate) -> UntrainedVerdict:
     rows = [row for row in certificate.untrained if row.neutral != _IDEAL]
     if not rows:
         return UntrainedVerdict.NOT_MEASURED
-    if any(clearly_away(row) for row in rows):
-        return UntrainedVerdict.AWAY
+    sides = {clearly_away(row) for row in rows}
+    if sides & {1, -1}:
+        return UntrainedVerdict.REMAIN if 1 in sides else UntrainedVerdict.AGAINST
     moves = {row.movement for row in rows}
     if -1 in moves:
         return UntrainedVerdict.FARTHER

@@ -46,8 +46,8 @@ NOTHING_PLANTED: Mapping[str, float] = MappingProxyType({})
 
 def drawn_leans(leans: Sequence[OccupationLean]) -> list[OccupationLean]:
     """The occupations that are drawn, from the farthest towards men to the farthest towards women."""
-    known = [lean for lean in leans if lean.log2_ratio.defined]
-    strongest = sorted(known, key=lambda lean: -abs(lean.log2_ratio.value))[:MOST_ROWS]
+    defined = [lean for lean in leans if lean.log2_ratio.defined]
+    strongest = sorted(defined, key=lambda lean: -abs(lean.log2_ratio.value))[:MOST_ROWS]
     return sorted(strongest, key=lambda lean: -lean.log2_ratio.value)
 
 
@@ -235,8 +235,8 @@ def _lean_row(lean: OccupationLean) -> dict[str, Any]:
 
 def drawn_professions(professions: Sequence[ProfessionCosine]) -> list[ProfessionCosine]:
     """The professions that are drawn, from the male side to the female one."""
-    known = [row for row in professions if math.isfinite(row.cosine)]
-    strongest = sorted(known, key=lambda row: -abs(row.cosine))[:MOST_ROWS]
+    measured = [row for row in professions if math.isfinite(row.cosine)]
+    strongest = sorted(measured, key=lambda row: -abs(row.cosine))[:MOST_ROWS]
     return sorted(strongest, key=lambda row: -row.cosine)
 
 

@@ -234,7 +234,8 @@ def skipped_table(runs: Sequence[ShownRun]) -> Markup:
     ]
     if not rows and not unused:
         return Markup("")
-    return render(_TEMPLATE, "skipped", rows=rows, unused=unused, several=len(runs) > 1)
+    title = runs[0].run.instrument.title
+    return render(_TEMPLATE, "skipped", title=title, rows=rows, unused=unused, several=len(runs) > 1)
 
 
 def _interval_plot(
