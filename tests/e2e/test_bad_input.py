@@ -155,7 +155,7 @@ def test_folder_that_is_no_run_is_never_touched(run_evenhand_here: Command, tmp_
     for extra in ((), ("--fresh",)):
         done = run_evenhand_here("evaluate", LEANING, "--data", "starter", "--out", tmp_path, *extra)
         assert done.returncode == 2
-        assert "not a complete run folder" in done.stderr
+        assert "is there already and is no run" in done.stderr
         assert [path.name for path in folder.iterdir()] == ["thesis.txt"]
 
 

@@ -43,7 +43,7 @@ def test_a_model_without_the_planted_bias_is_certified(neutral: tuple[str, Path]
     assert "closer to neutral" in told
     page = (folder / "certificate.html").read_text()
     assert "Gender lean was lowered" in page
-    assert (folder / "certificate" / "after" / "occupations" / "record.json").is_file()
+    assert (folder / "certificate" / "after" / "malor" / "record.json").is_file()
 
 
 def test_a_certificate_that_was_killed_goes_on_and_says_the_same(

@@ -10,13 +10,17 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from evenhand.core.errors import OutputError, RunError
+from evenhand.runs import store
 from evenhand.runs.store import BusyError, Job, Parts, leftovers, open_job
 
 ONE, OTHER = "1" * 64, "2" * 64
@@ -189,6 +193,7 @@ def test_a_killed_process_leaves_its_parts_and_no_claim(
 _RACE = """
 import sys, time
 from pathlib import Path
+from evenhand.runs import store
 from evenhand.runs.store import BusyError, open_job
 folder, number = Path(sys.argv[1]), sys.argv[2]
 print("ready", flush=True)
@@ -236,6 +241,44 @@ def test_of_processes_that_start_at_the_same_moment_one_works_and_the_others_are
     assert [errors for _, errors in ends if errors] == []
     assert sum(out.count("alone") for out, _ in ends) >= 1
     assert {path.name for path in tmp_path.iterdir()} <= {".run.claim"}
+
+
+def test_of_two_that_find_the_same_void_claim_only_one_takes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dead_process: int
+) -> None:
+    (tmp_path / ".run.claim").symlink_to(f"{socket.gethostname()} {dead_process}")
+    both_look, one_has_it = threading.Barrier(2), threading.Event()
+    is_dead, symlink_to = vars(store._Holder)["is_dead"].fget, Path.symlink_to
+
+    def look_slowly(holder: store._Holder) -> bool:
+        """Let the other one look too, if nothing keeps it from that; and let one be faster."""
+        dead: bool = is_dead(holder)
+        with suppress(threading.BrokenBarrierError):
+            if dead and both_look.wait(timeout=1) == 1:
+                one_has_it.wait(timeout=10)
+        return dead
+
+    def symlink_and_tell(path: Path, target: str) -> None:
+        symlink_to(path, target)
+        one_has_it.set()
+
+    monkeypatch.setattr(store._Holder, "is_dead", property(look_slowly))
+    monkeypatch.setattr(Path, "symlink_to", symlink_and_tell)
+    over = threading.Barrier(2)
+
+    def claim() -> bool:
+        try:
+            with open_job(tmp_path / "run", ONE, fingerprint_at=fingerprint_at):
+                over.wait(timeout=10)
+        except BusyError:
+            over.wait(timeout=10)
+            return False
+        return True
+
+    with ThreadPoolExecutor(2) as pool:
+        holders = [pool.submit(claim) for _ in range(2)]
+
+    assert sorted(holder.result() for holder in holders) == [False, True]
 
 
 @pytest.fixture

@@ -201,8 +201,13 @@ def open_job(
         if replace:
             for leftover in leftovers(place):
                 shutil.rmtree(leftover, ignore_errors=True)
-        # Between the first look and the claim, another process may have finished.
-        yield Job(place, fingerprint, folder, is_done=is_done())
+        try:
+            # Between the first look and the claim, another process may have finished.
+            yield Job(place, fingerprint, folder, is_done=is_done())
+        except BaseException:
+            if not any(path.is_file() for path in folder.rglob("*")):
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
 
 
 def leftovers(place: Path) -> list[Path]:
@@ -254,17 +259,33 @@ def _claim_on(place: Path) -> Path:
 
 @contextmanager
 def _claimed(place: Path) -> Iterator[None]:
-    """Hold the place against other processes; the claim of a process that died is void."""
+    """Hold the place against other processes; the claim of a process that died is void.
+
+    Folders that were made for the claim go again if nothing came to lie in them.
+    """
     claim = _claim_on(place)
+    made = [folder for folder in claim.parents if not folder.exists()]
     try:
-        claim.parent.mkdir(parents=True, exist_ok=True)
-        _take(claim, place)
+        _make_and_take(claim, place)
     except OSError as problem:
         raise cannot_write(place, problem) from None
     try:
         yield
     finally:
         claim.unlink(missing_ok=True)
+        for folder in made:
+            with suppress(OSError):
+                folder.rmdir()
+
+
+def _make_and_take(claim: Path, place: Path) -> None:
+    """Make the folder and claim the place in it; once more if another process that failed removed the folder again."""
+    claim.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        _take(claim, place)
+    except FileNotFoundError:
+        claim.parent.mkdir(parents=True, exist_ok=True)
+        _take(claim, place)
 
 
 def _take(claim: Path, place: Path) -> None:

@@ -278,7 +278,9 @@ def kept(preparation: Preparation, *, out: Path | None, fresh: bool, monitor: Mo
         monitor.warn(f"{record.name}: {notice}")
     if out is None:
         with monitor.stage(record.name, preparation.unit) as progress:
-            return preparation.measure(progress=progress)
+            run = preparation.measure(progress=progress)
+        _tell(run, monitor)
+        return run
     place = out / record.name
     if not fresh and fingerprint_of_run(place) == record.fingerprint:
         monitor.note(f"{place} holds this very run already; it was left as it is.")
