@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from evenhand.runs.run import INSTRUMENTS, Run, open_run
     from evenhand.stats.resampling import Resampling
     from evenhand.workflows.certify import certify
-    from evenhand.workflows.defaults import CertifyOptions, default_data
+    from evenhand.workflows.defaults.mitigating import CertifyOptions, default_data
     from evenhand.workflows.measure import MeasurementJob, audit, evaluate, measure_all, probe
     from evenhand.workflows.mitigate import mitigate
     from evenhand.workflows.pairs import build_pairs
@@ -62,7 +62,7 @@ _HOME = {
     "Candidate": "evenhand.core.items",
     "Certificate": "evenhand.runs.certificates",
     "CertificatePlan": "evenhand.certificate",
-    "CertifyOptions": "evenhand.workflows.defaults",
+    "CertifyOptions": "evenhand.workflows.defaults.mitigating",
     "Comparison": "evenhand.runs.comparison",
     "ComparisonOptions": "evenhand.runs.comparison",
     "CounterfactualOptions": "evenhand.mitigation.counterfactual",
@@ -110,7 +110,7 @@ _HOME = {
     "load_probes": "evenhand.data.probes",
     "measure_all": "evenhand.workflows.measure",
     "mitigate": "evenhand.workflows.mitigate",
-    "default_data": "evenhand.workflows.defaults",
+    "default_data": "evenhand.workflows.defaults.mitigating",
     "open_run": "evenhand.runs.run",
     "probe": "evenhand.workflows.measure",
     "read_certificate": "evenhand.runs.certificates",

@@ -27,7 +27,11 @@ from evenhand.workflows.pairs import build_pairs
 
 pytestmark = pytest.mark.torch
 
-LIBRARIES = ["evenhand.workflows.defaults", "evenhand.workflows.measure", "evenhand.models.language_model"]
+LIBRARIES = [
+    "evenhand.workflows.defaults.mitigating",
+    "evenhand.workflows.measure",
+    "evenhand.models.language_model",
+]
 """What processes have in memory when they begin, so that a test of many takes no longer than it must."""
 
 RESULTS = {"scores.parquet", "estimates.json", "predictions.json", "pairs.jsonl", "pairs.counts.json"}

@@ -296,7 +296,7 @@ def _data(
     language: str | None,
     held_out: list[Path] | None,
 ) -> MitigationData:
-    from evenhand.workflows.defaults import default_data
+    from evenhand.workflows.defaults.mitigating import default_data
 
     return default_data(
         ref,

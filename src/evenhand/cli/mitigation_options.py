@@ -227,7 +227,7 @@ def chosen_mitigation(
     from evenhand.cli.settings import options_from
     from evenhand.mitigation.registry import MITIGATIONS
     from evenhand.mitigation.training_mitigation import TrainingMitigation
-    from evenhand.workflows.defaults import default_recipe
+    from evenhand.workflows.defaults.mitigating import default_recipe
 
     mitigation = MITIGATIONS.get(method)
     named = dict(own)

@@ -265,7 +265,7 @@ def _measure_loaded(
     monitor: Monitor,
 ) -> Run:
     # The defaults come with torch, which evaluations do without.
-    from evenhand.workflows.defaults import default_instrument_options
+    from evenhand.workflows.defaults.measuring import default_instrument_options
 
     suited = default_instrument_options(instrument, model.ref, options)
     return kept(instrument.prepare(model, suited, name=name), out=out, fresh=fresh, monitor=monitor)

@@ -11,7 +11,7 @@ from evenhand.mitigation import mitigate as mitigation_room
 from evenhand.mitigation.mitigation import MitigatedModel, Mitigation, MitigationData, MitigationOptions
 from evenhand.mitigation.registry import MITIGATIONS
 from evenhand.models.references import ModelRef
-from evenhand.workflows.defaults import default_data, default_options
+from evenhand.workflows.defaults.mitigating import default_data, default_options
 from evenhand.workflows.models import reference_to
 
 DEFAULT_METHOD = "equalise"

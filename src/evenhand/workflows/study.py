@@ -21,7 +21,7 @@ from evenhand.mitigation.training_mitigation import TrainingOptions
 from evenhand.models.references import ModelRef
 from evenhand.runs.certificates import Certificate
 from evenhand.workflows.certify import certify, refuse_unfit_page
-from evenhand.workflows.defaults import (
+from evenhand.workflows.defaults.mitigating import (
     CertifyOptions,
     default_data,
     default_margins,
