@@ -16,7 +16,7 @@ from playwright.sync_api import sync_playwright
 import evenhand as eh
 
 IMAGES = Path(__file__).parent / "images"
-WIDTH, HEIGHT = 1280, 860
+WIDTH, HEIGHT = 1280, 980
 
 
 def main(browser_path: str) -> None:
@@ -33,7 +33,7 @@ def main(browser_path: str) -> None:
             )
             page = context.new_page()
             page.goto(page_file.as_uri())
-            page.wait_for_selector("#plot-plane svg")
+            page.wait_for_selector("[data-plot=plane] svg")
             page.screenshot(path=IMAGES / f"page-{scheme}.png")
         browser.close()
 

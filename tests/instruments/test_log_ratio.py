@@ -199,15 +199,15 @@ def test_tables_and_the_model_card_have_it_where_there_is_one(run: Run) -> None:
     assert "log" not in format_table(run, "markdown")
 
 
-def test_the_page_shows_bits_and_draws_no_track_from_0_to_100_for_them(run: Run) -> None:
+def test_the_page_shows_bits_and_draws_no_bar_from_0_to_100_for_them(run: Run) -> None:
     defined, undefined = (render_page([each]) for each in (run, run_with({})))
     shown = log_ratio(run)
 
-    assert '<th scope="col">log ratio, bits</th>' in defined
+    assert ">log ratio, bits</th>" in defined
     assert f"<td>{shown.value:.2f} [{shown.low:.2f}, {shown.high:.2f}]</td>" in defined
     assert "<td>undefined</td>" in undefined
     assert "<td>undefined</td>" not in defined
-    assert defined.count('class="track-dot') == undefined.count('class="track-dot') == 6
+    assert defined.count('<svg class="bar"') == undefined.count('<svg class="bar"') == 6
 
 
 @pytest.fixture

@@ -145,6 +145,13 @@ def test_an_instrument_of_another_package_is_drawn_told_and_compared(mixed: str)
     assert "has a lower Redness" in section(mixed, "differences")
 
 
+def test_an_instrument_without_a_figure_does_not_break_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ColourInstrument, "figures", lambda *_: ())
+    runs = [coloured("red", [1.0]), coloured("pink", [1.0])]
+    assert "red" in section(render_page(runs), "runs")
+    assert '<section id="reading"' in render_page(runs[:1])
+
+
 def test_nothing_of_another_package_becomes_markup(mixed: str) -> None:
     assert "<img src=x" not in mixed
     assert "<script>alert" not in mixed

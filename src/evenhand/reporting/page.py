@@ -156,11 +156,14 @@ def _facts(groups: Sequence[InstrumentGroup], shown: Sequence[ShownRun]) -> list
         ("Runs", f"{len(shown)}" if len(shown) > 1 else ""),
     ]
     if len(shown) == 1:
-        estimate = next(iter(groups[0].columns)).figures[0]
+        figure = groups[0].columns[0].figures[0] if groups[0].columns else None
         skipped = sum(records[0].skipped.values())
-        if estimate is not None:
+        if figure is not None:
             facts.append(
-                ("Answers", f"{estimate.estimate.n:,}" + (f", {skipped:,} skipped" if skipped else ""))
+                (
+                    "Items" if records[0].scored else "Answers",
+                    f"{figure.estimate.n:,}" + (f", {skipped:,} skipped" if skipped else ""),
+                )
             )
     return [(name, value) for name, value in facts if value]
 
