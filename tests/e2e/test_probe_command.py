@@ -44,7 +44,7 @@ def test_a_finished_probe_is_left_alone_and_another_is_not_mixed_in(
     assert (tmp_path / "lab-decoder_en_malor" / "report.html").is_file(), first.stderr
     again = run_evenhand_here("probe", "lab:decoder", "-e", "he-she", "--out", str(tmp_path), *FEW)
     assert "left as it is" in again.stderr
-    assert "holds another run" in refusal(
+    assert "holds another result" in refusal(
         run_evenhand_here, "lab:decoder", "-e", "names", "--out", str(tmp_path), *FEW
     )
 
