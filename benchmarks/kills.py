@@ -41,10 +41,10 @@ PATIENCE = 1800.0
 """Seconds after which a command that was not killed counts as hanging."""
 
 LIBRARIES = (
-    "evenhand.cli.app", "evenhand.workflows.measure", "evenhand.workflows.pairs", "evenhand.certificate.certify",
-    "evenhand.mitigation.mitigate", "evenhand.mitigation.equalising.method", "evenhand.lab.registry",
-    "evenhand.workflows.defaults.mitigating", "evenhand.models.language_model", "transformers.models.bert.modeling_bert",
-    "transformers.trainer", "peft", "altair", "vl_convert", "lemminflect",
+    "evenhand.cli.app", "evenhand.workflows.measure", "evenhand.workflows.pairs", "evenhand.workflows.certify",
+    "evenhand.mitigation.mitigate", "evenhand.mitigation.equalising.equalise",
+    "evenhand.workflows.defaults.mitigating", "evenhand.models.language_model",
+    "transformers.models.bert.modeling_bert", "transformers.trainer", "peft", "altair", "vl_convert", "lemminflect",
 )  # fmt: skip
 
 UNFINISHED = re.compile(r"\.(.+)\.[0-9a-f]{16}\.unfinished")

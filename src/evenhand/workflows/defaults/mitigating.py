@@ -35,6 +35,7 @@ from evenhand.models.references import ModelRef
 from evenhand.runs.mitigation_records import find_mitigation_record, planted_bias_of
 from evenhand.runs.run import INSTRUMENTS
 from evenhand.stats.resampling import Resampling
+from evenhand.workflows.defaults.measuring import default_instrument_options
 
 DEFAULT_LANGUAGE = "en"
 
