@@ -36,7 +36,7 @@ app()
         ("certify", ["certify", "lab:masked", "even"], "Certifying even"),
         ("study", ["study", "lab:masked", "--out", "study"], "Studying lab:masked"),
         ("pairs", ["data", "counterfactual", "--corpus", "novels"], "Searching novels"),
-        ("models", ["models", "inspect", "lab:masked"], "Loading lab:masked"),
+        ("models", ["models", "inspect", "lab:masked"], "Inspecting lab:masked"),
         ("lab", ["lab", "build", "--out", "model"], "Building model"),
     ],
 )

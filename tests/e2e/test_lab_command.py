@@ -242,7 +242,11 @@ def test_check_says_how_far_a_rebuilt_model_is_from_the_one_that_ships(
 
     assert done.code == code
     assert rebuilt == ["masked", "decoder"]
-    assert done.stderr.splitlines() == [f"lab:masked: {message}", f"lab:decoder: {message}"]
+    assert done.stderr.splitlines() == [
+        "Building the embedded models again",
+        f"lab:masked: {message}",
+        f"lab:decoder: {message}",
+    ]
 
 
 def test_check_without_a_name_builds_all_embedded_models(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -206,7 +206,7 @@ def test_an_occupation_with_an_unknown_form_is_left_out_as_a_whole(menagerie: Zo
 
 
 def test_a_model_that_writes_sentences_anew_is_refused(menagerie: Zoo) -> None:
-    with pytest.raises(ModelError, match="cannot be asked for the probability of a word"):
+    with pytest.raises(ModelError, match="cannot be measured with MALoR"):
         probe(menagerie.model("bart"), small("en"), options=MalorOptions(resampling=FEW))
 
 

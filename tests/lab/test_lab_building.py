@@ -200,7 +200,7 @@ def test_a_build_that_fails_while_it_is_written_leaves_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def full(_: LabSpec) -> str:
-        assert list(tmp_path.glob(f".*/{WEIGHTS}")), "the weights were to be written first"
+        assert list(tmp_path.rglob(WEIGHTS)), "the weights were to be written first"
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(building, "_model_card", full)

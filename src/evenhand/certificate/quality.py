@@ -13,7 +13,7 @@ import numpy as np
 from evenhand.certificate.measuring import Measurements, ModelMeasurer
 from evenhand.certificate.plan import CertificatePlan
 from evenhand.core.estimates import Estimate
-from evenhand.instruments.association.comparison import main_task
+from evenhand.instruments.association.comparison import certain_where_equal, main_task
 from evenhand.models.capabilities import Trains, has_capability
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelError
@@ -161,7 +161,8 @@ def lms_row(before: Measurements, after: Measurements, plan: CertificatePlan) ->
 
 def lms_of_runs(before: Run, after: Run, *, margin: float, resampling: Resampling) -> QualityRow:
     """The difference of LMS over both tasks, or over the one that both models do."""
-    (row,) = main_task(compare(before, after, measures=(LMS,), resampling=resampling).differences)
+    (own,) = main_task(compare(before, after, measures=(LMS,), resampling=resampling).differences)
+    row = certain_where_equal(own, before, after)
     return _judged(LMS, LMS_TITLE, (row.first, row.second), row.difference, unit=POINTS, margin=margin)
 
 

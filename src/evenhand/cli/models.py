@@ -32,10 +32,10 @@ def inspect_command(
 
     `evenhand models inspect ./my-model --json`
     """
+    say(f"Inspecting {model}")
     from evenhand.models.backends import require_backends
 
     require_backends([model], purpose="evenhand models inspect")
-    say(f"Loading {model}")
     from evenhand.models.description import describe_model
     from evenhand.models.references import load_model
 

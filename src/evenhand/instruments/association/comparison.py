@@ -80,7 +80,7 @@ def association_bias_rows(before: Run, after: Run, *, resampling: Resampling) ->
             continue
         measure = MEASURES.get(row.measure)
         rows[row.key] = BiasRow.of(
-            row,
+            certain_where_equal(row, before, after),
             (before.figure(row.key).estimate, after.figure(row.key).estimate),
             measure=row.measure if row.group == ALL_ITEMS else f"{row.measure} {row.group}",
             title=_CERTIFICATE_TITLES[row.measure, row.group],
@@ -126,17 +126,11 @@ def _differences(
     protocol: Protocol,
     resampling: Resampling,
 ) -> list[Difference]:
-    sides = [ScoredItems.from_frame(side, protocol) for side in (ours, theirs)]
-    before, after = (side.totals() for side in sides)
+    before, after = (ScoredItems.from_frame(side, protocol).totals() for side in (ours, theirs))
     rows = []
     for measure in measures:
         source = MEASURES.get(protocol.headline.get(measure.name, measure.name))
         difference, p_value = _difference(source, before, after, n=len(ours), resampling=resampling)
-        if math.isnan(difference.low) and _is_same_on_every_item(measure.name, *sides):
-            # Resampling cannot tell a spread where no target term differs, but here there is surely none.
-            difference = difference.model_copy(
-                update={"low": 0.0, "high": 0.0, "method": NO_ITEM_DIFFERS, "reason": None}
-            )
         rows.append(
             Difference(
                 task=task,
@@ -154,13 +148,19 @@ def _differences(
     return rows
 
 
-def _is_same_on_every_item(measure: str, first: ScoredItems, second: ScoredItems) -> bool:
-    """Whether two runs agree in every preference that a measure counts."""
-    counted = {"SS": ("stereotype",), "LMS": ("meaningful",)}.get(measure, ("stereotype", "meaningful"))
-    return measure in HEADLINE and all(
-        np.array_equal(getattr(first.preferences, name), getattr(second.preferences, name))
-        for name in counted
+def certain_where_equal(row: Difference, before: Run, after: Run) -> Difference:
+    """For a certificate: a difference without an interval is surely 0 where the models prefer the same in every item."""
+    if row.difference.value != 0 or not math.isnan(row.difference.low):
+        return row
+    protocol = get_protocol(before.result.protocol)
+    first, second = (
+        ScoredItems.from_frame(side, protocol).preferences for side in shared_items(before, after)[:2]
     )
+    counted = {"SS": ("stereotype",), "LMS": ("meaningful",)}.get(row.measure, ("stereotype", "meaningful"))
+    if not all(np.array_equal(getattr(first, name), getattr(second, name)) for name in counted):
+        return row
+    certain = {"low": 0.0, "high": 0.0, "method": NO_ITEM_DIFFERS, "reason": None}
+    return row.model_copy(update={"difference": row.difference.model_copy(update=certain)})
 
 
 def _difference(

@@ -77,7 +77,7 @@ class MalorInstrument(Instrument[MalorOptions]):
     @property
     def measures(self) -> tuple[str, ...]:
         """The names of its figures."""
-        return ("MALoR", "signed_mean")
+        return ("MALoR", "signed_mean", "spread")
 
     def refuse_impossible(self, options: MalorOptions) -> None:
         """Refuse probes and shares that cannot be read, and names that do not exist."""
