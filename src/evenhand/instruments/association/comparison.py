@@ -149,7 +149,7 @@ def _differences(
 
 
 def certain_where_equal(row: Difference, before: Run, after: Run) -> Difference:
-    """For a certificate: a difference without an interval is surely 0 where the models prefer the same in every item."""
+    """For a certificate: a difference without an interval is surely 0 where both models prefer the same everywhere."""
     if row.difference.value != 0 or not math.isnan(row.difference.low):
         return row
     protocol = get_protocol(before.result.protocol)
