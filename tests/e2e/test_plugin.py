@@ -18,6 +18,8 @@ from running import HANG, Command
 SOURCE = Path(__file__).parents[1] / "plugin"
 PACKAGE = Path(__file__).parents[2] / "src" / "evenhand"
 
+SCORES = PACKAGE / "data" / "resources" / "starter" / "example_scores" / "simulated-neutral.json"
+
 TRIPLES = "".join(
     f"{target}-{number}\tprofession\t{target}\tThe {target} is BLANK today.\t{stereotype}\t{anti}\t{unrelated}\n"
     for number, (stereotype, anti, unrelated) in enumerate(
@@ -189,7 +191,7 @@ def test_a_package_with_a_fault_is_named_and_can_be_left_out(
         encoding="utf-8",
     )
     environment = {"PYTHONPATH": os.pathsep.join([str(site), *filter(None, [os.environ.get("PYTHONPATH")])])}
-    command = ["audit", "lab:masked", "--limit", "2", "--out", tmp_path / "runs"]
+    command = ["evaluate", SCORES, "--data", "starter", "--out", tmp_path / "runs"]
 
     done = run_evenhand(*command, environment=environment)
 
