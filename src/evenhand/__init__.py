@@ -16,13 +16,12 @@ if TYPE_CHECKING:
     from evenhand.certificate import CertificatePlan, Finetuning, HeldOutText, Margins, Measurement
     from evenhand.core.errors import EvenhandError
     from evenhand.core.estimates import Estimate
-    from evenhand.core.items import Association, Benchmark, Candidate, Label, Task
+    from evenhand.core.items import Association, Benchmark, Candidate, Label, Task, filled_spans
     from evenhand.core.progress import Monitor
     from evenhand.core.protocols import PROTOCOLS, Protocol
     from evenhand.core.recipes import Recipe
-    from evenhand.core.spans import filled_spans
     from evenhand.data import check, describe, load_dataset
-    from evenhand.data.bundled_files import example_scores
+    from evenhand.data.datasets import example_scores
     from evenhand.data.probes import load_probes
     from evenhand.instruments.association.instrument import AuditOptions
     from evenhand.instruments.association.measures import MEASURES
@@ -31,9 +30,14 @@ if TYPE_CHECKING:
     from evenhand.instruments.malor.instrument import MalorOptions
     from evenhand.mitigation.counterfactual import CounterfactualOptions
     from evenhand.mitigation.equalising.equalise import EqualiseOptions
-    from evenhand.mitigation.mitigation import MitigatedModel, Mitigation, MitigationData, MitigationOptions
+    from evenhand.mitigation.mitigation import (
+        MITIGATIONS,
+        MitigatedModel,
+        Mitigation,
+        MitigationData,
+        MitigationOptions,
+    )
     from evenhand.mitigation.pairs.building import PairOptions
-    from evenhand.mitigation.registry import MITIGATIONS
     from evenhand.models.generation import GenerationOptions
     from evenhand.models.references import ModelRef
     from evenhand.models.references import load_model as load
@@ -44,7 +48,7 @@ if TYPE_CHECKING:
     from evenhand.runs.run import INSTRUMENTS, Run, open_run
     from evenhand.stats.resampling import Resampling
     from evenhand.workflows.certify import certify
-    from evenhand.workflows.defaults.mitigating import CertifyOptions, default_data
+    from evenhand.workflows.defaults import CertifyOptions, default_data
     from evenhand.workflows.measure import MeasurementJob, audit, evaluate, measure_all, probe
     from evenhand.workflows.mitigate import mitigate
     from evenhand.workflows.pairs import build_pairs
@@ -54,7 +58,7 @@ if TYPE_CHECKING:
 _HOME = {
     "INSTRUMENTS": "evenhand.runs.run",
     "MEASURES": "evenhand.instruments.association.measures",
-    "MITIGATIONS": "evenhand.mitigation.registry",
+    "MITIGATIONS": "evenhand.mitigation.mitigation",
     "PROTOCOLS": "evenhand.core.protocols",
     "Association": "evenhand.core.items",
     "AuditOptions": "evenhand.instruments.association.instrument",
@@ -62,7 +66,7 @@ _HOME = {
     "Candidate": "evenhand.core.items",
     "Certificate": "evenhand.runs.certificates",
     "CertificatePlan": "evenhand.certificate",
-    "CertifyOptions": "evenhand.workflows.defaults.mitigating",
+    "CertifyOptions": "evenhand.workflows.defaults",
     "Comparison": "evenhand.runs.comparison",
     "ComparisonOptions": "evenhand.runs.comparison",
     "CounterfactualOptions": "evenhand.mitigation.counterfactual",
@@ -102,15 +106,15 @@ _HOME = {
     "compare_all": "evenhand.workflows.show",
     "describe": "evenhand.data",
     "evaluate": "evenhand.workflows.measure",
-    "example_scores": "evenhand.data.bundled_files",
-    "filled_spans": "evenhand.core.spans",
+    "example_scores": "evenhand.data.datasets",
+    "filled_spans": "evenhand.core.items",
     "format_table": "evenhand.reporting",
     "load": "evenhand.models.references:load_model",
     "load_dataset": "evenhand.data",
     "load_probes": "evenhand.data.probes",
     "measure_all": "evenhand.workflows.measure",
     "mitigate": "evenhand.workflows.mitigate",
-    "default_data": "evenhand.workflows.defaults.mitigating",
+    "default_data": "evenhand.workflows.defaults",
     "open_run": "evenhand.runs.run",
     "probe": "evenhand.workflows.measure",
     "read_certificate": "evenhand.runs.certificates",
@@ -197,7 +201,7 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(import_module(module), attribute or name)
     except ModuleNotFoundError as problem:
-        from evenhand.core.extras import missing_extra
+        from evenhand.core.errors import missing_extra
 
         raise missing_extra(problem, purpose=f"evenhand.{name}") or problem from None
 

@@ -34,7 +34,6 @@ from evenhand.cli.mitigation_options import (
     WholeWords,
     chosen_mitigation,
 )
-from evenhand.cli.monitor import TerminalMonitor, exit_when_interrupted
 from evenhand.cli.options import (
     OUTPUT,
     AllowPickleWeights,
@@ -44,8 +43,15 @@ from evenhand.cli.options import (
     TrustRemoteCode,
     model_reference,
 )
-from evenhand.cli.output import plain_table, print_json, print_table, say
-from evenhand.core.extras import require_extra
+from evenhand.cli.output import (
+    TerminalMonitor,
+    exit_when_interrupted,
+    plain_table,
+    print_json,
+    print_table,
+    say,
+)
+from evenhand.core.errors import require_extra
 
 if TYPE_CHECKING:
     from evenhand.mitigation.mitigation import MitigationData, MitigationOptions
@@ -78,7 +84,7 @@ class MitigationGroup(TyperGroup):
         return own or (_command_of(cmd_name) if cmd_name in self._others() else None)
 
     def _others(self) -> list[str]:
-        from evenhand.mitigation.registry import MITIGATIONS
+        from evenhand.mitigation.mitigation import MITIGATIONS
 
         return [name for name in MITIGATIONS.names() if name not in self.commands]
 
@@ -237,7 +243,7 @@ def counterfactual_command(
 
 def _command_of(method: str) -> Any:
     """The command of a mitigation from another package."""
-    from evenhand.mitigation.registry import MITIGATIONS
+    from evenhand.mitigation.mitigation import MITIGATIONS
 
     app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
     summary = f"Mitigate a model with {method}, which the package {MITIGATIONS.package_of(method)} adds."
@@ -281,7 +287,7 @@ def _settings_of(method: str) -> str:
     """What ``--set`` takes, in a line per option."""
     from dataclasses import fields
 
-    from evenhand.mitigation.registry import MITIGATIONS
+    from evenhand.mitigation.mitigation import MITIGATIONS
 
     options = fields(MITIGATIONS.get(method).options_type)
     lines = [f"`--set {own.name}=...` {own.metadata.get('help', '')}" for own in options]
@@ -296,7 +302,7 @@ def _data(
     language: str | None,
     held_out: list[Path] | None,
 ) -> MitigationData:
-    from evenhand.workflows.defaults.mitigating import default_data
+    from evenhand.workflows.defaults import default_data
 
     return default_data(
         ref,
@@ -340,7 +346,7 @@ def _mitigate(
 
 def show_mitigation(record: MitigationRecord) -> None:
     """Before and after, and over seeds where there are several."""
-    from evenhand.runs.learning_curves import metric_title
+    from evenhand.runs.mitigation_records import metric_title
 
     several = len(record.seeds) > 1
     columns = ("measure", "before", "after", "change", *(("mean over seeds",) if several else ()))

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from evenhand.cli.exit_codes import CONDITION_HOLDS
 from evenhand.cli.options import TableChoice
 from evenhand.cli.output import (
+    CONDITION_HOLDS,
     console,
     fits,
     plain_table,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from evenhand.runs.conditions import Condition
+    from evenhand.runs.figures import Condition
     from evenhand.runs.run import Run
 
 STRIP_WIDTHS = (25, 21, 17, 13)
