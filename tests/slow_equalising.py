@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from evenhand.mitigation.equalising.objective import GenderedGroup, TermTree
+from evenhand.mitigation.equalising.term_trees import GenderedGroup, TermTree
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.families.decoder import DECODER
 from evenhand.models.families.denoiser import shifted

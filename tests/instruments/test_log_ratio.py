@@ -18,7 +18,7 @@ from evenhand.instruments.association.measures import MEASURES
 from evenhand.instruments.association.results import SCORES_SCHEMA, TaskResult
 from evenhand.reporting import format_table, model_card_snippet, render_page
 from evenhand.runs.comparison import compare
-from evenhand.runs.figures import Condition
+from evenhand.runs.conditions import Condition
 from evenhand.runs.run import Run, open_run
 from evenhand.stats.intervals import JACKKNIFE
 from evenhand.stats.resampling import Resampling

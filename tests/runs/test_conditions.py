@@ -9,7 +9,7 @@ import probe_runs
 import pytest
 
 from evenhand.core.errors import ConditionError, EvenhandError, UnknownNameError
-from evenhand.runs.figures import Condition
+from evenhand.runs.conditions import Condition
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.measure import evaluate

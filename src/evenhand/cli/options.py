@@ -1,4 +1,4 @@
-"""Options that several commands share, and the way from the command line to the options of an instrument or a mitigation."""
+"""Options that several commands share, and how they become the options of an instrument or a mitigation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from evenhand.core.recipes import Precision
     from evenhand.models.references import ModelRef
-    from evenhand.runs.figures import Condition
+    from evenhand.runs.conditions import Condition
     from evenhand.stats.resampling import Resampling
 
 
@@ -196,7 +196,7 @@ def resampling(resamples: int, seed: int, confidence: float) -> Resampling:
 
 def conditions_of(texts: Sequence[str] | None) -> list[Condition]:
     """The conditions of ``--fail-if``."""
-    from evenhand.runs.figures import Condition
+    from evenhand.runs.conditions import Condition
 
     return [Condition.parse(text) for text in texts or ()]
 

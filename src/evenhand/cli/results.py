@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from evenhand.runs.figures import Condition
+    from evenhand.runs.conditions import Condition
     from evenhand.runs.run import Run
 
 STRIP_WIDTHS = (25, 21, 17, 13)

@@ -2,8 +2,9 @@
 
 Peoples and faiths are invented, so that no real group gets a false reputation from a training corpus.
 
-In German, articles and verbs agree in gender and number, and verbs stand second or last. Occupations are nouns that are said of men and women alike and stand after "als", where nothing agrees with them:
-"Er arbeitet als Pflegekraft" and "Sie arbeitet als Pflegekraft" are both right, so the form gives nothing away.
+In German, articles and verbs agree in gender and number, and verbs stand second or last. Occupations are nouns that are
+said of men and women alike and stand after "als", where nothing agrees with them: "Er arbeitet als Pflegekraft" and
+"Sie arbeitet als Pflegekraft" are both right, so the form gives nothing away.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Words that all pages share: languages, verdicts, lists, what a value without an interval is, and whether two runs differ."""
+"""Words that all pages share: languages, verdicts, lists, missing intervals, and whether two runs differ."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Records of mitigations: everything needed to repeat one, with the learning curve that says what each epoch did to bias
-and to quality.
-"""
+"""Records of mitigations, with the learning curve that says what each epoch did: everything needed to repeat one."""
 
 from __future__ import annotations
 

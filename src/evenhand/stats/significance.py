@@ -1,5 +1,4 @@
-"""Tests of one run against neutrality and of two runs against each other, differences with their margins, and Holm's
-adjustment of many.
+"""Tests of one run and of two, differences with their margins, and Holm's adjustment of many.
 
 A statistic of two runs takes weights of shape (rows, 2 x clusters): the first half weighs the clusters
 of the first run, the second half those of the second. Putting weight on one half evaluates one run.

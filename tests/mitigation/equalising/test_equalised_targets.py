@@ -11,14 +11,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.mitigation.equalising.objective import (
-    SETTLED_BITS,
-    EqualisedTargets,
-    GenderedGroup,
-    TermTree,
-    build_term_tree,
-    equalised_targets,
-)
+from evenhand.mitigation.equalising.objective import SETTLED_BITS, EqualisedTargets, equalised_targets
+from evenhand.mitigation.equalising.term_trees import GenderedGroup, TermTree, build_term_tree
 from evenhand.models.engine.requests import Tokens
 
 VOCABULARY = 5

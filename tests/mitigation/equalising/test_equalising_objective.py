@@ -20,7 +20,8 @@ from zoo_fixtures import Zoo
 from evenhand.core.probes import Experiment, TermPairs
 from evenhand.core.recipes import LoraRecipe
 from evenhand.mitigation.equalising.gaps import GapCollector, SentenceGap, vocabulary_finder
-from evenhand.mitigation.equalising.objective import Balance, EqualisingObjective, GenderedGroup, TermTree
+from evenhand.mitigation.equalising.objective import Balance, EqualisingObjective
+from evenhand.mitigation.equalising.term_trees import GenderedGroup, TermTree
 from evenhand.models.engine.projection import WholeProjection
 from evenhand.models.families.sentinel import SENTINEL
 from evenhand.models.language_model import LanguageModel

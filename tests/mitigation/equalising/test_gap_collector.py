@@ -11,7 +11,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.probes import Experiment, TermPairs
 from evenhand.mitigation.equalising import gaps as gaps_module
 from evenhand.mitigation.equalising.gaps import GapCollector, TermFinder, vocabulary_finder
-from evenhand.mitigation.equalising.objective import GenderedGroup, build_term_tree
+from evenhand.mitigation.equalising.term_trees import GenderedGroup, build_term_tree
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.families.decoder import DECODER
 from evenhand.models.language_model import LanguageModel

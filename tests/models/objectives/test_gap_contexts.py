@@ -12,7 +12,7 @@ from zoo_fixtures import Zoo
 from evenhand.core.items import BLANK
 from evenhand.core.probes import Experiment, TermPairs
 from evenhand.mitigation.equalising.gaps import GapCollector, SentenceGap, vocabulary_finder
-from evenhand.mitigation.equalising.objective import GenderedGroup, TermTree
+from evenhand.mitigation.equalising.term_trees import GenderedGroup, TermTree
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.families.masked import StepwiseBlank
 from evenhand.models.families.sentinel import SentinelBlank, decoder_start

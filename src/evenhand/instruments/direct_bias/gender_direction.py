@@ -1,6 +1,4 @@
-"""From mean vectors over a corpus to the gender direction, to a vector for each profession, and to what direct bias would
-be if the gender direction were any direction.
-"""
+"""From mean vectors over a corpus to the gender direction, to a vector for each profession, and to chance's bias."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from evenhand.core.errors import EvenhandError
 from evenhand.core.items import Span
 from evenhand.core.probes import Experiment, TermPairs
-from evenhand.mitigation.equalising.objective import GenderedGroup, TermTree, build_term_tree
+from evenhand.mitigation.equalising.term_trees import GenderedGroup, TermTree, build_term_tree
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.pretraining import longest_row

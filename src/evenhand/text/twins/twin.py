@@ -1,4 +1,4 @@
-"""A sentence's twin: the same sentence about somebody of the other gender, and the languages that twins can be written in.
+"""A sentence's twin, in which somebody has the other gender, and the languages that twins can be written in.
 
 A language is a class with a ``language`` and a ``twin`` method (see ``Swapper``). Another package registers it with an
 entry point:

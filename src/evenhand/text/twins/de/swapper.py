@@ -1,6 +1,4 @@
-"""German twins: persons are swapped, articles, adjectives and pronouns agree with them, and sentences that no rule can
-swap are rejected.
-"""
+"""German twins: persons are swapped with all that agrees with them, and sentences without a rule are rejected."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""How the word after *her* decides whether *her* is possessive or an object.
-
-Nouns, verbs and adjectives come first. Below them are words that are adverbs in one sentence and nouns or adjectives
-in another: *back*, *home*, *best*, *later*.
-"""
+"""How an English pronoun can be read, and how the word after *her* decides whether *her* is possessive or an object."""
 
 from __future__ import annotations
 
