@@ -30,14 +30,9 @@ if TYPE_CHECKING:
     from evenhand.instruments.malor.instrument import MalorOptions
     from evenhand.mitigation.counterfactual import CounterfactualOptions
     from evenhand.mitigation.equalising.equalise import EqualiseOptions
-    from evenhand.mitigation.mitigation import (
-        MITIGATIONS,
-        MitigatedModel,
-        Mitigation,
-        MitigationData,
-        MitigationOptions,
-    )
+    from evenhand.mitigation.mitigation import MitigatedModel, Mitigation, MitigationData, MitigationOptions
     from evenhand.mitigation.pairs.building import PairOptions
+    from evenhand.mitigation.registry import MITIGATIONS
     from evenhand.models.generation import GenerationOptions
     from evenhand.models.references import ModelRef
     from evenhand.models.references import load_model as load
@@ -48,7 +43,7 @@ if TYPE_CHECKING:
     from evenhand.runs.run import INSTRUMENTS, Run, open_run
     from evenhand.stats.resampling import Resampling
     from evenhand.workflows.certify import certify
-    from evenhand.workflows.defaults import CertifyOptions, default_data
+    from evenhand.workflows.defaults.mitigating import CertifyOptions, default_data
     from evenhand.workflows.measure import MeasurementJob, audit, evaluate, measure_all, probe
     from evenhand.workflows.mitigate import mitigate
     from evenhand.workflows.pairs import build_pairs
@@ -58,7 +53,7 @@ if TYPE_CHECKING:
 _HOME = {
     "INSTRUMENTS": "evenhand.runs.run",
     "MEASURES": "evenhand.instruments.association.measures",
-    "MITIGATIONS": "evenhand.mitigation.mitigation",
+    "MITIGATIONS": "evenhand.mitigation.registry",
     "PROTOCOLS": "evenhand.core.protocols",
     "Association": "evenhand.core.items",
     "AuditOptions": "evenhand.instruments.association.instrument",
@@ -66,7 +61,7 @@ _HOME = {
     "Candidate": "evenhand.core.items",
     "Certificate": "evenhand.runs.certificates",
     "CertificatePlan": "evenhand.certificate",
-    "CertifyOptions": "evenhand.workflows.defaults",
+    "CertifyOptions": "evenhand.workflows.defaults.mitigating",
     "Comparison": "evenhand.runs.comparison",
     "ComparisonOptions": "evenhand.runs.comparison",
     "CounterfactualOptions": "evenhand.mitigation.counterfactual",
@@ -114,7 +109,7 @@ _HOME = {
     "load_probes": "evenhand.data.probes",
     "measure_all": "evenhand.workflows.measure",
     "mitigate": "evenhand.workflows.mitigate",
-    "default_data": "evenhand.workflows.defaults",
+    "default_data": "evenhand.workflows.defaults.mitigating",
     "open_run": "evenhand.runs.run",
     "probe": "evenhand.workflows.measure",
     "read_certificate": "evenhand.runs.certificates",

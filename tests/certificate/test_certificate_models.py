@@ -39,7 +39,7 @@ from evenhand.runs.certificates import (
 from evenhand.runs.mitigation_records import MITIGATION_FILE
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
-from evenhand.workflows.defaults import CertifyOptions, default_plan
+from evenhand.workflows.defaults.mitigating import CertifyOptions, default_plan
 
 
 @pytest.fixture(scope="module")

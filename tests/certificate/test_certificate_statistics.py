@@ -35,7 +35,7 @@ from evenhand.runs.certificates import BiasRow, BiasVerdict, QualityVerdict
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 from evenhand.training.perplexity import HeldOutLoss
-from evenhand.workflows.defaults import default_margins
+from evenhand.workflows.defaults.mitigating import default_margins
 from evenhand.workflows.measure import evaluate
 
 FEW = Resampling(resamples=200)

@@ -19,13 +19,13 @@ from evenhand.lab.items import lab_probes
 from evenhand.mitigation.counterfactual import CounterfactualOptions
 from evenhand.mitigation.mitigate import mitigate
 from evenhand.mitigation.mitigation import (
-    MITIGATIONS,
     MitigatedModel,
     Mitigation,
     MitigationData,
     MitigationOptions,
     MitigationOutcome,
 )
+from evenhand.mitigation.registry import MITIGATIONS
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.runs.store import Job

@@ -12,7 +12,7 @@ from evenhand.core.probes import Experiment
 from evenhand.data.probes import load_probes
 from evenhand.lab.items import lab_probes
 from evenhand.models.references import ModelRef
-from evenhand.workflows.defaults import default_data
+from evenhand.workflows.defaults.mitigating import default_data
 
 LAB = ModelRef(id="lab:masked")
 

@@ -134,7 +134,7 @@ def certify_command(
     references = [model_reference(text, precision=precision, device=device) for text in (before, after)]
     from evenhand.certificate import Finetuning
     from evenhand.workflows.certify import certify
-    from evenhand.workflows.defaults import CertifyOptions, default_margins
+    from evenhand.workflows.defaults.mitigating import CertifyOptions, default_margins
 
     options = CertifyOptions(
         trained=tuple(trained) if trained else None,

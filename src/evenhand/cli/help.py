@@ -39,7 +39,7 @@ def _measures() -> Iterable[str]:
 
 
 def _mitigations() -> Iterable[str]:
-    from evenhand.mitigation.mitigation import MITIGATIONS
+    from evenhand.mitigation.registry import MITIGATIONS
 
     return MITIGATIONS.names()
 

@@ -84,7 +84,7 @@ class MitigationGroup(TyperGroup):
         return own or (_command_of(cmd_name) if cmd_name in self._others() else None)
 
     def _others(self) -> list[str]:
-        from evenhand.mitigation.mitigation import MITIGATIONS
+        from evenhand.mitigation.registry import MITIGATIONS
 
         return [name for name in MITIGATIONS.names() if name not in self.commands]
 
@@ -243,7 +243,7 @@ def counterfactual_command(
 
 def _command_of(method: str) -> Any:
     """The command of a mitigation from another package."""
-    from evenhand.mitigation.mitigation import MITIGATIONS
+    from evenhand.mitigation.registry import MITIGATIONS
 
     app = typer.Typer(rich_markup_mode="markdown", add_completion=False)
     summary = f"Mitigate a model with {method}, which the package {MITIGATIONS.package_of(method)} adds."
@@ -287,7 +287,7 @@ def _settings_of(method: str) -> str:
     """What ``--set`` takes, in a line per option."""
     from dataclasses import fields
 
-    from evenhand.mitigation.mitigation import MITIGATIONS
+    from evenhand.mitigation.registry import MITIGATIONS
 
     options = fields(MITIGATIONS.get(method).options_type)
     lines = [f"`--set {own.name}=...` {own.metadata.get('help', '')}" for own in options]
@@ -302,7 +302,7 @@ def _data(
     language: str | None,
     held_out: list[Path] | None,
 ) -> MitigationData:
-    from evenhand.workflows.defaults import default_data
+    from evenhand.workflows.defaults.mitigating import default_data
 
     return default_data(
         ref,

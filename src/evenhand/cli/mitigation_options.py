@@ -225,9 +225,9 @@ def chosen_mitigation(
         settings: Further options, written ``name=value``.
     """
     from evenhand.cli.options import options_from
-    from evenhand.mitigation.mitigation import MITIGATIONS
+    from evenhand.mitigation.registry import MITIGATIONS
     from evenhand.mitigation.training_mitigation import TrainingMitigation
-    from evenhand.workflows.defaults import default_recipe
+    from evenhand.workflows.defaults.mitigating import default_recipe
 
     mitigation = MITIGATIONS.get(method)
     named = dict(own)

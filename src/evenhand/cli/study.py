@@ -159,7 +159,7 @@ def study_command(
     )
     from evenhand.certificate import Finetuning
     from evenhand.mitigation.training_mitigation import TrainingOptions
-    from evenhand.workflows.defaults import CertifyOptions, default_data, default_margins
+    from evenhand.workflows.defaults.mitigating import CertifyOptions, default_data, default_margins
     from evenhand.workflows.study import study
 
     recipe = options.recipe if isinstance(options, TrainingOptions) else None

@@ -16,13 +16,13 @@ from evenhand.core.errors import EvenhandError, OutputError
 from evenhand.core.files import sha256_of
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.mitigation.mitigation import (
-    MITIGATIONS,
     MitigatedModel,
     Mitigation,
     MitigationData,
     MitigationOptions,
     MitigationOutcome,
 )
+from evenhand.mitigation.registry import MITIGATIONS
 from evenhand.models.description import record_of
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.loading import HEAD_FILE, load_as_declared

@@ -13,11 +13,6 @@ folder, the record and the card, is done for it by ``mitigate``. A method withou
             with torch.no_grad():
                 model.loaded.model.get_output_embeddings().weight.mul_(options.factor)
             return MitigationOutcome()
-
-Another package adds its own with an entry point:
-
-    [project.entry-points."evenhand.mitigations"]
-    my-method = "my_package.my_method:MY_METHOD"
 """
 
 from __future__ import annotations
@@ -32,7 +27,6 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.probes import Experiment, ProbeSet
 from evenhand.core.progress import Monitor, Progress
 from evenhand.core.recipes import Recipe
-from evenhand.core.registry import Registry, lacks
 from evenhand.data.corpus_sources import CorpusSource
 from evenhand.instruments.instrument import InstrumentOptions
 from evenhand.mitigation.texts import HeldOutSentences, keep_back, read_held_out
@@ -158,14 +152,3 @@ class Mitigation(ABC, Generic[Options]):
             ModelError: If the model cannot be mitigated in this way.
             DatasetError: If the corpus does not serve.
         """
-
-
-MITIGATIONS: Registry[Mitigation[Any]] = Registry(
-    "mitigation",
-    "evenhand.mitigations",
-    {
-        "equalise": "evenhand.mitigation.equalising.equalise:EQUALISE",
-        "counterfactual": "evenhand.mitigation.counterfactual:COUNTERFACTUAL",
-    },
-    check=lambda entry: lacks(entry, "name", "title", "summary", "options_type", "mitigate"),
-)

@@ -21,7 +21,7 @@ from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.reporting import write_certificate_page
 from evenhand.runs.certificates import Certificate
-from evenhand.workflows.defaults import CertifyOptions, default_plan
+from evenhand.workflows.defaults.mitigating import CertifyOptions, default_plan
 from evenhand.workflows.executors import HERE, Assignment, Executor, executor_at
 from evenhand.workflows.models import reference_to
 

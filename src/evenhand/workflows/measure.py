@@ -20,7 +20,7 @@ from evenhand.reporting import render_page
 from evenhand.runs.records import PAGE_FILE
 from evenhand.runs.run import INSTRUMENTS, Run, fingerprint_of_run, open_run
 from evenhand.stats.resampling import Resampling
-from evenhand.workflows.defaults import default_instrument_options
+from evenhand.workflows.defaults.measuring import default_instrument_options
 from evenhand.workflows.executors import HERE, Assignment, Executor, ExecutorError, LocalExecutor, executor_at
 from evenhand.workflows.models import LastModel, loaded_model
 

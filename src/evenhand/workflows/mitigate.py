@@ -8,15 +8,10 @@ from typing import Any
 
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.mitigation import mitigate as mitigation_room
-from evenhand.mitigation.mitigation import (
-    MITIGATIONS,
-    MitigatedModel,
-    Mitigation,
-    MitigationData,
-    MitigationOptions,
-)
+from evenhand.mitigation.mitigation import MitigatedModel, Mitigation, MitigationData, MitigationOptions
+from evenhand.mitigation.registry import MITIGATIONS
 from evenhand.models.references import ModelRef
-from evenhand.workflows.defaults import default_data, default_options
+from evenhand.workflows.defaults.mitigating import default_data, default_options
 from evenhand.workflows.models import reference_to
 
 DEFAULT_METHOD = "equalise"

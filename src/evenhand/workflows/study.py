@@ -15,18 +15,13 @@ from typing import Any
 
 from evenhand.certificate import CertificatePlan, HeldOutText
 from evenhand.core.progress import SILENT, Monitor
-from evenhand.mitigation.mitigation import (
-    MITIGATIONS,
-    MitigatedModel,
-    Mitigation,
-    MitigationData,
-    MitigationOptions,
-)
+from evenhand.mitigation.mitigation import MitigatedModel, Mitigation, MitigationData, MitigationOptions
+from evenhand.mitigation.registry import MITIGATIONS
 from evenhand.mitigation.training_mitigation import TrainingOptions
 from evenhand.models.references import ModelRef
 from evenhand.runs.certificates import Certificate
 from evenhand.workflows.certify import certify, refuse_unfit_page
-from evenhand.workflows.defaults import (
+from evenhand.workflows.defaults.mitigating import (
     CertifyOptions,
     default_data,
     default_margins,

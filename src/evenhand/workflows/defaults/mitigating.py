@@ -23,7 +23,7 @@ from evenhand.data.layouts import load_dataset
 from evenhand.data.probes import load_probes
 from evenhand.data.stereoset import LAB, STARTER
 from evenhand.instruments.association.instrument import AuditOptions
-from evenhand.instruments.instrument import Instrument, InstrumentOptions
+from evenhand.instruments.instrument import InstrumentOptions
 from evenhand.instruments.malor.instrument import MalorOptions, chosen_experiments
 from evenhand.lab.corpus import Corpus
 from evenhand.lab.items import lab_probes
@@ -35,35 +35,16 @@ from evenhand.models.references import ModelRef
 from evenhand.runs.mitigation_records import find_mitigation_record, planted_bias_of
 from evenhand.runs.run import INSTRUMENTS
 from evenhand.stats.resampling import Resampling
-
-
-def default_instrument_options(
-    instrument: Instrument[Any], ref: ModelRef, options: InstrumentOptions
-) -> InstrumentOptions:
-    """Options of an instrument with the data that suit the model."""
-    planted = planted_bias_of(ref.location)
-    if planted is None or options.data is not None:
-        return options
-    language = options.language or planted.language
-    if instrument.name == "association":
-        return replace(options, data=load_dataset(LAB.name, language=language), language=language)
-    if isinstance(options, MalorOptions) and not (options.structures or options.occupations or options.terms):
-        return replace(options, data=lab_probes(language), language=language)
-    return replace(options, language=language) if instrument.name == "direct-bias" else options
-
+from evenhand.workflows.defaults.measuring import default_instrument_options
 
 DEFAULT_LANGUAGE = "en"
 
 
 LAB_ROUNDS = 2
-
-
 """Rounds of the lab's corpus that its models are mitigated with."""
 
 
 LAB_QUALITY_MARGIN = 0.05
-
-
 """By how much the perplexity of a lab model may rise, as a share.
 
 One sentence in nine of the lab's text is about an occupation, with the bias that was planted; whoever evens it out must

@@ -1,0 +1,1 @@
+"""What suits a model where nothing was asked for. Every such choice is made here."""

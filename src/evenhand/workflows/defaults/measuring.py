@@ -1,0 +1,29 @@
+"""What suits a model that is measured: models of the lab know the lab's words alone, so they get its own items."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from evenhand.data.layouts import load_dataset
+from evenhand.data.stereoset import LAB
+from evenhand.instruments.instrument import Instrument, InstrumentOptions
+from evenhand.instruments.malor.instrument import MalorOptions
+from evenhand.lab.items import lab_probes
+from evenhand.models.references import ModelRef
+from evenhand.runs.mitigation_records import planted_bias_of
+
+
+def default_instrument_options(
+    instrument: Instrument[Any], ref: ModelRef, options: InstrumentOptions
+) -> InstrumentOptions:
+    """Options of an instrument with the data that suit the model."""
+    planted = planted_bias_of(ref.location)
+    if planted is None or options.data is not None:
+        return options
+    language = options.language or planted.language
+    if instrument.name == "association":
+        return replace(options, data=load_dataset(LAB.name, language=language), language=language)
+    if isinstance(options, MalorOptions) and not (options.structures or options.occupations or options.terms):
+        return replace(options, data=lab_probes(language), language=language)
+    return replace(options, language=language) if instrument.name == "direct-bias" else options
