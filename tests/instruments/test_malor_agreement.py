@@ -11,11 +11,10 @@ import pytest
 from measuring import probe
 from zoo_fixtures import Zoo
 
-from evenhand.core.probe_sentences import fill, open_occupation, open_term
-from evenhand.core.probes import Experiment, ProbeSet
+from evenhand.core.probes import Experiment, ProbeSet, fill, open_occupation, open_term
 from evenhand.data.probes import load_probes
 from evenhand.instruments.malor.instrument import MALOR, MalorOptions
-from evenhand.instruments.probe_results import MalorResult
+from evenhand.instruments.malor.results import MalorResult
 from evenhand.models.references import ModelError
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
