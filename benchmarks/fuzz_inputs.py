@@ -13,14 +13,15 @@ from pathlib import Path
 import evenhand as eh
 from evenhand.core.estimates import Estimate
 from evenhand.core.recipes import Recipe
-from evenhand.data.bundled_files import bundled_calibration_path, example_scores
+from evenhand.data.datasets import bundled_calibration_path, example_scores
 from evenhand.data.probes import bundled_probe_path
 from evenhand.models.backends.lab import embedded_folder
 from evenhand.reporting import render_page
-from evenhand.runs.learning_curves import EpochMetrics, LearningCurve
 from evenhand.runs.mitigation_records import (
     MITIGATION_FILE,
     DataRecord,
+    EpochMetrics,
+    LearningCurve,
     MitigationRecord,
     SeedRecord,
     TextRecord,
