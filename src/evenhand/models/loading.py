@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -29,9 +28,17 @@ from transformers import (
 )
 from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 
+from evenhand.core.files import load_json
 from evenhand.core.recipes import Precision
 from evenhand.models.adapters import adapter_base, refuse_missing_adapters, with_adapter
 from evenhand.models.families import Family, recognise
+from evenhand.models.model_files import (
+    CONFIG_FILE,
+    damage_in,
+    failures_explained,
+    reason_of,
+    refuse_unreadable_files,
+)
 from evenhand.models.next_sentence import has_next_sentence_class
 from evenhand.models.references import ModelError, ModelRef, refuse_missing_folder
 
@@ -68,6 +75,9 @@ _HUB_ANSWERS: Mapping[type[BaseException], str] = {
 
 """What the hub did, by its library's errors; the order matters, for some are kinds of others."""
 
+
+_FEWEST_TOKENS = 10
+"""Entries of a vocabulary beside the special ones. Where its file is missing, libraries make up a tokenizer without."""
 
 _DTYPES = {Precision.FP32: torch.float32, Precision.BF16: torch.bfloat16, Precision.FP16: torch.float16}
 
@@ -108,9 +118,16 @@ def load_parts(ref: ModelRef) -> tuple[Any, Any, Family]:
     base = adapter_base(ref)
     if base is not None:
         return load_parts(base)
-    with _explained(ref):
+    with _explained(ref, "configuration"):
         config = AutoConfig.from_pretrained(ref.location, **_options(ref))
+    with _explained(ref, "tokenizer"):
         tokenizer = AutoTokenizer.from_pretrained(ref.location, **_options(ref))
+    ordinary = len(tokenizer) - len(tokenizer.all_special_ids)
+    if ordinary < _FEWEST_TOKENS:
+        raise ModelError(
+            f"The tokenizer of {ref.id} has no vocabulary: {len(tokenizer):,} entries, and all but {ordinary} of them "
+            "are special. Copy its vocabulary beside the weights (tokenizer.json, vocab.txt or the like)."
+        )
     # Lengths are looked after where they matter; Transformers would warn of any long text that is merely split.
     tokenizer.deprecation_warnings["sequence-length-is-longer-than-the-specified-maximum"] = True
     return config, tokenizer, recognise(config, tokenizer, ref.id)
@@ -173,8 +190,8 @@ def _follows_class(ref: ModelRef) -> int:
     if not path.is_file():
         return BERT_FOLLOWS_CLASS
     try:
-        follows = json.loads(path.read_text(encoding="utf-8"))["follows_class"]
-    except (ValueError, KeyError, TypeError):
+        follows = load_json(path.read_text(encoding="utf-8"))["follows_class"]
+    except (OSError, ValueError, KeyError, TypeError):
         follows = None
     if type(follows) is not int or follows not in (0, 1):
         raise ModelError(f'{path} must hold {{"follows_class": 0}} or {{"follows_class": 1}}.')
@@ -197,7 +214,7 @@ def _load_without_adapters(ref: ModelRef, auto_class: Any, dtype: torch.dtype) -
     base = adapter_base(ref)
     if base is not None:
         return with_adapter(_load_without_adapters(base, auto_class, dtype), ref.location)
-    with _explained(ref):
+    with _explained(ref, "weights"):
         model, report = auto_class.from_pretrained(
             ref.location,
             dtype=dtype,
@@ -219,32 +236,41 @@ def _options(ref: ModelRef) -> dict[str, Any]:
 
 
 @contextmanager
-def _explained(ref: ModelRef) -> Iterator[None]:
-    """Turn what the libraries raise into errors that say what to do; keep their chatter out of the way."""
+def _explained(ref: ModelRef, part: str) -> Iterator[None]:
+    """Turn what the libraries raise into errors that say what to do; keep their chatter out of the way.
+
+    Args:
+        ref: The model.
+        part: What is loaded of it, for messages.
+    """
     folder = Path(ref.location)
-    if folder.is_dir() and not (folder / "config.json").is_file():
-        raise ModelError(f"{ref.id} is a folder without a config.json, so it is no model.")
+    if folder.is_dir() and not (folder / CONFIG_FILE).is_file():
+        raise ModelError(f"{ref.id} is a folder without a {CONFIG_FILE}, so it is no model.")
     refuse_missing_folder(ref.location)
+    if folder.is_dir():
+        refuse_unreadable_files(folder)
     levels = {name: logging.getLogger(name).level for name in _CHATTER}
     for name in _CHATTER:
         logging.getLogger(name).setLevel(logging.ERROR)
     disable_progress_bar()
     try:
-        yield
-    except ModelError:
-        raise
-    except (OSError, ValueError, RuntimeError, ImportError, KeyError) as problem:
-        raise ModelError(hub_failure(ref, problem) or _explanation(ref, str(problem))) from problem
+        with failures_explained(
+            lambda problem: hub_failure(ref, problem) or _explanation(ref, part, problem)
+        ):
+            yield
     finally:
         for name, level in levels.items():
             logging.getLogger(name).setLevel(level)
         enable_progress_bar()
 
 
-def _explanation(ref: ModelRef, problem: str) -> str:
-    folder = Path(ref.location)
-    if "trust_remote_code" in problem or "custom code" in problem:
+def _explanation(ref: ModelRef, part: str, problem: BaseException) -> str:
+    folder, reason = Path(ref.location), reason_of(problem)
+    if "trust_remote_code" in reason or "custom code" in reason:
         return f"{ref.id} needs code of its own. If you trust it, allow that with --trust-remote-code."
+    damage = damage_in(folder) if folder.is_dir() else None
+    if damage:
+        return damage
     if folder.is_dir() and not list(folder.glob("*.safetensors")):
         if list(folder.glob("*.bin")):
             return (
@@ -252,17 +278,12 @@ def _explanation(ref: ModelRef, problem: str) -> str:
                 "safetensors, or allow them with --allow-pickle-weights if you trust the source."
             )
         return f"{ref.id} has a config.json but no weights (*.safetensors)."
-    if "safetensors" in problem:
+    if isinstance(problem, OSError) and "safetensors" in reason:
         return (
             f"{ref.id} offers no safetensors weights. Allow others with --allow-pickle-weights if you trust the "
-            f"source. ({_first_line(problem)})"
+            f"source. ({reason})"
         )
-    return f"{ref.id} cannot be loaded: {_first_line(problem)}"
-
-
-def _first_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[0][:300] if lines else "no reason given"
+    return f"{ref.id} cannot be loaded. Its {part} cannot be used: {reason}"
 
 
 def hub_failure(ref: ModelRef, problem: BaseException) -> str | None:
@@ -276,9 +297,7 @@ def hub_failure(ref: ModelRef, problem: BaseException) -> str | None:
 def _answer(ref: ModelRef, error: BaseException) -> str | None:
     """The hub's part in an error of its library."""
     answer = next((words for kind, words in _HUB_ANSWERS.items() if isinstance(error, kind)), None)
-    return answer and answer.format(
-        id=ref.id, revision=ref.revision or "main", error=_first_line(str(error)) or type(error).__name__
-    )
+    return answer and answer.format(id=ref.id, revision=ref.revision or "main", error=reason_of(error))
 
 
 def _causes(problem: BaseException) -> Iterator[BaseException]:
@@ -290,6 +309,9 @@ def _causes(problem: BaseException) -> Iterator[BaseException]:
 
 
 _UNLIMITED = 10**6
+
+MOST_TOKENS = 16_384
+"""Tokens of an input to a model that names no limit. What attention needs grows with their square."""
 
 
 def longest_input(loaded: Loaded) -> int | None:
@@ -336,4 +358,4 @@ def _embedded_positions(model: nn.Module) -> int | None:
 
 def _tokenizer_limit(tokenizer: Any) -> int | None:
     limit = tokenizer.model_max_length
-    return int(limit) if limit and limit < _UNLIMITED else None
+    return int(limit) if isinstance(limit, int | float) and 0 < limit < _UNLIMITED else None

@@ -33,7 +33,6 @@ from evenhand.models.questions import (
     Method,
     Question,
     ScoreKind,
-    UnscorableError,
     WordMethod,
     fill_of,
     filled_context,
@@ -42,6 +41,7 @@ from evenhand.models.questions import (
     of_all,
     with_final_punctuation,
 )
+from evenhand.models.references import UnscorableError
 from evenhand.models.sentence_pairs import PairRequests
 from evenhand.models.tokenised_text import start_token, tokenise
 
