@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 import typer
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
+from evenhand.core.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,7 +87,7 @@ ProtocolName = Annotated[
     typer.Option(
         "--protocol",
         "-p",
-        help="How scores become figures: evenhand.v1, multilingual-2023 or stereoset-2021.",
+        help=f"How candidates are scored and scores become figures: {', '.join(PROTOCOLS)}.",
         rich_help_panel=SCORING,
     ),
 ]
