@@ -43,7 +43,7 @@ PATIENCE = 1800.0
 LIBRARIES = (
     "evenhand.cli.app", "evenhand.workflows.measure", "evenhand.workflows.pairs", "evenhand.workflows.certify",
     "evenhand.mitigation.mitigate", "evenhand.mitigation.equalising.equalise",
-    "evenhand.workflows.defaults.mitigating", "evenhand.models.language_model",
+    "evenhand.workflows.defaults", "evenhand.models.language_model",
     "transformers.models.bert.modeling_bert", "transformers.trainer", "peft", "altair", "vl_convert", "lemminflect",
 )  # fmt: skip
 

@@ -8,8 +8,7 @@ from statistics import fmean
 
 from slow_reference import SlowReference
 
-from evenhand.core.probe_sentences import open_occupation, open_term
-from evenhand.core.probes import Experiment, ProbeSet
+from evenhand.core.probes import Experiment, ProbeSet, open_occupation, open_term
 from evenhand.data.probes import load_probes
 from evenhand.models.families import Family
 from evenhand.models.families.decoder import DECODER

@@ -21,8 +21,8 @@ from peft import LoraConfig, get_peft_model
 
 from evenhand.certificate import Finetuning, certify, measuring
 from evenhand.certificate.bias import malor_results
+from evenhand.certificate.certify import summarise, trained_figures
 from evenhand.certificate.finetuning import finetuned_accuracy, new_classifier
-from evenhand.certificate.mitigation_summary import summarise, trained_figures
 from evenhand.certificate.weights import weights_change
 from evenhand.core.errors import RunError, UnknownNameError
 from evenhand.core.estimates import Estimate

@@ -13,11 +13,10 @@ from measuring import probe
 from slow_malor import SlowProbe, small_probes
 from zoo_fixtures import Zoo
 
-from evenhand.core.probe_sentences import fill, open_term
-from evenhand.core.probes import Experiment
+from evenhand.core.probes import Experiment, fill, open_term
 from evenhand.data.probes import load_probes
 from evenhand.instruments.malor.instrument import MALOR, MalorOptions
-from evenhand.instruments.probe_results import MalorResult
+from evenhand.instruments.malor.results import MalorResult
 from evenhand.models.families.masked import MASKED
 from evenhand.models.references import ModelError
 from evenhand.runs.run import Run

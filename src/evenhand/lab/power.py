@@ -17,7 +17,7 @@ import polars as pl
 from evenhand.core.items import OVERALL, Label
 from evenhand.core.protocols import get_protocol
 from evenhand.instruments.association.measures import Measure
-from evenhand.instruments.association.measures.totals import ClusterTotals, Floats, Preferences
+from evenhand.instruments.association.measures.measure import ClusterTotals, Floats, Preferences
 from evenhand.runs.calibration import DetectableBias
 from evenhand.runs.run import Run
 from evenhand.stats.intervals import Interval, cluster_interval

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import torch
 from torch.nn import functional
 
-from evenhand.core.spans import Span
+from evenhand.core.items import Span
 from evenhand.lab.corpus import Document, language
 from evenhand.lab.grammar import Sentence
 from evenhand.lab.world import World

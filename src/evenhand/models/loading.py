@@ -1,4 +1,4 @@
-"""Load a model: safetensors only, no remote code, and nothing guessed."""
+"""Load a model: safetensors only, no remote code, nothing guessed; and how long its inputs may be."""
 
 from __future__ import annotations
 
@@ -29,19 +29,24 @@ from transformers import (
 )
 from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 
-from evenhand.core.precision import Precision
+from evenhand.core.recipes import Precision
 from evenhand.models.adapters import adapter_base, refuse_missing_adapters, with_adapter
 from evenhand.models.families import Family, recognise
 from evenhand.models.next_sentence import has_next_sentence_class
 from evenhand.models.references import ModelError, ModelRef, refuse_missing_folder
 
 HEAD_FILE = "next_sentence.json"
+
+
 """Beside a model with a next-sentence head of its own: which class means "follows"."""
 
 
 BERT_FOLLOWS_CLASS = 0
 
+
 _CHATTER = ("transformers", "huggingface_hub")
+
+
 """Loggers that are kept to errors while something loads; the hub's tells of every retry."""
 
 
@@ -59,7 +64,10 @@ _HUB_ANSWERS: Mapping[type[BaseException], str] = {
     HFValidationError: "takes no such name. Check the path, or give an id such as bert-base-cased or ORG/NAME.",
     HfHubHTTPError: "does not give it ({error}). Check the path, or try again later.",
 }
+
+
 """What the hub did, by its library's errors; the order matters, for some are kinds of others."""
+
 
 _DTYPES = {Precision.FP32: torch.float32, Precision.BF16: torch.bfloat16, Precision.FP16: torch.float16}
 
@@ -290,3 +298,53 @@ def _causes(problem: BaseException) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
+
+
+_UNLIMITED = 10**6
+
+
+def longest_input(loaded: Loaded) -> int | None:
+    """The most tokens that the model takes; None where nothing limits it."""
+    limits = [
+        value
+        for value in (
+            _positions(loaded.config),
+            _embedded_positions(loaded.model),
+            _tokenizer_limit(loaded.tokenizer),
+        )
+        if value is not None
+    ]
+    return min(limits, default=None)
+
+
+def attention_window(config: Any) -> int | None:
+    """How far back the nearest-sighted layer looks; None where all layers see everything.
+
+    A row that holds several sequences must be no longer: its mask takes the place of the model's own.
+    """
+    names = ("sliding_window", "window_size", "attention_chunk_size")
+    windows = [getattr(config, name, None) for name in names]
+    return min((window for window in windows if isinstance(window, int) and window > 0), default=None)
+
+
+def _positions(config: Any) -> int | None:
+    """What the configuration says; relative positions have no limit and say nothing."""
+    for name in ("max_position_embeddings", "n_positions", "max_seq_len"):
+        value = getattr(config, name, None)
+        if isinstance(value, int) and value > 0 and not hasattr(config, "relative_attention_num_buckets"):
+            return value
+    return None
+
+
+def _embedded_positions(model: nn.Module) -> int | None:
+    """Learned positions that start behind the padding's, as RoBERTa's do, leave fewer than they seem."""
+    for name, module in model.named_modules():
+        if name.endswith("embeddings.position_embeddings") and isinstance(module, nn.Embedding):
+            used = 0 if module.padding_idx is None else module.padding_idx + 1
+            return module.num_embeddings - used
+    return None
+
+
+def _tokenizer_limit(tokenizer: Any) -> int | None:
+    limit = tokenizer.model_max_length
+    return int(limit) if limit and limit < _UNLIMITED else None

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from evenhand.core.errors import EvenhandError
-from evenhand.core.items import BLANK
-from evenhand.core.spans import Span
+from evenhand.core.items import BLANK, Span
 from evenhand.models.capabilities import (
     CAPABILITIES,
     Embeds,
@@ -23,7 +22,7 @@ from evenhand.models.capabilities import (
     TextScore,
 )
 from evenhand.models.generation import GenerationOptions
-from evenhand.testing.expectations import require
+from evenhand.testing.conformance import require
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

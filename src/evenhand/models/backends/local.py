@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenhand.core.extras import require_extra
+from evenhand.core.errors import require_extra
 
 if TYPE_CHECKING:
     from evenhand.models.language_model import LanguageModel
