@@ -31,7 +31,7 @@ from marked_corpora import ENGLISH, GERMAN, result_of, written
 from measuring import audit, probe, probe_cosine, probe_direct_bias, probe_pairs
 from scoring import replace_section
 from slow_malor import SlowProbe, small_probes
-from slow_reference import Logs, SlowReference, two_to_the_mean_log2
+from slow_reference import CONTINUATIONS, SlowReference, two_to_the_mean_log2
 from slow_vectors import slow_cosine, slow_means, slow_vector
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer
@@ -147,8 +147,8 @@ class Differences:
     def add(
         self, found: Mapping[Any, float | None], expected: Mapping[Any, float], *, relative: bool
     ) -> None:
-        """Compare values by their keys; one that is missing is infinitely far off."""
-        if found.keys() != expected.keys():
+        """Compare values by their keys; one that is missing is infinitely far off, and so are values that do not vary."""
+        if found.keys() != expected.keys() or max(expected.values()) - min(expected.values()) < TOLERANCE:
             self.largest = math.inf
             return
         for key, value in expected.items():
@@ -178,7 +178,7 @@ class Comparison:
         for text in texts:
             expected = plain.encode(text, add_special_tokens=False).ids
             found = self.model.tokenizer(text, add_special_tokens=False)["input_ids"]
-            differences.add({0: float(found == expected)}, {0: 1.0}, relative=False)
+            differences.add(dict(enumerate(found)), dict(enumerate(expected)), relative=False)
         return differences
 
     def intra(self) -> Differences:
@@ -203,7 +203,7 @@ class Comparison:
                 for item in benchmark
                 for candidate in item.candidates
             }
-            for letter, variant in VARIANTS.items():
+            for letter, variant in CONTINUATIONS.items():
                 options = AuditOptions(inter=letter, resampling=FEW)
                 found = scores(audit(self.model, benchmark, options=options))
                 expected = {candidate: variant(*logs) for candidate, logs in parts.items()}
@@ -299,20 +299,7 @@ class Comparison:
         return (step() for step in steps)
 
 
-def _score(logs: Logs) -> float:
-    return two_to_the_mean_log2(logs)
-
-
-VARIANTS: Mapping[str, Callable[[Logs, Logs, Logs], float]] = {
-    "orig": lambda context, _candidate, alone: _score(alone) / _score(context),
-    "b": lambda context, candidate, _alone: _score(candidate) / _score(context + candidate),
-    "c": lambda context, candidate, _alone: _score(context + candidate),
-    "d": lambda _context, candidate, _alone: _score(candidate),
-    "e": lambda _context, candidate, alone: _score(candidate) / _score(alone),
-    "f": lambda context, candidate, alone: _score(context + candidate) / _score(alone),
-}
-
-PROFESSIONS = {
+PROFESSIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "en": {name: (name,) for name in ("nurse", "teacher", "doctor", "engineer")},
     "de": {"teacher": ("lehrer", "lehrerin"), "baker": ("bäcker", "bäckerin")},
 }
