@@ -28,7 +28,7 @@ from evenhand.workflows.pairs import build_pairs
 pytestmark = pytest.mark.torch
 
 LIBRARIES = [
-    "evenhand.workflows.defaults",
+    "evenhand.workflows.defaults.mitigating",
     "evenhand.workflows.measure",
     "evenhand.models.language_model",
 ]
