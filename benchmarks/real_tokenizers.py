@@ -147,7 +147,7 @@ class Differences:
     def add(
         self, found: Mapping[Any, float | None], expected: Mapping[Any, float], *, relative: bool
     ) -> None:
-        """Compare values by their keys; one that is missing is infinitely far off, and so are values that do not vary."""
+        """Compare values by their keys; those that are missing or do not vary are infinitely far off."""
         if found.keys() != expected.keys() or max(expected.values()) - min(expected.values()) < TOLERANCE:
             self.largest = math.inf
             return
