@@ -36,22 +36,14 @@ from evenhand.models.next_sentence import has_next_sentence_class
 from evenhand.models.references import ModelError, ModelRef, refuse_missing_folder
 
 HEAD_FILE = "next_sentence.json"
-
-
 """Beside a model with a next-sentence head of its own: which class means "follows"."""
-
 
 BERT_FOLLOWS_CLASS = 0
 
-
 _CHATTER = ("transformers", "huggingface_hub")
-
-
 """Loggers that are kept to errors while something loads; the hub's tells of every retry."""
 
-
 _UNREACHED = "cannot be reached. Check the path, or the connection if it is a model of the hub."
-
 
 _HUB_ANSWERS: Mapping[type[BaseException], str] = {
     GatedRepoError: "gives {id} only to those who asked for it. Ask on its page, then log in with: hf auth login.",
@@ -64,10 +56,7 @@ _HUB_ANSWERS: Mapping[type[BaseException], str] = {
     HFValidationError: "takes no such name. Check the path, or give an id such as bert-base-cased or ORG/NAME.",
     HfHubHTTPError: "does not give it ({error}). Check the path, or try again later.",
 }
-
-
 """What the hub did, by its library's errors; the order matters, for some are kinds of others."""
-
 
 _DTYPES = {Precision.FP32: torch.float32, Precision.BF16: torch.bfloat16, Precision.FP16: torch.float16}
 
