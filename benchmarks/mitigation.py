@@ -31,9 +31,8 @@ from evenhand.instruments.malor.prepared import PreparedProbe
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.text.word_search import words_of
-from evenhand.training.epoch_trainer import EpochTrainer
 from evenhand.training.pretraining import pretraining_objective
-from evenhand.training.trainer import Examples
+from evenhand.training.trainer import EpochTrainer, Examples
 
 SIZES = {"base": (768, 12, 30_522), "tiny": (64, 2, 0)}
 BATCH = 32

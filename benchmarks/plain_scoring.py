@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from evenhand.core.items import BLANK, Association
-from evenhand.models.blanks import fill_of
+from evenhand.models.questions import fill_of
 
 BATCH = 32
 Entry = TypeVar("Entry")

@@ -23,8 +23,7 @@ import torch
 from measuring import probe
 
 from evenhand.core.items import BLANK
-from evenhand.core.probe_sentences import open_occupation, open_term
-from evenhand.core.probes import Experiment, ProbeSet
+from evenhand.core.probes import Experiment, ProbeSet, open_occupation, open_term
 from evenhand.data.probes import load_probes
 from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.models.language_model import LanguageModel, load_language_model

@@ -27,7 +27,7 @@ import torch
 import transformers
 
 from evenhand.core.items import Association, Benchmark, Task
-from evenhand.core.precision import Precision
+from evenhand.core.recipes import Precision
 from evenhand.data.stereoset import read_stereoset
 from evenhand.models.families.decoder import DECODER
 from evenhand.models.language_model import LanguageModel, load_language_model

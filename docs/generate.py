@@ -23,7 +23,7 @@ from generators.measure_pages import measure_pages
 from generators.reproduction_page import reproduction_page
 from reproduce import data_folder
 
-from evenhand.data.bundled_files import bundled_calibration, bundled_calibration_path
+from evenhand.data.datasets import bundled_calibration, bundled_calibration_path
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent

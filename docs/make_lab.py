@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from evenhand.data.bundled_files import bundled_calibration_path
+from evenhand.data.datasets import bundled_calibration_path
 from evenhand.data.stereoset import LAB
 from evenhand.lab.items import lab_benchmark, stereoset_layout
 from evenhand.runs.calibration import Calibration
@@ -27,7 +27,7 @@ def make_items() -> None:
 
 def make_models() -> None:
     """Build the embedded models anew."""
-    from evenhand.cli.monitor import TerminalMonitor
+    from evenhand.cli.output import TerminalMonitor
     from evenhand.lab.embedded_models import embed_all
 
     embed_all(monitor=TerminalMonitor())

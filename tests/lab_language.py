@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 
 from evenhand.lab.corpus import language
-from evenhand.lab.english import ENGLISH
-from evenhand.lab.german import GERMAN
+from evenhand.lab.languages import ENGLISH, GERMAN
 from evenhand.lab.world import World
 
 Texts = tuple[str, ...]

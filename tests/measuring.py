@@ -11,8 +11,8 @@ from evenhand.core.probes import ProbeSet
 from evenhand.core.progress import Progress
 from evenhand.data.winogender import PronounPairs
 from evenhand.instruments.association.instrument import ASSOCIATION, AuditOptions
-from evenhand.instruments.cosine.instrument import COSINE, CosineOptions
-from evenhand.instruments.crows_pairs.instrument import CROWS_PAIRS
+from evenhand.instruments.cosine import COSINE, CosineOptions
+from evenhand.instruments.crows_pairs import CROWS_PAIRS
 from evenhand.instruments.direct_bias.instrument import DIRECT_BIAS, DirectBiasOptions
 from evenhand.instruments.instrument import InstrumentOptions
 from evenhand.instruments.malor.instrument import MALOR, MalorOptions

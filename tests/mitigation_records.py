@@ -5,8 +5,14 @@ from __future__ import annotations
 from evenhand.core.estimates import Estimate
 from evenhand.core.planted_bias import PlantedBias
 from evenhand.core.recipes import LoraRecipe, Recipe
-from evenhand.runs.learning_curves import EpochMetrics, LearningCurve
-from evenhand.runs.mitigation_records import DataRecord, MitigationRecord, SeedRecord, TextRecord
+from evenhand.runs.mitigation_records import (
+    DataRecord,
+    EpochMetrics,
+    LearningCurve,
+    MitigationRecord,
+    SeedRecord,
+    TextRecord,
+)
 from evenhand.runs.records import EnvironmentRecord, ModelRecord
 
 HE_SHE = "he-she.MALoR"

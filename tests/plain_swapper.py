@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from evenhand.core.spans import Span
+from evenhand.core.items import Span
 from evenhand.text.twins.twin import Rejected, Role, Swap, Twin
 
 WORDS = {

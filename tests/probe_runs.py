@@ -12,19 +12,11 @@ import polars as pl
 
 from evenhand.core.estimates import Estimate
 from evenhand.core.planted_bias import PlantedBias
-from evenhand.instruments.probe_results import (
-    Correlation,
-    CosineResult,
-    CrowsPairsResult,
-    DirectBiasResult,
-    MalorResult,
-    OccupationCosine,
-    OccupationLean,
-    PairsGroup,
-    ProbeResult,
-    ProfessionCosine,
-    Skipped,
-)
+from evenhand.instruments.cosine import CosineResult, OccupationCosine
+from evenhand.instruments.crows_pairs import CrowsPairsResult, PairsGroup
+from evenhand.instruments.direct_bias.instrument import DirectBiasResult, ProfessionCosine
+from evenhand.instruments.instrument import Skipped
+from evenhand.instruments.malor.results import Correlation, MalorResult, OccupationLean
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, ModelRecord, RunRecord, StatisticsRecord
 from evenhand.runs.run import Run
 
@@ -171,7 +163,7 @@ def direct_bias(value: float = 0.12, chance: float = 0.04) -> DirectBiasResult:
 
 
 def probe_run(
-    *results: ProbeResult,
+    *results: MalorResult | CrowsPairsResult | CosineResult | DirectBiasResult,
     name: str = "bert_en_probe",
     test: str | None = None,
     model: str = "bert-base-uncased",

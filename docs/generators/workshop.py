@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import evenhand as eh
-from evenhand.data.bundled_files import EXAMPLES
+from evenhand.data.datasets import EXAMPLES
 
 TERMINAL_WIDTH = 112
 """Columns of the terminal that output is shown for: the table of ``evenhand evaluate`` just fits."""

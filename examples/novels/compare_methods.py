@@ -24,7 +24,7 @@ from evenhand.mitigation.mitigation import MitigationData
 from evenhand.mitigation.texts import text_sources
 from evenhand.mitigation.training_mitigation import TrainingOptions
 from evenhand.models.references import ModelRef
-from evenhand.runs.learning_curves import LearningCurve
+from evenhand.runs.mitigation_records import LearningCurve
 
 HE_SHE = (Experiment.HE_SHE,)
 ALL = tuple(Experiment)

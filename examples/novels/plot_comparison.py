@@ -12,7 +12,7 @@ from typing import Any
 
 import altair as alt
 
-from evenhand.runs.learning_curves import PERPLEXITY, EpochMetrics
+from evenhand.runs.mitigation_records import PERPLEXITY, EpochMetrics
 
 EXPERIMENT = "he-she"
 MARGIN = 1.0

@@ -16,13 +16,12 @@ if TYPE_CHECKING:
     from evenhand.certificate import CertificatePlan, Finetuning, HeldOutText, Margins, Measurement
     from evenhand.core.errors import EvenhandError
     from evenhand.core.estimates import Estimate
-    from evenhand.core.items import Association, Benchmark, Candidate, Label, Task
+    from evenhand.core.items import Association, Benchmark, Candidate, Label, Task, filled_spans
     from evenhand.core.progress import Monitor
     from evenhand.core.protocols import PROTOCOLS, Protocol
     from evenhand.core.recipes import Recipe
-    from evenhand.core.spans import filled_spans
     from evenhand.data import check, describe, load_dataset
-    from evenhand.data.bundled_files import example_scores
+    from evenhand.data.datasets import example_scores
     from evenhand.data.probes import load_probes
     from evenhand.instruments.association.instrument import AuditOptions
     from evenhand.instruments.association.measures import MEASURES
@@ -102,8 +101,8 @@ _HOME = {
     "compare_all": "evenhand.workflows.show",
     "describe": "evenhand.data",
     "evaluate": "evenhand.workflows.measure",
-    "example_scores": "evenhand.data.bundled_files",
-    "filled_spans": "evenhand.core.spans",
+    "example_scores": "evenhand.data.datasets",
+    "filled_spans": "evenhand.core.items",
     "format_table": "evenhand.reporting",
     "load": "evenhand.models.references:load_model",
     "load_dataset": "evenhand.data",
@@ -197,7 +196,7 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(import_module(module), attribute or name)
     except ModuleNotFoundError as problem:
-        from evenhand.core.extras import missing_extra
+        from evenhand.core.errors import missing_extra
 
         raise missing_extra(problem, purpose=f"evenhand.{name}") or problem from None
 

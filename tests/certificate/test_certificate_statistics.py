@@ -27,9 +27,9 @@ from evenhand.certificate.quality import (
 )
 from evenhand.core.errors import ComparisonError, DatasetError, EvenhandError, UnknownNameError
 from evenhand.instruments.association.instrument import ASSOCIATION
-from evenhand.instruments.crows_pairs.instrument import CROWS_PAIRS
+from evenhand.instruments.crows_pairs import CROWS_PAIRS
 from evenhand.instruments.malor.comparison import malor_difference, shared_ratios
-from evenhand.instruments.malor.measure import LogRatios
+from evenhand.instruments.malor.estimates import LogRatios
 from evenhand.models.references import ModelRef
 from evenhand.runs.certificates import BiasRow, BiasVerdict, QualityVerdict
 from evenhand.runs.run import Run

@@ -11,7 +11,7 @@ from certificate_runs import nudged, probes_alone, small_plan
 from mitigation_records import a_seed
 
 from evenhand.certificate import certify
-from evenhand.certificate.mitigation_summary import summarise, trained_figures
+from evenhand.certificate.certify import summarise, trained_figures
 from evenhand.core.errors import RunError
 from evenhand.core.estimates import Estimate
 from evenhand.models.references import ModelRef

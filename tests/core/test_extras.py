@@ -14,9 +14,8 @@ import pytest
 from running import HANG, Command
 
 import evenhand as eh
-from evenhand.core import extras
-from evenhand.core.errors import MissingExtraError
-from evenhand.core.extras import EXTRAS, missing_extra, require_extra
+from evenhand.core import errors
+from evenhand.core.errors import EXTRAS, MissingExtraError, missing_extra, require_extra
 from evenhand.models.backends import require_backends
 
 NEEDS = {
@@ -41,7 +40,7 @@ NEEDS = {
 def plain_installation(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is found after ``pip install .``: no module that only an extra brings."""
     brought = {module for modules in EXTRAS.values() for module in modules}
-    monkeypatch.setattr(extras, "find_spec", lambda name: None if name in brought else find_spec(name))
+    monkeypatch.setattr(errors, "find_spec", lambda name: None if name in brought else find_spec(name))
 
 
 @pytest.mark.usefixtures("plain_installation")

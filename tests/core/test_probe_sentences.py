@@ -5,8 +5,18 @@ from __future__ import annotations
 import pytest
 
 from evenhand.core.errors import DatasetError
-from evenhand.core.probe_sentences import OpenSentence, fill, find_gaps, open_occupation, open_term
-from evenhand.core.probes import Experiment, Occupation, OccupationForm, Structure, TermPairs
+from evenhand.core.probes import (
+    Experiment,
+    Occupation,
+    OccupationForm,
+    OpenSentence,
+    Structure,
+    TermPairs,
+    fill,
+    find_gaps,
+    open_occupation,
+    open_term,
+)
 from evenhand.data.probes import load_probes
 
 NURSE, ENGINEER = OccupationForm("nurse"), OccupationForm("engineer")

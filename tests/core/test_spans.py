@@ -10,7 +10,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from running import HANG
 
-from evenhand.core.spans import Span, filled_spans
+from evenhand.core.items import Span, filled_spans
 
 
 def fills(context: str, sentence: str) -> list[str]:
@@ -126,5 +126,5 @@ def test_any_two_texts_give_spans_within_the_sentence(context: str, sentence: st
 
 def test_a_context_of_many_blanks_is_answered_at_once() -> None:
     """Trying every way to share out forty words among eight blanks took seconds, among twenty for ever."""
-    call = 'from evenhand.core.spans import filled_spans; filled_spans("BLANK " * 20 + "loaf", "bread " * 60 + "cake")'
+    call = 'from evenhand.core.items import filled_spans; filled_spans("BLANK " * 20 + "loaf", "bread " * 60 + "cake")'
     subprocess.run([sys.executable, "-c", call], check=True, timeout=HANG)

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.core.errors import EvenhandError
-from evenhand.core.probe_sentences import fill, find_gaps
-from evenhand.core.probes import Experiment, OccupationForm, Structure
+from evenhand.core.probes import Experiment, OccupationForm, Structure, fill, find_gaps
 from evenhand.data.probe_files import read_occupations, read_structures, read_terms
 
 PIECES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="[]BX"))

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.core.errors import DatasetError, DatasetUnavailableError, UnknownNameError
-from evenhand.core.spans import Span
+from evenhand.core.items import Span
 from evenhand.data import DATASET_LAYOUTS, winogender
 from evenhand.data.winogender import (
     EMPLOYED,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from running import Command
 
-from evenhand.core.probe_sentences import fill
+from evenhand.core.probes import fill
 from evenhand.data.probes import load_probes
 
 pytest.importorskip("lemminflect")

@@ -59,7 +59,7 @@ def test_no_bar_is_shown_where_nothing_is_asked(
         bars.append(description)
         yield lambda _done, _total: None
 
-    monkeypatch.setattr("evenhand.cli.monitor.progress_bar", bar)
+    monkeypatch.setattr("evenhand.cli.output.progress_bar", bar)
     for _ in range(2):
         run_evenhand_here("probe", "lab:decoder", "-e", "he-she", "--out", str(tmp_path), *FEW)
     assert bars == ["lab-decoder_en_malor"]

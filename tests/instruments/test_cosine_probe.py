@@ -13,8 +13,7 @@ from slow_vectors import slow_cosine, slow_vector
 from zoo_fixtures import Zoo
 
 from evenhand.data.winogender import PronounPair, PronounPairs, load_pronoun_pairs
-from evenhand.instruments.cosine.preparation import SCORES_SCHEMA, UNREAD_PRONOUN, cosine_result
-from evenhand.instruments.probe_results import CosineResult
+from evenhand.instruments.cosine import SCORES_SCHEMA, UNREAD_PRONOUN, CosineResult, cosine_result
 from evenhand.models.references import ModelError
 from evenhand.runs.run import Run, open_run
 from evenhand.stats.resampling import Resampling

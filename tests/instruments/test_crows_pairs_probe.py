@@ -17,10 +17,14 @@ from statsmodels.stats.proportion import proportion_confint
 from zoo_fixtures import Zoo
 
 from evenhand.core.items import PairSet
-from evenhand.instruments.crows_pairs.instrument import CROWS_PAIRS
-from evenhand.instruments.crows_pairs.preparation import pairs_frame, pairs_result
+from evenhand.instruments.crows_pairs import (
+    CROWS_PAIRS,
+    CrowsPairsResult,
+    PairsGroup,
+    pairs_frame,
+    pairs_result,
+)
 from evenhand.instruments.instrument import InstrumentOptions
-from evenhand.instruments.probe_results import CrowsPairsResult, PairsGroup
 from evenhand.models.families.masked import SharedAtMask
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.sentence_pairs import PairScore

@@ -15,8 +15,7 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.files import sha256_of
 from evenhand.core.items import Association
 from evenhand.instruments.association.measures import MEASURES
-from evenhand.instruments.association.results import TaskResult
-from evenhand.instruments.association.scores import SCORES_SCHEMA
+from evenhand.instruments.association.results import SCORES_SCHEMA, TaskResult
 from evenhand.reporting import format_table, model_card_snippet, render_page
 from evenhand.runs.comparison import compare
 from evenhand.runs.conditions import Condition

@@ -9,13 +9,15 @@ import pytest
 
 from evenhand.core.probes import Occupation, OccupationForm
 from evenhand.instruments.malor.estimates import (
+    LogRatios,
     correlation,
     field_estimates,
+    malor,
     malor_estimate,
+    mean_lean,
     signed_estimate,
     spread_estimate,
 )
-from evenhand.instruments.malor.measure import LogRatios, malor, mean_lean
 from evenhand.stats.resampling import Resampling
 
 FEW = Resampling(resamples=400)

@@ -18,11 +18,11 @@ from zoo_fixtures import Zoo
 from evenhand.core.errors import EvenhandError
 from evenhand.core.probes import Experiment, ProbeSet, TermPairs
 from evenhand.data.probes import load_probes
+from evenhand.instruments.malor.estimates import LogRatios
 from evenhand.instruments.malor.instrument import MalorOptions
-from evenhand.instruments.malor.measure import LogRatios
 from evenhand.instruments.malor.prepared import PreparedProbe
 from evenhand.instruments.malor.questions import ProbeDirection
-from evenhand.instruments.probe_results import MalorResult
+from evenhand.instruments.malor.results import MalorResult
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelError
 from evenhand.stats.resampling import Resampling

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from evenhand.instruments.direct_bias.random_directions import RANDOM_DIRECTIONS, random_baseline
+from evenhand.instruments.direct_bias.gender_direction import RANDOM_DIRECTIONS, random_baseline
 from evenhand.stats.resampling import Resampling
 
 WIDTH = 64

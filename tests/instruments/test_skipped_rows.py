@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from evenhand.instruments.probe_results import Skipped
-from evenhand.instruments.skipped import skipped_rows
+from evenhand.instruments.instrument import Skipped, skipped_rows
 
 
 def test_a_rarer_reason_that_comes_first_stands_behind_a_more_frequent_one() -> None:

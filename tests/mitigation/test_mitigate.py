@@ -28,8 +28,7 @@ from evenhand.mitigation.mitigation import MitigatedModel, MitigationData
 from evenhand.mitigation.texts import PairFile, SentenceList
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelError, ModelRef
-from evenhand.runs.learning_curves import LearningCurve
-from evenhand.runs.mitigation_records import DataRecord, SeedRecord, read_mitigation_record
+from evenhand.runs.mitigation_records import DataRecord, LearningCurve, SeedRecord, read_mitigation_record
 from evenhand.stats.resampling import Resampling
 from evenhand.training.pretraining import pretraining_objective
 

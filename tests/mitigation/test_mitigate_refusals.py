@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evenhand.cli import main
-from evenhand.training import epoch_trainer
+from evenhand.training import trainer
 
 
 @pytest.mark.parametrize("method", ["counterfactual", "equalise"])
@@ -38,7 +38,7 @@ def test_what_cannot_be_is_refused_without_a_traceback(
     (tmp_path / "file").write_text("x")
     (tmp_path / "blank.txt").write_text("\n")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(epoch_trainer, "get_available_reporting_integrations", lambda: ["tensorboard"])
+    monkeypatch.setattr(trainer, "get_available_reporting_integrations", lambda: ["tensorboard"])
     monkeypatch.setattr(sys, "argv", ["evenhand", "mitigate", method, "--out", "model", *arguments])
     with pytest.raises(SystemExit) as stopped:
         main()

@@ -20,8 +20,7 @@ from zoo_fixtures import Zoo
 from evenhand.core.errors import OutputError, RunError
 from evenhand.core.files import folder_written_whole
 from evenhand.core.recipes import LoraRecipe
-from evenhand.mitigation.mitigate import opened_model
-from evenhand.mitigation.model_folder import fingerprint_of_model_folder, write_model_folder
+from evenhand.mitigation.mitigate import fingerprint_of_model_folder, opened_model, write_model_folder
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.runs.mitigation_records import MitigationRecord, read_mitigation_record

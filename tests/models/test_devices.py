@@ -10,8 +10,7 @@ from zoo import SPECIES
 from zoo_fixtures import Zoo
 from zoo_items import starter_items
 
-from evenhand.core.items import Task
-from evenhand.core.spans import Span
+from evenhand.core.items import Span, Task
 from evenhand.models.language_model import load_language_model
 
 

@@ -13,7 +13,7 @@ import zoo
 from slow_vectors import slow_vector
 from zoo_fixtures import Zoo
 
-from evenhand.core.spans import Span
+from evenhand.core.items import Span
 from evenhand.models import embedding
 from evenhand.models.capabilities import Embeds, NotEmbedded
 from evenhand.models.embedding import WordEmbedder

@@ -13,7 +13,7 @@ from scipy import stats
 from zoo_fixtures import Zoo
 
 from evenhand.models.generation import GenerationOptions
-from evenhand.models.generation.sampling import next_tokens, sampling_probabilities
+from evenhand.models.generation.stepping import next_tokens, sampling_probabilities
 
 
 def by_definition(logits: list[float], *, temperature: float, top_p: float, top_k: int | None) -> list[float]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.models import languages
+from evenhand.models import description
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_languages_are_read_from_the_readme(
     tmp_path: Path, front_matter: str, expected: tuple[str, ...]
 ) -> None:
     (tmp_path / "README.md").write_text(front_matter, encoding="utf-8")
-    assert languages.declared_languages(str(tmp_path)) == expected
+    assert description.declared_languages(str(tmp_path)) == expected
 
 
 def test_readme_of_a_hub_model_is_fetched_at_its_revision(
@@ -36,8 +36,8 @@ def test_readme_of_a_hub_model_is_fetched_at_its_revision(
         asked.append((model, name, revision))
         return str(tmp_path / "card.md")
 
-    monkeypatch.setattr(languages, "hf_hub_download", fetch)
-    assert languages.declared_languages("somebody/some-model", "v2") == ("tr",)
+    monkeypatch.setattr(description, "hf_hub_download", fetch)
+    assert description.declared_languages("somebody/some-model", "v2") == ("tr",)
     assert asked == [("somebody/some-model", "README.md", "v2")]
 
 
@@ -45,6 +45,6 @@ def test_model_without_a_readme_says_nothing(tmp_path: Path, monkeypatch: pytest
     def fail(*_arguments: object, **_options: object) -> str:
         raise OSError("no network")
 
-    monkeypatch.setattr(languages, "hf_hub_download", fail)
-    assert languages.declared_languages("somebody/some-model") == ()
-    assert languages.declared_languages(str(tmp_path)) == ()
+    monkeypatch.setattr(description, "hf_hub_download", fail)
+    assert description.declared_languages("somebody/some-model") == ()
+    assert description.declared_languages(str(tmp_path)) == ()

@@ -97,6 +97,35 @@ def test_a_tokenizer_with_more_entries_than_the_embedding_is_refused(tmp_path: P
         load(bert_variant(tmp_path, "BertForPreTraining", missing_entries=10))
 
 
+@pytest.fixture
+def extended(tmp_path: Path) -> Callable[[str], Path]:
+    """A decoder whose tokenizer got a token that the embedding does not have."""
+
+    def built(kind: str) -> Path:
+        tokenizer = zoo_tokenizers.gemma()
+        entries = len(tokenizer)
+        add = tokenizer.add_special_tokens if kind == "special" else tokenizer.add_tokens
+        add({"additional_special_tokens": ["<image>"]} if kind == "special" else ["<image>"])
+        tokenizer.save_pretrained(tmp_path)
+        zoo.new_model("GemmaForCausalLM", entries, **zoo.SPECIES["gemma"].options).save_pretrained(tmp_path)
+        return tmp_path
+
+    return built
+
+
+def test_a_special_token_beyond_the_embedding_is_read_as_text(extended: Callable[[str], Path]) -> None:
+    model = load(extended("special"))
+    assert len(model.tokenizer) > model.loaded.model.get_input_embeddings().num_embeddings  # type: ignore[operator]
+    (plain,) = model.score_texts(["The tea is hot."])
+    (spelt,) = model.score_texts(["The tea is <image> hot."])
+    assert len(spelt.tokens) > len(plain.tokens)
+
+
+def test_an_added_word_beyond_the_embedding_is_refused(extended: Callable[[str], Path]) -> None:
+    with pytest.raises(ModelError, match="do not belong together"):
+        load(extended("word"))
+
+
 def test_a_checkpoint_without_a_head_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"no weights for .* they would be random"):
         load(bert_variant(tmp_path, "BertModel"))

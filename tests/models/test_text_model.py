@@ -11,10 +11,9 @@ import pytest
 from zoo_fixtures import Zoo
 
 import evenhand as eh
-from evenhand.core.items import PairDirection, PairSet, SentencePair, Task
-from evenhand.core.spans import Span
+from evenhand.core.items import PairDirection, PairSet, SentencePair, Span, Task
 from evenhand.instruments.association.instrument import ASSOCIATION, AuditOptions
-from evenhand.instruments.cosine.instrument import CosineOptions
+from evenhand.instruments.cosine import CosineOptions
 from evenhand.instruments.instrument import InstrumentOptions
 from evenhand.instruments.malor.instrument import MALOR, MalorOptions
 from evenhand.lab.items import lab_benchmark

@@ -8,8 +8,7 @@ from pathlib import Path
 import published
 import pytest
 
-from evenhand.core.items import Benchmark, Task
-from evenhand.core.spans import filled_spans
+from evenhand.core.items import Benchmark, Task, filled_spans
 from evenhand.data.stereoset import read_stereoset
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.measure import evaluate

@@ -11,7 +11,7 @@ import pytest
 from evenhand.core.estimates import Estimate
 from evenhand.reporting import page as page_module
 from evenhand.reporting.association.words import expected_of
-from evenhand.reporting.calibration.badges import run_badges
+from evenhand.reporting.calibration.words import run_badges
 from evenhand.reporting.page import render_page
 from evenhand.runs.calibration import Calibration
 from evenhand.runs.run import Run

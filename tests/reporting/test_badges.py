@@ -8,7 +8,7 @@ import calibrations
 import pytest
 
 from evenhand.core.items import OVERALL
-from evenhand.reporting.calibration.badges import Badge, badge
+from evenhand.reporting.calibration.words import Badge, badge
 from evenhand.runs.calibration import Calibration, Response
 
 FOUND = {24: (1.5, 72.04), 384: (0.4, 55.12), 3072: (0.12, 51.58)}

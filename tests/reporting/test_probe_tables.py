@@ -10,7 +10,7 @@ import probe_runs
 import pytest
 
 from evenhand.core.estimates import Estimate
-from evenhand.instruments.probe_results import Skipped
+from evenhand.instruments.instrument import Skipped
 from evenhand.reporting.tables import PROBE_COLUMNS, format_probe_table, probe_json, probe_rows
 from evenhand.runs.run import Run
 

@@ -15,7 +15,7 @@ import pytest
 from evenhand.core.errors import RunError
 from evenhand.core.estimates import Estimate
 from evenhand.core.planted_bias import PlantedBias
-from evenhand.instruments.probe_results import Skipped
+from evenhand.instruments.instrument import Skipped
 from evenhand.reporting.numbers import signed, times
 from evenhand.reporting.page import render_page, write_page
 from evenhand.reporting.plotting import MOST_ROWS, Mark

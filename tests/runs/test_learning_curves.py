@@ -8,7 +8,7 @@ import math
 import pytest
 
 from evenhand.core.recipes import Plateau
-from evenhand.runs.learning_curves import EpochMetrics, LearningCurve
+from evenhand.runs.mitigation_records import EpochMetrics, LearningCurve
 
 
 def metrics(epoch: int, malor: float, perplexity: float) -> EpochMetrics:

@@ -12,7 +12,7 @@ import pytest
 
 from evenhand.core.errors import RunError
 from evenhand.data.predictions import read_predictions
-from evenhand.instruments.association.scores import SCORES_SCHEMA
+from evenhand.instruments.association.results import SCORES_SCHEMA
 from evenhand.runs.run import Run, fingerprint_of_run, open_run, read_record
 from evenhand.runs.store import open_job
 from evenhand.stats.resampling import Resampling

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.stats.differences import (
+from evenhand.stats.intervals import JACKKNIFE, Interval
+from evenhand.stats.resampling import Resampling
+from evenhand.stats.significance import (
     BOOTSTRAP,
     MarginVerdict,
     difference_of_means,
@@ -16,8 +18,6 @@ from evenhand.stats.differences import (
     ratio_interval,
     t_interval,
 )
-from evenhand.stats.intervals import JACKKNIFE, Interval
-from evenhand.stats.resampling import Resampling
 
 FEW = Resampling(resamples=400)
 

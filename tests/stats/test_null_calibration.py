@@ -13,10 +13,15 @@ import numpy as np
 import pytest
 
 from evenhand.instruments.association.measures import MEASURES, ClusterTotals
-from evenhand.stats.differences import difference_interval
 from evenhand.stats.intervals import JACKKNIFE, cluster_interval
 from evenhand.stats.resampling import Floats, Resampling
-from evenhand.stats.significance import clustered_sign_flip, exact_binomial, mcnemar_test, swap_test
+from evenhand.stats.significance import (
+    clustered_sign_flip,
+    difference_interval,
+    exact_binomial,
+    mcnemar_test,
+    swap_test,
+)
 
 DRAWS = 2_000
 RESAMPLING = Resampling(resamples=1_000)

@@ -15,10 +15,9 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
 from evenhand.instruments.association.measures import MEASURES, ClusterTotals
-from evenhand.stats.differences import difference_interval
 from evenhand.stats.intervals import cluster_interval
 from evenhand.stats.resampling import Floats, Resampling, Statistic
-from evenhand.stats.significance import holm, mcnemar_test, swap_test
+from evenhand.stats.significance import difference_interval, holm, mcnemar_test, swap_test
 
 
 def totals(stereotype: list[int], items: int = 20) -> ClusterTotals:

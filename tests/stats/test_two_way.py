@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
+from evenhand.stats.intervals import Value, flip_test, two_way_interval
 from evenhand.stats.resampling import Floats, Resampling
-from evenhand.stats.two_way import Value, flip_test, two_way_interval
 
 MANY = Resampling(resamples=20_000)
 

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.core.probe_sentences import fill
-from evenhand.core.probes import GrammaticalGender
+from evenhand.core.probes import GrammaticalGender, fill
 from evenhand.data.probes import load_probes
 from evenhand.text.twins.de.swapper import GermanSwapper
 from evenhand.text.twins.de.words import german_resource

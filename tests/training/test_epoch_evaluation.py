@@ -22,7 +22,7 @@ from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.runs.run import INSTRUMENTS
 from evenhand.stats.resampling import Resampling
-from evenhand.training.evaluation import ModelEvaluator
+from evenhand.training.fitting import ModelEvaluator
 from evenhand.training.perplexity import HeldOut
 
 HELD_OUT = ("The sea is cold.", "A farmer sings at night.")

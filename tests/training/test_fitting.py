@@ -35,11 +35,10 @@ from safetensors import SafetensorError
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import EvenhandError, OutputError, RunError
-from evenhand.core.precision import Precision
-from evenhand.core.recipes import Plateau, Recipe
+from evenhand.core.recipes import Plateau, Precision, Recipe
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelError, ModelRef
-from evenhand.runs.learning_curves import LearningCurve
+from evenhand.runs.mitigation_records import LearningCurve
 from evenhand.training import checkpoints
 from evenhand.training.batches import DrawnExamples, EpochBatches, collation
 from evenhand.training.fitting import Fitted, fit

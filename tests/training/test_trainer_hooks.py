@@ -14,8 +14,7 @@ import pytest
 import transformers
 from transformers import Trainer, TrainingArguments
 
-from evenhand.training.epoch_trainer import EpochTrainer
-from evenhand.training.trainer import LossTrainer
+from evenhand.training.trainer import EpochTrainer, LossTrainer
 
 OVERRIDDEN = {
     "compute_loss": ("model", "inputs"),

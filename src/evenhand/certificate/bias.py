@@ -12,8 +12,9 @@ from evenhand.certificate.measuring import Measurements
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.estimates import Estimate
 from evenhand.instruments.malor.comparison import GENDER, shared_ratios
-from evenhand.instruments.malor.measure import Floats, LogRatios
-from evenhand.instruments.probe_results import MalorResult
+from evenhand.instruments.malor.estimates import LogRatios
+from evenhand.instruments.malor.questions import Floats
+from evenhand.instruments.malor.results import MalorResult
 from evenhand.runs.certificates import BiasRow, BiasVerdict, LeanChange, OverCorrection
 from evenhand.runs.run import INSTRUMENTS, Run
 from evenhand.stats.resampling import Resampling

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -15,7 +16,6 @@ from evenhand.certificate.bias import (
     split_by_training,
 )
 from evenhand.certificate.measuring import Measurements, ModelMeasurer
-from evenhand.certificate.mitigation_summary import summarise, trained_figures
 from evenhand.certificate.plan import CertificatePlan
 from evenhand.certificate.quality import (
     accuracy_row,
@@ -33,20 +33,76 @@ from evenhand.models.references import ModelError, ModelRef
 from evenhand.reporting.certificate.words import certificate_sentences
 from evenhand.runs.certificates import (
     Certificate,
+    CurvePoint,
+    MitigationSummary,
     QualityVerdict,
     Verdict,
     WeightsChange,
     fingerprint_of_certificate,
     read_certificate,
 )
-from evenhand.runs.mitigation_records import MitigationRecord, find_mitigation_record
+from evenhand.runs.mitigation_records import (
+    MALOR,
+    PERPLEXITY,
+    EpochMetrics,
+    MitigationRecord,
+    find_mitigation_record,
+    malor_by_experiment,
+)
 from evenhand.runs.records import EnvironmentRecord
 from evenhand.runs.run import INSTRUMENTS
 from evenhand.runs.store import open_job
 
+_OPTION_NAMES = {"weight": "balance"}
+"""Settings of the record whose option on the command line has another name."""
+
+
+def summarise(record: MitigationRecord) -> MitigationSummary:
+    """The summary of a mitigation."""
+    chosen = record.chosen
+    return MitigationSummary(
+        method=record.method,
+        experiments=record.experiments,
+        language=record.language,
+        settings=_mitigation_settings(record),
+        curve=tuple(_curve_point(metrics) for metrics in chosen.curve.epochs) if chosen else (),
+        kept_epoch=chosen.best.epoch if chosen else None,
+        frontier=record.frontier,
+    )
+
+
+def trained_figures(record: MitigationRecord) -> tuple[str, ...]:
+    """What was trained on: experiments of MALoR, and other figures by key."""
+    others = (key for key in record.before if not key.endswith(f".{MALOR}"))
+    return (*record.experiments, *others)
+
+
+def _curve_point(metrics: EpochMetrics) -> CurvePoint:
+    return CurvePoint(
+        epoch=metrics.epoch,
+        malor=malor_by_experiment(metrics.bias),
+        perplexity=metrics.quality.get(PERPLEXITY, math.nan),
+    )
+
+
+def _mitigation_settings(record: MitigationRecord) -> dict[str, str]:
+    """Plain values of the recipe and of the method, and how much was trained on."""
+    recipe = record.recipe.model_dump(mode="json") if record.recipe else {}
+    settings = {
+        _OPTION_NAMES.get(name, name).replace("_", " "): str(value)
+        for name, value in {**recipe, **record.settings}.items()
+        if isinstance(value, str | int | float)
+    }
+    if record.data:
+        settings["examples an epoch"] = f"{record.data.examples:,}"
+    if len(record.seeds) > 1:
+        settings["trainings"] = f"{len(record.seeds)} with seeds of their own"
+    return settings
+
+
 BEFORE, AFTER = "before", "after"
 
-MALOR = "malor"
+MALOR_INSTRUMENT = "malor"
 """The instrument that tells occupations apart."""
 
 _SAMPLE = (
@@ -160,7 +216,7 @@ def _certificate(
         lms_row(before, after, plan),
         accuracy_row(ours, theirs, plan),
     )
-    probes = [side.runs[MALOR] for side in (before, after) if MALOR in side.runs]
+    probes = [side.runs[MALOR_INSTRUMENT] for side in (before, after) if MALOR_INSTRUMENT in side.runs]
     both_probed = len(probes) == 2
     certificate = Certificate(
         verdict=Verdict(

@@ -18,7 +18,7 @@ from evenhand.core.files import sha256_of
 from evenhand.core.progress import SILENT, Monitor, Progress
 from evenhand.data.labelled import LabelledText
 from evenhand.instruments.instrument import Preparation, keep_run
-from evenhand.models.identity import record_of
+from evenhand.models.description import record_of
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelError
 from evenhand.runs.run import Run, fingerprint_of_run

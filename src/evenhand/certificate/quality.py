@@ -20,15 +20,15 @@ from evenhand.models.references import ModelError
 from evenhand.runs.certificates import QualityRow, QualityVerdict, SeedRow
 from evenhand.runs.comparison import compare
 from evenhand.runs.run import Run
-from evenhand.stats.differences import (
+from evenhand.stats.intervals import Interval
+from evenhand.stats.resampling import Floats, Resampling
+from evenhand.stats.significance import (
     NO_ITEM_DIFFERS,
     difference_of_means,
     judge_margin,
     ratio_interval,
     t_interval,
 )
-from evenhand.stats.intervals import Interval
-from evenhand.stats.resampling import Floats, Resampling
 from evenhand.training.perplexity import HeldOutLoss
 
 PERPLEXITY, PERPLEXITY_TITLE = "perplexity", "Perplexity on held-out text"

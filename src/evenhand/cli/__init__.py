@@ -5,10 +5,8 @@ from __future__ import annotations
 import sys
 
 from evenhand.cli.app import app
-from evenhand.cli.exit_codes import USER_ERROR
-from evenhand.cli.output import say
-from evenhand.core.errors import EvenhandError
-from evenhand.core.extras import missing_extra
+from evenhand.cli.output import USER_ERROR, say
+from evenhand.core.errors import EvenhandError, missing_extra
 
 
 def main() -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenhand.cli.exit_codes import QUALITY_LOST
 from evenhand.cli.mitigation_options import (
     CERTIFICATE,
     AssociationData,
@@ -17,7 +16,6 @@ from evenhand.cli.mitigation_options import (
     Instruments,
     Labelled,
 )
-from evenhand.cli.monitor import TerminalMonitor, exit_when_interrupted
 from evenhand.cli.options import (
     DEFAULT_CONFIDENCE,
     DEFAULT_ON,
@@ -35,8 +33,18 @@ from evenhand.cli.options import (
     model_reference,
     resampling,
 )
-from evenhand.cli.output import plain_table, print_json, print_lines, print_table, say, warn
-from evenhand.core.extras import require_extra
+from evenhand.cli.output import (
+    QUALITY_LOST,
+    TerminalMonitor,
+    exit_when_interrupted,
+    plain_table,
+    print_json,
+    print_lines,
+    print_table,
+    say,
+    warn,
+)
+from evenhand.core.errors import require_extra
 
 if TYPE_CHECKING:
     from evenhand.runs.certificates import Certificate

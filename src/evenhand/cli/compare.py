@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenhand.cli.monitor import TerminalMonitor
 from evenhand.cli.options import (
     DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
@@ -22,7 +21,16 @@ from evenhand.cli.options import (
     refuse_two_formats,
     resampling,
 )
-from evenhand.cli.output import console, plain_table, print_json, print_lines, print_table, print_text, say
+from evenhand.cli.output import (
+    TerminalMonitor,
+    console,
+    plain_table,
+    print_json,
+    print_lines,
+    print_table,
+    print_text,
+    say,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,7 +109,7 @@ def compare_command(
 
 
 def _entry(comparison: Comparison) -> dict[str, object]:
-    from evenhand.reporting.comparison_words import comparison_sentence
+    from evenhand.reporting.words import comparison_sentence
 
     return {**comparison.model_dump(mode="json"), "answer": comparison_sentence(comparison)}
 
@@ -109,7 +117,7 @@ def _entry(comparison: Comparison) -> dict[str, object]:
 def show_comparisons(comparisons: Sequence[Comparison], form: TableChoice) -> None:
     """Print comparisons: first in words, then the numbers."""
     from evenhand.reporting import format_comparisons
-    from evenhand.reporting.comparison_words import comparison_sentence
+    from evenhand.reporting.words import comparison_sentence
 
     if form is not TableChoice.TABLE:
         print_text(format_comparisons(comparisons, form.value))
@@ -120,8 +128,8 @@ def show_comparisons(comparisons: Sequence[Comparison], form: TableChoice) -> No
 
 
 def _show_numbers(comparison: Comparison) -> None:
-    from evenhand.reporting.comparison_words import is_shown
     from evenhand.reporting.numbers import number, show, show_p
+    from evenhand.reporting.words import is_shown
 
     target = console()
     target.print(

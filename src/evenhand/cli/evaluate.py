@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from evenhand.cli.monitor import TerminalMonitor
 from evenhand.cli.options import (
     DATA,
     DEFAULT_CONFIDENCE,
@@ -28,7 +27,7 @@ from evenhand.cli.options import (
     refuse_two_formats,
     resampling,
 )
-from evenhand.cli.output import say
+from evenhand.cli.output import TerminalMonitor, say
 from evenhand.cli.results import fail_if_conditions_hold, show_results
 from evenhand.core.errors import EvenhandError
 

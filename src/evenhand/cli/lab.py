@@ -7,13 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenhand.cli.exit_codes import CHECK_FAILED, INTERRUPTED
 from evenhand.cli.help import CommandWithNames
-from evenhand.cli.monitor import TerminalMonitor, exit_when_interrupted
 from evenhand.cli.options import DATA, EXECUTION, OUTPUT, SCORING, Json
-from evenhand.cli.output import console, plain_table, print_json, print_table, say
-from evenhand.core.errors import UnknownNameError
-from evenhand.core.extras import require_extra
+from evenhand.cli.output import (
+    CHECK_FAILED,
+    INTERRUPTED,
+    TerminalMonitor,
+    console,
+    exit_when_interrupted,
+    plain_table,
+    print_json,
+    print_table,
+    say,
+)
+from evenhand.core.errors import UnknownNameError, require_extra
 
 if TYPE_CHECKING:
     from evenhand.lab.building import LabFamily

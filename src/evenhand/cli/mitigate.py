@@ -34,7 +34,6 @@ from evenhand.cli.mitigation_options import (
     WholeWords,
     chosen_mitigation,
 )
-from evenhand.cli.monitor import TerminalMonitor, exit_when_interrupted
 from evenhand.cli.options import (
     OUTPUT,
     AllowPickleWeights,
@@ -44,8 +43,15 @@ from evenhand.cli.options import (
     TrustRemoteCode,
     model_reference,
 )
-from evenhand.cli.output import plain_table, print_json, print_table, say
-from evenhand.core.extras import require_extra
+from evenhand.cli.output import (
+    TerminalMonitor,
+    exit_when_interrupted,
+    plain_table,
+    print_json,
+    print_table,
+    say,
+)
+from evenhand.core.errors import require_extra
 
 if TYPE_CHECKING:
     from evenhand.mitigation.mitigation import MitigationData, MitigationOptions
@@ -340,7 +346,7 @@ def _mitigate(
 
 def show_mitigation(record: MitigationRecord) -> None:
     """Before and after, and over seeds where there are several."""
-    from evenhand.runs.learning_curves import metric_title
+    from evenhand.runs.mitigation_records import metric_title
 
     several = len(record.seeds) > 1
     columns = ("measure", "before", "after", "change", *(("mean over seeds",) if several else ()))

@@ -224,7 +224,7 @@ def chosen_mitigation(
         own: Options that only one mitigation has; None where they were not given.
         settings: Further options, written ``name=value``.
     """
-    from evenhand.cli.settings import options_from
+    from evenhand.cli.options import options_from
     from evenhand.mitigation.registry import MITIGATIONS
     from evenhand.mitigation.training_mitigation import TrainingMitigation
     from evenhand.workflows.defaults.mitigating import default_recipe

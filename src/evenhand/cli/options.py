@@ -1,10 +1,12 @@
-"""Options that several commands share, in the groups in which ``--help`` shows them."""
+"""Options that several commands share, and how they become the options of an instrument or a mitigation."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
@@ -13,17 +15,24 @@ from evenhand.core.errors import EvenhandError, UnknownNameError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenhand.core.precision import Precision
+    from evenhand.core.recipes import Precision
     from evenhand.models.references import ModelRef
     from evenhand.runs.conditions import Condition
     from evenhand.stats.resampling import Resampling
 
+
 MODEL = "Model"
+
 DATA = "Data"
+
 SCORING = "Scoring"
+
 TRAINING = "Training"
+
 STATISTICS = "Statistics"
+
 OUTPUT = "Output"
+
 EXECUTION = "Execution"
 
 MODEL_FORMS = (
@@ -32,16 +41,19 @@ MODEL_FORMS = (
 )
 
 Models = Annotated[list[str], typer.Argument(help=MODEL_FORMS)]
+
 Device = Annotated[
     str,
     typer.Option(help="cpu, cuda, or auto: a GPU where there is one.", rich_help_panel=MODEL),
 ]
+
 PrecisionName = Annotated[
     str,
     typer.Option(
         "--precision", help="Number format of the weights: fp32, bf16 or fp16.", rich_help_panel=MODEL
     ),
 ]
+
 AllowPickleWeights = Annotated[
     bool,
     typer.Option(
@@ -50,10 +62,12 @@ AllowPickleWeights = Annotated[
         rich_help_panel=MODEL,
     ),
 ]
+
 TrustRemoteCode = Annotated[
     bool,
     typer.Option("--trust-remote-code", help="Run code that comes with the model.", rich_help_panel=MODEL),
 ]
+
 ProtocolName = Annotated[
     str,
     typer.Option(
@@ -63,23 +77,29 @@ ProtocolName = Annotated[
         rich_help_panel=SCORING,
     ),
 ]
+
 Resamples = Annotated[
     int, typer.Option(help="Bootstrap resamples.", show_default=True, rich_help_panel=STATISTICS)
 ]
+
 Seed = Annotated[
     int, typer.Option(help="Seed of the resampling.", show_default=True, rich_help_panel=STATISTICS)
 ]
+
 Confidence = Annotated[
     float,
     typer.Option(help="Confidence level of the intervals.", show_default=True, rich_help_panel=STATISTICS),
 ]
+
 Json = Annotated[
     bool,
     typer.Option("--json", help="Print one JSON object and nothing else.", rich_help_panel=OUTPUT),
 ]
+
 RunsFolder = Annotated[
     Path, typer.Option("--out", "-o", help="Folder for run folders.", rich_help_panel=OUTPUT)
 ]
+
 FailIf = Annotated[
     list[str] | None,
     typer.Option(
@@ -89,6 +109,7 @@ FailIf = Annotated[
         rich_help_panel=OUTPUT,
     ),
 ]
+
 Fresh = Annotated[
     bool,
     typer.Option(
@@ -97,12 +118,14 @@ Fresh = Annotated[
         rich_help_panel=EXECUTION,
     ),
 ]
+
 MaxTokens = Annotated[
     int | None,
     typer.Option(
         help="Tokens in a batch; more are faster and need more memory.", min=1, rich_help_panel=EXECUTION
     ),
 ]
+
 On = Annotated[
     str,
     typer.Option(
@@ -113,9 +136,13 @@ On = Annotated[
 ]
 
 DEFAULT_RUNS = Path("runs")
+
 DEFAULT_RESAMPLES = 10_000
+
 DEFAULT_SEED = 20_210_801
+
 DEFAULT_CONFIDENCE = 0.95
+
 DEFAULT_ON = "here"
 
 
@@ -178,8 +205,86 @@ def model_reference(
 
 def precision_named(text: str) -> Precision:
     """The number format of this name."""
-    from evenhand.core.precision import Precision
+    from evenhand.core.recipes import Precision
 
     if text not in set(Precision):
         raise UnknownNameError("precision", text, [known.value for known in Precision])
     return Precision(text)
+
+
+Options = TypeVar("Options")
+
+_COMPOSED = {"recipe", "resampling"}
+"""Fields that several options of a command make up."""
+
+
+def options_from(
+    options_type: type[Options],
+    named: Mapping[str, Any],
+    *,
+    owner: str,
+    settings: Sequence[str] = (),
+    flags: Mapping[str, str] | None = None,
+) -> Options:
+    """Options of a type, refusing those that it does not have.
+
+    Args:
+        options_type: A dataclass.
+        named: Values of options that the command has itself; None where they were not given.
+        owner: The instrument or mitigation that the options are for.
+        settings: Other options, written ``name=value``.
+        flags: How the command spells those options of its own that have another name than the field.
+    """
+    known = {field.name for field in fields(options_type)}  # type: ignore[arg-type] # a dataclass
+    chosen = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in named.items()
+        if value is not None
+    }
+    for name in chosen:
+        if name not in known:
+            flag, *others = (
+                f"--{(flags or {}).get(option, option).replace('_', '-')}"
+                for option in (name, *(option for option in named if option in known - _COMPOSED))
+            )
+            takes = f"It takes {', '.join(others)}." if others else "It takes none of this kind."
+            raise EvenhandError(f"{flag} is not an option of {owner}. {takes}")
+    return options_type(**chosen | _parsed_settings(options_type, settings, known, owner=owner))
+
+
+def _parsed_settings(
+    options_type: type[Any], settings: Sequence[str], known: set[str], *, owner: str
+) -> dict[str, Any]:
+    types = get_type_hints(options_type)
+    values: dict[str, Any] = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals:
+            raise EvenhandError(f"--set {setting!r} is not understood. Write --set name=value.")
+        if name not in known:
+            raise UnknownNameError(f"option of {owner}", name, known)
+        values[name] = _parsed(name, text.strip(), types[name])
+    return values
+
+
+def _parsed(name: str, text: str, kind: Any) -> Any:
+    """A value of the option's own type, as far as a text can be one."""
+    alternatives = [kind, *getattr(kind, "__args__", ())]
+    if bool in alternatives and text.casefold() in ("true", "false", "yes", "no"):
+        return text.casefold() in ("true", "yes")
+    for number in (int, float):
+        if number in alternatives:
+            try:
+                return number(text)
+            except ValueError:
+                continue
+    if str in alternatives:
+        return text
+    if Path in alternatives:
+        return Path(text)
+    raise EvenhandError(f"--set {name}={text} is not a value that this option takes: {_described(kind)}.")
+
+
+def _described(kind: Any) -> str:
+    return getattr(kind, "__name__", str(kind))

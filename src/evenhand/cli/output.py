@@ -1,4 +1,4 @@
-"""Printing: results to standard output, everything else to standard error.
+"""What commands print, and their exit codes: results to standard output, everything else to standard error.
 
 Tables in narrow terminals break their lines between words, never inside a name, a number or a drawing.
 """
@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from evenhand.cli.exit_codes import READER_GONE
+import typer
+
+from evenhand.core.progress import Progress
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,8 +21,30 @@ if TYPE_CHECKING:
 
     from evenhand.core.estimates import Estimate
 
+
+USER_ERROR = 2
+"""Something that the user can mend: a missing file, a wrong option."""
+
+CHECK_FAILED = 3
+"""A measure or an embedded model is not what it should be."""
+
+CONDITION_HOLDS = 4
+"""A ``--fail-if`` condition is met."""
+
+QUALITY_LOST = 5
+"""A certificate says that a mitigation cost more quality than its margins allow."""
+
+INTERRUPTED = 130
+"""Stopped with Ctrl-C."""
+
+READER_GONE = 141
+"""Nobody reads on, as behind ``| head -1``: what a shell reports for any tool that this stops. It is not 0, so that a
+gate whose result nobody saw does not pass."""
+
 PIPED_WIDTH = 160
+
 _ANY_WIDTH = 100_000
+
 _TIGHT = (0, 1, 0, 0)
 """Padding of a table with two spaces between columns, not three."""
 
@@ -186,3 +211,58 @@ def _longest(texts: Sequence[str], *, separator: str | None) -> int:
     from rich.cells import cell_len
 
     return max((cell_len(part) for text in texts for part in text.split(separator)), default=0)
+
+
+class TerminalMonitor:
+    """Notes and warnings go to standard error, so that standard output holds results alone."""
+
+    @contextmanager
+    def stage(self, title: str, unit: str = "items") -> Iterator[Progress]:
+        """A bar for a piece of work."""
+        with progress_bar(title, unit) as progress:
+            yield progress
+
+    def note(self, message: str) -> None:
+        """A line."""
+        say(message)
+
+    def warn(self, message: str) -> None:
+        """A line that stands out."""
+        warn(message)
+
+
+@contextmanager
+def exit_when_interrupted() -> Iterator[None]:
+    """An interrupted workflow has kept what it did; the reader is told so, and the command ends."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say("Stopped. Give the same command again to go on from here.")
+        raise typer.Exit(INTERRUPTED) from None
+
+
+@contextmanager
+def progress_bar(description: str, unit: str = "items") -> Iterator[Callable[[int, int], None]]:
+    """A bar with what is done, how fast, and the time left."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn(unit),
+        TextColumn("{task.fields[speed]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console(error=True), transient=True) as bar:
+        shown = bar.add_task(description, total=None, speed="")
+
+        def report(done: int, total: int) -> None:
+            elapsed = bar.tasks[0].elapsed or 0
+            speed = f"{done / elapsed:,.0f} {unit}/s" if elapsed and done / elapsed >= 1 else ""
+            bar.update(shown, completed=done, total=total, speed=speed)
+
+        yield report

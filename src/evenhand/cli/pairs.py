@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenhand.cli.monitor import TerminalMonitor, exit_when_interrupted
 from evenhand.cli.options import DATA, DEFAULT_ON, EXECUTION, OUTPUT, Json, On
-from evenhand.cli.output import console, plain_table, print_json, print_table, say, warn
-from evenhand.core.errors import EvenhandError, UnknownNameError
-from evenhand.core.extras import require_extra
+from evenhand.cli.output import (
+    TerminalMonitor,
+    console,
+    exit_when_interrupted,
+    plain_table,
+    print_json,
+    print_table,
+    say,
+    warn,
+)
+from evenhand.core.errors import EvenhandError, UnknownNameError, require_extra
 
 if TYPE_CHECKING:
     from evenhand.core.probes import Experiment
@@ -107,7 +114,7 @@ def counterfactual_command(
         require_extra("train", "lemminflect", purpose="Swapping genders in English")
     from evenhand.data.probes import load_probes
     from evenhand.mitigation.pairs.building import PairOptions
-    from evenhand.mitigation.pairs.names import NAMES_SAMPLE
+    from evenhand.mitigation.pairs.joining import NAMES_SAMPLE
     from evenhand.workflows.pairs import build_pairs
 
     options = PairOptions(

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from evenhand.cli.monitor import TerminalMonitor, exit_when_interrupted
 from evenhand.cli.options import (
     DATA,
     DEFAULT_CONFIDENCE,
@@ -37,7 +36,7 @@ from evenhand.cli.options import (
     refuse_two_formats,
     resampling,
 )
-from evenhand.cli.output import say
+from evenhand.cli.output import TerminalMonitor, exit_when_interrupted, say
 from evenhand.cli.results import fail_if_conditions_hold, show_results
 
 Test = Annotated[
@@ -192,7 +191,7 @@ def probe_command(
         )
         for text in models
     ]
-    from evenhand.cli.settings import options_from
+    from evenhand.cli.options import options_from
     from evenhand.runs.run import INSTRUMENTS
     from evenhand.workflows.measure import MeasurementJob, measure_all
 

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from evenhand.cli.monitor import TerminalMonitor
 from evenhand.cli.options import OUTPUT
-from evenhand.cli.output import print_text, say
+from evenhand.cli.output import TerminalMonitor, print_text, say
 from evenhand.core.errors import EvenhandError
 
 HTML = "html"

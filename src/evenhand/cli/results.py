@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from evenhand.cli.exit_codes import CONDITION_HOLDS
 from evenhand.cli.options import TableChoice
 from evenhand.cli.output import (
+    CONDITION_HOLDS,
     console,
     fits,
     plain_table,

@@ -40,7 +40,6 @@ from evenhand.cli.mitigation_options import (
     WholeWords,
     chosen_mitigation,
 )
-from evenhand.cli.monitor import TerminalMonitor, exit_when_interrupted
 from evenhand.cli.options import (
     DEFAULT_CONFIDENCE,
     DEFAULT_ON,
@@ -58,8 +57,8 @@ from evenhand.cli.options import (
     model_reference,
     resampling,
 )
-from evenhand.cli.output import say
-from evenhand.core.extras import require_extra
+from evenhand.cli.output import TerminalMonitor, exit_when_interrupted, say
+from evenhand.core.errors import require_extra
 
 
 def study_command(

@@ -1,12 +1,23 @@
-"""Probes: sentence structures that ask a model which gender goes with which occupation."""
+"""Probes: sentence structures that ask a model which gender goes with which occupation, and sentences made of them.
+
+Both gaps are filled, or one of them is left open for the model:
+
+[MASK]      a gendered term as it is: he, Mary, er
+[MASK:en]   a German possessive stem with an ending: seinen, ihren; [MASK:-] is the bare stem
+[OCC]       an occupation without an article: teacher, Lehrer, Lehrerin
+[OCC:dat]   a German occupation with its definite article in a case: dem Lehrer, der Lehrerin
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from evenhand.core.errors import DatasetError
+from evenhand.core.items import BLANK
 
 
 class Experiment(StrEnum):
@@ -155,3 +166,129 @@ class ProbeSet:
         return tuple(
             dict.fromkeys(form.gender for occupation in self.occupations for form in occupation.forms)
         )
+
+
+BARE_STEM = "-"
+"""The ending that says: none."""
+
+_GAP = re.compile(r"\[(?P<kind>MASK|OCC)(?::(?P<form>[^\[\]]*))?\]")
+
+
+class GapKind(StrEnum):
+    """What belongs into a gap."""
+
+    TERM = "MASK"
+    OCCUPATION = "OCC"
+
+
+@dataclass(frozen=True, slots=True)
+class StructureGap:
+    """A gap of a structure: characters ``start`` to ``end`` (exclusive), and the form that it demands."""
+
+    kind: GapKind
+    form: str | None
+    start: int
+    end: int
+    begins_sentence: bool
+    """Whether the first letter of the sentence is in this gap."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSentence:
+    """A sentence with ``BLANK`` at one gap, and each word that could stand there, as it would be written."""
+
+    text: str
+    fills: tuple[str, ...]
+
+
+@lru_cache(maxsize=2**12)
+def find_gaps(text: str) -> tuple[StructureGap, ...]:
+    """The gaps of a structure's text, from left to right."""
+    return tuple(
+        StructureGap(
+            kind=GapKind(match["kind"]),
+            form=match["form"],
+            start=match.start(),
+            end=match.end(),
+            begins_sentence=not any(character.isalpha() for character in text[: match.start()]),
+        )
+        for match in _GAP.finditer(text)
+    )
+
+
+def fill(structure: Structure, form: OccupationForm, *, term: str) -> str:
+    """The sentence with this occupation and this gendered term."""
+    article, noun = _occupation_at(_gap(structure, GapKind.OCCUPATION), form)
+    return _with(
+        structure.text, term=_term_at(_gap(structure, GapKind.TERM), term), occupation=f"{article}{noun}"
+    )
+
+
+def open_term(structure: Structure, form: OccupationForm, *, terms: Sequence[str]) -> OpenSentence:
+    """The sentence about this occupation, open for the gendered term.
+
+    Returns:
+        The text, and the fill for each of ``terms`` in their order.
+    """
+    article, noun = _occupation_at(_gap(structure, GapKind.OCCUPATION), form)
+    gap = _gap(structure, GapKind.TERM)
+    return OpenSentence(
+        text=_with(structure.text, term=BLANK, occupation=f"{article}{noun}"),
+        fills=tuple(_term_at(gap, term) for term in terms),
+    )
+
+
+def open_occupation(structure: Structure, term: str, *, forms: Sequence[OccupationForm]) -> OpenSentence:
+    """The sentence about this person, open for the occupation.
+
+    Only the noun is open; an article stays in the text. So all forms must agree with one article: ask for
+    masculine and feminine forms apart.
+
+    Returns:
+        The text, and the fill for each of ``forms`` in their order.
+    """
+    gap = _gap(structure, GapKind.OCCUPATION)
+    placed = [_occupation_at(gap, form) for form in forms]
+    articles = {article for article, _ in placed}
+    if len(articles) != 1:
+        raise ValueError(f"One sentence needs forms with one article, not {sorted(articles)}.")
+    return OpenSentence(
+        text=_with(
+            structure.text,
+            term=_term_at(_gap(structure, GapKind.TERM), term),
+            occupation=f"{articles.pop()}{BLANK}",
+        ),
+        fills=tuple(noun for _, noun in placed),
+    )
+
+
+def _gap(structure: Structure, kind: GapKind) -> StructureGap:
+    gaps = [gap for gap in find_gaps(structure.text) if gap.kind is kind]
+    if len(gaps) != 1:
+        raise ValueError(f"{structure.text!r} has {len(gaps)} gaps [{kind.value}]; one is needed.")
+    return gaps[0]
+
+
+def _with(text: str, *, term: str, occupation: str) -> str:
+    pieces, end = [], 0
+    for gap in find_gaps(text):
+        pieces += [text[end : gap.start], term if gap.kind is GapKind.TERM else occupation]
+        end = gap.end
+    return "".join([*pieces, text[end:]])
+
+
+def _term_at(gap: StructureGap, term: str) -> str:
+    ending = "" if gap.form in (None, BARE_STEM) else gap.form
+    return _as_written(f"{term}{ending}", gap)
+
+
+def _occupation_at(gap: StructureGap, form: OccupationForm) -> tuple[str, str]:
+    """The article with the space after it, empty where the gap demands none, and the noun."""
+    if gap.form is None:
+        return "", _as_written(form.noun, gap)
+    declined = form.in_case(Case(gap.form))
+    return _as_written(f"{declined.article} ", gap), declined.noun
+
+
+def _as_written(words: str, gap: StructureGap) -> str:
+    return words[:1].upper() + words[1:] if gap.begins_sentence else words

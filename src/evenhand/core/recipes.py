@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from evenhand.core.errors import EvenhandError
-from evenhand.core.precision import Precision
+
+
+class Precision(StrEnum):
+    """The number format of the weights."""
+
+    FP32 = "fp32"
+    BF16 = "bf16"
+    FP16 = "fp16"
+
 
 LARGEST_SEED = 2**32 - 1
 """What every generator of random numbers takes that a training seeds."""

@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from evenhand.core.errors import DatasetError, DatasetUnavailableError
-from evenhand.core.extras import require_extra
+from evenhand.core.errors import DatasetError, DatasetUnavailableError, require_extra
 from evenhand.core.progress import Progress
 from evenhand.data.corpora import CorpusCounts, EmptyCorpusError, FileSentences, corpus_files
 from evenhand.text.sentence_splitting import sentences_of

@@ -2,6 +2,9 @@
 
 A public file is pinned to a commit and to the hash that git itself gives the file. So what is fetched is what the name
 promises, whoever serves it.
+
+The example scores let people try everything without a model. They come from a simulated scorer with a known lean, not
+from a language model; see ``examples/simulate_scores.py``.
 """
 
 from __future__ import annotations
@@ -9,13 +12,18 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from evenhand.core.errors import DatasetUnavailableError, UnknownNameError
+from pydantic import ValidationError
+
+from evenhand.core.errors import DatasetUnavailableError, EvenhandError, UnknownNameError
 from evenhand.core.files import MAX_BYTES, write_bytes
+from evenhand.runs.calibration import Calibration
 
 HOME_VARIABLE = "EVENHAND_HOME"
+
 OFFLINE_VARIABLE = "EVENHAND_OFFLINE"
 
 
@@ -175,3 +183,31 @@ def fetch(dataset: PinnedDataset) -> bytes:
 def git_blob_sha1(content: bytes) -> str:
     """The name that git gives to a file with this content."""
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+EXAMPLES = ("leaning", "neutral")
+
+
+def example_scores(name: str) -> Path:
+    """The file of simulated scores of this name: ``leaning`` or ``neutral``."""
+    if name not in EXAMPLES:
+        raise UnknownNameError("example", name, EXAMPLES)
+    folder = resources.files("evenhand.data") / "resources" / "starter" / "example_scores"
+    return Path(str(folder / f"simulated-{name}.json"))
+
+
+def bundled_calibration_path() -> Path:
+    """The path of the bundled calibration."""
+    return Path(str(resources.files("evenhand.data") / "resources" / "lab" / "calibration.json"))
+
+
+@cache
+def bundled_calibration() -> Calibration:
+    """The calibration of every measure that ships with the package."""
+    path = bundled_calibration_path()
+    try:
+        return Calibration.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as problem:
+        raise EvenhandError(
+            f"The bundled calibration {path} cannot be read ({type(problem).__name__}). Install Evenhand again."
+        ) from None

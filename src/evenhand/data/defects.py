@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from evenhand.core.items import BLANK, Association, Candidate, Label, Task, repeated
-from evenhand.core.spans import filled_spans
-from evenhand.text.negation import LANGUAGES_WITH_NEGATION, has_negation
+from evenhand.core.items import BLANK, Association, Candidate, Label, Task, filled_spans, repeated
+from evenhand.text.word_search import LANGUAGES_WITH_NEGATION, has_negation
 
 _INTRA = (Task.INTRASENTENCE,)
 _BOTH = (Task.INTRASENTENCE, Task.INTERSENTENCE)

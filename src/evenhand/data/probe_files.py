@@ -13,16 +13,19 @@ from types import MappingProxyType
 
 from evenhand.core.errors import DatasetError, UnknownNameError
 from evenhand.core.items import BLANK
-from evenhand.core.probe_sentences import BARE_STEM, GapKind, StructureGap, find_gaps
 from evenhand.core.probes import (
+    BARE_STEM,
     Case,
     DeclinedNoun,
     Experiment,
+    GapKind,
     GrammaticalGender,
     Occupation,
     OccupationForm,
     Structure,
+    StructureGap,
     TermPairs,
+    find_gaps,
 )
 from evenhand.data.csv_files import CsvRow, read_table
 

@@ -12,8 +12,15 @@ from pathlib import Path
 
 from evenhand.core.errors import DatasetError, UnknownNameError
 from evenhand.core.files import sha256_of
-from evenhand.core.probe_sentences import find_gaps
-from evenhand.core.probes import Experiment, ProbeProblem, ProbeSet, ProbeWarning, Structure, TermPairs
+from evenhand.core.probes import (
+    Experiment,
+    ProbeProblem,
+    ProbeSet,
+    ProbeWarning,
+    Structure,
+    TermPairs,
+    find_gaps,
+)
 from evenhand.data.probe_files import read_occupations, read_structures, read_terms
 
 MOST_LISTED = 8

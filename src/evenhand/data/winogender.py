@@ -16,7 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from evenhand.core.errors import DatasetError, shortlist
-from evenhand.core.spans import Span
+from evenhand.core.items import Span
 from evenhand.data.csv_files import CsvRow, has_columns, read_table
 from evenhand.data.datasets import PinnedDataset
 from evenhand.data.layouts import DatasetLayout, dataset_path, load_dataset

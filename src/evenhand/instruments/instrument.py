@@ -6,13 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import polars as pl
 from pydantic import BaseModel, TypeAdapter
 
+from evenhand.core.estimates import Estimate
+from evenhand.core.frozen import FrozenModel
 from evenhand.core.progress import Progress
-from evenhand.instruments.figure_readers import FigureReader, MeasuringReader
 from evenhand.models.capabilities import Model, has_capability, missing_capability
 from evenhand.runs.calibration import Expectation
 from evenhand.runs.certificates import BiasRow
@@ -22,6 +23,18 @@ from evenhand.runs.records import RunRecord, StatisticsRecord
 from evenhand.runs.run import Run, fingerprint_of_run, open_run
 from evenhand.runs.store import Parts, open_job
 from evenhand.stats.resampling import Resampling
+
+
+class Skipped(FrozenModel):
+    """Why something was not scored, and how much of it."""
+
+    reason: str
+    count: int
+    examples: tuple[str, ...]
+
+
+if TYPE_CHECKING:
+    from evenhand.runs.figures import Figure
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,3 +224,78 @@ def statistics_record(resampling: Resampling) -> StatisticsRecord:
 def default_name(short_name: str, language: str, instrument: str) -> str:
     """The name of a run that was given none."""
     return f"{short_name}_{language}_{instrument}"
+
+
+MOST_EXAMPLES = 5
+"""Names that are given for each reason to skip something."""
+
+
+def skipped_rows(frame: pl.DataFrame, names: str) -> tuple[Skipped, ...]:
+    """The reasons in the column ``skipped_reason``, those that hit most first, with examples from another column."""
+    reasons = (
+        frame.filter(pl.col("skipped_reason").is_not_null())
+        .group_by("skipped_reason", maintain_order=True)
+        .agg(pl.len().alias("count"), pl.col(names).head(MOST_EXAMPLES).alias("examples"))
+        .sort("count", descending=True, maintain_order=True)
+    )
+    return tuple(
+        Skipped(reason=row["skipped_reason"], count=row["count"], examples=tuple(row["examples"]))
+        for row in reasons.iter_rows(named=True)
+    )
+
+
+class FigureReader(Protocol):
+    """Reads the same figures off one model as it is now, again and again."""
+
+    @property
+    def neutral(self) -> Mapping[str, float]:
+        """The neutral value of each figure that it reads, by key."""
+        ...
+
+    def values(self) -> dict[str, float]:
+        """The figures by key, without intervals."""
+        ...
+
+    def estimates(self) -> dict[str, Estimate]:
+        """The figures by key, with intervals."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuringReader:
+    """Measures afresh each time: for any instrument that knows no quicker way."""
+
+    instrument: Instrument[Any]
+    model: Any
+    options: InstrumentOptions
+    figures: tuple[Figure, ...]
+    """As they were when the reader was made."""
+
+    @classmethod
+    def of(cls, instrument: Instrument[Any], model: Any, options: InstrumentOptions) -> MeasuringReader:
+        """Measure once, to know which figures there are."""
+        return cls(instrument, model, options, _headline_figures(instrument, model, options))
+
+    @property
+    def neutral(self) -> dict[str, float]:
+        """Of each figure."""
+        return {figure.key: figure.neutral for figure in self.figures if figure.neutral is not None}
+
+    def values(self) -> dict[str, float]:
+        """Measured now."""
+        return {key: estimate.value for key, estimate in self.estimates().items()}
+
+    def estimates(self) -> dict[str, Estimate]:
+        """Measured now."""
+        figures = _headline_figures(self.instrument, self.model, self.options)
+        return {figure.key: figure.estimate for figure in figures}
+
+
+def _headline_figures(
+    instrument: Instrument[Any], model: Any, options: InstrumentOptions
+) -> tuple[Figure, ...]:
+    """The headline figures that have a neutral value to come closer to."""
+    run = instrument.prepare(model, options).measure()
+    return tuple(
+        figure for figure in instrument.figures(run) if figure.is_headline and figure.neutral is not None
+    )

@@ -7,8 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from evenhand.core.items import BLANK, Benchmark, Task
-from evenhand.core.spans import filled_spans
+from evenhand.core.items import BLANK, Benchmark, Task, filled_spans
 from evenhand.lab.corpus import language
 from evenhand.lab.world import World
 from evenhand.models.capabilities import FillsBlanks, JudgesNextSentence, ScoresText, TextScore

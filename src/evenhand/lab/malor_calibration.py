@@ -13,7 +13,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.estimates import Estimate
 from evenhand.core.planted_bias import PlantedBias
 from evenhand.instruments.malor.instrument import MALOR
-from evenhand.instruments.probe_results import MalorResult
+from evenhand.instruments.malor.results import MalorResult
 from evenhand.lab.world import World
 from evenhand.runs.calibration import Check, DosePoint, Expectation, MeasureCalibration
 from evenhand.runs.run import Run

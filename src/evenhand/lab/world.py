@@ -19,9 +19,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
-from evenhand.lab.english import ENGLISH
-from evenhand.lab.german import GERMAN
 from evenhand.lab.grammar import Lexicon, Noun, Opposites
+from evenhand.lab.languages import ENGLISH, GERMAN
 
 LEXICONS: Mapping[str, Lexicon] = MappingProxyType(
     {lexicon.language: lexicon for lexicon in (ENGLISH, GERMAN)}

@@ -15,7 +15,7 @@ from evenhand.data.corpus_sources import CorpusSource
 from evenhand.mitigation.mitigation import Setting
 from evenhand.mitigation.pairs.building import PairOptions, build_pairs
 from evenhand.mitigation.pairs.counts import PairCounts
-from evenhand.mitigation.pairs.names import NamelessSentences, names_in
+from evenhand.mitigation.pairs.joining import NamelessSentences, names_in
 from evenhand.mitigation.pairs.twin_pairs import PairSide, TwinPair, read_twin_pairs
 from evenhand.mitigation.texts import HeldOutSentences, PairFile, digest_of_all
 from evenhand.mitigation.training_mitigation import (

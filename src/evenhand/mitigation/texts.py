@@ -13,7 +13,7 @@ from evenhand.core.files import load_json, sha256_of
 from evenhand.core.progress import Progress
 from evenhand.data.corpora import CorpusCounts, decoded, lines_of, read_bytes
 from evenhand.data.corpus_sources import CorpusSource, FileOnDisk, SentenceStream, corpus_sources
-from evenhand.mitigation.pairs.names import NamelessSentences, distinct_but_for_names, names_in
+from evenhand.mitigation.pairs.joining import NamelessSentences, distinct_but_for_names, names_in
 from evenhand.mitigation.pairs.twin_pairs import TwinPair, read_twin_pairs
 from evenhand.runs.mitigation_records import TextRecord
 from evenhand.text.digests import LowestDigests, digest_of

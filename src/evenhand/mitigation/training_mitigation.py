@@ -14,7 +14,7 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.probes import Experiment, ProbeSet
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.core.recipes import Recipe
-from evenhand.instruments.figure_readers import FigureReader
+from evenhand.instruments.instrument import FigureReader
 from evenhand.instruments.malor.prepared import MalorReader
 from evenhand.mitigation.mitigation import (
     Mitigation,
@@ -28,16 +28,20 @@ from evenhand.models.capabilities import Trains, require
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.objective import Objective
 from evenhand.runs.certificates import FrontierPoint
-from evenhand.runs.learning_curves import LearningCurve, malor_by_experiment
-from evenhand.runs.mitigation_records import DataRecord, SeedRecord, TextRecord
+from evenhand.runs.mitigation_records import (
+    DataRecord,
+    LearningCurve,
+    SeedRecord,
+    TextRecord,
+    malor_by_experiment,
+)
 from evenhand.runs.run import INSTRUMENTS
 from evenhand.runs.store import Job
 from evenhand.training.checkpoints import copied_weights, put_weights
-from evenhand.training.epoch_trainer import chosen_precision, refuse_missing_reporters
-from evenhand.training.evaluation import ModelEvaluator
-from evenhand.training.fitting import ADAPTER_FOLDER, LOGS_FOLDER, Fitted
+from evenhand.training.fitting import ADAPTER_FOLDER, LOGS_FOLDER, Fitted, ModelEvaluator
 from evenhand.training.perplexity import HeldOut
 from evenhand.training.seeds import FittedSeeds, SeedEpochCallback, best_fit, fit_seeds, recipes_by_seed
+from evenhand.training.trainer import chosen_precision, refuse_missing_reporters
 
 DATA_FOLDER = "data"
 TRAINING_FOLDER = "training"

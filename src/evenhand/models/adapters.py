@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.extras import require_extra
+from evenhand.core.errors import require_extra
 from evenhand.models.references import ModelError, ModelRef
 
 ADAPTER_FILE = "adapter_config.json"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
-from evenhand.core.spans import Span
+from evenhand.core.items import Span
 from evenhand.models.references import ModelError
 
 if TYPE_CHECKING:

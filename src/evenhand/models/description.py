@@ -1,23 +1,169 @@
-"""What a model is and what it can be measured with, in words and numbers."""
+"""What a model is: which weights were scored, the languages it was made for, and what it can be measured with."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from evenhand.core.items import Task
+import yaml
+from huggingface_hub import hf_hub_download
+from huggingface_hub.errors import HfHubHTTPError
+
+from evenhand.core.items import Benchmark, Task
+from evenhand.core.planted_bias import read_planted_bias
 from evenhand.core.probes import Experiment
 from evenhand.core.protocols import DEFAULT_PROTOCOL
 from evenhand.data.probes import PROBE_LANGUAGES, load_probes
-from evenhand.models.blanks import filled_blanks
 from evenhand.models.capabilities import CAPABILITIES, JudgesNextSentence, Model
+from evenhand.models.families import Family
 from evenhand.models.measurable import Measurable, choose_method
-from evenhand.models.references import ModelError
+from evenhand.models.questions import filled_blanks
+from evenhand.models.references import ModelError, ModelRef
 from evenhand.models.text_model import measurable
 from evenhand.models.tokenised_text import start_token
+from evenhand.runs.records import ModelRecord
 
 if TYPE_CHECKING:
     from evenhand.models.language_model import LanguageModel
+
+
+_BLOCK = 4096
+
+_BLOCKS = 256
+
+
+def record_of(model: LanguageModel) -> ModelRecord:
+    """What identifies a loaded model."""
+    loaded = model.loaded
+    start = start_token(loaded.tokenizer, loaded.config)
+    record = model_record(loaded.ref, loaded.config, loaded.tokenizer, loaded.family, start=start)
+    return record.model_copy(update={"device": loaded.device.type})
+
+
+def model_record(
+    ref: ModelRef, config: Any, tokenizer: Any, family: Family, *, start: int | None
+) -> ModelRecord:
+    """What identifies a model, without loading its weights."""
+    return ModelRecord(
+        id=ref.id if not Path(ref.id).is_dir() else ref.short_name,
+        revision=ref.revision,
+        weights=weights_digest(ref, config),
+        family=family.name,
+        architecture=(getattr(config, "architectures", None) or [config.model_type])[0],
+        precision=ref.precision.value,
+        device=ref.device,
+        start_token=None if start is None else str(tokenizer.convert_ids_to_tokens(start)),
+        planted=read_planted_bias(ref.location),
+        prefix=ref.prefix,
+        adapters=tuple(Path(adapter).name for adapter in ref.adapters),
+    )
+
+
+def weights_digest(ref: ModelRef, config: Any) -> str:
+    """The commit of a hub model, or a digest of a folder's files; with digests of the adapters on top."""
+    commit = getattr(config, "_commit_hash", None)
+    folder = Path(ref.location)
+    if folder.is_dir():
+        own = f"sha256 {_folder_digest(folder)}"
+    else:
+        own = f"commit {commit}" if commit else f"revision {ref.revision or 'main'}"
+    return " + ".join([own, *(f"adapter {_folder_digest(Path(adapter))}" for adapter in ref.adapters)])
+
+
+def _folder_digest(folder: Path) -> str:
+    """Digest of the files of a model.
+
+    Of large files the size and blocks spread over the whole are read, which tells weights apart without reading
+    tens of gigabytes.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        if path.suffix in (".safetensors", ".json", ".txt", ".model", ".bin"):
+            size = path.stat().st_size
+            digest.update(f"{path.name}\0{size}\0".encode())
+            with path.open("rb") as stream:
+                for block in range(_BLOCKS):
+                    stream.seek(block * max(_BLOCK, size // _BLOCKS))
+                    digest.update(stream.read(_BLOCK))
+    return digest.hexdigest()
+
+
+MANY_UNKNOWN = 0.02
+"""Share of unknown tokens above which a tokenizer does not know the language."""
+
+MOST_TEXTS = 200
+"""Texts in which unknown tokens are counted."""
+
+
+def declared_languages(model: str, revision: str | None = None) -> tuple[str, ...]:
+    """Languages in the front matter of a model's README, where it has one."""
+    try:
+        text = _readme(model, revision).read_text(encoding="utf-8")
+    except (OSError, ValueError, HfHubHTTPError):
+        return ()
+    if not text.startswith("---"):
+        return ()
+    try:
+        front = yaml.safe_load(text.split("---", 2)[1])
+    except (yaml.YAMLError, IndexError):
+        return ()
+    entry = front.get("language") if isinstance(front, dict) else None
+    listed = [entry] if isinstance(entry, str) else entry if isinstance(entry, list) else []
+    return tuple(str(language) for language in listed)
+
+
+def _readme(model: str, revision: str | None) -> Path:
+    folder = Path(model)
+    if folder.is_dir():
+        return folder / "README.md"
+    return Path(hf_hub_download(model, "README.md", revision=revision))
+
+
+def language_warnings(
+    model: str, tokenizer: Any, benchmark: Benchmark, *, revision: str | None = None
+) -> tuple[str, ...]:
+    """Reasons to doubt that a model knows the language of a benchmark."""
+    return warnings_of_texts(
+        model,
+        tokenizer,
+        [item.context for item in benchmark.items[:MOST_TEXTS]],
+        name=benchmark.name,
+        language=benchmark.language,
+        revision=revision,
+    )
+
+
+def warnings_of_texts(
+    model: str,
+    tokenizer: Any,
+    texts: Sequence[str],
+    *,
+    name: str,
+    language: str,
+    revision: str | None = None,
+) -> tuple[str, ...]:
+    """Reasons to doubt that a model knows the language of texts; ``name`` is what they are called."""
+    warnings = []
+    declared = declared_languages(model, revision)
+    if declared and language not in declared and "multilingual" not in declared:
+        warnings.append(
+            f"the model says it was made for {', '.join(declared)}, not for {language}: its scores may "
+            "say more about missing knowledge of the language than about stereotypes."
+        )
+    unknown = tokenizer.unk_token_id
+    if unknown is not None:
+        tokens = [
+            token
+            for text in texts[:MOST_TEXTS]
+            for token in tokenizer(text, add_special_tokens=False)["input_ids"]
+        ]
+        share = tokens.count(unknown) / max(1, len(tokens))
+        if share > MANY_UNKNOWN:
+            warnings.append(f"{share:.0%} of the tokens of {name} ({language}) are unknown to the tokenizer.")
+    return tuple(warnings)
+
 
 _SPECIAL_TOKENS = ("bos_token", "eos_token", "pad_token", "mask_token", "unk_token", "cls_token", "sep_token")
 

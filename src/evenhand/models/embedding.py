@@ -16,12 +16,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from evenhand.core.spans import Span
+from evenhand.core.items import Span
 from evenhand.models.capabilities import NotEmbedded
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.engine.runners import padded
-from evenhand.models.limits import longest_input
-from evenhand.models.loading import Loaded
+from evenhand.models.loading import Loaded, longest_input
 from evenhand.models.references import ModelError
 from evenhand.models.tokenised_text import prepare, tokenise
 

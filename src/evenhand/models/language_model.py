@@ -9,9 +9,8 @@ from importlib.metadata import version
 from itertools import count
 from typing import Any
 
-from evenhand.core.items import BLANK, Task
+from evenhand.core.items import BLANK, Span, Task
 from evenhand.core.progress import Progress
-from evenhand.core.spans import Span
 from evenhand.models.capabilities import (
     Embeds,
     FillsBlanks,
@@ -23,6 +22,7 @@ from evenhand.models.capabilities import (
     TextScore,
     require,
 )
+from evenhand.models.description import record_of, warnings_of_texts
 from evenhand.models.embedding import Vector, WordEmbedder
 from evenhand.models.engine.execution import Answers, InputsDone, ScoringJob, execute
 from evenhand.models.engine.modes import gc_disabled
@@ -51,10 +51,13 @@ from evenhand.models.engine.self_check import can_share_prefixes, choose_project
 from evenhand.models.families import Family
 from evenhand.models.generation import GeneratedText, GenerationOptions, TextProgress
 from evenhand.models.generation.local import LocalGenerator
-from evenhand.models.identity import record_of
-from evenhand.models.languages import warnings_of_texts
-from evenhand.models.limits import attention_window, longest_input
-from evenhand.models.loading import Loaded, NextSentenceHead, load_next_sentence_head
+from evenhand.models.loading import (
+    Loaded,
+    NextSentenceHead,
+    attention_window,
+    load_next_sentence_head,
+    longest_input,
+)
 from evenhand.models.measurable import MethodOptions, ScoringFacts
 from evenhand.models.next_sentence import NextSentence
 from evenhand.models.objectives.gap_contexts import GapContexts

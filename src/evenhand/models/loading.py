@@ -1,4 +1,4 @@
-"""Load a model: safetensors only, no remote code, and nothing guessed."""
+"""Load a model: safetensors only, no remote code, nothing guessed; and how long its inputs may be."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from transformers import (
 )
 from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 
-from evenhand.core.precision import Precision
+from evenhand.core.recipes import Precision
 from evenhand.models.adapters import adapter_base, refuse_missing_adapters, with_adapter
 from evenhand.models.families import Family, recognise
 from evenhand.models.next_sentence import has_next_sentence_class
@@ -38,15 +38,12 @@ from evenhand.models.references import ModelError, ModelRef, refuse_missing_fold
 HEAD_FILE = "next_sentence.json"
 """Beside a model with a next-sentence head of its own: which class means "follows"."""
 
-
 BERT_FOLLOWS_CLASS = 0
 
 _CHATTER = ("transformers", "huggingface_hub")
 """Loggers that are kept to errors while something loads; the hub's tells of every retry."""
 
-
 _UNREACHED = "cannot be reached. Check the path, or the connection if it is a model of the hub."
-
 
 _HUB_ANSWERS: Mapping[type[BaseException], str] = {
     GatedRepoError: "gives {id} only to those who asked for it. Ask on its page, then log in with: hf auth login.",
@@ -115,13 +112,24 @@ def load(ref: ModelRef) -> Loaded:
     config, tokenizer, family = load_parts(ref)
     dtype = _DTYPES[ref.precision]
     model = _load_weights(ref, getattr(transformers, family.auto_class), dtype)
-    vocabulary = model.get_input_embeddings().num_embeddings
-    if len(tokenizer) > vocabulary:
-        raise ModelError(
-            f"The tokenizer of {ref.id} has {len(tokenizer):,} entries, the model's embedding only {vocabulary:,}: "
-            "they do not belong together."
-        )
+    _fit_tokenizer(ref, tokenizer, entries=model.get_input_embeddings().num_embeddings)
     return Loaded(ref, family, config, tokenizer, model.to(device).eval(), device, dtype)
+
+
+def _fit_tokenizer(ref: ModelRef, tokenizer: Any, *, entries: int) -> None:
+    """Refuse a tokenizer with more entries than the embedding has; special tokens may be beyond it.
+
+    Gemma 3 without images has the tokenizer of its larger siblings, whose token for an image its own embedding lacks.
+    Texts do not hold such tokens; where one spells it out, it is read as plain text.
+    """
+    beyond = [token for number, token in tokenizer.added_tokens_decoder.items() if number >= entries]
+    if tokenizer.vocab_size > entries or not all(token.special for token in beyond):
+        raise ModelError(
+            f"The tokenizer of {ref.id} has {len(tokenizer):,} entries, the model's embedding only {entries:,}: "
+            "they do not belong together. Give the tokenizer that the model was trained with."
+        )
+    if beyond:
+        tokenizer.split_special_tokens = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,3 +287,53 @@ def _causes(problem: BaseException) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
+
+
+_UNLIMITED = 10**6
+
+
+def longest_input(loaded: Loaded) -> int | None:
+    """The most tokens that the model takes; None where nothing limits it."""
+    limits = [
+        value
+        for value in (
+            _positions(loaded.config),
+            _embedded_positions(loaded.model),
+            _tokenizer_limit(loaded.tokenizer),
+        )
+        if value is not None
+    ]
+    return min(limits, default=None)
+
+
+def attention_window(config: Any) -> int | None:
+    """How far back the nearest-sighted layer looks; None where all layers see everything.
+
+    A row that holds several sequences must be no longer: its mask takes the place of the model's own.
+    """
+    names = ("sliding_window", "window_size", "attention_chunk_size")
+    windows = [getattr(config, name, None) for name in names]
+    return min((window for window in windows if isinstance(window, int) and window > 0), default=None)
+
+
+def _positions(config: Any) -> int | None:
+    """What the configuration says; relative positions have no limit and say nothing."""
+    for name in ("max_position_embeddings", "n_positions", "max_seq_len"):
+        value = getattr(config, name, None)
+        if isinstance(value, int) and value > 0 and not hasattr(config, "relative_attention_num_buckets"):
+            return value
+    return None
+
+
+def _embedded_positions(model: nn.Module) -> int | None:
+    """Learned positions that start behind the padding's, as RoBERTa's do, leave fewer than they seem."""
+    for name, module in model.named_modules():
+        if name.endswith("embeddings.position_embeddings") and isinstance(module, nn.Embedding):
+            used = 0 if module.padding_idx is None else module.padding_idx + 1
+            return module.num_embeddings - used
+    return None
+
+
+def _tokenizer_limit(tokenizer: Any) -> int | None:
+    limit = tokenizer.model_max_length
+    return int(limit) if limit and limit < _UNLIMITED else None

@@ -15,9 +15,8 @@ from evenhand.core.errors import UnknownNameError
 from evenhand.core.items import Task
 from evenhand.core.protocols import DEFAULT_PROTOCOL, MULTILINGUAL_2023
 from evenhand.models.capabilities import Model
-from evenhand.models.continuations import Continuation
 from evenhand.models.engine.requests import Requests
-from evenhand.models.questions import Method, ScoreKind, WordMethod
+from evenhand.models.questions import Continuation, Method, ScoreKind, WordMethod
 
 if TYPE_CHECKING:
     from evenhand.core.progress import Progress

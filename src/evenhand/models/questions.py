@@ -1,4 +1,4 @@
-"""Questions and methods: what is asked about an item, and how the answers become scores."""
+"""Questions and methods: what is asked about an item, where its candidate stands, and how the answers become scores."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol, TypeAlias
 
-from evenhand.core.items import Association
+from evenhand.core.items import BLANK, Association, Candidate, Span, filled_spans
 from evenhand.models.engine.modes import gc_disabled
-from evenhand.models.engine.requests import Requests
-from evenhand.models.tokenised_text import prepare
+from evenhand.models.engine.requests import Request, Requests, Tokens
+from evenhand.models.tokenised_text import TokenisedText, prepare, tokenise
 
 LogProbabilities: TypeAlias = Sequence[float]
 """Natural logarithms."""
@@ -133,3 +133,164 @@ def _questions_or_reason(method: Method, item: Association) -> list[Question] | 
         return method.questions(item)
     except UnscorableError as reason:
         return str(reason)
+
+
+FINAL_PUNCTUATION = ".!?…\"'”’»)"
+
+PUBLISHED_FINAL_PUNCTUATION = ".!?"
+
+
+class Continuation(StrEnum):
+    """How a sentence after a context is scored. The letters are those of the multilingual study."""
+
+    NEXT_SENTENCE = "next-sentence"
+    """By the model's next-sentence head; all others by token probabilities."""
+    ALONE_PER_CONTEXT = "orig"
+    GIVEN_CONTEXT_PER_FULL = "b"
+    FULL = "c"
+    GIVEN_CONTEXT = "d"
+    GIVEN_CONTEXT_PER_ALONE = "e"
+    FULL_PER_ALONE = "f"
+
+    ORIG = "orig"
+    B = "b"
+    C = "c"
+    D = "d"
+    E = "e"
+    F = "f"
+
+
+ScoredParts: TypeAlias = Sequence[LogProbabilities]
+"""Context, candidate after it, candidate alone."""
+
+
+def _ratio(
+    over: Callable[[ScoredParts], float], under: Callable[[ScoredParts], float]
+) -> Callable[[ScoredParts], float]:
+    return lambda parts: over(parts) / under(parts)
+
+
+def _context(parts: ScoredParts) -> float:
+    return geometric_mean(parts[0])
+
+
+def _candidate(parts: ScoredParts) -> float:
+    return geometric_mean(parts[1])
+
+
+def _alone(parts: ScoredParts) -> float:
+    return geometric_mean(parts[2])
+
+
+def _full(parts: ScoredParts) -> float:
+    return geometric_mean([*parts[0], *parts[1]])
+
+
+CONTINUATION_SCORES: dict[Continuation, Callable[[ScoredParts], float]] = {
+    Continuation.ALONE_PER_CONTEXT: _ratio(_alone, _context),
+    Continuation.GIVEN_CONTEXT_PER_FULL: _ratio(_candidate, _full),
+    Continuation.FULL: _full,
+    Continuation.GIVEN_CONTEXT: _candidate,
+    Continuation.GIVEN_CONTEXT_PER_ALONE: _ratio(_candidate, _alone),
+    Continuation.FULL_PER_ALONE: _ratio(_full, _alone),
+}
+
+DESCRIPTIONS = {
+    Continuation.ALONE_PER_CONTEXT: "candidate alone / context",
+    Continuation.GIVEN_CONTEXT_PER_FULL: "candidate given context / context and candidate",
+    Continuation.FULL: "context and candidate",
+    Continuation.GIVEN_CONTEXT: "candidate given context",
+    Continuation.GIVEN_CONTEXT_PER_ALONE: "candidate given context / candidate alone",
+    Continuation.FULL_PER_ALONE: "context and candidate / candidate alone",
+}
+
+NEEDS_ALONE = (
+    Continuation.ALONE_PER_CONTEXT,
+    Continuation.GIVEN_CONTEXT_PER_ALONE,
+    Continuation.FULL_PER_ALONE,
+)
+
+NEEDS_CONTEXT = (
+    Continuation.ALONE_PER_CONTEXT,
+    Continuation.GIVEN_CONTEXT_PER_FULL,
+    Continuation.FULL,
+    Continuation.FULL_PER_ALONE,
+)
+
+NEEDS_CANDIDATE = tuple(kind for kind in CONTINUATION_SCORES if kind is not Continuation.ALONE_PER_CONTEXT)
+
+WHOLE = (Continuation.FULL, Continuation.GIVEN_CONTEXT)
+"""No quotient: the tokens that are asked for make the candidate's probability, with or without its context's."""
+
+
+def with_final_punctuation(context: str, marks: str = FINAL_PUNCTUATION) -> str:
+    """A context that ends like a sentence."""
+    return context if context[-1] in marks else f"{context}."
+
+
+@dataclass(frozen=True, slots=True)
+class FilledBlank:
+    """The tokens of a filled context, parted at one of its blanks."""
+
+    before: Tokens
+    fill: Tokens
+    after: Tokens
+
+
+def fill_of(item: Association, candidate: Candidate) -> str:
+    """What fills the blank, in the case it has in the candidate's sentence."""
+    spans = filled_spans(item.context, candidate.text)
+    if not spans:
+        raise UnscorableError("the candidate cannot be aligned with its context")
+    return spans[0].of(candidate.text)
+
+
+def filled_context(context: str, fill: str) -> tuple[str, list[Span]]:
+    """The context with every blank filled, and where the fills stand."""
+    pieces = context.split(BLANK)
+    if len(pieces) < 2:
+        raise UnscorableError("the context has no blank")
+    text = pieces[0]
+    spans = []
+    for piece in pieces[1:]:
+        spans.append(Span(len(text), len(text) + len(fill)))
+        text += fill + piece
+    return text, spans
+
+
+def filled_texts(item: Association) -> list[str]:
+    """The context filled with each candidate; none where a candidate cannot be aligned."""
+    try:
+        return [filled_context(item.context, fill_of(item, candidate))[0] for candidate in item.candidates]
+    except UnscorableError:
+        return []
+
+
+def fill_questions(
+    item: Association, requests: Callable[[str, str], tuple[Request, ...]], *, kind: ScoreKind
+) -> list[Question]:
+    """One question for each candidate: what is requested, from the context and what fills its blank."""
+    combine = of_all(COMBINATIONS[kind])
+    return [
+        Question(candidate.id, requests(item.context, fill_of(item, candidate)), combine)
+        for candidate in item.candidates
+    ]
+
+
+def filled_blanks(tokenizer: Any, context: str, fill: str) -> list[FilledBlank]:
+    """The filled context as tokens, once for each blank.
+
+    The whole sentence is tokenised, and the fill's tokens are those that stand for its characters: so a word
+    inside a sentence gets its leading space where the tokenizer has such a thing, and none at the start.
+    """
+    text, spans = filled_context(context, fill)
+    tokenised = tokenise(tokenizer, text, special=True)
+    return [_parted(tokenised, span) for span in spans]
+
+
+def _parted(tokenised: TokenisedText, span: Span) -> FilledBlank:
+    places = tokenised.overlapping(span)
+    if not places:
+        raise UnscorableError("the fill has no token of its own")
+    first, last = places[0], places[-1]
+    return FilledBlank(tokenised.ids[:first], tokenised.ids[first : last + 1], tokenised.ids[last + 1 :])

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from evenhand.core.errors import EvenhandError, RunError, UnknownNameError
-from evenhand.core.precision import Precision
+from evenhand.core.recipes import Precision
 from evenhand.models.backends import backend_of
 from evenhand.runs.mitigation_records import find_mitigation_record
 

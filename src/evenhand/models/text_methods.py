@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from evenhand.core.items import Association, SentencePair
-from evenhand.models.blanks import fill_of, filled_context
-from evenhand.models.continuations import (
+from evenhand.models.questions import (
+    COMBINATIONS,
     CONTINUATION_SCORES,
     DESCRIPTIONS,
     NEEDS_ALONE,
@@ -17,9 +17,13 @@ from evenhand.models.continuations import (
     NEEDS_CONTEXT,
     WHOLE,
     Continuation,
+    Question,
+    ScoreKind,
+    fill_of,
+    filled_context,
+    of_all,
     with_final_punctuation,
 )
-from evenhand.models.questions import COMBINATIONS, Question, ScoreKind, of_all
 from evenhand.models.sentence_pairs import PairRequests
 
 

@@ -14,7 +14,6 @@ from typing import Any, cast
 
 from evenhand.core.items import Task
 from evenhand.core.progress import Progress
-from evenhand.models.blanks import filled_context
 from evenhand.models.capabilities import (
     EstimatesCost,
     FillsBlanks,
@@ -24,10 +23,9 @@ from evenhand.models.capabilities import (
     TextScore,
     missing_capability,
 )
-from evenhand.models.continuations import Continuation
 from evenhand.models.engine.requests import RequestGroup, Requests
 from evenhand.models.measurable import Measurable, MethodOptions, ScoringFacts
-from evenhand.models.questions import Method, ScoreKind, WordMethod
+from evenhand.models.questions import Continuation, Method, ScoreKind, WordMethod, filled_context
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.models.sentence_pairs import PairMethod
 from evenhand.models.text_methods import (

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary
 
-from evenhand.core.spans import Span
+from evenhand.core.items import Span
 from evenhand.models.engine.requests import Tokens
 
 Characters: TypeAlias = tuple[int, int]

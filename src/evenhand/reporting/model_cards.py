@@ -12,8 +12,7 @@ from evenhand.core.recipes import Recipe
 from evenhand.instruments.association.measures import MEASURES
 from evenhand.instruments.association.results import MEASURE_NAMES
 from evenhand.reporting.numbers import has_interval, show
-from evenhand.runs.learning_curves import MALOR, metric_title
-from evenhand.runs.mitigation_records import DataRecord, MitigationRecord
+from evenhand.runs.mitigation_records import MALOR, DataRecord, MitigationRecord, metric_title
 from evenhand.runs.run import Run
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from evenhand.core.errors import RunError
 from evenhand.core.files import write_text
-from evenhand.reporting.calibration.badges import shipped_calibration
+from evenhand.reporting.calibration.words import shipped_calibration
 from evenhand.reporting.differences import Differences, differences
 from evenhand.reporting.plotting import ShownRun, shown_runs
 from evenhand.reporting.rendering import render_page_template

@@ -12,14 +12,13 @@ import polars as pl
 from pydantic import BaseModel
 
 from evenhand.core.protocols import HEADLINE
-from evenhand.instruments.probe_results import MalorResult
+from evenhand.instruments.malor.results import MalorResult
 from evenhand.reporting.numbers import NOT_THERE, number, show, show_p
 from evenhand.runs.comparison import ALL_ITEMS, Comparison
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run
 
 PROBE_COLUMNS = ("Run", "Test", "Experiment", "Direction", "Value", "Signed mean", "Skipped")
-
 
 _TEXT_COLUMNS = 4
 

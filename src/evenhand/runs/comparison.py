@@ -15,9 +15,8 @@ from evenhand.core.estimates import Estimate, Number
 from evenhand.core.frozen import FrozenModel
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import INSTRUMENTS, Run
-from evenhand.stats.differences import difference_of_means
 from evenhand.stats.resampling import Floats, Resampling
-from evenhand.stats.significance import clustered_sign_flip, holm
+from evenhand.stats.significance import clustered_sign_flip, difference_of_means, holm
 
 ALL_ITEMS = "all"
 

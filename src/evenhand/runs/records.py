@@ -1,4 +1,4 @@
-"""Run folders: what ran on what, with which versions, hashes and seeds."""
+"""Run folders: what ran on what, with which versions, hashes and seeds. Records of version 0.1.0 are read too."""
 
 from __future__ import annotations
 
@@ -16,9 +16,13 @@ from evenhand.core.planted_bias import PlantedBias
 from evenhand.core.protocols import Protocol
 
 RECORD_FILE = "record.json"
+
 SCORES_FILE = "scores.parquet"
+
 PREDICTIONS_FILE = "predictions.json"
+
 ESTIMATES_FILE = "estimates.json"
+
 PAGE_FILE = "report.html"
 
 SCHEMA_VERSION = 2
@@ -202,3 +206,36 @@ class RunRecord(FrozenModel):
             "methods": self.scoring.methods if self.scoring else None,
             "limit": self.scoring.limit if self.scoring else None,
         }
+
+
+FIRST_SCHEMA = 1
+
+
+def upgraded(document: dict[str, Any]) -> dict[str, Any]:
+    """A record of the first layout in the present one."""
+    if document.get("kind") == "probe":
+        return _upgraded_probe(document)
+    model = document.get("model")
+    return {
+        **document,
+        "schema_version": FIRST_SCHEMA + 1,
+        "instrument": "association",
+        "predictions": None if model else document["predictions"],
+    }
+
+
+def _upgraded_probe(document: dict[str, Any]) -> dict[str, Any]:
+    (name, sha256), *others = document["data"].items()
+    kept = {key: value for key, value in document.items() if key not in ("kind", "test", "language", "data")}
+    return {
+        **kept,
+        "schema_version": FIRST_SCHEMA + 1,
+        "instrument": document["test"],
+        "dataset": {
+            "name": name,
+            "language": document["language"],
+            "source": "not recorded",
+            "sha256": sha256,
+        },
+        "data": dict(others),
+    }

@@ -16,8 +16,15 @@ from evenhand.core.errors import RunError, UnknownNameError, fault
 from evenhand.core.files import folder_written_whole, sha256_of
 from evenhand.core.registry import Registry, lacks
 from evenhand.runs.figures import Figure
-from evenhand.runs.legacy import FIRST_SCHEMA, upgraded
-from evenhand.runs.records import ESTIMATES_FILE, RECORD_FILE, SCHEMA_VERSION, SCORES_FILE, RunRecord
+from evenhand.runs.records import (
+    ESTIMATES_FILE,
+    FIRST_SCHEMA,
+    RECORD_FILE,
+    SCHEMA_VERSION,
+    SCORES_FILE,
+    RunRecord,
+    upgraded,
+)
 from evenhand.runs.store import Job
 
 
@@ -58,8 +65,8 @@ class Results(Protocol):
 _OWN = {
     "association": "evenhand.instruments.association.instrument:ASSOCIATION",
     "malor": "evenhand.instruments.malor.instrument:MALOR",
-    "crows-pairs": "evenhand.instruments.crows_pairs.instrument:CROWS_PAIRS",
-    "cosine": "evenhand.instruments.cosine.instrument:COSINE",
+    "crows-pairs": "evenhand.instruments.crows_pairs:CROWS_PAIRS",
+    "cosine": "evenhand.instruments.cosine:COSINE",
     "direct-bias": "evenhand.instruments.direct_bias.instrument:DIRECT_BIAS",
 }
 

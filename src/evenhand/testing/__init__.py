@@ -26,9 +26,8 @@ Each check raises ``AssertionError`` with a message that says what was expected 
 
 from evenhand.lab.analytic import AnalyticModel
 from evenhand.lab.items import lab_benchmark
-from evenhand.testing.datasets import check_dataset
+from evenhand.testing.conformance import check_dataset, check_measure
 from evenhand.testing.fake import FakeModel
-from evenhand.testing.measures import check_measure
 from evenhand.testing.models import ModelSamples, check_model
 
 __all__ = [

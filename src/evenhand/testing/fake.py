@@ -8,8 +8,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evenhand.core.items import BLANK
-from evenhand.core.spans import Span
+from evenhand.core.items import BLANK, Span
 from evenhand.models.capabilities import (
     Embeds,
     FillsBlanks,

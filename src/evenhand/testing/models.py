@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from evenhand.core.errors import EvenhandError
-from evenhand.core.items import BLANK
-from evenhand.core.spans import Span
+from evenhand.core.items import BLANK, Span
 from evenhand.models.capabilities import (
     CAPABILITIES,
     Embeds,
@@ -23,14 +22,13 @@ from evenhand.models.capabilities import (
     TextScore,
 )
 from evenhand.models.generation import GenerationOptions
-from evenhand.testing.expectations import require
+from evenhand.testing.conformance import require
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TOLERANCE = 1e-3
 """In log-probabilities, between two ways of asking the same: batches change the last digits in 32 bits."""
-
 
 _SHORT = GenerationOptions(max_new_tokens=4)
 

@@ -8,7 +8,7 @@ from typing import Any
 from torch import nn
 from transformers.pytorch_utils import Conv1D
 
-from evenhand.core.extras import require_extra
+from evenhand.core.errors import require_extra
 from evenhand.core.recipes import LoraRecipe
 from evenhand.models.references import ModelError
 

@@ -22,7 +22,7 @@ from torch import nn
 
 from evenhand.core.errors import OutputError, RunError, fault
 from evenhand.core.files import folder_written_whole
-from evenhand.runs.learning_curves import LearningCurve
+from evenhand.runs.mitigation_records import LearningCurve
 
 WEIGHTS_FILE = "weights.safetensors"
 OPTIMIZER_FILE = "optimizer.safetensors"

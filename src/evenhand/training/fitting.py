@@ -3,34 +3,84 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from transformers import set_seed
 
 from evenhand.core.errors import EvenhandError, RunError
+from evenhand.core.estimates import Estimate
 from evenhand.core.files import folder_written_whole, write_text
 from evenhand.core.progress import Progress
 from evenhand.core.recipes import Recipe
-from evenhand.models.identity import record_of
+from evenhand.instruments.instrument import FigureReader
+from evenhand.models.description import record_of
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.objective import Objective
 from evenhand.models.references import ModelError
-from evenhand.runs.learning_curves import EpochMetrics, LearningCurve
+from evenhand.runs.mitigation_records import PERPLEXITY, EpochMetrics, LearningCurve
 from evenhand.training.adapters import Adapters
 from evenhand.training.checkpoints import Checkpoints
-from evenhand.training.epoch_trainer import EpochTrainer, chosen_precision
-from evenhand.training.evaluation import EpochEvaluator
+from evenhand.training.perplexity import HeldOut
+from evenhand.training.trainer import EpochTrainer, chosen_precision
+
+
+class EpochEvaluator(Protocol):
+    """Reads a model as it is now; its weights change between one epoch and the next."""
+
+    @property
+    def neutral(self) -> Mapping[str, float]:
+        """The neutral value of each bias metric, by key."""
+        ...
+
+    def evaluate(self, epoch: int) -> EpochMetrics:
+        """Bias and quality of the model in training."""
+        ...
+
+
+class ModelEvaluator:
+    """The figures of instruments, and the perplexity on held-out sentences."""
+
+    def __init__(self, model: LanguageModel, readers: Sequence[FigureReader], *, held_out: HeldOut) -> None:
+        self.model = model
+        self.held_out = held_out
+        self._readers = tuple(readers)
+
+    @property
+    def neutral(self) -> dict[str, float]:
+        """Of all figures that are not neutral at 0."""
+        neutral = {key: value for reader in self._readers for key, value in reader.neutral.items()}
+        return {key: value for key, value in neutral.items() if value}
+
+    def evaluate(self, epoch: int) -> EpochMetrics:
+        """Bias and quality of the model as it is now."""
+        bias = {key: value for reader in self._readers for key, value in reader.values().items()}
+        return EpochMetrics(epoch=epoch, bias=bias, quality={PERPLEXITY: self._perplexity()})
+
+    def estimates(self) -> dict[str, Estimate]:
+        """The bias metrics with intervals."""
+        return {key: value for reader in self._readers for key, value in reader.estimates().items()}
+
+    def _perplexity(self) -> float:
+        try:
+            return self.held_out.loss(self.model.loaded.model).perplexity
+        except OverflowError:
+            return math.inf
+
 
 IDENTITY_FILE = "training.json"
-CURVE_FILE = "learning_curve.jsonl"
-FINISHED_FILE = "finished.json"
-ADAPTER_FOLDER = "adapter"
-LOGS_FOLDER = "logs"
 
+CURVE_FILE = "learning_curve.jsonl"
+
+FINISHED_FILE = "finished.json"
+
+ADAPTER_FOLDER = "adapter"
+
+LOGS_FOLDER = "logs"
 
 EpochCallback = Callable[[LearningCurve], None]
 """Called with the learning curve after every epoch, and with that of the original alone before the first."""

@@ -15,10 +15,9 @@ from evenhand.core.progress import Progress
 from evenhand.core.recipes import Recipe
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.objective import Objective
-from evenhand.runs.learning_curves import LearningCurve
+from evenhand.runs.mitigation_records import LearningCurve
 from evenhand.training.checkpoints import copied_weights, put_weights
-from evenhand.training.evaluation import EpochEvaluator
-from evenhand.training.fitting import Fitted, fit, training_identity
+from evenhand.training.fitting import EpochEvaluator, Fitted, fit, training_identity
 
 SeedEpochCallback = Callable[[int, LearningCurve], None]
 """Called with a seed and its learning curve after every epoch."""

@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.errors import EvenhandError
-from evenhand.core.extras import missing_extra, require_extra
+from evenhand.core.errors import EvenhandError, missing_extra, require_extra
 from evenhand.core.progress import SILENT, Monitor, Progress
 from evenhand.runs.store import release_claims
 from evenhand.workflows.executors import Assignment, ExecutorError, Result

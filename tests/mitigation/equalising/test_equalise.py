@@ -12,8 +12,15 @@ import pytest
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import DatasetError, EvenhandError
-from evenhand.core.probe_sentences import open_term
-from evenhand.core.probes import Experiment, Occupation, OccupationForm, ProbeSet, Structure, TermPairs
+from evenhand.core.probes import (
+    Experiment,
+    Occupation,
+    OccupationForm,
+    ProbeSet,
+    Structure,
+    TermPairs,
+    open_term,
+)
 from evenhand.core.recipes import Recipe
 from evenhand.mitigation.equalising import equalise
 from evenhand.mitigation.equalising.equalise import EQUALISE, EqualiseOptions

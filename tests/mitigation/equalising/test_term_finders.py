@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from plain_swapper import DOUBTFUL, PlainSwapper
 
+from evenhand.core.items import Span
 from evenhand.core.probes import Experiment, TermPairs
-from evenhand.core.spans import Span
 from evenhand.mitigation.equalising.gaps import (
     GERMAN_ENDINGS,
     OnlyTerm,
@@ -16,8 +16,7 @@ from evenhand.mitigation.equalising.gaps import (
     skipping_names,
     vocabulary_finder,
 )
-from evenhand.text.twins.languages import swapper_for
-from evenhand.text.twins.twin import Rejected, Role, Swap, Twin
+from evenhand.text.twins.twin import Rejected, Role, Swap, Twin, swapper_for
 
 PRONOUNS = TermPairs(("he",), ("she",))
 POSSESSIVES = TermPairs(("his",), ("her",))

@@ -10,8 +10,7 @@ from plain_swapper import DOUBTFUL, PlainSwapper
 from small_corpus import PROBES
 
 from evenhand.core.errors import UnknownNameError
-from evenhand.core.probe_sentences import fill
-from evenhand.core.probes import Experiment
+from evenhand.core.probes import Experiment, fill
 from evenhand.data.probes import load_probes
 from evenhand.mitigation.pairs.matching import (
     EVALUATION,
@@ -26,7 +25,7 @@ from evenhand.mitigation.pairs.matching import (
     forms_of,
 )
 from evenhand.text.digests import digest_of
-from evenhand.text.twins.languages import swapper_for
+from evenhand.text.twins.twin import swapper_for
 
 
 def search(*experiments: Experiment) -> PairSearch:

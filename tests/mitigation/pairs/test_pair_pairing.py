@@ -8,9 +8,9 @@ import pytest
 from plain_swapper import PlainSwapper
 from small_corpus import NAMES
 
+from evenhand.core.items import Span
 from evenhand.core.probes import Experiment
-from evenhand.core.spans import Span
-from evenhand.mitigation.pairs.names import NameTable, PairSample
+from evenhand.mitigation.pairs.joining import NameTable, PairSample
 from evenhand.mitigation.pairs.twin_pairs import PairSide, TwinPair, experiments_in, pair_of
 from evenhand.text.twins.twin import Rejected, Role, Swap, Twin
 

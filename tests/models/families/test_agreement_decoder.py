@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 import zoo
 from engine_scores import assert_same, engine_scores
-from slow_reference import Logs, two_to_the_mean_log2
+from slow_reference import CONTINUATIONS, two_to_the_mean_log2
 from zoo_fixtures import Zoo
 from zoo_items import inter_items, intra_items
 
@@ -15,15 +13,6 @@ from evenhand.models.families.decoder import DECODER
 
 MODELS = zoo.names(DECODER)
 score = two_to_the_mean_log2
-
-VARIANTS: dict[str, Callable[[Logs, Logs, Logs], float]] = {
-    "orig": lambda context, _candidate, alone: score(alone) / score(context),
-    "b": lambda context, candidate, _alone: score(candidate) / score(context + candidate),
-    "c": lambda context, candidate, _alone: score(context + candidate),
-    "d": lambda _context, candidate, _alone: score(candidate),
-    "e": lambda _context, candidate, alone: score(candidate) / score(alone),
-    "f": lambda context, candidate, alone: score(context + candidate) / score(alone),
-}
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -60,8 +49,8 @@ def test_continuations_divide_what_their_letter_says(menagerie: Zoo, name: str, 
         for candidate in item.candidates
     }
     model = menagerie.model(name)
-    for letter, variant in VARIANTS.items():
+    for letter, variant in CONTINUATIONS.items():
         expected = {candidate: variant(*logs) for candidate, logs in parts.items()}
         assert_same(engine_scores(model, inter_items(), protocol=protocol, inter=letter), expected)
-    default = {candidate: VARIANTS["d"](*logs) for candidate, logs in parts.items()}
+    default = {candidate: CONTINUATIONS["d"](*logs) for candidate, logs in parts.items()}
     assert_same(engine_scores(model, inter_items(), protocol=protocol), default)

@@ -10,10 +10,10 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.items import Task
 from evenhand.core.registry import PluginError
-from evenhand.models.continuations import Continuation
 from evenhand.models.families import FAMILIES, recognise
 from evenhand.models.families.masked import MaskedFamily
 from evenhand.models.measurable import choose_method
+from evenhand.models.questions import Continuation
 from evenhand.models.references import ModelError
 
 

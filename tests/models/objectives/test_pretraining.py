@@ -14,8 +14,12 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.errors import EvenhandError
 from evenhand.models.objectives.objective import PretrainingOptions
-from evenhand.models.objectives.pretraining import MaskedPretraining, NextTokenPretraining, SpanPretraining
-from evenhand.models.objectives.sentences import TokenisedSentence
+from evenhand.models.objectives.pretraining import (
+    MaskedPretraining,
+    NextTokenPretraining,
+    SpanPretraining,
+    TokenisedSentence,
+)
 from evenhand.models.references import ModelError
 from evenhand.training.pretraining import pretraining_objective
 

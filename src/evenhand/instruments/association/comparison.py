@@ -16,7 +16,7 @@ from evenhand.core.items import OVERALL
 from evenhand.core.protocols import HEADLINE, Protocol, get_protocol
 from evenhand.instruments.association.estimation import ScoredItems, tasks_of
 from evenhand.instruments.association.measures import MEASURES, ClusterTotals, Measure
-from evenhand.instruments.association.scores import items_from_scores
+from evenhand.instruments.association.results import items_from_scores
 from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import (
     ALL_ITEMS,
@@ -27,9 +27,8 @@ from evenhand.runs.comparison import (
     comparison_of,
 )
 from evenhand.runs.run import Run
-from evenhand.stats.differences import NO_ITEM_DIFFERS, difference_interval
 from evenhand.stats.resampling import Resampling
-from evenhand.stats.significance import mcnemar_test, swap_test
+from evenhand.stats.significance import NO_ITEM_DIFFERS, difference_interval, mcnemar_test, swap_test
 
 _CERTIFICATE_TITLES = {
     ("SS", ALL_ITEMS): "Stereotype score of the association tests",

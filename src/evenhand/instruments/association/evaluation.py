@@ -10,16 +10,19 @@ import polars as pl
 
 from evenhand.core.errors import PredictionsError, shortlist
 from evenhand.core.files import sha256_of
-from evenhand.core.items import Association, Benchmark, Task
+from evenhand.core.items import Association, Benchmark, Task, common_reason
 from evenhand.core.progress import Progress
 from evenhand.core.protocols import DEFAULT_PROTOCOL, Protocol, get_protocol
-from evenhand.core.reasons import common_reason
 from evenhand.data.inspection import CheckReport, check
 from evenhand.data.layouts import load_dataset
 from evenhand.data.predictions import Predictions, Score, as_score, read_predictions
 from evenhand.instruments.association.estimation import estimate_task, tasks_of
-from evenhand.instruments.association.results import RunResult, SkippedReason
-from evenhand.instruments.association.scores import SCORES_SCHEMA, items_from_scores
+from evenhand.instruments.association.results import (
+    SCORES_SCHEMA,
+    RunResult,
+    SkippedReason,
+    items_from_scores,
+)
 from evenhand.instruments.instrument import Preparation, statistics_record
 from evenhand.runs.records import (
     DatasetRecord,

@@ -13,8 +13,13 @@ from evenhand.data.layouts import load_dataset
 from evenhand.data.stereoset import STARTER
 from evenhand.instruments.association import comparison
 from evenhand.instruments.association.measures import MEASURES
-from evenhand.instruments.association.results import GroupResult, RunResult
-from evenhand.instruments.association.scores import items_from_scores, predictions_json, with_later_columns
+from evenhand.instruments.association.results import (
+    GroupResult,
+    RunResult,
+    items_from_scores,
+    predictions_json,
+    with_later_columns,
+)
 from evenhand.instruments.instrument import Instrument, InstrumentOptions, Preparation
 from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
 from evenhand.models.text_model import measurable

@@ -1,4 +1,4 @@
-"""From mean vectors over a corpus to the gender direction and to a vector for each profession."""
+"""From mean vectors over a corpus to the gender direction, to a vector for each profession, and to chance's bias."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from types import MappingProxyType
 import numpy as np
 
 from evenhand.core.errors import DatasetError
+from evenhand.core.estimates import Estimate
 from evenhand.core.probes import Occupation
 from evenhand.instruments.direct_bias.corpus_vectors import CorpusVectors
 from evenhand.instruments.vectors import ZERO
 from evenhand.models.references import ModelError
-from evenhand.stats.resampling import Floats
+from evenhand.stats.resampling import Floats, Resampling
 
 ABSENT = "it does not occur in the corpus"
+
 ONLY_BESIDE_GENDERED = "it occurs only beside words that tell a gender"
+
 ONE_FORM = "only one of its forms was seen where no word tells a gender, and its grammar alone would count"
 
 
@@ -103,3 +106,38 @@ def profession_vector(occupation: Occupation, vectors: CorpusVectors) -> Profess
         beside = any(vectors.beside_gendered[noun] for noun in nouns)
         problem = ONLY_BESIDE_GENDERED if beside else ABSENT
     return ProfessionVector(occupation, None, problem)
+
+
+RANDOM_DIRECTIONS = 100
+
+_STREAM = 4
+"""Keeps the draws of directions apart from those of resamples with the same seed."""
+
+
+def random_baseline(vectors: Floats, *, resampling: Resampling) -> Estimate:
+    """The mean absolute cosine of vectors with random directions: its mean, and the range that holds most directions.
+
+    Args:
+        vectors: A row a vector, none of them zero.
+        resampling: Its seed draws the directions; its confidence level is the share of directions in the range.
+    """
+    width = vectors.shape[1]
+    generator = np.random.default_rng([resampling.seed, width, _STREAM])
+    # Normal coordinates favour no direction.
+    directions = generator.standard_normal((RANDOM_DIRECTIONS, width))
+    values = np.abs(_of_length_one(vectors) @ _of_length_one(directions).T).mean(axis=0)
+    tail = (1 - resampling.confidence) / 2
+    low, high = np.quantile(values, [tail, 1 - tail])
+    return Estimate(
+        value=float(values.mean()),
+        low=float(low),
+        high=float(high),
+        n=RANDOM_DIRECTIONS,
+        clusters=RANDOM_DIRECTIONS,
+        method="random directions, percentiles",
+    )
+
+
+def _of_length_one(vectors: Floats) -> Floats:
+    scaled: Floats = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return scaled

@@ -23,29 +23,59 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
+from pydantic import Field
 
 from evenhand.core.errors import DatasetError
+from evenhand.core.estimates import Estimate, Number
+from evenhand.core.frozen import FrozenModel
 from evenhand.data.corpora import CorpusCounts, corpus_files
 from evenhand.data.probes import gendered_vocabulary
 from evenhand.instruments.instrument import (
     Instrument,
     InstrumentOptions,
     Preparation,
+    Skipped,
 )
-from evenhand.instruments.probe_results import DirectBiasResult
 from evenhand.models.capabilities import Embeds
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run
 
+
+class ProfessionCosine(FrozenModel):
+    """A profession's mean contextual vector against the gender direction; above 0 it points to the male side."""
+
+    profession: str
+    cosine: Number
+    n: int
+    """Sentences that it was seen in."""
+
+
+class DirectBiasResult(FrozenModel):
+    """Direct bias over a corpus: the mean absolute cosine of professions with the gender direction."""
+
+    kind: Literal["direct-bias"] = "direct-bias"
+    layer: int
+    direct_bias: Estimate
+    signed_mean: Estimate = Field(default_factory=lambda: Estimate.undefined("not measured"))
+    """The mean of the signed cosines, in which professions of opposite sides cancel."""
+    baseline: Estimate
+    """The same for random directions: their mean, and the range in which most of them lie."""
+    professions: tuple[ProfessionCosine, ...]
+    sentences: int
+    pronouns: dict[str, int] = Field(default_factory=dict)
+    """Sentences with each pronoun that the direction was made of."""
+    left_out: dict[str, int]
+    """Sentences that were not used, or not for everything in them, by reason."""
+    skipped: tuple[Skipped, ...] = ()
+
+
 NAME = "direct-bias"
 
-
 MEASURE = "direct_bias"
-
 
 DEFAULT_LANGUAGE = "en"
 

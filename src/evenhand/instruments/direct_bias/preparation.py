@@ -19,20 +19,26 @@ from evenhand.data.probes import bundled_probe_path, gendered_vocabulary
 from evenhand.instruments.direct_bias.corpus_vectors import CorpusVectors
 from evenhand.instruments.direct_bias.gender_direction import (
     PRONOUNS,
+    RANDOM_DIRECTIONS,
     GenderPronouns,
     ProfessionVector,
     gender_direction,
     profession_vector,
+    random_baseline,
 )
-from evenhand.instruments.direct_bias.instrument import DEFAULT_LANGUAGE, NAME, DirectBiasOptions
-from evenhand.instruments.direct_bias.random_directions import RANDOM_DIRECTIONS, random_baseline
+from evenhand.instruments.direct_bias.instrument import (
+    DEFAULT_LANGUAGE,
+    NAME,
+    DirectBiasOptions,
+    DirectBiasResult,
+    ProfessionCosine,
+)
 from evenhand.instruments.instrument import (
     Preparation,
     default_name,
+    skipped_rows,
     statistics_record,
 )
-from evenhand.instruments.probe_results import DirectBiasResult, ProfessionCosine
-from evenhand.instruments.skipped import skipped_rows
 from evenhand.instruments.vectors import cosine, mean_estimate, vector_options, vector_warnings
 from evenhand.models.capabilities import EmbeddingModel
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
@@ -44,7 +50,6 @@ from evenhand.text.word_search import WordFinder
 
 FEW_SENTENCES = 100
 """With fewer sentences that have a pronoun, the direction is much a matter of chance."""
-
 
 SCORES_SCHEMA: Mapping[str, pl.DataType] = {
     "profession": pl.String(),

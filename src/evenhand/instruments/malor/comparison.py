@@ -9,17 +9,14 @@ import polars as pl
 
 from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
-from evenhand.instruments.malor.estimates import malor_estimate
-from evenhand.instruments.malor.measure import Floats, LogRatios, malor, mean_absolute_lean
-from evenhand.instruments.malor.questions import ProbeDirection
+from evenhand.instruments.malor.estimates import LogRatios, malor, malor_estimate, mean_absolute_lean
+from evenhand.instruments.malor.questions import Floats, ProbeDirection
 from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import ALL_ITEMS, Comparison, ComparisonOptions, Difference, comparison_of
 from evenhand.runs.run import Run
-from evenhand.stats.differences import NO_ITEM_DIFFERS
-from evenhand.stats.intervals import Interval
+from evenhand.stats.intervals import TWO_WAY, Interval, two_way_interval
 from evenhand.stats.resampling import Resampling
-from evenhand.stats.significance import clustered_sign_flip
-from evenhand.stats.two_way import TWO_WAY, two_way_interval
+from evenhand.stats.significance import NO_ITEM_DIFFERS, clustered_sign_flip
 
 GENDER = ProbeDirection.GENDER.value
 EXPERIMENT_WORDS = {"he-she": "he and she", "his-her": "his and her", "names": "first names"}

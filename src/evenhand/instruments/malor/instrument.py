@@ -18,8 +18,8 @@ from evenhand.instruments.malor.questions import (
     ProbeDirection,
     TermCase,
 )
-from evenhand.instruments.open_questions import WordScore
-from evenhand.instruments.probe_results import MalorResult
+from evenhand.instruments.malor.results import MalorResult
+from evenhand.instruments.word_scoring import WordScore
 from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
 from evenhand.models.text_model import measurable
 from evenhand.runs.calibration import Expectation, Response
@@ -31,9 +31,7 @@ from evenhand.stats.resampling import Resampling
 
 NAME = "malor"
 
-
 ALL = "all"
-
 
 DEFAULT_LANGUAGE = "en"
 

@@ -16,10 +16,12 @@ from evenhand.data.probes import load_probes
 from evenhand.data.winogender import EMPLOYED, WRITTEN, occupation_shares
 from evenhand.instruments.instrument import (
     Preparation,
+    Skipped,
     default_name,
     statistics_record,
 )
 from evenhand.instruments.malor.estimates import (
+    LogRatios,
     correlation,
     field_estimates,
     malor_estimate,
@@ -28,7 +30,6 @@ from evenhand.instruments.malor.estimates import (
     spread_estimate,
 )
 from evenhand.instruments.malor.instrument import DEFAULT_LANGUAGE, NAME, MalorOptions, chosen_experiments
-from evenhand.instruments.malor.measure import LogRatios
 from evenhand.instruments.malor.questions import (
     AnswerTable,
     GenderProbabilities,
@@ -38,12 +39,11 @@ from evenhand.instruments.malor.questions import (
     gender_probabilities,
     probe_questions,
 )
-from evenhand.instruments.open_questions import WordScore
-from evenhand.instruments.probe_results import Correlation, MalorResult, Skipped
-from evenhand.instruments.word_scoring import WordScorer
-from evenhand.models.blanks import filled_context
+from evenhand.instruments.malor.results import Correlation, MalorResult
+from evenhand.instruments.word_scoring import WordScore, WordScorer
 from evenhand.models.capabilities import Model
 from evenhand.models.measurable import Measurable
+from evenhand.models.questions import filled_context
 from evenhand.models.references import ModelError
 from evenhand.models.text_model import cost_notices
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord

@@ -12,9 +12,8 @@ import numpy.typing as npt
 from evenhand.core.errors import EvenhandError
 from evenhand.core.estimates import Estimate
 from evenhand.core.probes import Experiment, ProbeSet
-from evenhand.instruments.malor.estimates import malor_estimate
+from evenhand.instruments.malor.estimates import LogRatios, malor, malor_estimate
 from evenhand.instruments.malor.instrument import chosen_experiments
-from evenhand.instruments.malor.measure import LogRatios, malor
 from evenhand.instruments.malor.preparation import refuse_unknown_terms
 from evenhand.instruments.malor.questions import (
     AnswerTable,
@@ -23,8 +22,7 @@ from evenhand.instruments.malor.questions import (
     gender_probabilities,
     probe_questions,
 )
-from evenhand.instruments.open_questions import Answer
-from evenhand.instruments.word_scoring import WordScorer
+from evenhand.instruments.word_scoring import Answer, WordScorer
 from evenhand.models.engine.requests import Request
 from evenhand.models.engine.rereading import Rereading
 from evenhand.models.engine.runners import Values

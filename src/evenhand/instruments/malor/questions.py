@@ -13,9 +13,18 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from evenhand.core.errors import UnknownNameError
-from evenhand.core.probe_sentences import OpenSentence, open_occupation, open_term
-from evenhand.core.probes import Experiment, Occupation, OccupationForm, ProbeSet, Structure, TermPairs
-from evenhand.instruments.open_questions import Answer, OpenQuestion
+from evenhand.core.probes import (
+    Experiment,
+    Occupation,
+    OccupationForm,
+    OpenSentence,
+    ProbeSet,
+    Structure,
+    TermPairs,
+    open_occupation,
+    open_term,
+)
+from evenhand.instruments.word_scoring import Answer, OpenQuestion
 
 Floats = npt.NDArray[np.float64]
 

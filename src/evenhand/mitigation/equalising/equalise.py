@@ -28,7 +28,7 @@ from evenhand.mitigation.training_mitigation import (
 from evenhand.models.language_model import LanguageModel
 from evenhand.runs.mitigation_records import TextRecord
 from evenhand.text.digests import LowestDigests, digest_of
-from evenhand.text.twins.languages import SWAPPERS, swapper_for
+from evenhand.text.twins.twin import SWAPPERS, swapper_for
 from evenhand.training.pretraining import pretraining_objective
 
 MOST_REPLAYED = 50_000

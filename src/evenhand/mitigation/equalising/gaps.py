@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from evenhand.core.errors import EvenhandError
+from evenhand.core.items import Span
 from evenhand.core.probes import Experiment, TermPairs
-from evenhand.core.spans import Span
 from evenhand.mitigation.equalising.term_trees import GenderedGroup, TermTree, build_term_tree
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.objectives.sentences import longest_row
+from evenhand.models.objectives.pretraining import longest_row
 from evenhand.models.references import ModelError
 from evenhand.models.tokenised_text import prepare, tokenise
 from evenhand.text.digests import LowestDigests, digest_of
@@ -37,7 +37,6 @@ _OPENS = re.compile(r"""(?:^|[.!?:"“”„«»‘’'(\[—–-])\s*$""")
 """What stands before the first word of a sentence, of speech, or of a part that is set off."""
 _CAPITAL_IS_DUE = re.compile(r"""(?:^\W*|[.!?]\W*|["“„«])$""")
 """What stands before a word that has a capital whatever it is."""
-
 
 TermFinder = Callable[[str], "OnlyTerm | None"]
 

@@ -19,9 +19,8 @@ from evenhand.core.probes import Experiment, ProbeSet
 from evenhand.core.progress import Progress
 from evenhand.data.corpus_sources import CorpusSource
 from evenhand.mitigation.pairs.counts import COUNTS_ENDING, PairCensus, PairCounts, SourceCount
-from evenhand.mitigation.pairs.joining import PairJoiner
+from evenhand.mitigation.pairs.joining import NAMES_SAMPLE, NameTable, PairJoiner, PairSample
 from evenhand.mitigation.pairs.matching import EVALUATION, NO_OCCUPATION, REPEATED, PairSearch
-from evenhand.mitigation.pairs.names import NAMES_SAMPLE, NameTable, PairSample
 from evenhand.mitigation.pairs.searching import (
     SearchJob,
     SourceParts,

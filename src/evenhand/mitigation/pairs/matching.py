@@ -14,12 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.items import BLANK
-from evenhand.core.probe_sentences import open_term
-from evenhand.core.probes import Experiment, Occupation, ProbeSet
+from evenhand.core.probes import Experiment, Occupation, ProbeSet, open_term
 from evenhand.mitigation.pairs.twin_pairs import TwinPair, experiments_in, pair_of
 from evenhand.text.digests import digest_of
-from evenhand.text.twins.languages import swapper_for
-from evenhand.text.twins.twin import Rejected, Swapper
+from evenhand.text.twins.twin import Rejected, Swapper, swapper_for
 from evenhand.text.word_search import WordFinder, words_of
 
 NO_OCCUPATION = "no occupation in it"

@@ -21,8 +21,8 @@ from typing import Any
 
 from evenhand.core.errors import DatasetError
 from evenhand.core.files import load_json
+from evenhand.core.items import Span
 from evenhand.core.probes import Experiment
-from evenhand.core.spans import Span
 from evenhand.data.corpora import decoded, lines_of, read_bytes
 from evenhand.text.twins.twin import Role, Swap, Twin
 

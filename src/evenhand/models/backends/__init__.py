@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from evenhand.core.extras import require_extra
+from evenhand.core.errors import require_extra
 from evenhand.core.registry import Registry, lacks
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from evenhand.core.reasons import too_long_reason
+from evenhand.core.items import too_long_reason
 
 Tokens: TypeAlias = tuple[int, ...]
 

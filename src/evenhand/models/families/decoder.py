@@ -10,19 +10,7 @@ from typing import TYPE_CHECKING, Any
 from transformers.models.auto import modeling_auto as auto
 
 from evenhand.core.items import BLANK, Association, SentencePair, Task
-from evenhand.models.blanks import fill_of, filled_context, filled_texts
 from evenhand.models.capabilities import Generates, ScoresText, Trains
-from evenhand.models.continuations import (
-    CONTINUATION_SCORES,
-    DESCRIPTIONS,
-    NEEDS_ALONE,
-    NEEDS_CANDIDATE,
-    NEEDS_CONTEXT,
-    PUBLISHED_FINAL_PUNCTUATION,
-    WHOLE,
-    Continuation,
-    with_final_punctuation,
-)
 from evenhand.models.engine.projection import Projection
 from evenhand.models.engine.requests import CausalRequest, Request, Tokens
 from evenhand.models.engine.runners import CausalRunner, JoinedCausalRunner, ReadyRunner
@@ -33,14 +21,26 @@ from evenhand.models.objectives.held_out import HeldOutRows, decoder_rows
 from evenhand.models.objectives.pretraining import NextTokenPretraining
 from evenhand.models.questions import (
     COMBINATIONS,
+    CONTINUATION_SCORES,
+    DESCRIPTIONS,
+    NEEDS_ALONE,
+    NEEDS_CANDIDATE,
+    NEEDS_CONTEXT,
+    PUBLISHED_FINAL_PUNCTUATION,
+    WHOLE,
+    Continuation,
     LogProbabilities,
     Method,
     Question,
     ScoreKind,
     UnscorableError,
     WordMethod,
+    fill_of,
+    filled_context,
+    filled_texts,
     geometric_mean,
     of_all,
+    with_final_punctuation,
 )
 from evenhand.models.sentence_pairs import PairRequests
 from evenhand.models.tokenised_text import start_token, tokenise

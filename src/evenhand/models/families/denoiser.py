@@ -9,16 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from evenhand.core.items import Association, SentencePair, Task
-from evenhand.core.spans import Span
-from evenhand.models.blanks import fill_of, filled_context
+from evenhand.core.items import Association, SentencePair, Span, Task
 from evenhand.models.capabilities import Generates
-from evenhand.models.continuations import with_final_punctuation
 from evenhand.models.engine.requests import Seq2SeqRequest, Tokens
 from evenhand.models.families.encoder_decoder import EncoderDecoderFamily
 from evenhand.models.families.family import refuse_pseudo_likelihood
 from evenhand.models.measurable import MethodOptions
-from evenhand.models.questions import COMBINATIONS, Question, ScoreKind, UnscorableError, of_all
+from evenhand.models.questions import (
+    COMBINATIONS,
+    Question,
+    ScoreKind,
+    UnscorableError,
+    fill_of,
+    filled_context,
+    of_all,
+    with_final_punctuation,
+)
 from evenhand.models.sentence_pairs import PairRequests, requests_of_shared, with_token
 from evenhand.models.tokenised_text import tokenise
 

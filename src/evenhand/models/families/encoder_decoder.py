@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from torch import nn
 from transformers.models.auto import modeling_auto as auto
 
-from evenhand.models.continuations import Continuation
 from evenhand.models.engine.projection import Projection
 from evenhand.models.engine.requests import Request, Seq2SeqRequest, Tokens
 from evenhand.models.engine.runners import Seq2SeqRunner
 from evenhand.models.families.family import Family
+from evenhand.models.questions import Continuation
 from evenhand.models.references import ModelError
 
 if TYPE_CHECKING:

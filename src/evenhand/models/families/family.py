@@ -14,13 +14,12 @@ from torch import nn
 
 from evenhand.core.items import Task
 from evenhand.models.capabilities import FillsBlanks, ScoresText, Trains, missing_capability
-from evenhand.models.continuations import Continuation
 from evenhand.models.engine.projection import Projection
 from evenhand.models.engine.requests import Request, Tokens
 from evenhand.models.engine.runners import ReadyRunner
 from evenhand.models.measurable import MethodOptions
 from evenhand.models.next_sentence import NextSentence
-from evenhand.models.questions import Method, ScoreKind, WordMethod
+from evenhand.models.questions import Continuation, Method, ScoreKind, WordMethod
 from evenhand.models.references import ModelError
 
 if TYPE_CHECKING:

@@ -9,13 +9,6 @@ from typing import TYPE_CHECKING, Any
 from transformers.models.auto import modeling_auto as auto
 
 from evenhand.core.items import BLANK, Association, SentencePair, Task
-from evenhand.models.blanks import (
-    fill_of,
-    fill_questions,
-    filled_blanks,
-    filled_context,
-    filled_texts,
-)
 from evenhand.models.capabilities import FillsBlanks, ScoresText, Trains
 from evenhand.models.engine.projection import Projection
 from evenhand.models.engine.requests import MaskedRequest, Request, Tokens
@@ -32,6 +25,11 @@ from evenhand.models.questions import (
     ScoreKind,
     UnscorableError,
     WordMethod,
+    fill_of,
+    fill_questions,
+    filled_blanks,
+    filled_context,
+    filled_texts,
     of_all,
 )
 from evenhand.models.references import ModelError

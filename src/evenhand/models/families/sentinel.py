@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.items import Association, SentencePair, Task
-from evenhand.models.blanks import fill_of, fill_questions, filled_blanks, filled_texts
 from evenhand.models.capabilities import FillsBlanks, Generates, Trains
-from evenhand.models.continuations import PUBLISHED_FINAL_PUNCTUATION, with_final_punctuation
 from evenhand.models.engine.requests import Seq2SeqRequest, Tokens
 from evenhand.models.families.encoder_decoder import EncoderDecoderFamily
 from evenhand.models.families.family import refuse_pseudo_likelihood
@@ -20,13 +18,19 @@ from evenhand.models.objectives.held_out import HeldOutRows, sentinel_rows
 from evenhand.models.objectives.pretraining import SpanPretraining
 from evenhand.models.questions import (
     COMBINATIONS,
+    PUBLISHED_FINAL_PUNCTUATION,
     Method,
     Question,
     ScoreKind,
     UnscorableError,
     WordMethod,
+    fill_of,
+    fill_questions,
+    filled_blanks,
+    filled_texts,
     geometric_mean,
     of_all,
+    with_final_punctuation,
 )
 from evenhand.models.references import ModelError
 from evenhand.models.sentence_pairs import PairRequests, requests_of_shared, with_token

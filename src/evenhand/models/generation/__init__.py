@@ -4,7 +4,12 @@
 Local models have it through ``LocalGenerator``, which needs torch and is imported from ``generation.local``.
 """
 
-from evenhand.models.generation.options import GenerationOptions, GenerationOptionsError
-from evenhand.models.generation.texts import Finish, GeneratedText, TextProgress
+from evenhand.models.generation.texts import (
+    Finish,
+    GeneratedText,
+    GenerationOptions,
+    GenerationOptionsError,
+    TextProgress,
+)
 
 __all__ = ["Finish", "GeneratedText", "GenerationOptions", "GenerationOptionsError", "TextProgress"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from evenhand.models.engine.requests import Tokens
-from evenhand.models.generation.options import GenerationOptions, GenerationOptionsError
+from evenhand.models.generation.texts import GenerationOptions, GenerationOptionsError
 
 WINDOW_ROWS = 4096
 """Rows that are sorted and held in memory at a time."""

@@ -13,19 +13,17 @@ import torch
 from evenhand.models.engine.execution import is_out_of_memory
 from evenhand.models.generation.batches import BatchLimits, Row, pack, windows
 from evenhand.models.generation.codec import TextCodec
-from evenhand.models.generation.options import GenerationOptions
-from evenhand.models.generation.sampling import next_tokens
-from evenhand.models.generation.stepping import StepperMaker, choose_stepper
+from evenhand.models.generation.stepping import StepperMaker, choose_stepper, next_tokens
 from evenhand.models.generation.texts import (
     Finish,
     GeneratedText,
+    GenerationOptions,
     TextProgress,
     keep_texts,
     part_key,
     read_texts,
 )
-from evenhand.models.limits import longest_input
-from evenhand.models.loading import Loaded
+from evenhand.models.loading import Loaded, longest_input
 from evenhand.models.references import ModelError
 from evenhand.runs.store import Parts
 

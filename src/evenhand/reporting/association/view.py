@@ -14,7 +14,7 @@ from evenhand.core.files import sha256_of
 from evenhand.core.items import BLANK, Label
 from evenhand.core.protocols import HEADLINE, get_protocol
 from evenhand.instruments.association.measures import MEASURES
-from evenhand.instruments.association.measures.totals import Preferences
+from evenhand.instruments.association.measures.measure import Preferences
 from evenhand.instruments.association.results import MEASURE_NAMES, TaskResult
 from evenhand.reporting.association.plots import bias_type_plot, icat_plane
 from evenhand.reporting.association.words import (
@@ -24,7 +24,7 @@ from evenhand.reporting.association.words import (
     interpret_association,
     main_task,
 )
-from evenhand.reporting.calibration.badges import run_badges
+from evenhand.reporting.calibration.words import run_badges
 from evenhand.reporting.plotting import Plot, ShownRun, left_out
 from evenhand.reporting.rendering import render
 from evenhand.reporting.views import Matrix, Section, View, estimate_columns, rows_csv

@@ -10,14 +10,16 @@ from typing import Any
 
 from evenhand.core.files import write_text
 from evenhand.core.items import OVERALL
-from evenhand.reporting.calibration.badges import reads_bits, short_name, shown_reading
 from evenhand.reporting.calibration.plots import detectable_plot, dose_plot
 from evenhand.reporting.calibration.words import (
     count_models,
     families_of,
     family_title,
     measures_of,
+    reads_bits,
+    short_name,
     shown_failure,
+    shown_reading,
     signed_bits,
     title_of,
     verdict,

@@ -11,8 +11,7 @@ import altair as alt
 import polars as pl
 
 from evenhand.instruments.association.measures import MEASURES
-from evenhand.reporting.calibration.badges import reads_bits, short_name
-from evenhand.reporting.calibration.words import family_title, neutral_of
+from evenhand.reporting.calibration.words import family_title, neutral_of, reads_bits, short_name
 from evenhand.reporting.plotting import COLOURS, Mark, series_scales, specification, without_nan
 from evenhand.runs.calibration import MeasureCalibration
 

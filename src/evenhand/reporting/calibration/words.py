@@ -1,4 +1,4 @@
-"""What a calibration says, in plain words."""
+"""What a calibration says in plain words, and badges: what the lab found out about a measure."""
 
 from __future__ import annotations
 
@@ -6,10 +6,176 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from evenhand.data.datasets import bundled_calibration, bundled_calibration_path
 from evenhand.instruments.association.measures import MEASURES
-from evenhand.reporting.calibration.badges import reads_bits, short_name
+from evenhand.instruments.association.results import TaskResult
+from evenhand.reporting.numbers import number
 from evenhand.reporting.words import language_name, listed, task_title
-from evenhand.runs.calibration import Calibration, Check, MeasureCalibration, Response
+from evenhand.runs.calibration import Calibration, Check, DetectableBias, MeasureCalibration, Response
+from evenhand.runs.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """What the lab says, as a sentence and as short as a table cell needs it."""
+
+    sentence: str
+    brief: str
+
+
+Badges = dict[str, dict[str, Badge]]
+"""By task and measure; what the lab says nothing about is missing."""
+
+
+def shipped_calibration() -> Calibration | None:
+    """The calibration that ships with the package; None where it ships without one."""
+    return bundled_calibration() if bundled_calibration_path().is_file() else None
+
+
+def run_badges(run: Run, calibration: Calibration | None) -> Badges:
+    """What a calibration says about a run."""
+    if calibration is None:
+        return {task: {} for task in run.result.tasks}
+    family = run.record.model.family if run.record.model else None
+    return {
+        task: _task_badges(result, calibration, task=task, family=family)
+        for task, result in run.result.tasks.items()
+    }
+
+
+def _task_badges(
+    result: TaskResult, calibration: Calibration, *, task: str, family: str | None
+) -> dict[str, Badge]:
+    return {
+        name: own
+        for name, estimate in result.estimates()
+        if estimate.defined
+        and (own := badge(calibration, name, task=task, items=result.n, family=family)) is not None
+    }
+
+
+def badge(
+    calibration: Calibration, measure: str, *, task: str, items: int, family: str | None = None
+) -> Badge | None:
+    """What the lab says about a measure over so many items of a task; None where it says nothing.
+
+    Args:
+        calibration: What the lab found out.
+        measure: The measure's name.
+        task: The task that it was computed on.
+        items: How many items it was computed from.
+        family: The family of the model, as its record has it. Without one, or with one that the lab does not build,
+            the family on which the measure does worst speaks for all.
+    """
+    entries = calibration.of(measure, task=task, family=_family_of_the_lab(calibration, family))
+    if not entries:
+        return None
+    return _SAYINGS[entries[0].response](entries, items)
+
+
+def _family_of_the_lab(calibration: Calibration, family: str | None) -> str | None:
+    """The family of the lab that stands for a model's: "encoder-decoder" for every kind of encoder-decoder."""
+    built = (entry.family for entry in calibration.measures)
+    return next((name for name in built if family is not None and family.startswith(name)), None)
+
+
+def shown_reading(entry: MeasureCalibration, value: float) -> str:
+    """A value of a measure; bits need a digit more than points of 100."""
+    return number(value, 2 if reads_bits(entry) else 1)
+
+
+def short_name(measure: str) -> str:
+    """A measure's name as it is read."""
+    return measure.replace("_", " ")
+
+
+def reads_bits(entry: MeasureCalibration) -> bool:
+    """Whether the measure reads the planted bits themselves."""
+    return not math.isnan(entry.error)
+
+
+def _detects(entries: Sequence[MeasureCalibration], items: int) -> Badge | None:
+    counts = sorted(
+        set.intersection(*({detectable.items for detectable in entry.detectable} for entry in entries))
+    )
+    if not counts:
+        return None
+    if items < counts[0]:
+        return Badge(
+            f"The lab tried {counts[0]:,} items and more; what {items:,} would show is not known.",
+            f"not tried below {counts[0]:,} items",
+        )
+    count = max(count for count in counts if count <= items)
+    entry, detectable = max(
+        (
+            (entry, detectable)
+            for entry in entries
+            for detectable in entry.detectable
+            if detectable.items == count
+        ),
+        key=lambda pair: _hardness(pair[1]),
+    )
+    if math.isnan(detectable.strength):
+        strongest = max(point.strength for point in entry.points)
+        return _with_failures(
+            entries,
+            f"In the lab, {count:,} items do not show even {strongest:g} planted bits in four of five cases.",
+            f"more than {strongest:g} bits",
+        )
+    beyond = items > counts[-1]
+    more = f"; {items:,} show at least as little as that" if beyond else ""
+    reading = shown_reading(entry, detectable.reading)
+    return _with_failures(
+        entries,
+        f"In the lab, {count:,} items show a planted bias of {detectable.strength:.2f} bits "
+        f"({short_name(entry.measure)} {reading}) or more in four of five cases{more}.",
+        f"{detectable.strength:.2f} bits (reads {reading}){' or less' if beyond else ''}",
+    )
+
+
+def _hardness(detectable: DetectableBias) -> float:
+    return math.inf if math.isnan(detectable.strength) else detectable.strength
+
+
+def _stays(entries: Sequence[MeasureCalibration], _items: int) -> Badge | None:
+    values = [point.estimate.value for entry in entries for point in entry.points if point.estimate.defined]
+    if not values:
+        return None
+    lowest = f"{math.floor(10 * min(values)) / 10:.1f}"
+    if not all(entry.passed for entry in entries):
+        return Badge(
+            f"In the lab it moves with planted bias: down to {lowest} on {len(values):,} models.",
+            f"down to {lowest}",
+        )
+    return Badge(
+        f"In the lab it does not move with planted bias: never below {lowest} on {len(values):,} models.",
+        f"never below {lowest}",
+    )
+
+
+def _falls_away(entries: Sequence[MeasureCalibration], _items: int) -> Badge | None:
+    slopes = [entry.slope for entry in entries if not math.isnan(entry.slope)]
+    if not slopes:
+        return None
+    fall = f"{'at least ' if len(slopes) > 1 else ''}{min(slopes):.1f} points"
+    return _with_failures(
+        entries, f"In the lab it falls by {fall} for each planted bit.", f"falls {fall} a bit"
+    )
+
+
+def _with_failures(entries: Sequence[MeasureCalibration], sentence: str, brief: str) -> Badge:
+    checks = [check for entry in entries for check in entry.checks]
+    failed = sum(not check.passed for check in checks)
+    if not failed:
+        return Badge(sentence, brief)
+    return Badge(f"{sentence} It failed {failed} of {len(checks)} checks there.", f"{brief}, failed a check")
+
+
+_SAYINGS = {
+    Response.RISES: _detects,
+    Response.STAYS: _stays,
+    Response.FALLS_AWAY: _falls_away,
+}
 
 FAMILY_TITLES = {
     "masked": "Masked models",

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evenhand.core.estimates import Estimate
-from evenhand.instruments.probe_results import MalorResult, OccupationLean
+from evenhand.instruments.malor.results import MalorResult, OccupationLean
 from evenhand.reporting.numbers import NOT_THERE, clear_side, number, signed
 from evenhand.reporting.plotting import (
     BITS,

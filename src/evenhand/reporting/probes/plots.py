@@ -11,13 +11,8 @@ import altair as alt
 import polars as pl
 
 from evenhand.core.estimates import Estimate
-from evenhand.instruments.probe_results import (
-    Correlation,
-    DirectBiasResult,
-    MalorResult,
-    OccupationLean,
-    ProfessionCosine,
-)
+from evenhand.instruments.direct_bias.instrument import DirectBiasResult, ProfessionCosine
+from evenhand.instruments.malor.results import Correlation, MalorResult, OccupationLean
 from evenhand.reporting.plotting import (
     BITS_TITLE,
     COLOURS,

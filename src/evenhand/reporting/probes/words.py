@@ -9,14 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from evenhand.core.estimates import Estimate
-from evenhand.instruments.probe_results import (
-    Correlation,
-    CosineResult,
-    CrowsPairsResult,
-    DirectBiasResult,
-    MalorResult,
-    OccupationLean,
-)
+from evenhand.instruments.cosine import CosineResult
+from evenhand.instruments.crows_pairs import CrowsPairsResult
+from evenhand.instruments.direct_bias.instrument import DirectBiasResult
+from evenhand.instruments.malor.results import Correlation, MalorResult, OccupationLean
 from evenhand.reporting.numbers import clear_side, has_interval, interval_words, signed, times
 from evenhand.reporting.plotting import ShownRun
 from evenhand.reporting.words import (

@@ -1,14 +1,22 @@
-"""A sentence's twin: the same sentence about somebody of the other gender."""
+"""A sentence's twin, in which somebody has the other gender, and the languages that twins can be written in.
+
+A language is a class with a ``language`` and a ``twin`` method (see ``Swapper``). Another package registers it with an
+entry point:
+
+    [project.entry-points."evenhand.swappers"]
+    fr = "my_package.french:FrenchSwapper"
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from evenhand.core.items import Span
 from evenhand.core.probes import Experiment
-from evenhand.core.spans import Span
+from evenhand.core.registry import Registry, lacks
 
 
 class Role(StrEnum):
@@ -89,3 +97,25 @@ class Swapper(Protocol):
     def twin(self, sentence: str) -> Twin | Rejected:
         """The sentence's twin, or why it has none."""
         ...
+
+
+SWAPPERS: Registry[Callable[[], Swapper]] = Registry(
+    "language of twins",
+    "evenhand.swappers",
+    {
+        "de": "evenhand.text.twins.de.swapper:GermanSwapper",
+        "en": "evenhand.text.twins.en.swapper:EnglishSwapper",
+    },
+    check=lambda entry: lacks(entry, "language", "twin"),
+)
+"""Swapper classes by language."""
+
+
+def swapper_for(language: str) -> Swapper:
+    """A swapper of this language.
+
+    Raises:
+        UnknownNameError: If no package has one.
+        PluginError: If another package has one that cannot be used.
+    """
+    return SWAPPERS.get(language)()

@@ -4,8 +4,7 @@ Another package adds one with an entry point of the group ``evenhand.measures``.
 """
 
 from evenhand.core.registry import Registry, lacks
-from evenhand.instruments.association.measures.measure import Measure
-from evenhand.instruments.association.measures.totals import ClusterTotals, Preferences
+from evenhand.instruments.association.measures.measure import ClusterTotals, Measure, Preferences
 
 _ROOM = "evenhand.instruments.association.measures"
 

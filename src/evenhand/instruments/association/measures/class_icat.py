@@ -28,8 +28,7 @@ from evenhand.instruments.association.measures.class_means import (
     mean_stereotype_score,
 )
 from evenhand.instruments.association.measures.icat import combine
-from evenhand.instruments.association.measures.measure import Measure
-from evenhand.instruments.association.measures.totals import ClusterTotals, Floats
+from evenhand.instruments.association.measures.measure import ClusterTotals, Floats, Measure
 from evenhand.runs.calibration import Expectation, Response
 
 

@@ -19,8 +19,7 @@ References:
 
 from __future__ import annotations
 
-from evenhand.instruments.association.measures.measure import Measure
-from evenhand.instruments.association.measures.totals import ClusterTotals, Floats
+from evenhand.instruments.association.measures.measure import ClusterTotals, Floats, Measure
 from evenhand.runs.calibration import Expectation, Response
 
 

@@ -22,9 +22,8 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.instruments.association.measures.language_modelling_score import language_modelling_score
-from evenhand.instruments.association.measures.measure import Measure
+from evenhand.instruments.association.measures.measure import ClusterTotals, Floats, Measure
 from evenhand.instruments.association.measures.stereotype_score import stereotype_score
-from evenhand.instruments.association.measures.totals import ClusterTotals, Floats
 from evenhand.runs.calibration import Expectation, Response
 
 

@@ -8,8 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenhand.models.backends.api.cost import CostEstimate, estimate_generation, estimate_scoring
-from evenhand.models.backends.api.options import ApiError, ApiOptions, Endpoint
+from evenhand.models.backends.api.options import (
+    ApiError,
+    ApiOptions,
+    CostEstimate,
+    Endpoint,
+    estimate_generation,
+    estimate_scoring,
+)
 from evenhand.models.references import ModelRef
 
 if TYPE_CHECKING:

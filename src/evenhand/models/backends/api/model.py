@@ -11,9 +11,8 @@ from threading import Event
 from typing import Any, TypeVar
 
 from evenhand.models.backends.api.client import ApiClient
-from evenhand.models.backends.api.cost import estimate_scoring
 from evenhand.models.backends.api.echo import EchoError, EchoVerdict, echo_request, judge_echo, read_echo
-from evenhand.models.backends.api.options import ApiError, ApiOptions, Endpoint
+from evenhand.models.backends.api.options import ApiError, ApiOptions, Endpoint, estimate_scoring
 from evenhand.models.capabilities import Generates, ScoresText, TextScore, require
 from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, TextProgress
 from evenhand.models.generation.batches import Row, windows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from evenhand.core.spans import Span
+from evenhand.core.items import Span
 from evenhand.text.twins.de.declension import (
     CASES,
     Declension,

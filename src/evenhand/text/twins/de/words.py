@@ -10,7 +10,7 @@ from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 
-from evenhand.core.spans import Span
+from evenhand.core.items import Span
 from evenhand.text.twins.de.declension import DETERMINERS
 
 _PIECES = re.compile(r"[^\W\d_]+(?:[-‐‑][^\W\d_]+)*|\d+|[^\w\s]")

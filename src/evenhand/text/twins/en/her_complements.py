@@ -1,15 +1,13 @@
-"""How the word after *her* decides whether *her* is possessive or an object.
-
-Nouns, verbs and adjectives come first. Below them are words that are adverbs in one sentence and nouns or adjectives
-in another: *back*, *home*, *best*, *later*.
-"""
+"""How an English pronoun can be read, and how the word after *her* decides whether *her* is possessive or an object."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from enum import Enum, auto
+
 from evenhand.text.twins.en import grammar
 from evenhand.text.twins.en.grammar import word_set
-from evenhand.text.twins.en.pronoun_context import PronounContext, PronounReading, object_if, possessive_if
-from evenhand.text.twins.en.tokens import NOTHING
+from evenhand.text.twins.en.tokens import NOTHING, Token, Tokens
 from evenhand.text.twins.en.word_classes import (
     WordClass,
     classes_of,
@@ -21,32 +19,104 @@ from evenhand.text.twins.en.word_classes import (
     verb_lemma,
 )
 
+
+class PronounReading(Enum):
+    """How a pronoun is read."""
+
+    POSSESSIVE = auto()
+    OBJECT = auto()
+    UNCLEAR = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class PronounContext:
+    """A pronoun in its sentence."""
+
+    tokens: Tokens
+    at: int
+
+    @property
+    def before(self) -> Token:
+        """The token before it."""
+        return self.tokens[self.at - 1]
+
+    def after(self, distance: int = 1) -> Token:
+        """A token after it."""
+        return self.tokens[self.at + distance]
+
+    @property
+    def verb(self) -> str | None:
+        """The infinitive of the verb that it directly follows, or None if it follows no verb."""
+        before = self.before
+        if not before.is_word:
+            return None
+        if before.lower in ("do", "did", "does", "done", "have", "had", "has", "having", "doing"):
+            return "do" if before.lower.startswith("d") else "have"
+        if before.lower in grammar.BEHIND_AN_OBJECT or before.lower in grammar.ADVERBS:
+            return None
+        if classes_of(before.lower) & WordClass.ANY_VERB:
+            return verb_lemma(before.lower)
+        return None
+
+    @property
+    def follows_preposition(self) -> bool:
+        """Whether it directly follows a preposition."""
+        return self.before.lower in grammar.PREPOSITIONS or self.before.lower in (
+            "near",
+            "like",
+            "round",
+            "opposite",
+        )
+
+
+def possessive_if(certain: bool) -> PronounReading:
+    """Possessive, or unclear."""
+    return PronounReading.POSSESSIVE if certain else PronounReading.UNCLEAR
+
+
+def object_if(certain: bool) -> PronounReading:
+    """An object, or unclear."""
+    return PronounReading.OBJECT if certain else PronounReading.UNCLEAR
+
+
 _OBJECTS = word_set("a an the my your our their its it them me us him himself herself")
+
 _GREETINGS = word_set("day night morning evening afternoon luck bye")
+
 _ADJECTIVE_LIKE = word_set(
     """
     near past inside outside round opposite then later earlier close right left better best present early
     late long straight high low little most more less least nearest dearest favourite favorite worst
     """
 )
+
 _ADVERB_LIKE = word_set(
     """
     far north south east west now once still just even down well much fast hard back home like half all
     first last next
     """
 )
+
 _ADJECTIVES = word_set("early late long close straight high low near round little")
+
 _NOUN_LIKE = word_set(
     """
     past right left best worst back home present like better half all last next equal
     """
 )
+
 _AFTER_FAR = word_set("more less better from away beyond too into")
+
 _AFTER_ALL = word_set("the his about that this he she day night")
+
 _AFTER_MORE = word_set("than and for because in when as every")
+
 _AT_HOME = word_set("door garden room town life pocket teeth country village")
+
 _DONE = word_set("do try give look feel be see")
+
 _HURT = word_set("hurt break injure strain scratch arch straighten rub bend hit")
+
 _DWELLING = word_set("sell own lose build furnish return leave find buy rent share open enter")
 
 

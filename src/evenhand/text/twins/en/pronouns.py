@@ -7,8 +7,15 @@ from __future__ import annotations
 
 from evenhand.text.twins.en import grammar
 from evenhand.text.twins.en.grammar import word_set
-from evenhand.text.twins.en.her_complements import ambivalent_reading, is_ambivalent, open_class_reading
-from evenhand.text.twins.en.pronoun_context import PronounContext, PronounReading, object_if, possessive_if
+from evenhand.text.twins.en.her_complements import (
+    PronounContext,
+    PronounReading,
+    ambivalent_reading,
+    is_ambivalent,
+    object_if,
+    open_class_reading,
+    possessive_if,
+)
 from evenhand.text.twins.en.tokens import NOTHING, Tokens, WordOutcome, stands_in_compound, swap
 from evenhand.text.twins.en.word_classes import (
     WordClass,

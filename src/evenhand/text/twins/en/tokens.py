@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from evenhand.core.spans import Span
+from evenhand.core.items import Span
 from evenhand.text.twins.twin import Rejected, Role, Swap
 
 _TOKEN = re.compile(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from enum import Flag, auto
 from functools import cache, lru_cache
 
-from evenhand.core.extras import require_extra
+from evenhand.core.errors import require_extra
 from evenhand.text.twins.en import grammar
 from evenhand.text.twins.en.grammar import word_set
 from evenhand.text.twins.en.tokens import Token, Tokens

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evenhand.instruments.probe_results import DirectBiasResult
+from evenhand.instruments.direct_bias.instrument import DirectBiasResult
 from evenhand.runs.run import Run
 
 ENGLISH = (

@@ -1,1 +1,0 @@
-"""The cosine test on contextual vectors of occupations."""

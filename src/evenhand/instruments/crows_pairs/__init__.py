@@ -1,1 +1,0 @@
-"""CrowS-Pairs: pairs of sentences that differ in the group they are about."""

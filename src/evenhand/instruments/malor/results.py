@@ -1,0 +1,56 @@
+"""Results of MALoR: typed, frozen, and equal to the JSON that is printed."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from evenhand.core.estimates import Estimate, Number
+from evenhand.core.frozen import FrozenModel
+from evenhand.instruments.instrument import Skipped
+
+
+class OccupationLean(FrozenModel):
+    """One occupation: which side the model leans to, and how far."""
+
+    occupation: str
+    field: str | None
+    log2_ratio: Estimate
+    """Mean over structures of log2 P(male) / P(female); above 0 the model expects a man."""
+    p_male: Number
+    """Mean over structures of the probability of the male term (of all male terms, for names)."""
+    p_female: Number
+    n: int
+    """Structures that could be scored."""
+
+
+class Correlation(FrozenModel):
+    """How the model's lean goes with the real share of women in each occupation."""
+
+    source: str
+    pearson: Estimate
+    spearman: Estimate
+    n: int
+    shares: dict[str, Number] = Field(default_factory=dict)
+    """The real share of women in each occupation that was counted, in percent."""
+
+
+class MalorResult(FrozenModel):
+    """Mean absolute log-ratio over occupations, for one experiment and direction."""
+
+    kind: Literal["malor"] = "malor"
+    experiment: str
+    direction: str
+    MALoR: Estimate
+    signed_mean: Estimate
+    """The offset that occupations share: above 0 the model expects a man whatever the occupation."""
+    spread: Estimate = Field(
+        default_factory=lambda: Estimate.undefined("the run is of a version that did not measure it")
+    )
+    """The mean distance of occupations from that offset."""
+    by_field: dict[str, Estimate]
+    """Signed means."""
+    occupations: tuple[OccupationLean, ...]
+    correlations: tuple[Correlation, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
