@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from certificate_runs import small_plan
+from certificate_runs import nudged, small_plan
 from peft import LoraConfig, get_peft_model
 from torch import Tensor, nn
 
@@ -82,11 +82,9 @@ def bert(menagerie: Any) -> Path:
     return Path(menagerie.folder("bert"))
 
 
-def test_weights_are_compared_tensor_by_tensor(bert: Path, changed: Path) -> None:
-    first, second = (
-        load_language_model(str(bert), device="cpu"),
-        load_language_model(str(changed), device="cpu"),
-    )
+def test_weights_are_compared_tensor_by_tensor(bert: Path, tmp_path: Path) -> None:
+    folders = (bert, nudged(bert, tmp_path / "changed"))
+    first, second = (load_language_model(str(folder), device="cpu") for folder in folders)
     found = weights_change(first, second)
     slow = [
         float((b - a).detach().norm() ** 2)
