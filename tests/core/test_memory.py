@@ -12,13 +12,21 @@ from evenhand.core.memory import _left_in_groups, free_memory, parse_memory, sho
 
 @pytest.mark.parametrize(
     ("text", "amount"),
-    [("4GB", 4 * 10**9), ("4gib", 4 * 2**30), ("1.5 GB", 1_500_000_000), (" 512MiB ", 2**29), ("2000000b", 2_000_000)],
+    [
+        ("4GB", 4 * 10**9),
+        ("4gib", 4 * 2**30),
+        ("1.5 GB", 1_500_000_000),
+        (" 512MiB ", 2**29),
+        ("2000000b", 2_000_000),
+    ],
 )
 def test_amounts_are_read_as_people_write_them(text: str, amount: int) -> None:
     assert parse_memory(text) == amount
 
 
-@pytest.mark.parametrize("text", ["", "4", "GB", "four GB", "-4GB", "4 apples", "4GB or so", "nanGB", "1e3GB"])
+@pytest.mark.parametrize(
+    "text", ["", "4", "GB", "four GB", "-4GB", "4 apples", "4GB or so", "nanGB", "1e3GB"]
+)
 def test_what_is_no_amount_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(EvenhandError, match="such as 4GB"):
         parse_memory(text)

@@ -25,10 +25,14 @@ def parse_memory(text: str) -> int:
     match = _AMOUNT.fullmatch(text.strip())
     unit = _UNITS.get(match["unit"].lower()) if match and match["unit"] else None
     if match is None or unit is None:
-        raise EvenhandError(f"{text!r} is no amount of memory. Write a number and a unit, such as 4GB or 512MB.")
+        raise EvenhandError(
+            f"{text!r} is no amount of memory. Write a number and a unit, such as 4GB or 512MB."
+        )
     amount = int(float(match["number"]) * unit)
     if amount < SMALLEST_MEMORY:
-        raise EvenhandError(f"{text!r} is too little memory for a model's work. Give 1MiB or more, such as 4GB.")
+        raise EvenhandError(
+            f"{text!r} is too little memory for a model's work. Give 1MiB or more, such as 4GB."
+        )
     return amount
 
 
