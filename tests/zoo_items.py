@@ -11,8 +11,8 @@ from zoo_tokenizers import LANGUAGES
 import evenhand
 from evenhand.core.items import Association, Task
 
-EVERY = 8
-"""Six items of each task and language."""
+EVERY = 16
+"""Three items of each task and language."""
 
 
 @cache
