@@ -6,7 +6,7 @@ Written from the description of the methods, without the engine that it is compa
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -36,6 +36,22 @@ def two_to_the_mean_log2(logs: Logs) -> float:
 
 def sum_log2(logs: Logs) -> float:
     return sum(value / math.log(2) for value in logs)
+
+
+CONTINUATIONS: Mapping[str, Callable[[Logs, Logs, Logs], float]] = {
+    "orig": lambda context, _candidate, alone: two_to_the_mean_log2(alone) / two_to_the_mean_log2(context),
+    "b": lambda context, candidate, _alone: (
+        two_to_the_mean_log2(candidate) / two_to_the_mean_log2(context + candidate)
+    ),
+    "c": lambda context, candidate, _alone: two_to_the_mean_log2(context + candidate),
+    "d": lambda _context, candidate, _alone: two_to_the_mean_log2(candidate),
+    "e": lambda _context, candidate, alone: two_to_the_mean_log2(candidate) / two_to_the_mean_log2(alone),
+    "f": lambda context, candidate, alone: (
+        two_to_the_mean_log2(context + candidate) / two_to_the_mean_log2(alone)
+    ),
+}
+"""How a sentence after a context is scored, from the log-probabilities of the context, of the sentence after it, and of
+the sentence alone."""
 
 
 def with_full_stop(context: str) -> str:
@@ -202,6 +218,12 @@ class SlowReference:
         ids = self.tokenizer(text)["input_ids"]
         start = self.tokenizer.encode("<|endoftext|>")[0]
         return [*self.left_to_right([start, ids[0]]), *self.left_to_right(ids)]
+
+    def stereoset_sentence(self, text: str) -> Logs:
+        """The same after the start token of the model."""
+        assert self.start is not None
+        ids = self.tokenizer(text)["input_ids"]
+        return [*self.left_to_right([self.start, ids[0]]), *self.left_to_right(ids)]
 
     def published_continuation(self, context: str, sentence: str) -> tuple[Logs, Logs, Logs]:
         """Context, candidate after it, candidate alone; the context is as long as it is by itself."""

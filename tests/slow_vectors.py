@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from marked_corpora import unmarked
 from slow_reference import SlowReference, SlowText
 
 from evenhand.models.families import Family
@@ -50,6 +53,19 @@ def _states(model: object, ids: Sequence[int], name: str) -> tuple[torch.Tensor,
         output = model(input_ids=rows, output_hidden_states=True, **extra)  # type: ignore[operator]
     states: tuple[torch.Tensor, ...] = output[name]
     return states
+
+
+def slow_means(
+    reference: SlowReference, family: Family, sentences: Sequence[str], *, layer: int
+) -> dict[str, Vector]:
+    """The mean vector of every marked word of a corpus, under its lower-case spelling."""
+    vectors = defaultdict(list)
+    for sentence in sentences:
+        for mark in re.finditer("<(.+?)>", sentence):
+            start = len(unmarked(sentence[: mark.start()]))
+            vector = slow_vector(reference, family, unmarked(sentence), mark[1], layer=layer, start=start)
+            vectors[mark[1].lower()].append(vector)
+    return {word: np.mean(found, axis=0) for word, found in vectors.items()}
 
 
 def slow_cosine(one: Vector, other: Vector) -> float:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 import zoo
-from marked_corpora import ENGLISH, GERMAN, result_of, unmarked, written
+from marked_corpora import ENGLISH, GERMAN, result_of, written
 from measuring import probe_direct_bias
-from slow_vectors import Vector, slow_cosine, slow_vector
+from slow_vectors import slow_cosine, slow_means
 from zoo_fixtures import Zoo
 
 from evenhand.instruments.direct_bias.corpus_vectors import BESIDE_GENDERED, NOTHING_SOUGHT
@@ -29,25 +26,13 @@ from evenhand.stats.resampling import Resampling
 MODELS = ["bert", "distilbert", "roberta", "albert", "gpt2", "t5"]
 
 
-def slow_means(menagerie: Zoo, name: str, sentences: Sequence[str], *, layer: int) -> dict[str, Vector]:
-    """The mean vector of every marked word, under its lower-case spelling."""
-    family, reference = menagerie.model(name).family, menagerie.reference(name)
-    vectors = defaultdict(list)
-    for sentence in sentences:
-        for mark in re.finditer("<(.+?)>", sentence):
-            start = len(unmarked(sentence[: mark.start()]))
-            vector = slow_vector(reference, family, unmarked(sentence), mark[1], layer=layer, start=start)
-            vectors[mark[1].lower()].append(vector)
-    return {word: np.mean(found, axis=0) for word, found in vectors.items()}
-
-
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("layer", [-1, 0])
 def test_direct_bias_is_that_of_one_sentence_at_a_time(
     menagerie: Zoo, tmp_path: Path, quick: Resampling, name: str, layer: int
 ) -> None:
     run = probe_direct_bias(menagerie.model(name), written(tmp_path, *ENGLISH), layer=layer, resampling=quick)
-    means = slow_means(menagerie, name, ENGLISH, layer=layer)
+    means = slow_means(menagerie.reference(name), zoo.SPECIES[name].family, ENGLISH, layer=layer)
     direction = means["he"] - means["she"]
     expected = {
         word: slow_cosine(vector, direction) for word, vector in means.items() if word not in ("he", "she")
@@ -72,7 +57,7 @@ def test_german_professions_are_the_mean_of_both_forms(
 ) -> None:
     corpus = written(tmp_path, *GERMAN)
     run = probe_direct_bias(menagerie.model(name), corpus, language="de", resampling=quick)
-    means = slow_means(menagerie, name, GERMAN, layer=-1)
+    means = slow_means(menagerie.reference(name), zoo.SPECIES[name].family, GERMAN, layer=-1)
     direction = means["er"] - means["sie"]
     expected = {
         "teacher": slow_cosine((means["lehrer"] + means["lehrerin"]) / 2, direction),
@@ -111,7 +96,7 @@ def test_the_baseline_is_the_same_for_random_directions(
     menagerie: Zoo, tmp_path: Path, quick: Resampling
 ) -> None:
     name = "bert"
-    means = slow_means(menagerie, name, ENGLISH, layer=-1)
+    means = slow_means(menagerie.reference(name), zoo.SPECIES[name].family, ENGLISH, layer=-1)
     directions = np.random.default_rng([quick.seed, zoo.WIDTH, 4]).standard_normal((100, zoo.WIDTH))
     expected = [
         np.mean([abs(slow_cosine(means[word], direction)) for word in means if word not in ("he", "she")])

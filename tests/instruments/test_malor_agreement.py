@@ -8,88 +8,24 @@ from statistics import fmean
 from typing import Any
 
 import pytest
+import zoo
 from measuring import probe
+from slow_malor import SlowProbe, small_probes
 from zoo_fixtures import Zoo
 
-from evenhand.core.probes import Experiment, ProbeSet, fill, open_occupation, open_term
+from evenhand.core.probes import Experiment, fill, open_term
 from evenhand.data.probes import load_probes
 from evenhand.instruments.malor.instrument import MALOR, MalorOptions
 from evenhand.instruments.malor.results import MalorResult
+from evenhand.models.families.masked import MASKED
 from evenhand.models.references import ModelError
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 
 MODELS = ("bert", "distilbert", "roberta", "albert", "gpt2", "t5")
-OCCUPATIONS = ("teacher", "nurse", "engineer", "mechanic")
-"""With no letter, in English or German, that a tokenizer of the zoo does not know."""
-
 FEW = Resampling(resamples=200)
 TOLERANCE = 5e-5
 """Bits: differences of sums of logarithms that were computed in 32 bits, in batches of different make-up."""
-
-
-def small(language: str, *, names: int = 3) -> ProbeSet:
-    """Three structures an experiment, four occupations, a few names."""
-    everything = load_probes(language)
-    structures = [one for experiment in Experiment for one in everything.of(experiment)[:3]]
-    pairs = everything.terms[Experiment.NAMES]
-    terms = {
-        **everything.terms,
-        Experiment.NAMES: replace(pairs, male=pairs.male[:names], female=pairs.female[:names]),
-    }
-    occupations = [one for one in everything.occupations if one.name in OCCUPATIONS]
-    return replace(everything, structures=tuple(structures), occupations=tuple(occupations), terms=terms)
-
-
-class SlowProbe:
-    """One sentence and one word at a time."""
-
-    def __init__(self, menagerie: Zoo, name: str) -> None:
-        self.reference = menagerie.reference(name)
-        self.by_sentence = name == "gpt2"
-        self.logs = self.reference.sentinel_blank if name == "t5" else self.reference.blank
-
-    def probability(self, text: str, word: str) -> float:
-        if self.by_sentence:
-            return math.exp(math.fsum(self.reference.sentence(text.replace("BLANK", word))))
-        return math.exp(math.fsum(self.logs(text, word)))
-
-    def gender(self, probes: ProbeSet, experiment: Experiment) -> dict[tuple[int, str], float]:
-        """log2 ratio by structure and occupation, the term masked."""
-        terms = probes.terms[experiment]
-        found = {}
-        for structure in probes.of(experiment):
-            for occupation in probes.occupations:
-                by_form = []
-                for form in occupation.forms:
-                    sentence = open_term(structure, form, terms=terms.all)
-                    values = [self.probability(sentence.text, word) for word in sentence.fills]
-                    male, female = fmean(values[: len(terms)]), fmean(values[len(terms) :])
-                    by_form.append(math.log2(male / female))
-                found[structure.number, occupation.name] = fmean(by_form)
-        return found
-
-    def occupation(self, probes: ProbeSet, experiment: Experiment) -> dict[tuple[int, str], float]:
-        """log2 ratio by structure and occupation, the occupation masked."""
-        terms = probes.terms[experiment]
-        found = {}
-        for structure in probes.of(experiment):
-            given = {term: self._given(probes, structure.number, experiment, term) for term in terms.all}
-            for occupation in probes.occupations:
-                male = fmean(given[term][occupation.name] for term in terms.male)
-                female = fmean(given[term][occupation.name] for term in terms.female)
-                found[structure.number, occupation.name] = math.log2(male / female)
-        return found
-
-    def _given(self, probes: ProbeSet, number: int, experiment: Experiment, term: str) -> dict[str, float]:
-        """The probability of each occupation, all its forms together, beside a term."""
-        (structure,) = [one for one in probes.of(experiment) if one.number == number]
-        found = {}
-        for occupation in probes.occupations:
-            sentences = [open_occupation(structure, term, forms=[form]) for form in occupation.forms]
-            found[occupation.name] = sum(self.probability(one.text, one.fills[0]) for one in sentences)
-        total = sum(found.values()) if self.by_sentence else 1.0
-        return {name: value / total for name, value in found.items()}
 
 
 def ratios(run: Run, experiment: str, direction: str) -> dict[tuple[int, str], float]:
@@ -105,9 +41,9 @@ def ratios(run: Run, experiment: str, direction: str) -> dict[tuple[int, str], f
 @pytest.mark.parametrize("language", ["en", "de"])
 @pytest.mark.parametrize("name", MODELS)
 def test_log_ratios_are_those_of_the_slow_way(menagerie: Zoo, name: str, language: str) -> None:
-    probes = small(language)
+    probes = small_probes(language)
     run = probe(menagerie.model(name), probes, options=MalorOptions(direction="both", resampling=FEW))
-    slow = SlowProbe(menagerie, name)
+    slow = SlowProbe(menagerie.reference(name), zoo.SPECIES[name].family)
     for experiment in Experiment:
         for direction, expected in (
             ("gender", slow.gender(probes, experiment)),
@@ -121,11 +57,11 @@ def test_log_ratios_are_those_of_the_slow_way(menagerie: Zoo, name: str, languag
 
 @pytest.mark.parametrize("name", MODELS)
 def test_malor_and_signed_mean_follow_their_definition(menagerie: Zoo, name: str) -> None:
-    probes = small("en")
+    probes = small_probes("en")
     run = probe(menagerie.model(name), probes, options=MalorOptions(experiment="he-she", resampling=FEW))
     (result,) = run.results
     assert isinstance(result, MalorResult)
-    slow = SlowProbe(menagerie, name).gender(probes, Experiment.HE_SHE)
+    slow = SlowProbe(menagerie.reference(name), zoo.SPECIES[name].family).gender(probes, Experiment.HE_SHE)
     leans = [
         fmean(value for (_, occupation), value in slow.items() if occupation == one.name)
         for one in probes.occupations
@@ -136,11 +72,11 @@ def test_malor_and_signed_mean_follow_their_definition(menagerie: Zoo, name: str
 
 
 def test_probabilities_of_a_masked_model_are_those_of_the_terms(menagerie: Zoo) -> None:
-    probes = small("en")
+    probes = small_probes("en")
     run = probe(menagerie.model("bert"), probes, options=MalorOptions(experiment="he-she", resampling=FEW))
     (result,) = run.results
     assert isinstance(result, MalorResult)
-    slow = SlowProbe(menagerie, "bert")
+    slow = SlowProbe(menagerie.reference("bert"), MASKED)
     occupation = probes.occupations[0]
     for place, attribute in enumerate(("p_male", "p_female")):
         expected = fmean(
@@ -152,7 +88,7 @@ def test_probabilities_of_a_masked_model_are_those_of_the_terms(menagerie: Zoo) 
 
 
 def test_the_mean_of_token_probabilities_is_there_for_those_who_want_it(menagerie: Zoo) -> None:
-    probes = small("en")
+    probes = small_probes("en")
     model = menagerie.model("roberta")
     options = MalorOptions(experiment="names", score="mean-prob", resampling=FEW)
     found = ratios(probe(model, probes, options=options), "names", "gender")
@@ -166,7 +102,7 @@ def test_the_mean_of_token_probabilities_is_there_for_those_who_want_it(menageri
 
 
 def test_a_term_at_the_start_is_written_as_it_is_when_that_is_asked_for(menagerie: Zoo) -> None:
-    probes = small("en")
+    probes = small_probes("en")
     model = menagerie.model("roberta")
     structure = next(one for one in probes.of(Experiment.HE_SHE) if one.text.startswith("[MASK]"))
     alone = replace(probes, structures=(structure,), occupations=probes.occupations[:2])
@@ -192,7 +128,7 @@ def test_an_occupation_with_an_unknown_form_is_left_out_as_a_whole(menagerie: Zo
     everything = load_probes("de")
     doctor = next(one for one in everything.occupations if one.name == "doctor")
     assert doctor.forms[1].noun == "Ärztin"
-    probes = small("de")
+    probes = small_probes("de")
     probes = replace(probes, occupations=(*probes.occupations, doctor))
     tokenizer = menagerie.model("bert").loaded.tokenizer
     assert tokenizer.unk_token_id in tokenizer("Ärztin")["input_ids"]
@@ -206,7 +142,7 @@ def test_an_occupation_with_an_unknown_form_is_left_out_as_a_whole(menagerie: Zo
 
 def test_a_model_that_writes_sentences_anew_is_refused(menagerie: Zoo) -> None:
     with pytest.raises(ModelError, match="cannot be measured with MALoR"):
-        probe(menagerie.model("bart"), small("en"), options=MalorOptions(resampling=FEW))
+        probe(menagerie.model("bart"), small_probes("en"), options=MalorOptions(resampling=FEW))
 
 
 @pytest.mark.parametrize(

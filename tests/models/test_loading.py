@@ -97,6 +97,35 @@ def test_a_tokenizer_with_more_entries_than_the_embedding_is_refused(tmp_path: P
         load(bert_variant(tmp_path, "BertForPreTraining", missing_entries=10))
 
 
+@pytest.fixture
+def extended(tmp_path: Path) -> Callable[[str], Path]:
+    """A decoder whose tokenizer got a token that the embedding does not have."""
+
+    def built(kind: str) -> Path:
+        tokenizer = zoo_tokenizers.gemma()
+        entries = len(tokenizer)
+        add = tokenizer.add_special_tokens if kind == "special" else tokenizer.add_tokens
+        add({"additional_special_tokens": ["<image>"]} if kind == "special" else ["<image>"])
+        tokenizer.save_pretrained(tmp_path)
+        zoo.new_model("GemmaForCausalLM", entries, **zoo.SPECIES["gemma"].options).save_pretrained(tmp_path)
+        return tmp_path
+
+    return built
+
+
+def test_a_special_token_beyond_the_embedding_is_read_as_text(extended: Callable[[str], Path]) -> None:
+    model = load(extended("special"))
+    assert len(model.tokenizer) > model.loaded.model.get_input_embeddings().num_embeddings  # type: ignore[operator]
+    (plain,) = model.score_texts(["The tea is hot."])
+    (spelt,) = model.score_texts(["The tea is <image> hot."])
+    assert len(spelt.tokens) > len(plain.tokens)
+
+
+def test_an_added_word_beyond_the_embedding_is_refused(extended: Callable[[str], Path]) -> None:
+    with pytest.raises(ModelError, match="do not belong together"):
+        load(extended("word"))
+
+
 def test_a_checkpoint_without_a_head_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"no weights for .* they would be random"):
         load(bert_variant(tmp_path, "BertModel"))
@@ -107,7 +136,7 @@ def test_a_bert_without_next_sentence_head_says_what_it_can_do(tmp_path: Path) -
     assert not model.judges_next_sentence
     assert model.tasks == (Task.INTRASENTENCE,)
     with pytest.raises(ModelError, match=r"no next-sentence head.*It can do: intrasentence"):
-        choose_method(model, Task.INTERSENTENCE, protocol="evenhand.v1")
+        choose_method(model, Task.INTERSENTENCE, protocol="evenhand.v2")
 
 
 def test_a_head_of_ones_own_says_which_class_means_follows(copy_of: Copy, menagerie: Zoo) -> None:
@@ -154,7 +183,7 @@ def test_a_wish_that_does_not_exist_gets_the_closest_one(
     menagerie: Zoo, task: Task, wishes: dict[str, str], suggestion: str
 ) -> None:
     with pytest.raises(UnknownNameError, match=f"Did you mean '{suggestion}'"):
-        choose_method(menagerie.model("bert"), task, protocol="evenhand.v1", **wishes)
+        choose_method(menagerie.model("bert"), task, protocol="evenhand.v2", **wishes)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +200,7 @@ def test_a_wish_that_a_family_cannot_grant_is_refused(
     menagerie: Zoo, name: str, task: Task, wishes: dict[str, str]
 ) -> None:
     with pytest.raises(ModelError):
-        choose_method(menagerie.model(name), task, protocol="evenhand.v1", **wishes)
+        choose_method(menagerie.model(name), task, protocol="evenhand.v2", **wishes)
 
 
 def test_the_published_protocol_fixes_the_score(menagerie: Zoo) -> None:

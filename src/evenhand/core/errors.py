@@ -103,14 +103,11 @@ def fault(problem: Exception) -> str:
 
 _MODELS = ("torch", "transformers", "accelerate", "datasets")
 
-
 EXTRAS = {
     "hf": _MODELS,
     "train": (*_MODELS, "lemminflect", "peft"),
     "ray": ("ray", "pyarrow"),
 }
-
-
 """The modules that each extra brings, as far as Evenhand cannot do without them where it needs the extra."""
 
 

@@ -24,7 +24,6 @@ from evenhand.runs.calibration import Calibration
 
 HOME_VARIABLE = "EVENHAND_HOME"
 
-
 OFFLINE_VARIABLE = "EVENHAND_OFFLINE"
 
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 _BLOCK = 4096
 
-
 _BLOCKS = 256
 
 
@@ -93,14 +92,9 @@ def _folder_digest(folder: Path) -> str:
 
 
 MANY_UNKNOWN = 0.02
-
-
 """Share of unknown tokens above which a tokenizer does not know the language."""
 
-
 MOST_TEXTS = 200
-
-
 """Texts in which unknown tokens are counted."""
 
 

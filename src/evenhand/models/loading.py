@@ -43,22 +43,14 @@ from evenhand.models.next_sentence import has_next_sentence_class
 from evenhand.models.references import ModelError, ModelRef, refuse_missing_folder
 
 HEAD_FILE = "next_sentence.json"
-
-
 """Beside a model with a next-sentence head of its own: which class means "follows"."""
-
 
 BERT_FOLLOWS_CLASS = 0
 
-
 _CHATTER = ("transformers", "huggingface_hub")
-
-
 """Loggers that are kept to errors while something loads; the hub's tells of every retry."""
 
-
 _UNREACHED = "cannot be reached. Check the path, or the connection if it is a model of the hub."
-
 
 _HUB_ANSWERS: Mapping[type[BaseException], str] = {
     GatedRepoError: "gives {id} only to those who asked for it. Ask on its page, then log in with: hf auth login.",
@@ -71,8 +63,6 @@ _HUB_ANSWERS: Mapping[type[BaseException], str] = {
     HFValidationError: "takes no such name. Check the path, or give an id such as bert-base-cased or ORG/NAME.",
     HfHubHTTPError: "does not give it ({error}). Check the path, or try again later.",
 }
-
-
 """What the hub did, by its library's errors; the order matters, for some are kinds of others."""
 
 
@@ -140,13 +130,24 @@ def load(ref: ModelRef) -> Loaded:
     config, tokenizer, family = load_parts(ref)
     dtype = _DTYPES[ref.precision]
     model = _load_weights(ref, getattr(transformers, family.auto_class), dtype)
-    vocabulary = model.get_input_embeddings().num_embeddings
-    if len(tokenizer) > vocabulary:
-        raise ModelError(
-            f"The tokenizer of {ref.id} has {len(tokenizer):,} entries, the model's embedding only {vocabulary:,}: "
-            "they do not belong together."
-        )
+    _fit_tokenizer(ref, tokenizer, entries=model.get_input_embeddings().num_embeddings)
     return Loaded(ref, family, config, tokenizer, model.to(device).eval(), device, dtype)
+
+
+def _fit_tokenizer(ref: ModelRef, tokenizer: Any, *, entries: int) -> None:
+    """Refuse a tokenizer with more entries than the embedding has; special tokens may be beyond it.
+
+    Gemma 3 without images has the tokenizer of its larger siblings, whose token for an image its own embedding lacks.
+    Texts do not hold such tokens; where one spells it out, it is read as plain text.
+    """
+    beyond = [token for number, token in tokenizer.added_tokens_decoder.items() if number >= entries]
+    if tokenizer.vocab_size > entries or not all(token.special for token in beyond):
+        raise ModelError(
+            f"The tokenizer of {ref.id} has {len(tokenizer):,} entries, the model's embedding only {entries:,}: "
+            "they do not belong together. Give the tokenizer that the model was trained with."
+        )
+    if beyond:
+        tokenizer.split_special_tokens = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,7 @@ from evenhand.models.references import UnscorableError
 from evenhand.models.tokenised_text import TokenisedText, prepare, tokenise
 
 LogProbabilities: TypeAlias = Sequence[float]
-
-
 """Natural logarithms."""
-
 
 Combine: TypeAlias = Callable[[Sequence[LogProbabilities]], float]
 
@@ -147,7 +144,6 @@ def _questions_or_reason(method: Method, item: Association) -> list[Question] | 
 
 FINAL_PUNCTUATION = ".!?…\"'”’»)"
 
-
 PUBLISHED_FINAL_PUNCTUATION = ".!?"
 
 
@@ -172,8 +168,6 @@ class Continuation(StrEnum):
 
 
 ScoredParts: TypeAlias = Sequence[LogProbabilities]
-
-
 """Context, candidate after it, candidate alone."""
 
 
@@ -208,7 +202,6 @@ CONTINUATION_SCORES: dict[Continuation, Callable[[ScoredParts], float]] = {
     Continuation.FULL_PER_ALONE: _ratio(_full, _alone),
 }
 
-
 DESCRIPTIONS = {
     Continuation.ALONE_PER_CONTEXT: "candidate alone / context",
     Continuation.GIVEN_CONTEXT_PER_FULL: "candidate given context / context and candidate",
@@ -218,13 +211,11 @@ DESCRIPTIONS = {
     Continuation.FULL_PER_ALONE: "context and candidate / candidate alone",
 }
 
-
 NEEDS_ALONE = (
     Continuation.ALONE_PER_CONTEXT,
     Continuation.GIVEN_CONTEXT_PER_ALONE,
     Continuation.FULL_PER_ALONE,
 )
-
 
 NEEDS_CONTEXT = (
     Continuation.ALONE_PER_CONTEXT,
@@ -233,13 +224,9 @@ NEEDS_CONTEXT = (
     Continuation.FULL_PER_ALONE,
 )
 
-
 NEEDS_CANDIDATE = tuple(kind for kind in CONTINUATION_SCORES if kind is not Continuation.ALONE_PER_CONTEXT)
 
-
 WHOLE = (Continuation.FULL, Continuation.GIVEN_CONTEXT)
-
-
 """No quotient: the tokens that are asked for make the candidate's probability, with or without its context's."""
 
 
