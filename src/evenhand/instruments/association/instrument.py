@@ -17,6 +17,7 @@ from evenhand.instruments.association.results import (
     SCORES_SCHEMA,
     GroupResult,
     RunResult,
+    checked_candidates,
     items_from_scores,
     predictions_json,
     with_later_columns,
@@ -123,7 +124,7 @@ class AssociationInstrument(Instrument[AuditOptions]):
 
     def read_scores(self, scores: pl.DataFrame) -> pl.DataFrame:
         """Scores with the columns of this version."""
-        return super().read_scores(with_later_columns(scores))
+        return checked_candidates(super().read_scores(with_later_columns(scores)))
 
     def extra_files(self, run: Run) -> Mapping[str, str]:
         """The scores in StereoSet's own layout."""
