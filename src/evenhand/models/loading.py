@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,27 +31,29 @@ from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 
 from evenhand.core.recipes import Precision
 from evenhand.models.adapters import adapter_base, refuse_missing_adapters, with_adapter
+from evenhand.models.backends import is_gguf
 from evenhand.models.families import Family, recognise
+from evenhand.models.gguf_files import (
+    GgufHeader,
+    caveats_of,
+    complete_tokenizer,
+    forget_quantisation,
+    gguf_path,
+    parsed_once,
+    read_gguf_header,
+)
 from evenhand.models.next_sentence import has_next_sentence_class
-from evenhand.models.references import ModelError, ModelRef, refuse_missing_folder
+from evenhand.models.references import ModelError, ModelRef, refuse_missing_path
 
 HEAD_FILE = "next_sentence.json"
-
-
 """Beside a model with a next-sentence head of its own: which class means "follows"."""
-
 
 BERT_FOLLOWS_CLASS = 0
 
-
 _CHATTER = ("transformers", "huggingface_hub")
-
-
 """Loggers that are kept to errors while something loads; the hub's tells of every retry."""
 
-
 _UNREACHED = "cannot be reached. Check the path, or the connection if it is a model of the hub."
-
 
 _HUB_ANSWERS: Mapping[type[BaseException], str] = {
     GatedRepoError: "gives {id} only to those who asked for it. Ask on its page, then log in with: hf auth login.",
@@ -64,10 +66,7 @@ _HUB_ANSWERS: Mapping[type[BaseException], str] = {
     HFValidationError: "takes no such name. Check the path, or give an id such as bert-base-cased or ORG/NAME.",
     HfHubHTTPError: "does not give it ({error}). Check the path, or try again later.",
 }
-
-
 """What the hub did, by its library's errors; the order matters, for some are kinds of others."""
-
 
 _DTYPES = {Precision.FP32: torch.float32, Precision.BF16: torch.bfloat16, Precision.FP16: torch.float16}
 
@@ -83,6 +82,10 @@ class Loaded:
     model: nn.Module
     device: torch.device
     dtype: torch.dtype
+    stored_as: str = ""
+    """How the file holds the weights, where they are dequantised on loading."""
+    caveats: tuple[str, ...] = ()
+    """In which respects it may differ from the original model."""
 
     @property
     def pad_id(self) -> int:
@@ -103,28 +106,56 @@ def choose_device(wanted: str) -> torch.device:
     return device
 
 
-def load_parts(ref: ModelRef) -> tuple[Any, Any, Family]:
-    """Configuration, tokenizer and family, without weights; for an adapter those of its model."""
-    base = adapter_base(ref)
-    if base is not None:
-        return load_parts(base)
-    with _explained(ref):
-        config = AutoConfig.from_pretrained(ref.location, **_options(ref))
-        tokenizer = AutoTokenizer.from_pretrained(ref.location, **_options(ref))
-    # Lengths are looked after where they matter; Transformers would warn of any long text that is merely split.
-    tokenizer.deprecation_warnings["sequence-length-is-longer-than-the-specified-maximum"] = True
-    return config, tokenizer, recognise(config, tokenizer, ref.id)
-
-
 def load(ref: ModelRef) -> Loaded:
     """Load a model for token probabilities."""
     device = choose_device(ref.device)
     refuse_missing_adapters(ref)
-    config, tokenizer, family = load_parts(ref)
-    dtype = _DTYPES[ref.precision]
-    model = _load_weights(ref, getattr(transformers, family.auto_class), dtype)
+    source = _unadapted(ref)
+    header = _gguf_header(source)
+    with parsed_once() if header else nullcontext():
+        config, tokenizer, family = _load_parts(source)
+        dtype = _DTYPES[ref.precision]
+        model = _load_weights(ref, getattr(transformers, family.auto_class), dtype)
+    if header:
+        complete_tokenizer(tokenizer, header)
+        config.architectures = [type(model).__name__]
     _fit_tokenizer(ref, tokenizer, entries=model.get_input_embeddings().num_embeddings)
-    return Loaded(ref, family, config, tokenizer, model.to(device).eval(), device, dtype)
+    return Loaded(
+        ref,
+        family,
+        config,
+        tokenizer,
+        model.to(device).eval(),
+        device,
+        dtype,
+        stored_as=header.storage if header else "",
+        caveats=caveats_of(tokenizer, header) if header else (),
+    )
+
+
+def _unadapted(ref: ModelRef) -> ModelRef:
+    """The model itself; for a folder that is an adapter, the model that it belongs to."""
+    base = adapter_base(ref)
+    return ref if base is None else _unadapted(base)
+
+
+def _gguf_header(ref: ModelRef) -> GgufHeader | None:
+    """What a GGUF file says about its model; None for any other model."""
+    if not is_gguf(ref.location):
+        return None
+    with _explained(ref):
+        return read_gguf_header(gguf_path(ref))
+
+
+def _load_parts(ref: ModelRef) -> tuple[Any, Any, Family]:
+    """Configuration, tokenizer and family, without weights."""
+    with _explained(ref):
+        place, options = _source(ref)
+        config = AutoConfig.from_pretrained(place, **options)
+        tokenizer = AutoTokenizer.from_pretrained(place, **options)
+    # Lengths are looked after where they matter; Transformers would warn of any long text that is merely split.
+    tokenizer.deprecation_warnings["sequence-length-is-longer-than-the-specified-maximum"] = True
+    return config, tokenizer, recognise(config, tokenizer, ref.id)
 
 
 def _fit_tokenizer(ref: ModelRef, tokenizer: Any, *, entries: int) -> None:
@@ -209,13 +240,16 @@ def _load_without_adapters(ref: ModelRef, auto_class: Any, dtype: torch.dtype) -
     if base is not None:
         return with_adapter(_load_without_adapters(base, auto_class, dtype), ref.location)
     with _explained(ref):
+        place, options = _source(ref)
         model, report = auto_class.from_pretrained(
-            ref.location,
+            place,
             dtype=dtype,
             use_safetensors=None if ref.allow_pickle_weights else True,
             output_loading_info=True,
-            **_options(ref),
+            **options,
         )
+    if is_gguf(ref.location):
+        forget_quantisation(model)
     missing = sorted(report["missing_keys"])
     if missing:
         raise MissingWeightsError(
@@ -225,8 +259,13 @@ def _load_without_adapters(ref: ModelRef, auto_class: Any, dtype: torch.dtype) -
     return model
 
 
-def _options(ref: ModelRef) -> dict[str, Any]:
-    return {"revision": ref.revision or "main", "trust_remote_code": ref.trust_remote_code}
+def _source(ref: ModelRef) -> tuple[str, dict[str, Any]]:
+    """What Transformers loads a model from, and with which options."""
+    options = {"revision": ref.revision or "main", "trust_remote_code": ref.trust_remote_code}
+    if not is_gguf(ref.location):
+        return ref.location, options
+    path = gguf_path(ref)
+    return str(path.parent), {**options, "gguf_file": path.name}
 
 
 @contextmanager
@@ -234,8 +273,10 @@ def _explained(ref: ModelRef) -> Iterator[None]:
     """Turn what the libraries raise into errors that say what to do; keep their chatter out of the way."""
     folder = Path(ref.location)
     if folder.is_dir() and not (folder / "config.json").is_file():
-        raise ModelError(f"{ref.id} is a folder without a config.json, so it is no model.")
-    refuse_missing_folder(ref.location)
+        file = next(filter(is_gguf, sorted(path.name for path in folder.iterdir())), None)
+        advice = f" Give the file in it: {folder / file}." if file else ""
+        raise ModelError(f"{ref.id} is a folder without a config.json, so it is no model.{advice}")
+    refuse_missing_path(ref.location)
     levels = {name: logging.getLogger(name).level for name in _CHATTER}
     for name in _CHATTER:
         logging.getLogger(name).setLevel(logging.ERROR)
@@ -254,6 +295,12 @@ def _explained(ref: ModelRef) -> Iterator[None]:
 
 def _explanation(ref: ModelRef, problem: str) -> str:
     folder = Path(ref.location)
+    if is_gguf(ref.location):
+        return (
+            f"{ref.id} is a GGUF file of the architecture {read_gguf_header(gguf_path(ref)).architecture}, and "
+            f"Transformers {transformers.__version__} cannot read it: {_first_line(problem)} Give the model that it "
+            "was made from, as a folder or by its id on the hub."
+        )
     if "trust_remote_code" in problem or "custom code" in problem:
         return f"{ref.id} needs code of its own. If you trust it, allow that with --trust-remote-code."
     if folder.is_dir() and not list(folder.glob("*.safetensors")):
