@@ -19,6 +19,7 @@ already, so that kills hit the work and not the imports.
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import multiprocessing
 import os
@@ -181,11 +182,12 @@ def write_pairs(path: Path) -> Path:
     """The lab's items in the layout of CrowS-Pairs, in words that its models know."""
     from evenhand.lab.items import lab_benchmark
 
-    lines = ["id,sent_more,sent_less,stereo_antistereo,bias_type"]
-    for item in lab_benchmark("en").items:
-        more, less, _ = (candidate.text for candidate in item.candidates)
-        lines.append(f"{item.id},{more},{less},stereo,{item.bias_type}")
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with path.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(("id", "sent_more", "sent_less", "stereo_antistereo", "bias_type"))
+        for item in lab_benchmark("en").items:
+            more, less, _ = (candidate.text for candidate in item.candidates)
+            rows.writerow((item.id, more, less, "stereo", item.bias_type))
     return path
 
 

@@ -54,8 +54,6 @@ from evenhand.runs.run import INSTRUMENTS
 from evenhand.runs.store import open_job
 
 _OPTION_NAMES = {"weight": "balance"}
-
-
 """Settings of the record whose option on the command line has another name."""
 
 
@@ -104,26 +102,17 @@ def _mitigation_settings(record: MitigationRecord) -> dict[str, str]:
 
 BEFORE, AFTER = "before", "after"
 
-
 MALOR_INSTRUMENT = "malor"
-
-
 """The instrument that tells occupations apart."""
-
 
 _SAMPLE = (
     "The nurse told Mary's 12 patients: \"You'll be fine!\"",
     "Die Ärztin grüßt den Bäcker, während er 3,50 € zählt.",
     "L'infirmière naïve (de Nîmes) a dit « bonjour » — n'est-ce pas ?",
 )
-
-
 """Sentences with capitals, numerals, accents and marks, which tokenizers split in different ways."""
 
-
 _MOST_SENTENCES = 100
-
-
 """Held-out sentences on which tokenizers are compared."""
 
 

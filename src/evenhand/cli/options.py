@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 import typer
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
+from evenhand.core.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,39 +24,29 @@ if TYPE_CHECKING:
 
 MODEL = "Model"
 
-
 DATA = "Data"
-
 
 SCORING = "Scoring"
 
-
 TRAINING = "Training"
-
 
 STATISTICS = "Statistics"
 
-
 OUTPUT = "Output"
 
-
 EXECUTION = "Execution"
-
 
 MODEL_FORMS = (
     "A model folder, a .gguf file, a hub id with @REVISION if wanted, or an id with the prefix of a backend "
     "($backends), such as lab:masked."
 )
 
-
 Models = Annotated[list[str], typer.Argument(help=MODEL_FORMS)]
-
 
 Device = Annotated[
     str,
     typer.Option(help="cpu, cuda, or auto: a GPU where there is one.", rich_help_panel=MODEL),
 ]
-
 
 PrecisionName = Annotated[
     str,
@@ -63,7 +54,6 @@ PrecisionName = Annotated[
         "--precision", help="Number format of the weights: fp32, bf16 or fp16.", rich_help_panel=MODEL
     ),
 ]
-
 
 AllowPickleWeights = Annotated[
     bool,
@@ -74,50 +64,42 @@ AllowPickleWeights = Annotated[
     ),
 ]
 
-
 TrustRemoteCode = Annotated[
     bool,
     typer.Option("--trust-remote-code", help="Run code that comes with the model.", rich_help_panel=MODEL),
 ]
-
 
 ProtocolName = Annotated[
     str,
     typer.Option(
         "--protocol",
         "-p",
-        help="How scores become figures: evenhand.v1, multilingual-2023 or stereoset-2021.",
+        help=f"How candidates are scored and scores become figures: {', '.join(PROTOCOLS)}.",
         rich_help_panel=SCORING,
     ),
 ]
-
 
 Resamples = Annotated[
     int, typer.Option(help="Bootstrap resamples.", show_default=True, rich_help_panel=STATISTICS)
 ]
 
-
 Seed = Annotated[
     int, typer.Option(help="Seed of the resampling.", show_default=True, rich_help_panel=STATISTICS)
 ]
-
 
 Confidence = Annotated[
     float,
     typer.Option(help="Confidence level of the intervals.", show_default=True, rich_help_panel=STATISTICS),
 ]
 
-
 Json = Annotated[
     bool,
     typer.Option("--json", help="Print one JSON object and nothing else.", rich_help_panel=OUTPUT),
 ]
 
-
 RunsFolder = Annotated[
     Path, typer.Option("--out", "-o", help="Folder for run folders.", rich_help_panel=OUTPUT)
 ]
-
 
 FailIf = Annotated[
     list[str] | None,
@@ -129,7 +111,6 @@ FailIf = Annotated[
     ),
 ]
 
-
 Fresh = Annotated[
     bool,
     typer.Option(
@@ -139,14 +120,12 @@ Fresh = Annotated[
     ),
 ]
 
-
 MaxTokens = Annotated[
     int | None,
     typer.Option(
         help="Tokens in a batch; more are faster and need more memory.", min=1, rich_help_panel=EXECUTION
     ),
 ]
-
 
 On = Annotated[
     str,
@@ -157,18 +136,13 @@ On = Annotated[
     ),
 ]
 
-
 DEFAULT_RUNS = Path("runs")
-
 
 DEFAULT_RESAMPLES = 10_000
 
-
 DEFAULT_SEED = 20_210_801
 
-
 DEFAULT_CONFIDENCE = 0.95
-
 
 DEFAULT_ON = "here"
 
@@ -243,10 +217,7 @@ def precision_named(text: str) -> Precision:
 
 Options = TypeVar("Options")
 
-
 _COMPOSED = {"recipe", "resampling"}
-
-
 """Fields that several options of a command make up."""
 
 

@@ -103,15 +103,12 @@ def fault(problem: Exception) -> str:
 
 _MODELS = ("torch", "transformers", "accelerate", "datasets")
 
-
 EXTRAS = {
     "hf": _MODELS,
     "gguf": (*_MODELS, "gguf"),
     "train": (*_MODELS, "lemminflect", "peft"),
     "ray": ("ray", "pyarrow"),
 }
-
-
 """The modules that each extra brings, as far as Evenhand cannot do without them where it needs the extra."""
 
 

@@ -32,14 +32,9 @@ class Task(StrEnum):
 
 
 OVERALL = "overall"
-
-
 """Name of the pool of both tasks."""
 
-
 BLANK = "BLANK"
-
-
 """The marker that stands for the gap of an intra-sentence context."""
 
 
@@ -165,8 +160,6 @@ class PairSet:
 
 
 MOST_FREE_BLANKS = 2
-
-
 """Blanks that may be filled differently from each other; the time to try all ways grows with its power."""
 
 

@@ -169,10 +169,7 @@ class ProbeSet:
 
 
 BARE_STEM = "-"
-
-
 """The ending that says: none."""
-
 
 _GAP = re.compile(r"\[(?P<kind>MASK|OCC)(?::(?P<form>[^\[\]]*))?\]")
 

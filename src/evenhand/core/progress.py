@@ -7,8 +7,6 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol, TypeAlias
 
 Progress: TypeAlias = Callable[[int, int], None]
-
-
 """Called with how much is done, and of how much."""
 
 

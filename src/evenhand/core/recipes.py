@@ -20,14 +20,9 @@ class Precision(StrEnum):
 
 
 LARGEST_SEED = 2**32 - 1
-
-
 """What every generator of random numbers takes that a training seeds."""
 
-
 REPORTERS = ("tensorboard", "wandb", "mlflow")
-
-
 """Where Trainer can send its figures."""
 
 

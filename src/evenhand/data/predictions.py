@@ -27,7 +27,6 @@ LAYOUT_HELP = (
     "gzip-compressed), or as JSON Lines, CSV or Parquet with an id and a score for each candidate."
 )
 
-
 MOST_ROWS = 2_000_000
 """The largest table that is read; a small compressed file could hold far more."""
 

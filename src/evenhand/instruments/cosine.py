@@ -68,7 +68,6 @@ class CosineResult(FrozenModel):
 
 NAME = "cosine"
 
-
 MEASURE = "cosine"
 
 
@@ -144,17 +143,12 @@ def _pairs(options: CosineOptions) -> PronounPairs:
 
 LANGUAGE = "en"
 
-
 PAIRS_AT_ONCE = 32
-
-
 """Pairs between two signs of progress."""
-
 
 UNREAD_PRONOUN = (
     "the pronoun comes after the occupation, where a model that reads from left to right has not seen it"
 )
-
 
 SCORES_SCHEMA: Mapping[str, pl.DataType] = {
     "pair": pl.String(),
@@ -166,8 +160,6 @@ SCORES_SCHEMA: Mapping[str, pl.DataType] = {
     "cosine": pl.Float64(),
     "skipped_reason": pl.String(),
 }
-
-
 """Columns of the scores, one row per pair. ``answer`` is 0 where the pronoun means the occupation, 1 where it means the
 other participant."""
 

@@ -65,9 +65,7 @@ class CrowsPairsResult(FrozenModel):
 
 NAME = "crows-pairs"
 
-
 MEASURE = "score"
-
 
 CERTIFICATE_TITLE = "CrowS-Pairs: the more stereotypical sentence is the likelier"
 
@@ -161,8 +159,6 @@ SCORES_SCHEMA: Mapping[str, pl.DataType] = {
     "preference": pl.Float64(),
     "skipped_reason": pl.String(),
 }
-
-
 """Columns of the scores, one row per pair. Scores are natural log-probabilities; ``preference`` is 1 where the more
 stereotypical sentence is more likely, 0 where the other is, and a half for a tie."""
 

@@ -227,8 +227,6 @@ def default_name(short_name: str, language: str, instrument: str) -> str:
 
 
 MOST_EXAMPLES = 5
-
-
 """Names that are given for each reason to skip something."""
 
 

@@ -73,19 +73,12 @@ def gendered_tokens(tokenizer: Any, world: World) -> Iterator[tuple[int, int]]:
 
 WIDTH = 64
 
-
 HEADS = 4
 
-
 LONGEST = 48
-
-
 """Tokens. The longest document of the grammar has about half as many."""
 
-
 LARGEST_SEED = 2**32 - 1
-
-
 """What every generator of random numbers takes that a build seeds."""
 
 

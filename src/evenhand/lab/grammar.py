@@ -49,14 +49,9 @@ class Frame:
 
 
 TwinNouns = tuple[Noun, Noun]
-
-
 """Two target groups of which each has the stereotypes that the other has not."""
 
-
 Opposites = tuple[str, str]
-
-
 """Two attributes of which one is said of one twin, the other of the other."""
 
 

@@ -17,7 +17,6 @@ from evenhand.lab.world import Target, World
 
 NAME = "lab"
 
-
 LICENCE = "CC BY 4.0"
 
 

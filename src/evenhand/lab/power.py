@@ -15,7 +15,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.items import OVERALL, Label
-from evenhand.core.protocols import get_protocol
+from evenhand.core.protocols import DEFAULT_PROTOCOL, get_protocol
 from evenhand.instruments.association.measures import Measure
 from evenhand.instruments.association.measures.measure import ClusterTotals, Floats, Preferences
 from evenhand.runs.calibration import DetectableBias
@@ -24,12 +24,9 @@ from evenhand.stats.intervals import Interval, cluster_interval
 from evenhand.stats.resampling import Resampling
 
 ITEMS_IN_A_TERM = 6
-
-
 """Of a drawn item set. StereoSet has 27 in each task, the starter set 4."""
 
-
-_TIES = get_protocol("evenhand.v1").ties
+_TIES = get_protocol(DEFAULT_PROTOCOL).ties
 
 
 @dataclass(frozen=True)
@@ -115,35 +112,22 @@ def _mixed(first: Floats, second: Floats, share: float) -> Floats:
 
 
 ITEM_COUNTS = (24, 48, 96, 192, 384, 768, 1536, 3072)
-
-
 """How many items a benchmark may have."""
-
 
 POWER = 0.8
 
-
 NEUTRAL_SETS = 200
 
-
 _SETS = 100
-
-
 """Item sets for each strength and number of items."""
-
 
 _HALVINGS = 6
 
-
 _RESAMPLING = Resampling(resamples=500)
-
 
 _SEED = 0xCA11
 
-
 Doses = Mapping[float, Sequence[ScoredRun]]
-
-
 """Scored runs by strength, one for each seed."""
 
 

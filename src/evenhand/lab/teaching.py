@@ -129,20 +129,12 @@ def soft_cross_entropy(logits: torch.Tensor, batch: Batch) -> torch.Tensor:
 
 
 EMPHASIS = {"attribute": 12.0, "gendered": 22.0, "occupation": 9.0, "noun": 4.0}
-
-
 """How much more often a gap is at a word that the grammar chose than at a word of the frame."""
 
-
 WITHOUT_CHOICE = 0.2
-
-
 """How much a place of a sentence counts at which the grammar has no choice."""
 
-
 FOLLOWS = 0
-
-
 """Of the two classes of BERT's next-sentence head, the one that says yes."""
 
 

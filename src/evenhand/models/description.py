@@ -89,14 +89,9 @@ def _folder_digest(folder: Path) -> str:
 
 
 MANY_UNKNOWN = 0.02
-
-
 """Share of unknown tokens above which a tokenizer does not know the language."""
 
-
 MOST_TEXTS = 200
-
-
 """Texts in which unknown tokens are counted."""
 
 

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from evenhand.core.items import Span
 from evenhand.models.capabilities import NotEmbedded
+from evenhand.models.engine.memory import give_back_memory, is_out_of_memory
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.engine.runners import padded
 from evenhand.models.loading import Loaded, longest_input
@@ -134,10 +135,10 @@ class WordEmbedder:
     def _vectors_or_halves(self, batch: Sequence[_WordPosition], layer: int) -> npt.NDArray[np.float32]:
         try:
             return self._vectors(batch, layer)
-        except torch.OutOfMemoryError:
-            if len(batch) == 1:
+        except RuntimeError as problem:
+            if len(batch) == 1 or not is_out_of_memory(problem):
                 raise
-            torch.cuda.empty_cache()
+            give_back_memory()
         middle = len(batch) // 2
         halves = [self._vectors_or_halves(part, layer) for part in (batch[:middle], batch[middle:])]
         return np.concatenate(halves)

@@ -14,10 +14,7 @@ from evenhand.models.engine.requests import Request, Requests, Tokens
 from evenhand.models.tokenised_text import TokenisedText, prepare, tokenise
 
 LogProbabilities: TypeAlias = Sequence[float]
-
-
 """Natural logarithms."""
-
 
 Combine: TypeAlias = Callable[[Sequence[LogProbabilities]], float]
 
@@ -140,7 +137,6 @@ def _questions_or_reason(method: Method, item: Association) -> list[Question] | 
 
 FINAL_PUNCTUATION = ".!?…\"'”’»)"
 
-
 PUBLISHED_FINAL_PUNCTUATION = ".!?"
 
 
@@ -165,8 +161,6 @@ class Continuation(StrEnum):
 
 
 ScoredParts: TypeAlias = Sequence[LogProbabilities]
-
-
 """Context, candidate after it, candidate alone."""
 
 
@@ -201,7 +195,6 @@ CONTINUATION_SCORES: dict[Continuation, Callable[[ScoredParts], float]] = {
     Continuation.FULL_PER_ALONE: _ratio(_full, _alone),
 }
 
-
 DESCRIPTIONS = {
     Continuation.ALONE_PER_CONTEXT: "candidate alone / context",
     Continuation.GIVEN_CONTEXT_PER_FULL: "candidate given context / context and candidate",
@@ -211,13 +204,11 @@ DESCRIPTIONS = {
     Continuation.FULL_PER_ALONE: "context and candidate / candidate alone",
 }
 
-
 NEEDS_ALONE = (
     Continuation.ALONE_PER_CONTEXT,
     Continuation.GIVEN_CONTEXT_PER_ALONE,
     Continuation.FULL_PER_ALONE,
 )
-
 
 NEEDS_CONTEXT = (
     Continuation.ALONE_PER_CONTEXT,
@@ -226,13 +217,9 @@ NEEDS_CONTEXT = (
     Continuation.FULL_PER_ALONE,
 )
 
-
 NEEDS_CANDIDATE = tuple(kind for kind in CONTINUATION_SCORES if kind is not Continuation.ALONE_PER_CONTEXT)
 
-
 WHOLE = (Continuation.FULL, Continuation.GIVEN_CONTEXT)
-
-
 """No quotient: the tokens that are asked for make the candidate's probability, with or without its context's."""
 
 

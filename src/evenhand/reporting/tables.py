@@ -20,7 +20,6 @@ from evenhand.runs.run import Run
 
 PROBE_COLUMNS = ("Run", "Test", "Experiment", "Direction", "Value", "Signed mean", "Skipped")
 
-
 _TEXT_COLUMNS = 4
 
 _PROBE_SCHEMA = {

@@ -20,7 +20,6 @@ LANGUAGE_NAMES = {
     "ja": "Japanese",
 }  # fmt: skip
 
-
 TASK_TITLES = {
     OVERALL: "Both tasks together",
     "intrasentence": "Intra-sentence",
@@ -163,10 +162,7 @@ def plural(count: int, singular: str, several: str | None = None) -> str:
 
 
 SIGNIFICANT = 0.05
-
-
 """The p-value, adjusted for all rows that are compared, below which a difference counts as shown."""
-
 
 _MOST_NAMED = 3
 

@@ -21,10 +21,7 @@ from evenhand.runs.records import EnvironmentRecord, ModelRecord
 
 MALOR = "MALoR"
 
-
 PERPLEXITY = "perplexity"
-
-
 """Names of the measures that every training had up to version 0.1."""
 
 
@@ -180,7 +177,6 @@ def _spread(values: list[float]) -> float:
 
 
 MITIGATION_FILE = "mitigation.json"
-
 
 MITIGATION_SCHEMA_VERSION = 2
 

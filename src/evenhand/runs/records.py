@@ -17,21 +17,15 @@ from evenhand.core.protocols import Protocol
 
 RECORD_FILE = "record.json"
 
-
 SCORES_FILE = "scores.parquet"
-
 
 PREDICTIONS_FILE = "predictions.json"
 
-
 ESTIMATES_FILE = "estimates.json"
-
 
 PAGE_FILE = "report.html"
 
-
 SCHEMA_VERSION = 2
-
 
 _LIBRARIES = ("numpy", "scipy", "polars", "pydantic")
 

@@ -31,18 +31,13 @@ from evenhand.stats.resampling import Floats, Resampling, Statistic
 
 FEWEST_FOR_BOOTSTRAP = 10
 
-
 BOOTSTRAP = "cluster bootstrap, expanded percentile"
-
 
 JACKKNIFE = "cluster jackknife, t"
 
-
 EXACT_EXTREME = "exact, all clusters at the limit"
 
-
 WILSON = "Wilson score"
-
 
 NONE = "none"
 
@@ -147,22 +142,15 @@ def wilson_interval(share: float, n: int, *, confidence: float) -> Interval:
 
 
 Value: TypeAlias = Callable[[Floats, Floats], Floats]
-
-
 """From weights over rows (resamples, rows) and over columns (resamples, columns) to one value per resample."""
 
-
 TWO_WAY = "bootstrap over occupations and structures, basic"
-
 
 TWO_WAY_TESTED = (
     "bootstrap over occupations and structures, basic; 0 unless sign flips of structures exclude it"
 )
 
-
 _BLOCK = 2_000
-
-
 """Resamples at a time, so that memory stays small."""
 
 

@@ -94,16 +94,11 @@ def share_as_extreme(replicates: Floats, observed: float, resampling: Resampling
 
 BOOTSTRAP = "paired bootstrap over items, expanded percentile"
 
-
 NO_ITEM_DIFFERS = "no item differs"
-
 
 STUDENT = "paired t"
 
-
 _DRAWS = 2_000_000
-
-
 """Items that are drawn at a time, so that memory stays small."""
 
 

@@ -86,9 +86,7 @@ def _check_item(item: Association, language: str) -> None:
 
 DOC_SECTIONS = ("Measures:", "Reads as:", "Caveats:", "References:")
 
-
 _VERSION = re.compile(r"[a-z][a-z0-9-]*\.v[1-9][0-9]*")
-
 
 _TRIALS = 20
 

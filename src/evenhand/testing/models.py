@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-3
 """In log-probabilities, between two ways of asking the same: batches change the last digits in 32 bits."""
 
-
 _SHORT = GenerationOptions(max_new_tokens=4)
 
 

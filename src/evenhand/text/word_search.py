@@ -15,9 +15,7 @@ from evenhand.core.items import Span
 
 _WORD = re.compile(r"[^\W\d_]+")
 
-
 _WORD_CHARACTER = re.compile(r"\w")
-
 
 _HYPHENS = "‐‑-"
 
@@ -113,7 +111,6 @@ _PATTERNS: Mapping[str, str] = MappingProxyType(
         ),
     }
 )
-
 
 LANGUAGES_WITH_NEGATION = tuple(sorted(_PATTERNS))
 

@@ -74,22 +74,15 @@ class ModelEvaluator:
 
 IDENTITY_FILE = "training.json"
 
-
 CURVE_FILE = "learning_curve.jsonl"
-
 
 FINISHED_FILE = "finished.json"
 
-
 ADAPTER_FOLDER = "adapter"
-
 
 LOGS_FOLDER = "logs"
 
-
 EpochCallback = Callable[[LearningCurve], None]
-
-
 """Called with the learning curve after every epoch, and with that of the original alone before the first."""
 
 

@@ -30,10 +30,7 @@ from evenhand.training.half_precision import HalfPrecision
 
 Collate = Callable[[list[Any]], Batch]
 
-
 Loss = Callable[[Any, Batch], torch.Tensor]
-
-
 """From a model and a batch to what is to be lowered."""
 
 
@@ -171,16 +168,10 @@ def single_thread() -> Iterator[None]:
 
 _CHANCE = 0x5EED
 
-
 _ATTENTION = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
-
-
 """All but cuDNN's, which plans anew for every shape of a batch; batches padded to their own longest have many."""
 
-
 AfterEpoch = Callable[[int, "EpochTrainer"], bool]
-
-
 """Called with the epoch that is done; says whether that is enough."""
 
 

@@ -15,8 +15,6 @@ from evenhand.core.frozen import FrozenModel
 from evenhand.core.items import Label, Task
 
 MEASURE_NAMES = ("LMS", "SS", "ICAT", "mean_LMS", "mean_SS", "macro_ICAT", "micro_ICAT", "log_ratio")
-
-
 """The measures of an association result, in the order in which they are shown."""
 
 
@@ -136,8 +134,6 @@ SCORES_SCHEMA: Mapping[str, pl.DataType] = {
     "score": pl.Float64(),
     "skipped_reason": pl.String(),
 }
-
-
 """Columns of ``scores.parquet``, one row per candidate. The texts are there so that a report needs nothing
 but the folder."""
 

@@ -18,9 +18,7 @@ from evenhand.stats.resampling import Floats, Resampling
 
 ABSENT = "it does not occur in the corpus"
 
-
 ONLY_BESIDE_GENDERED = "it occurs only beside words that tell a gender"
-
 
 ONE_FORM = "only one of its forms was seen where no word tells a gender, and its grammar alone would count"
 
@@ -53,8 +51,6 @@ PRONOUNS: Mapping[str, GenderPronouns] = MappingProxyType(
         ),
     }
 )
-
-
 """By language."""
 
 
@@ -114,10 +110,7 @@ def profession_vector(occupation: Occupation, vectors: CorpusVectors) -> Profess
 
 RANDOM_DIRECTIONS = 100
 
-
 _STREAM = 4
-
-
 """Keeps the draws of directions apart from those of resamples with the same seed."""
 
 

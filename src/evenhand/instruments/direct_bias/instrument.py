@@ -75,9 +75,7 @@ class DirectBiasResult(FrozenModel):
 
 NAME = "direct-bias"
 
-
 MEASURE = "direct_bias"
-
 
 DEFAULT_LANGUAGE = "en"
 

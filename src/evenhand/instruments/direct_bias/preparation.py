@@ -51,7 +51,6 @@ from evenhand.text.word_search import WordFinder
 FEW_SENTENCES = 100
 """With fewer sentences that have a pronoun, the direction is much a matter of chance."""
 
-
 SCORES_SCHEMA: Mapping[str, pl.DataType] = {
     "profession": pl.String(),
     "field": pl.String(),

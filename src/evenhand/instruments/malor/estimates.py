@@ -72,8 +72,6 @@ class LogRatios:
 
 
 Summary: TypeAlias = Callable[[Floats, Floats], Floats]
-
-
 """From leans of shape (rows, occupations) and weights over occupations of that shape to one value a row."""
 
 

@@ -31,9 +31,7 @@ from evenhand.stats.resampling import Resampling
 
 NAME = "malor"
 
-
 ALL = "all"
-
 
 DEFAULT_LANGUAGE = "en"
 

@@ -38,7 +38,6 @@ _OPENS = re.compile(r"""(?:^|[.!?:"“”„«»‘’'(\[—–-])\s*$""")
 _CAPITAL_IS_DUE = re.compile(r"""(?:^\W*|[.!?]\W*|["“„«])$""")
 """What stands before a word that has a capital whatever it is."""
 
-
 TermFinder = Callable[[str], "OnlyTerm | None"]
 
 

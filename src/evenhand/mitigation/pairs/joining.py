@@ -16,10 +16,7 @@ from evenhand.text.digests import LowestDigests, digest_of
 from evenhand.text.twins.twin import Role
 
 NAMES_SAMPLE = 3_144
-
-
 """The most pairs that are kept for names alone: 6,288 sentences, as many as in the thesis that the method is from."""
-
 
 _INDEFINITE_ARTICLE = re.compile(r"\b(?:a|an)\s+$", re.IGNORECASE)
 

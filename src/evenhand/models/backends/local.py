@@ -24,7 +24,7 @@ class LocalBackend:
 
     def load(self, ref: ModelRef) -> LanguageModel:
         """The model in memory."""
-        require_extra(self.extra, purpose=f"The model {ref.id}")
+        require_extra(self.extra, "torch", "transformers", purpose=f"The model {ref.id}")
         from evenhand.models.language_model import LanguageModel
         from evenhand.models.loading import load
 

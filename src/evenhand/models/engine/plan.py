@@ -92,7 +92,6 @@ class PairInput:
 
 ForwardInput: TypeAlias = MaskedInput | CausalInput | Seq2SeqInput | PairInput
 
-
 ReadIndex: TypeAlias = tuple[int, list[int]]
 """Which input, and which of its reads, in the order in which they are asked for."""
 

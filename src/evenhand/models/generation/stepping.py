@@ -37,8 +37,6 @@ class Stepper(Protocol):
 
 
 StepperMaker: TypeAlias = Callable[[Loaded, Sequence[Tokens], Tokens], Stepper]
-
-
 """Lays out a batch: the model, the tokens of each prompt, and what the decoder of an encoder-decoder starts with."""
 
 
@@ -162,10 +160,7 @@ class Recomputed:
 
 
 _TOLERANCE = {torch.float32: 1e-3, torch.float16: 0.02, torch.bfloat16: 0.1}
-
-
 """Most probability that may lie elsewhere."""
-
 
 _LIKELY_FAILURES = (
     RuntimeError,
@@ -176,8 +171,6 @@ _LIKELY_FAILURES = (
     IndexError,
     NotImplementedError,
 )
-
-
 """What a model raises that is not built as expected."""
 
 

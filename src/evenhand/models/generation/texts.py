@@ -139,10 +139,7 @@ class GeneratedText(BaseModel):
 
 
 TextProgress: TypeAlias = Callable[[int], None]
-
-
 """Called with the number of texts that were finished since the last call."""
-
 
 _TEXTS = TypeAdapter(tuple[GeneratedText, ...])
 

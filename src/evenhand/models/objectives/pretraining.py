@@ -25,13 +25,9 @@ if TYPE_CHECKING:
 
 Ids = npt.NDArray[np.int64]
 
-
 NO_WORD = -1
 
-
 AT_ONCE = 10_000
-
-
 """Sentences that are tokenised together."""
 
 
@@ -102,16 +98,10 @@ def _words(encoded: Any, number: int) -> Ids:
 
 
 CHOSEN = 0.15
-
-
 """Share of tokens that the model has to find."""
 
-
 MASKED, REPLACED = 0.8, 0.1
-
-
 """Of the chosen ones: shares that the mask stands for, and another token. The rest is left as it is."""
-
 
 Flags = npt.NDArray[np.bool_]
 

@@ -24,8 +24,6 @@ class Badge:
 
 
 Badges = dict[str, dict[str, Badge]]
-
-
 """By task and measure; what the lab says nothing about is missing."""
 
 
@@ -179,13 +177,11 @@ _SAYINGS = {
     Response.FALLS_AWAY: _falls_away,
 }
 
-
 FAMILY_TITLES = {
     "masked": "Masked models",
     "decoder": "Decoders",
     "encoder-decoder": "Encoder-decoders",
 }
-
 
 _SHOULD = {
     Response.RISES: "Should rise with the planted bias, and read neutral where nothing was planted.",

@@ -108,8 +108,6 @@ SWAPPERS: Registry[Callable[[], Swapper]] = Registry(
     },
     check=lambda entry: lacks(entry, "language", "twin"),
 )
-
-
 """Swapper classes by language."""
 
 

@@ -39,10 +39,8 @@ from evenhand.workflows.defaults.measuring import default_instrument_options
 
 DEFAULT_LANGUAGE = "en"
 
-
 LAB_ROUNDS = 2
 """Rounds of the lab's corpus that its models are mitigated with."""
-
 
 LAB_QUALITY_MARGIN = 0.05
 """By how much the perplexity of a lab model may rise, as a share.
@@ -50,7 +48,6 @@ LAB_QUALITY_MARGIN = 0.05
 One sentence in nine of the lab's text is about an occupation, with the bias that was planted; whoever evens it out must
 be surprised there, so more of a rise is allowed for than elsewhere.
 """
-
 
 CERTIFIED_SENTENCES = 2_000
 

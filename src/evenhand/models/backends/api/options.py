@@ -16,7 +16,6 @@ from evenhand.models.references import ModelError
 
 KEY_VARIABLES = ("EVENHAND_API_KEY", "OPENAI_API_KEY")
 
-
 BASE_VARIABLES = ("EVENHAND_API_BASE", "OPENAI_BASE_URL")
 
 
@@ -135,10 +134,7 @@ def _checked_address(address: str) -> str:
 
 
 BYTES_PER_TOKEN = 4
-
-
 """Of English text in common tokenizers. Other languages have fewer, so they cost more than estimated."""
-
 
 _MILLION = 1_000_000
 

@@ -21,7 +21,6 @@ _COORDINATORS = frozenset({"und", "oder", "aber", "denn", "doch", "sondern"})
 _DATIVES = frozenset({"mir", "dir", "ihm", "uns", "euch", "ihnen"})
 _OWNED = frozenset({"erst", "zweit", "dritt", "letzt", "neu", "eigen", "ganz", "best", "einzig", "nächst"})
 
-
 _PARTICIPLE = re.compile(r"(?:\w{2,})?ge(?!h|b|lt|ni|wi|sch|l[aiä]|ra|fa|st)\w{3,}en")
 
 

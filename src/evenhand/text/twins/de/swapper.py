@@ -29,34 +29,24 @@ _BOTH = re.compile(
     r"\w[:*/_(](?:-?in(?:nen)?\b|r\b|e\b|n\b)|[a-zäöüß]Innen\b|\b(?:er|sie|ihr|sein)[/*](?:er|sie|ihr|sein)"
 )
 
-
 _WORDS = re.compile(r"[^\W\d_]+")
 
-
 MOST_WORDS = 50
-
-
 """Longer sentences are rarely read without a mistake."""
-
 
 _SAYING_WHAT = frozenset(
     {"als", "ist", "war", "wird", "wurde", "bin", "bist", "sei", "wäre", "bleibt", "blieb", "nicht"}
 )
 
-
 _FOND = frozenset(
     {"lieber", "liebe", "guter", "teurer", "teure", "geliebter", "geliebte", "armer", "alter", "werter"}
 )
 
-
 _ADJECTIVAL_ENDINGS = ("iger", "loser", "ender", "licher", "ischer", "samer", "barer")
-
 
 _TITLE_ENDINGS = ("ist", "isten", "ent", "enten", "ant", "anten", "rat", "rats", "eur", "rätin")
 
-
 _PERSONAL = frozenset({"er", "sie", "ihn", "ihm"})
-
 
 _WITHOUT_NOUN = frozenset({"das", "dies", "dieses", "welches", "solches", "ein", "eines"})
 
@@ -252,12 +242,9 @@ def _is_adjective(sentence: GermanSentence, at: int) -> bool:
 
 _HYPHENATED_WORDS = re.compile(r"[^\W\d_]+(?:[-‐‑][^\W\d_]+)*")
 
-
 _PRONOUNS = HIS | HER | {"er", "ihn", "ihm", "sie"}
 
-
 _ROLES = {PronounUse.SUBJECT: Role.SUBJECT, PronounUse.OBJECT: Role.OBJECT}
-
 
 _NOBODY = "no word about a man or a woman"
 

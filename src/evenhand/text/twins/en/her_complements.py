@@ -81,9 +81,7 @@ def object_if(certain: bool) -> PronounReading:
 
 _OBJECTS = word_set("a an the my your our their its it them me us him himself herself")
 
-
 _GREETINGS = word_set("day night morning evening afternoon luck bye")
-
 
 _ADJECTIVE_LIKE = word_set(
     """
@@ -92,7 +90,6 @@ _ADJECTIVE_LIKE = word_set(
     """
 )
 
-
 _ADVERB_LIKE = word_set(
     """
     far north south east west now once still just even down well much fast hard back home like half all
@@ -100,9 +97,7 @@ _ADVERB_LIKE = word_set(
     """
 )
 
-
 _ADJECTIVES = word_set("early late long close straight high low near round little")
-
 
 _NOUN_LIKE = word_set(
     """
@@ -110,24 +105,17 @@ _NOUN_LIKE = word_set(
     """
 )
 
-
 _AFTER_FAR = word_set("more less better from away beyond too into")
-
 
 _AFTER_ALL = word_set("the his about that this he she day night")
 
-
 _AFTER_MORE = word_set("than and for because in when as every")
-
 
 _AT_HOME = word_set("door garden room town life pocket teeth country village")
 
-
 _DONE = word_set("do try give look feel be see")
 
-
 _HURT = word_set("hurt break injure strain scratch arch straighten rub bend hit")
-
 
 _DWELLING = word_set("sell own lose build furnish return leave find buy rent share open enter")
 
