@@ -123,6 +123,8 @@ def sha256_of_file(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+_SMALL = 2**20
+"""Bytes that are read sooner than it is found out whether they were read before."""
 _SETTLED = 2 * 10**9
 """Nanoseconds after which another change of a file is sure to change its times: clocks of file systems are coarse."""
 
@@ -134,6 +136,8 @@ def remembered_sha256(path: Path) -> str:
     that was read. A kept digest that is damaged is ignored, and a home that cannot be written costs nothing but time.
     """
     state = path.stat()
+    if state.st_size <= _SMALL:
+        return sha256_of_file(path)
     stamp = [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino]
     note = home() / "digests" / f"{sha256_of(os.fsencode(path.resolve()))}.json"
     digest = _noted_digest(note, stamp)
