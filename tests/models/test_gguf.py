@@ -114,7 +114,8 @@ def test_what_is_no_gguf_file_is_refused(tmp_path: Path, content: bytes, words: 
 def test_an_architecture_that_transformers_cannot_read_is_named(folder: Path, tmp_path: Path) -> None:
     path = write_gguf(folder, tmp_path / "other.gguf", values={"general.architecture": "rwkv7"})
     with pytest.raises(
-        ModelError, match=r"architecture rwkv7, and Transformers .* cannot read it.*Give the model"
+        ModelError,
+        match=r"architecture rwkv7, and Transformers .* cannot read its configuration.*Give the model",
     ):
         load(path)
 

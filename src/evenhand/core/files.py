@@ -94,9 +94,7 @@ def parse_json(text: str, path: Path, *, error: type[EvenhandError]) -> Any:
         raise error(
             f"{path} is not valid JSON: {problem.msg} at line {problem.lineno}, column {problem.colno}."
         ) from None
-    except RecursionError:
-        raise error(f"{path} is nested too deeply to be read.") from None
-    except ValueError as problem:  # an integer with thousands of digits, half a character
+    except ValueError as problem:  # nested too deeply, an integer with thousands of digits, half a character
         raise error(f"{path} cannot be read as JSON: {problem}.") from None
 
 
@@ -104,9 +102,12 @@ def load_json(text: str) -> Any:
     """The JSON value in a text whose escapes are whole characters, so that it can be written again.
 
     Raises:
-        ValueError: If it is not JSON, or holds half of a surrogate pair, which no file can hold.
+        ValueError: If it is not JSON, is nested too deeply, or holds half of a surrogate pair, which no file can hold.
     """
-    value = json.loads(text)
+    try:
+        value = json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
     if "\\ud" in text or "\\uD" in text:
         json.dumps(value, ensure_ascii=False).encode()
     return value

@@ -21,9 +21,10 @@ from evenhand.models.backends import is_gguf
 from evenhand.models.capabilities import CAPABILITIES, JudgesNextSentence, Model
 from evenhand.models.families import Family
 from evenhand.models.gguf_files import gguf_path, read_gguf_header
+from evenhand.models.loading import longest_input
 from evenhand.models.measurable import Measurable, choose_method
 from evenhand.models.questions import filled_blanks
-from evenhand.models.references import ModelError, ModelRef
+from evenhand.models.references import ModelError, ModelRef, UnscorableError
 from evenhand.models.text_model import measurable
 from evenhand.models.tokenised_text import start_token
 from evenhand.runs.records import ModelRecord
@@ -81,7 +82,7 @@ def _folder_digest(folder: Path) -> str:
     """Digest of the files of a model."""
     digest = hashlib.sha256()
     for path in sorted(folder.iterdir()):
-        if path.suffix in (".safetensors", ".json", ".txt", ".model", ".bin"):
+        if path.suffix in (".safetensors", ".json", ".txt", ".model", ".bin") and path.is_file():
             size = path.stat().st_size
             digest.update(f"{path.name}\0{size}\0".encode())
             digest.update(path.read_bytes() if size <= _SMALL else remembered_sha256(path).encode())
@@ -197,7 +198,7 @@ def _facts_of_weights(model: LanguageModel) -> dict[str, Any]:
         "start_of_a_text": "none: the first token is not scored"
         if start is None
         else tokenizer.convert_ids_to_tokens(start),
-        "longest_input": model.longest_input or "no limit",
+        "longest_input": longest_input(loaded) or "no limit",
         "only_needed_positions_projected": "yes" if scoring.only_needed_positions else "no",
         "shared_beginnings_computed_once": "yes" if scoring.shared_prefixes else "no",
         "next_sentence_head": "yes" if JudgesNextSentence in model.capabilities else "no",
@@ -212,12 +213,19 @@ def _task_fact(model: Measurable, task: Task) -> str:
     return f"yes, by {method.name}: {method.description}"
 
 
+def _is_single_token(tokenizer: Any, word: str) -> bool:
+    try:
+        (blank,) = filled_blanks(tokenizer, "x BLANK x", word)
+    except UnscorableError:
+        return False
+    return len(blank.fill) == 1 and blank.fill[0] != tokenizer.unk_token_id
+
+
 def _single_tokens(tokenizer: Any) -> dict[str, str]:
     """How many terms and occupations of the probes are one token inside a sentence, in each language."""
 
     def counted(words: Sequence[str]) -> str:
-        fills = [filled_blanks(tokenizer, "x BLANK x", word)[0].fill for word in words]
-        single = sum(len(fill) == 1 and fill[0] != tokenizer.unk_token_id for fill in fills)
+        single = sum(_is_single_token(tokenizer, word) for word in words)
         return f"{single} of {len(words)}"
 
     counts = {}

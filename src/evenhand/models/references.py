@@ -17,6 +17,10 @@ class ModelError(EvenhandError):
     """A model that cannot be loaded, or lacks what a task needs."""
 
 
+class UnscorableError(EvenhandError):
+    """Something that a model cannot be asked about, and why. Measurements skip it and count the reason."""
+
+
 class ModelRef(BaseModel):
     """A model by name or folder, and how to load it."""
 
