@@ -37,8 +37,8 @@ OUTPUT = "Output"
 EXECUTION = "Execution"
 
 MODEL_FORMS = (
-    "A model folder, a hub id with @REVISION if wanted, or an id with the prefix of a backend ($backends), such as "
-    "lab:masked."
+    "A model folder, a .gguf file, a hub id with @REVISION if wanted, or an id with the prefix of a backend "
+    "($backends), such as lab:masked."
 )
 
 Models = Annotated[list[str], typer.Argument(help=MODEL_FORMS)]
@@ -190,10 +190,12 @@ def model_reference(
     trust_remote_code: bool = False,
 ) -> ModelRef:
     """The model that a name or folder on the command line means, and how to load it."""
-    from evenhand.models.references import ModelRef, refuse_missing_folder
+    from evenhand.models.backends import require_backends
+    from evenhand.models.references import ModelRef, refuse_missing_path
 
     name, revision = ModelRef.parse(text)
-    refuse_missing_folder(name)
+    refuse_missing_path(name)
+    require_backends([name], purpose=f"The model {text}")
     return ModelRef(
         id=name,
         revision=revision,
