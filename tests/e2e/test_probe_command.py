@@ -185,7 +185,17 @@ def test_real_shares_of_women_come_from_a_file(run_evenhand_here: Command, tmp_p
     rows += [f"{name}\t{number}\t{number + 1}\t2016" for number, name in enumerate(OCCUPATIONS)]
     shares.write_text("\n".join(rows), encoding="utf-8")
     done = run_evenhand_here(
-        "probe", "lab:masked", "-e", "he-she", "--limit", "2", "--shares", shares, "--out", tmp_path / "r", *FEW
+        "probe",
+        "lab:masked",
+        "-e",
+        "he-she",
+        "--limit",
+        "2",
+        "--shares",
+        shares,
+        "--out",
+        tmp_path / "r",
+        *FEW,
     )
 
     assert done.returncode == 0, done.stderr

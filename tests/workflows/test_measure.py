@@ -33,7 +33,11 @@ NO_MODEL = "fake:a-model-that-cannot-be-loaded"
         ("direct-bias", DirectBiasOptions(), "needs a corpus"),
         ("direct-bias", DirectBiasOptions(corpus=("missing.txt",)), "missing.txt"),
         ("malor", eh.MalorOptions(data="nowhere"), "not a dataset such as 'nowhere'"),
-        ("cosine", CosineOptions(language="de"), "Cosine test has no use for the option language, which is 'de'"),
+        (
+            "cosine",
+            CosineOptions(language="de"),
+            "Cosine test has no use for the option language, which is 'de'",
+        ),
         ("cosine", CosineOptions(max_tokens=9), "no use for the option max_tokens"),
         ("direct-bias", DirectBiasOptions(data="starter"), "no use for the option data"),
     ],
