@@ -93,7 +93,7 @@ def test_the_side_on_which_a_tokenizer_pads_does_not_matter(menagerie: Zoo, name
 
 
 @pytest.mark.parametrize("name", DECODERS)
-@pytest.mark.parametrize("protocol", ["evenhand.v1", "multilingual-2023"])
+@pytest.mark.parametrize("protocol", ["evenhand.v2", "multilingual-2023"])
 def test_sharing_what_sequences_start_with_does_not_matter(menagerie: Zoo, name: str, protocol: str) -> None:
     model = menagerie.model(name)
     items = some_items(model)

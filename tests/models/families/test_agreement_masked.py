@@ -69,7 +69,7 @@ def test_the_published_code_inserts_earlier_tokens_as_text(menagerie: Zoo, name:
     assert_same(engine_scores(menagerie.model(name), intra_items(), protocol="multilingual-2023"), expected)
 
 
-@pytest.mark.parametrize("protocol", ["evenhand.v1", "multilingual-2023"])
+@pytest.mark.parametrize("protocol", ["evenhand.v2", "multilingual-2023"])
 def test_class_0_of_a_next_sentence_head_means_follows(menagerie: Zoo, protocol: str) -> None:
     reference = menagerie.reference("bert")
     expected = {
