@@ -38,7 +38,7 @@ $(VENV)/.development: $(VENV)/.package
 $(OLDEST)/.package: pyproject.toml constraints-oldest.txt
 	@echo "Making the virtual environment $(OLDEST) with the oldest versions"
 	@$(PYTHON) -m venv $(OLDEST)
-	@$(OLDEST)/bin/pip install --progress-bar off --constraint constraints-oldest.txt --editable '.[ray,test,train]' \
+	@$(OLDEST)/bin/pip install --progress-bar off --constraint constraints-oldest.txt --editable '.[gguf,ray,test,train]' \
 		| $(PACKAGES)
 	@touch $@
 
@@ -48,13 +48,14 @@ demo: $(VENV)/.package
 	@$(BIN)/evenhand report runs/demo/lab-*_en --out runs/demo/index.html
 	@echo "Open runs/demo/index.html in a browser. To use evenhand yourself: source $(BIN)/activate"
 
-# A core for each worker: several threads in each would wait for one another.
+# A core for each worker: several threads in each would wait for one another. Neighbouring tests share fixtures, so
+# each worker has a row of them, and one that is done takes over half of what the other has left.
 test: check
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS)
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 # Old libraries warn of their own age, and old ones of rich draw the tables in the documentation differently.
 test-oldest: $(OLDEST)/.package
-	OMP_NUM_THREADS=1 $(OLDEST)/bin/pytest -n $(WORKERS) -W default --disable-warnings -k "not generated_parts"
+	OMP_NUM_THREADS=1 $(OLDEST)/bin/pytest -n $(WORKERS) --dist worksteal -W default --disable-warnings -k "not generated_parts"
 
 check: $(VENV)/.development
 	$(BIN)/ruff format --check .
@@ -74,7 +75,7 @@ constraints:
 	$(VENV)/fresh/bin/pip freeze --exclude-editable --exclude evenhand --exclude uv > constraints.txt
 	$(VENV)/fresh/bin/uv pip compile --resolution lowest-direct --python-version 3.11 --no-annotate --no-header \
 		--constraint <(grep -E '^(axe-playwright-python|hypothesis|playwright|pytest|pytest-xdist|statsmodels|torch)==' \
-		constraints.txt) --extra ray --extra test --extra train --output-file constraints-oldest.txt pyproject.toml
+		constraints.txt) --extra gguf --extra ray --extra test --extra train --output-file constraints-oldest.txt pyproject.toml
 
 clean:
 	rm -rf $(VENV) $(OLDEST) runs site

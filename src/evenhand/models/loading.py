@@ -2,69 +2,42 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
-from huggingface_hub.errors import (
-    GatedRepoError,
-    HfHubHTTPError,
-    HFValidationError,
-    LocalEntryNotFoundError,
-    OfflineModeIsEnabled,
-    RepositoryNotFoundError,
-    RevisionNotFoundError,
-)
 from torch import nn
 from transformers import (
     AutoConfig,
     AutoModelForNextSentencePrediction,
     AutoTokenizer,
 )
-from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 
 from evenhand.core.files import load_json
 from evenhand.core.recipes import Precision
 from evenhand.models.adapters import adapter_base, refuse_missing_adapters, with_adapter
+from evenhand.models.backends import is_gguf
 from evenhand.models.families import Family, recognise
-from evenhand.models.model_files import (
-    CONFIG_FILE,
-    damage_in,
-    failures_explained,
-    reason_of,
-    refuse_unreadable_files,
+from evenhand.models.gguf_files import (
+    GgufHeader,
+    caveats_of,
+    complete_tokenizer,
+    forget_quantisation,
+    gguf_path,
+    parsed_once,
+    read_gguf_header,
 )
+from evenhand.models.model_files import loading_explained
 from evenhand.models.next_sentence import has_next_sentence_class
-from evenhand.models.references import ModelError, ModelRef, refuse_missing_folder
+from evenhand.models.references import ModelError, ModelRef
 
 HEAD_FILE = "next_sentence.json"
 """Beside a model with a next-sentence head of its own: which class means "follows"."""
 
 BERT_FOLLOWS_CLASS = 0
-
-_CHATTER = ("transformers", "huggingface_hub")
-"""Loggers that are kept to errors while something loads; the hub's tells of every retry."""
-
-_UNREACHED = "cannot be reached. Check the path, or the connection if it is a model of the hub."
-
-_HUB_ANSWERS: Mapping[type[BaseException], str] = {
-    GatedRepoError: "gives {id} only to those who asked for it. Ask on its page, then log in with: hf auth login.",
-    RepositoryNotFoundError: "has no model of this name. Check the path or the spelling; if the model is private, log "
-    "in with: hf auth login.",
-    RevisionNotFoundError: "has no revision {revision} of it. Give another after the @.",
-    LocalEntryNotFoundError: _UNREACHED,
-    OfflineModeIsEnabled: _UNREACHED,
-    ConnectionError: _UNREACHED,
-    HFValidationError: "takes no such name. Check the path, or give an id such as bert-base-cased or ORG/NAME.",
-    HfHubHTTPError: "does not give it ({error}). Check the path, or try again later.",
-}
-"""What the hub did, by its library's errors; the order matters, for some are kinds of others."""
-
 
 _FEWEST_TOKENS = 10
 """Entries of a vocabulary beside the special ones. Where its file is missing, libraries make up a tokenizer without."""
@@ -83,6 +56,10 @@ class Loaded:
     model: nn.Module
     device: torch.device
     dtype: torch.dtype
+    stored_as: str = ""
+    """How the file holds the weights, where they are dequantised on loading."""
+    caveats: tuple[str, ...] = ()
+    """In which respects it may differ from the original model."""
 
     @property
     def pad_id(self) -> int:
@@ -103,15 +80,54 @@ def choose_device(wanted: str) -> torch.device:
     return device
 
 
-def load_parts(ref: ModelRef) -> tuple[Any, Any, Family]:
-    """Configuration, tokenizer and family, without weights; for an adapter those of its model."""
+def load(ref: ModelRef) -> Loaded:
+    """Load a model for token probabilities."""
+    device = choose_device(ref.device)
+    refuse_missing_adapters(ref)
+    source = _unadapted(ref)
+    header = _gguf_header(source)
+    with parsed_once() if header else nullcontext():
+        config, tokenizer, family = _load_parts(source)
+        dtype = _DTYPES[ref.precision]
+        model = _load_weights(ref, getattr(transformers, family.auto_class), dtype)
+    if header:
+        complete_tokenizer(tokenizer, header)
+        config.architectures = [type(model).__name__]
+    _fit_tokenizer(ref, tokenizer, entries=model.get_input_embeddings().num_embeddings)
+    return Loaded(
+        ref,
+        family,
+        config,
+        tokenizer,
+        model.to(device).eval(),
+        device,
+        dtype,
+        stored_as=header.storage if header else "",
+        caveats=caveats_of(tokenizer, header) if header else (),
+    )
+
+
+def _unadapted(ref: ModelRef) -> ModelRef:
+    """The model itself; for a folder that is an adapter, the model that it belongs to."""
     base = adapter_base(ref)
-    if base is not None:
-        return load_parts(base)
-    with _explained(ref, "configuration"):
-        config = AutoConfig.from_pretrained(ref.location, **_options(ref))
-    with _explained(ref, "tokenizer"):
-        tokenizer = AutoTokenizer.from_pretrained(ref.location, **_options(ref))
+    return ref if base is None else _unadapted(base)
+
+
+def _gguf_header(ref: ModelRef) -> GgufHeader | None:
+    """What a GGUF file says about its model; None for any other model."""
+    if not is_gguf(ref.location):
+        return None
+    with loading_explained(ref, "header"):
+        return read_gguf_header(gguf_path(ref))
+
+
+def _load_parts(ref: ModelRef) -> tuple[Any, Any, Family]:
+    """Configuration, tokenizer and family, without weights."""
+    with loading_explained(ref, "configuration"):
+        place, options = _source(ref)
+        config = AutoConfig.from_pretrained(place, **options)
+    with loading_explained(ref, "tokenizer"):
+        tokenizer = AutoTokenizer.from_pretrained(place, **options)
     ordinary = len(tokenizer) - len(tokenizer.all_special_ids)
     if ordinary < _FEWEST_TOKENS:
         raise ModelError(
@@ -121,17 +137,6 @@ def load_parts(ref: ModelRef) -> tuple[Any, Any, Family]:
     # Lengths are looked after where they matter; Transformers would warn of any long text that is merely split.
     tokenizer.deprecation_warnings["sequence-length-is-longer-than-the-specified-maximum"] = True
     return config, tokenizer, recognise(config, tokenizer, ref.id)
-
-
-def load(ref: ModelRef) -> Loaded:
-    """Load a model for token probabilities."""
-    device = choose_device(ref.device)
-    refuse_missing_adapters(ref)
-    config, tokenizer, family = load_parts(ref)
-    dtype = _DTYPES[ref.precision]
-    model = _load_weights(ref, getattr(transformers, family.auto_class), dtype)
-    _fit_tokenizer(ref, tokenizer, entries=model.get_input_embeddings().num_embeddings)
-    return Loaded(ref, family, config, tokenizer, model.to(device).eval(), device, dtype)
 
 
 def _fit_tokenizer(ref: ModelRef, tokenizer: Any, *, entries: int) -> None:
@@ -215,14 +220,17 @@ def _load_without_adapters(ref: ModelRef, auto_class: Any, dtype: torch.dtype) -
     base = adapter_base(ref)
     if base is not None:
         return with_adapter(_load_without_adapters(base, auto_class, dtype), ref.location)
-    with _explained(ref, "weights"):
+    with loading_explained(ref, "weights"):
+        place, options = _source(ref)
         model, report = auto_class.from_pretrained(
-            ref.location,
+            place,
             dtype=dtype,
             use_safetensors=None if ref.allow_pickle_weights else True,
             output_loading_info=True,
-            **_options(ref),
+            **options,
         )
+    if is_gguf(ref.location):
+        forget_quantisation(model)
     missing = sorted(report["missing_keys"])
     if missing:
         raise MissingWeightsError(
@@ -232,81 +240,13 @@ def _load_without_adapters(ref: ModelRef, auto_class: Any, dtype: torch.dtype) -
     return model
 
 
-def _options(ref: ModelRef) -> dict[str, Any]:
-    return {"revision": ref.revision or "main", "trust_remote_code": ref.trust_remote_code}
-
-
-@contextmanager
-def _explained(ref: ModelRef, part: str) -> Iterator[None]:
-    """Turn what the libraries raise into errors that say what to do; keep their chatter out of the way.
-
-    Args:
-        ref: The model.
-        part: What is loaded of it, for messages.
-    """
-    folder = Path(ref.location)
-    if folder.is_dir() and not (folder / CONFIG_FILE).is_file():
-        raise ModelError(f"{ref.id} is a folder without a {CONFIG_FILE}, so it is no model.")
-    refuse_missing_folder(ref.location)
-    if folder.is_dir():
-        refuse_unreadable_files(folder)
-    levels = {name: logging.getLogger(name).level for name in _CHATTER}
-    for name in _CHATTER:
-        logging.getLogger(name).setLevel(logging.ERROR)
-    disable_progress_bar()
-    try:
-        with failures_explained(
-            lambda problem: hub_failure(ref, problem) or _explanation(ref, part, problem)
-        ):
-            yield
-    finally:
-        for name, level in levels.items():
-            logging.getLogger(name).setLevel(level)
-        enable_progress_bar()
-
-
-def _explanation(ref: ModelRef, part: str, problem: BaseException) -> str:
-    folder, reason = Path(ref.location), reason_of(problem)
-    if "trust_remote_code" in reason or "custom code" in reason:
-        return f"{ref.id} needs code of its own. If you trust it, allow that with --trust-remote-code."
-    damage = damage_in(folder) if folder.is_dir() else None
-    if damage:
-        return damage
-    if folder.is_dir() and not list(folder.glob("*.safetensors")):
-        if list(folder.glob("*.bin")):
-            return (
-                f"{ref.id} has its weights only as .bin files, which can run code when loaded. Convert them to "
-                "safetensors, or allow them with --allow-pickle-weights if you trust the source."
-            )
-        return f"{ref.id} has a config.json but no weights (*.safetensors)."
-    if isinstance(problem, OSError) and "safetensors" in reason:
-        return (
-            f"{ref.id} offers no safetensors weights. Allow others with --allow-pickle-weights if you trust the "
-            f"source. ({reason})"
-        )
-    return f"{ref.id} cannot be loaded. Its {part} cannot be used: {reason}"
-
-
-def hub_failure(ref: ModelRef, problem: BaseException) -> str | None:
-    """What to say of a name that is no folder when the hub did not give it; None where the hub is not to blame."""
-    if Path(ref.location).exists():
-        return None
-    answer = next(filter(None, (_answer(ref, error) for error in _causes(problem))), None)
-    return answer and f"There is no folder {ref.id} here, and the hub {answer}"
-
-
-def _answer(ref: ModelRef, error: BaseException) -> str | None:
-    """The hub's part in an error of its library."""
-    answer = next((words for kind, words in _HUB_ANSWERS.items() if isinstance(error, kind)), None)
-    return answer and answer.format(id=ref.id, revision=ref.revision or "main", error=reason_of(error))
-
-
-def _causes(problem: BaseException) -> Iterator[BaseException]:
-    """An error and those that it came from, the innermost last."""
-    error: BaseException | None = problem
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
+def _source(ref: ModelRef) -> tuple[str, dict[str, Any]]:
+    """What Transformers loads a model from, and with which options."""
+    options = {"revision": ref.revision or "main", "trust_remote_code": ref.trust_remote_code}
+    if not is_gguf(ref.location):
+        return ref.location, options
+    path = gguf_path(ref)
+    return str(path.parent), {**options, "gguf_file": path.name}
 
 
 _UNLIMITED = 10**6

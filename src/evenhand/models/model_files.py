@@ -7,13 +7,28 @@ much is refused beforehand. The rest is found out afterwards, so that loading an
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+import logging
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+import transformers
+from huggingface_hub.errors import (
+    GatedRepoError,
+    HfHubHTTPError,
+    HFValidationError,
+    LocalEntryNotFoundError,
+    OfflineModeIsEnabled,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
+from transformers.utils.logging import disable_progress_bar, enable_progress_bar
+
 from evenhand.core.errors import EvenhandError
 from evenhand.core.files import load_json
-from evenhand.models.references import ModelError
+from evenhand.models.backends import is_gguf
+from evenhand.models.gguf_files import gguf_path, read_gguf_header
+from evenhand.models.references import ModelError, ModelRef, refuse_missing_path
 
 CONFIG_FILE = "config.json"
 
@@ -27,6 +42,24 @@ _LONGEST_HEADER = 100_000_000
 """As safetensors itself has it."""
 
 _LONGEST_REASON = 300
+
+_CHATTER = ("transformers", "huggingface_hub")
+"""Loggers that are kept to errors while something loads; the hub's tells of every retry."""
+
+_UNREACHED = "cannot be reached. Check the path, or the connection if it is a model of the hub."
+
+_HUB_ANSWERS: Mapping[type[BaseException], str] = {
+    GatedRepoError: "gives {id} only to those who asked for it. Ask on its page, then log in with: hf auth login.",
+    RepositoryNotFoundError: "has no model of this name. Check the path or the spelling; if the model is private, log "
+    "in with: hf auth login.",
+    RevisionNotFoundError: "has no revision {revision} of it. Give another after the @.",
+    LocalEntryNotFoundError: _UNREACHED,
+    OfflineModeIsEnabled: _UNREACHED,
+    ConnectionError: _UNREACHED,
+    HFValidationError: "takes no such name. Check the path, or give an id such as bert-base-cased or ORG/NAME.",
+    HfHubHTTPError: "does not give it ({error}). Check the path, or try again later.",
+}
+"""What the hub did, by its library's errors; the order matters, for some are kinds of others."""
 
 
 def refuse_unreadable_files(folder: Path) -> None:
@@ -116,3 +149,86 @@ def reason_of(problem: BaseException) -> str:
     """What an error says, on one line and not too long; its kind where it says nothing."""
     text = " ".join(str(problem).split()) or type(problem).__name__
     return text if len(text) <= _LONGEST_REASON else f"{text[: _LONGEST_REASON - 3]}..."
+
+
+@contextmanager
+def loading_explained(ref: ModelRef, part: str) -> Iterator[None]:
+    """Turn what the libraries raise into errors that say what to do; keep their chatter out of the way.
+
+    Args:
+        ref: The model.
+        part: What is loaded of it, for messages.
+    """
+    folder = Path(ref.location)
+    if folder.is_dir() and not (folder / CONFIG_FILE).is_file():
+        file = next(filter(is_gguf, sorted(path.name for path in folder.iterdir())), None)
+        advice = f" Give the file in it: {folder / file}." if file else ""
+        raise ModelError(f"{ref.id} is a folder without a {CONFIG_FILE}, so it is no model.{advice}")
+    refuse_missing_path(ref.location)
+    if folder.is_dir():
+        refuse_unreadable_files(folder)
+    levels = {name: logging.getLogger(name).level for name in _CHATTER}
+    for name in _CHATTER:
+        logging.getLogger(name).setLevel(logging.ERROR)
+    disable_progress_bar()
+    try:
+        explain = _gguf_explanation if is_gguf(ref.location) else _explanation
+        with failures_explained(lambda problem: hub_failure(ref, problem) or explain(ref, part, problem)):
+            yield
+    finally:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
+        enable_progress_bar()
+
+
+def _gguf_explanation(ref: ModelRef, part: str, problem: BaseException) -> str:
+    architecture = read_gguf_header(gguf_path(ref)).architecture
+    return (
+        f"{ref.id} is a GGUF file of the architecture {architecture}, and Transformers {transformers.__version__} "
+        f"cannot read its {part}: {reason_of(problem)} Give the model that it was made from, as a folder or by its id "
+        "on the hub."
+    )
+
+
+def _explanation(ref: ModelRef, part: str, problem: BaseException) -> str:
+    folder, reason = Path(ref.location), reason_of(problem)
+    if "trust_remote_code" in reason or "custom code" in reason:
+        return f"{ref.id} needs code of its own. If you trust it, allow that with --trust-remote-code."
+    damage = damage_in(folder) if folder.is_dir() else None
+    if damage:
+        return damage
+    if folder.is_dir() and not list(folder.glob("*.safetensors")):
+        if list(folder.glob("*.bin")):
+            return (
+                f"{ref.id} has its weights only as .bin files, which can run code when loaded. Convert them to "
+                "safetensors, or allow them with --allow-pickle-weights if you trust the source."
+            )
+        return f"{ref.id} has a config.json but no weights (*.safetensors)."
+    if isinstance(problem, OSError) and "safetensors" in reason:
+        return (
+            f"{ref.id} offers no safetensors weights. Allow others with --allow-pickle-weights if you trust the "
+            f"source. ({reason})"
+        )
+    return f"{ref.id} cannot be loaded. Its {part} cannot be used: {reason}"
+
+
+def hub_failure(ref: ModelRef, problem: BaseException) -> str | None:
+    """What to say of a name that is no folder when the hub did not give it; None where the hub is not to blame."""
+    if Path(ref.location).exists():
+        return None
+    answer = next(filter(None, (_answer(ref, error) for error in _causes(problem))), None)
+    return answer and f"There is no folder {ref.id} here, and the hub {answer}"
+
+
+def _answer(ref: ModelRef, error: BaseException) -> str | None:
+    """The hub's part in an error of its library."""
+    answer = next((words for kind, words in _HUB_ANSWERS.items() if isinstance(error, kind)), None)
+    return answer and answer.format(id=ref.id, revision=ref.revision or "main", error=reason_of(error))
+
+
+def _causes(problem: BaseException) -> Iterator[BaseException]:
+    """An error and those that it came from, the innermost last."""
+    error: BaseException | None = problem
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

@@ -97,7 +97,7 @@ SCORES_SCHEMA: Mapping[str, pl.DataType] = {
 
 @dataclass(frozen=True, kw_only=True)
 class DirectBiasOptions(InstrumentOptions):
-    """The corpus, and which layer's vectors are read."""
+    """The corpus, and which layer's vectors are read. ``limit`` takes the first sentences of the corpus."""
 
     corpus: tuple[str | Path, ...] = field(
         default=(),
@@ -125,6 +125,7 @@ class DirectBiasInstrument(Instrument[DirectBiasOptions]):
     options_type = DirectBiasOptions
     result_type = DirectBiasResult
     scores_layout = ScoresLayout(SCORES_SCHEMA, key=("profession",), optional=("field", "skipped_reason"))
+    unused_options = frozenset({"data", "max_tokens"})
 
     @property
     def measures(self) -> tuple[str, ...]:
