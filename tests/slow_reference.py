@@ -219,6 +219,12 @@ class SlowReference:
         start = self.tokenizer.encode("<|endoftext|>")[0]
         return [*self.left_to_right([start, ids[0]]), *self.left_to_right(ids)]
 
+    def stereoset_sentence(self, text: str) -> Logs:
+        """The same after the start token of the model."""
+        assert self.start is not None
+        ids = self.tokenizer(text)["input_ids"]
+        return [*self.left_to_right([self.start, ids[0]]), *self.left_to_right(ids)]
+
     def published_continuation(self, context: str, sentence: str) -> tuple[Logs, Logs, Logs]:
         """Context, candidate after it, candidate alone; the context is as long as it is by itself."""
         context = with_full_stop(context)

@@ -19,10 +19,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from evenhand.core.errors import DatasetUnavailableError, EvenhandError, UnknownNameError
-from evenhand.core.files import MAX_BYTES, write_bytes
+from evenhand.core.files import MAX_BYTES, home, write_bytes
 from evenhand.runs.calibration import Calibration
-
-HOME_VARIABLE = "EVENHAND_HOME"
 
 OFFLINE_VARIABLE = "EVENHAND_OFFLINE"
 
@@ -144,12 +142,6 @@ class PinnedDataset:
 
 
 NamedDataset = BundledDataset | PinnedDataset
-
-
-def home() -> Path:
-    """The folder for fetched data: ``$EVENHAND_HOME``, or ``~/.cache/evenhand``."""
-    chosen = os.environ.get(HOME_VARIABLE)
-    return Path(chosen) if chosen else Path.home() / ".cache" / "evenhand"
 
 
 def fetch(dataset: PinnedDataset) -> bytes:

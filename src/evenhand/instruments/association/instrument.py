@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from evenhand.core.items import OVERALL, Benchmark, Task
-from evenhand.core.protocols import DEFAULT_PROTOCOL, HEADLINE, Protocol, get_protocol
+from evenhand.core.protocols import DEFAULT_PROTOCOL, HEADLINE, PROTOCOLS, Protocol
 from evenhand.data.layouts import load_dataset
 from evenhand.data.stereoset import STARTER
 from evenhand.instruments.association import comparison
@@ -39,9 +39,7 @@ class AuditOptions(InstrumentOptions):
     the first items of each task.
     """
 
-    protocol: str | Protocol = field(
-        default=DEFAULT_PROTOCOL, metadata={"help": "evenhand.v1, multilingual-2023 or stereoset-2021."}
-    )
+    protocol: str | Protocol = field(default=DEFAULT_PROTOCOL, metadata={"help": f"{', '.join(PROTOCOLS)}."})
     tasks: tuple[Task, ...] | None = None
     inter: str | None = field(
         default=None,
@@ -75,7 +73,7 @@ class AssociationInstrument(Instrument[AuditOptions]):
         """Refuse data that cannot be read, and names of protocols and scores that do not exist."""
         from evenhand.models.measurable import method_options
 
-        method_options(get_protocol(options.protocol).name, inter=options.inter, score=options.score)
+        method_options(options.protocol, inter=options.inter, score=options.score)
         _benchmark(options)
 
     def prepare(self, model: Model, options: AuditOptions, *, name: str | None = None) -> Preparation:
@@ -113,7 +111,8 @@ class AssociationInstrument(Instrument[AuditOptions]):
         return comparison.association_bias_rows(before, after, resampling=resampling)
 
     def refuse_incomparable(self, first: Run, second: Run) -> None:
-        """Refuse runs without a common item."""
+        """Refuse runs without a common item, and runs of different protocols."""
+        comparison.shared_protocol(first, second)
         comparison.shared_items(first, second)
 
     def items(self, scores: pl.DataFrame) -> pl.DataFrame:

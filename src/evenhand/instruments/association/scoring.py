@@ -83,7 +83,7 @@ class AuditPreparation(Preparation):
             task: choose_method(
                 self.model,
                 task,
-                protocol=self.protocol.name,
+                protocol=self.protocol,
                 inter=self.options.inter,
                 score=self.options.score,
             )
