@@ -61,9 +61,10 @@ def test_other_encodings_are_shown_as_they_read(encoding: str) -> None:
     """The right one is among them, with the words as they were, and none is advised."""
     message = refusal(GERMAN.encode(encoding))
 
-    readings = dict(
-        reversed(part.split(" in ")) for part in message.split("would be ")[1].split(". If")[0].split("; ")
-    )
+    readings = {}
+    for part in message.split("would be ")[1].split(". If")[0].split("; "):
+        reading, _, names = part.partition(" in ")
+        readings[names] = reading
     right = next(reading for names, reading in readings.items() if encoding in names.split(", "))
     assert right == "'Bäckerei größere Brötchen'"
     assert len(readings) > 1
