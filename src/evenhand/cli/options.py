@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from enum import StrEnum
 from pathlib import Path
@@ -228,6 +228,7 @@ def options_from(
     owner: str,
     settings: Sequence[str] = (),
     flags: Mapping[str, str] | None = None,
+    unused: Collection[str] = (),
 ) -> Options:
     """Options of a type, refusing those that it does not have.
 
@@ -237,8 +238,9 @@ def options_from(
         owner: The instrument or mitigation that the options are for.
         settings: Other options, written ``name=value``.
         flags: How the command spells those options of its own that have another name than the field.
+        unused: Options of the type that the owner has no use for.
     """
-    known = {field.name for field in fields(options_type)}  # type: ignore[arg-type] # a dataclass
+    known = {field.name for field in fields(options_type)} - set(unused)  # type: ignore[arg-type] # a dataclass
     chosen = {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in named.items()

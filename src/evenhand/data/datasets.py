@@ -83,6 +83,7 @@ class PinnedDataset:
         path: The file within the repository.
         git_blob_sha1: The hash that git gives the file.
         used_by: The command that takes it.
+        option: The option that takes it.
     """
 
     name: str
@@ -94,6 +95,7 @@ class PinnedDataset:
     path: str
     git_blob_sha1: str
     used_by: str = "audit"
+    option: str = "--data"
 
     @property
     def url(self) -> str:
@@ -120,7 +122,7 @@ class PinnedDataset:
         if language not in (None, self.language):
             raise DatasetUnavailableError(
                 f"{self.name} is in {self.language!r} only. For a translation, give its file: "
-                f"--data PATH/{language}{Path(self.path).suffix}."
+                f"{self.option} PATH/{language}{Path(self.path).suffix}."
             )
         return self.language
 
@@ -134,7 +136,7 @@ class PinnedDataset:
             raise DatasetUnavailableError(
                 f"The copy of {self.name} is not the pinned file: its git hash is {digest}, "
                 f"{self.git_blob_sha1} is needed. Remove {path} and try again, or use another file knowingly "
-                "with --data PATH."
+                f"with {self.option} PATH."
             )
         if not path.exists():
             write_bytes(path, content)
@@ -150,7 +152,7 @@ def fetch(dataset: PinnedDataset) -> bytes:
 
     advice = (
         f"To use it offline, put {dataset.path} of github.com/{dataset.repository} at commit "
-        f"{dataset.commit[:12]} into {dataset.local_path}, or give any copy with --data PATH."
+        f"{dataset.commit[:12]} into {dataset.local_path}, or give any copy with {dataset.option} PATH."
     )
     if os.environ.get(OFFLINE_VARIABLE, "") not in ("", "0"):
         raise DatasetUnavailableError(
