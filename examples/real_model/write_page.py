@@ -16,7 +16,8 @@ from typing import Any
 
 import altair as alt
 
-from evenhand.runs.certificates import BiasRow, Certificate, QualityRow, read_certificate
+from evenhand.runs.certificate_files import read_certificate
+from evenhand.runs.certificates import BiasRow, Certificate, QualityRow
 from evenhand.runs.mitigation_records import PERPLEXITY, MitigationRecord, find_mitigation_record
 from evenhand.runs.run import open_run
 
