@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from evenhand.core.encodings import unmarked_utf16, what_it_is_instead
 from evenhand.core.errors import EvenhandError, OutputError
 
 MAX_BYTES = 64 * 2**20
@@ -101,12 +102,18 @@ def read_stored(path: Path, *, error: type[EvenhandError], limit: int = MAX_STOR
 def decode_utf8(content: bytes, path: Path, *, error: type[EvenhandError]) -> str:
     """Text from UTF-8 bytes, with or without a byte order mark."""
     try:
-        return content.decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         raise error(
             f"{path} is not UTF-8 text (byte {problem.start}: {problem.reason}). "
-            "Convert it, for example with: iconv -f LATIN1 -t UTF-8."
+            f"{what_it_is_instead(content, fault=problem.start)}"
         ) from None
+    if unmarked_utf16(content):
+        zero = content.index(b"\0")
+        raise error(
+            f"{path} is not UTF-8 text (byte {zero} is zero). {what_it_is_instead(content, fault=zero)}"
+        )
+    return text
 
 
 def parse_json(text: str, path: Path, *, error: type[EvenhandError]) -> Any:
