@@ -212,7 +212,7 @@ def open_job(
             yield Job(place, fingerprint, folder, is_done=is_done())
         except BaseException:
             # What is kept is of use only to go on, and not if the result was in place before the interruption.
-            if is_in_place() or not any(path.is_file() for path in folder.rglob("*")):
+            if not any(path.is_file() for path in folder.rglob("*")) or is_in_place():
                 shutil.rmtree(folder, ignore_errors=True)
             raise
 
