@@ -19,11 +19,11 @@ from evenhand.certificate.bias import malor_results
 from evenhand.certificate.finetuning import finetuned_accuracy, new_classifier
 from evenhand.core.errors import UnknownNameError
 from evenhand.instruments.instrument import Preparation, keep_run
+from evenhand.runs.certificate_files import read_certificate
 from evenhand.runs.certificates import (
     BiasVerdict,
     Certificate,
     QualityVerdict,
-    read_certificate,
 )
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
