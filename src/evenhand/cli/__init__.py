@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 
 from evenhand.cli.app import app
-from evenhand.cli.output import USER_ERROR, say
+from evenhand.cli.output import USER_ERROR, say, write_in_any_encoding
 from evenhand.core.errors import EvenhandError, missing_extra
 
 
 def main() -> None:
     """Entry point of ``evenhand``: user errors print without a traceback and exit with code 2."""
+    write_in_any_encoding()
     try:
         app()
     except EvenhandError as error:
