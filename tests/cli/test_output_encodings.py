@@ -48,7 +48,7 @@ def run_in(monkeypatch: pytest.MonkeyPatch) -> Run:
         contents = []
         for stream in streams:
             stream.flush()
-            contents.append(stream.buffer.getvalue())  # type: ignore[attr-defined] # it is a BytesIO
+            contents.append(stream.buffer.getvalue())
         return Ended(code, *contents)
 
     return run
