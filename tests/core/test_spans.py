@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -128,3 +129,21 @@ def test_a_context_of_many_blanks_is_answered_at_once() -> None:
     """Trying every way to share out forty words among eight blanks took seconds, among twenty for ever."""
     call = 'from evenhand.core.items import filled_spans; filled_spans("BLANK " * 20 + "loaf", "bread " * 60 + "cake")'
     subprocess.run([sys.executable, "-c", call], check=True, timeout=HANG)
+
+
+@given(
+    before=st.text("aB .", max_size=5),
+    after=st.text("aB .", max_size=5),
+    sentence=st.text("aB .", max_size=12),
+)
+@example(before="", after="", sentence=" ")
+@example(before="a ", after=" a", sentence="a a")
+def test_what_stands_between_the_ends_is_what_the_pattern_finds(
+    before: str, after: str, sentence: str
+) -> None:
+    """Where a sentence has both ends of its context to the letter, no pattern is made; the answer is the same."""
+    found = re.fullmatch(f"{re.escape(before)}(.+?){re.escape(after)}", sentence, flags=re.DOTALL)
+    assume(found is not None and found[1].strip())
+    assert found is not None
+
+    assert filled_spans(f"{before}BLANK{after}", sentence) == (Span(*found.span(1)),)
