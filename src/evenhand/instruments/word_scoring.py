@@ -10,7 +10,7 @@ from enum import StrEnum
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.progress import Progress
 from evenhand.models.engine.modes import gc_disabled
-from evenhand.models.engine.requests import RequestGroup, Requests, too_long
+from evenhand.models.engine.requests import RequestGroup, Requests, RequestValues, too_long
 from evenhand.models.measurable import Measurable
 from evenhand.models.questions import UnscorableError, filled_context
 from evenhand.models.tokenised_text import prepare
@@ -115,7 +115,9 @@ class WordScorer:
             prepare(self.model.tokenizer, texts, special=not self.by_sentence)
             return [[self._asked(question.text, fill) for fill in question.fills] for question in questions]
 
-    def _answer(self, values: Sequence[Sequence[float]]) -> Answer:
+    def _answer(self, values: RequestValues) -> Answer:
+        if isinstance(values, str):
+            return Answer(math.nan, values)
         logs = [value for of_request in values for value in of_request]
         if not logs or not all(math.isfinite(value) for value in logs):
             return Answer(math.nan, "the model gave NaN or infinite values")

@@ -25,6 +25,7 @@ from evenhand.models.capabilities import (
 from evenhand.models.description import record_of, warnings_of_texts
 from evenhand.models.embedding import Vector, WordEmbedder
 from evenhand.models.engine.execution import Answers, InputsDone, ScoringJob, execute
+from evenhand.models.engine.memory import BatchMemory, Footprint, MemoryBudget
 from evenhand.models.engine.modes import gc_disabled
 from evenhand.models.engine.plan import (
     CausalInput,
@@ -41,6 +42,7 @@ from evenhand.models.engine.requests import (
     Request,
     RequestGroup,
     Requests,
+    RequestValues,
     length_of,
     requested_tokens,
     shown_tokens,
@@ -71,6 +73,9 @@ from evenhand.runs.store import Parts
 
 CPU_TOKENS = 1024
 GPU_TOKENS = 16_384
+
+LONGEST_TREE = 4096
+"""Tokens of a tree: every token of its row is compared with every other, so a longer one is slower than two."""
 
 
 class LanguageModel:
@@ -125,14 +130,26 @@ class LanguageModel:
         """How answers are computed, for records."""
         return ScoringFacts(
             max_tokens=self.default_budget,
+            memory=self.memory.bytes,
             only_needed_positions=self.is_split,
             shared_prefixes=self.shares_prefixes,
         )
 
     @cached_property
+    def memory(self) -> MemoryBudget:
+        """What one batch may take beside the weights."""
+        return MemoryBudget.on(self.loaded.device, self.ref.memory)
+
+    @cached_property
+    def batch_memory(self) -> BatchMemory:
+        """What fits into one batch."""
+        footprint = Footprint.of_model(self.loaded.model, projects_all=not self.is_split)
+        return BatchMemory(self.memory, footprint)
+
+    @cached_property
     def projection(self) -> Projection:
         """How hidden states become probabilities on this model."""
-        return choose_projection(self.loaded)
+        return choose_projection(self.loaded, self.memory)
 
     @property
     def is_split(self) -> bool:
@@ -206,8 +223,15 @@ class LanguageModel:
         share = share_prefixes and self.shares_prefixes
         share = share and self._fits_window(requests)
         with gc_disabled():
-            forward = merge_requests(requests, share_prefixes=share)
-            plan = make_plan(forward, max_tokens=max_tokens or self.default_budget, joined=share)
+            forward = merge_requests(
+                requests, share_prefixes=share, longest_tree=min(LONGEST_TREE, self.batch_memory.longest_row)
+            )
+            plan = make_plan(
+                forward,
+                max_tokens=max_tokens or self.default_budget,
+                memory=self.batch_memory,
+                joined=share,
+            )
         return plan, forward
 
     def _fits_window(self, requests: Sequence[Request]) -> bool:
@@ -238,8 +262,8 @@ class LanguageModel:
         max_tokens: int | None = None,
         parts: Parts | None = None,
         progress: Progress | None = None,
-    ) -> list[list[list[float]]]:
-        """For each group, the natural log-probabilities of each of its requests."""
+    ) -> list[RequestValues]:
+        """For each group, the natural log-probabilities of each of its requests, or why there are none."""
         return ScoringJob(self, groups, max_tokens=max_tokens).answers(parts=parts, progress=progress)
 
     def answer(

@@ -178,7 +178,10 @@ def _question(pair: SentencePair, method: PairMethod, longest: int | None) -> Pa
     return requests
 
 
-def _score(more: Sequence[Sequence[float]], less: Sequence[Sequence[float]]) -> PairScore:
+def _score(more: RequestValues, less: RequestValues) -> PairScore:
+    for values in (more, less):
+        if isinstance(values, str):
+            return PairScore.missing(values)
     if not all(math.isfinite(value) for values in (*more, *less) for value in values):
         return PairScore.missing("the model gave NaN or infinite values")
     return PairScore(math.fsum(chain.from_iterable(more)), math.fsum(chain.from_iterable(less)))

@@ -103,6 +103,7 @@ class AuditPreparation(Preparation):
             methods={task.value: _method_name(method) for task, method in self.methods.items()},
             descriptions={task.value: method.description for task, method in self.methods.items()},
             max_tokens=self.options.max_tokens or facts.max_tokens,
+            memory=facts.memory,
             only_needed_positions=facts.only_needed_positions,
             shared_prefixes=facts.shared_prefixes,
             limit=self.options.limit,
@@ -138,7 +139,9 @@ def score_items(
     }
 
 
-def _score(question: Question, values: Sequence[Sequence[float]]) -> Score:
+def _score(question: Question, values: RequestValues) -> Score:
+    if isinstance(values, str):
+        return Score(math.nan, values)
     tokens = tuple(value for answer in values for value in answer)
     if not all(math.isfinite(value) for value in tokens):
         return Score(math.nan, "the model gave NaN or infinite values")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from evenhand.models.engine.memory import MemoryBudget
 from evenhand.models.engine.plan import merge_requests
 from evenhand.models.engine.projection import Projection, SplitProjection, WholeProjection, bodies_of
 from evenhand.models.engine.requests import Request
@@ -19,8 +20,13 @@ _LIKELY_FAILURES = (RuntimeError, ValueError, TypeError, AttributeError, KeyErro
 """What a model raises that is not built as expected."""
 
 
-def choose_projection(loaded: Loaded) -> Projection:
-    """The fast way if it gives the same numbers on this model, otherwise the plain one."""
+def choose_projection(loaded: Loaded, budget: MemoryBudget) -> Projection:
+    """The fast way if it gives the same numbers on this model, otherwise the plain one.
+
+    Args:
+        loaded: The model.
+        budget: What scores over the vocabulary may take.
+    """
     plain = WholeProjection(loaded.model)
     requests = _sample(loaded)
     try:
@@ -33,7 +39,8 @@ def choose_projection(loaded: Loaded) -> Projection:
             f"{problem}. Try --precision fp32, or another --device."
         ) from problem
     for body in bodies_of(loaded.model):
-        fast = SplitProjection(loaded.model, body, loaded.model.get_input_embeddings().num_embeddings)  # type: ignore[operator]
+        vocabulary = loaded.model.get_input_embeddings().num_embeddings  # type: ignore[operator]
+        fast = SplitProjection(loaded.model, body, vocabulary, budget=budget)
         if _agrees(loaded, fast, requests, expected, share_prefixes=False):
             return fast
     return plain
