@@ -390,7 +390,13 @@ class LanguageModel:
         scores = []
         for requests in requests_of:
             tokens = [token for request in requests for token in requested_tokens(request)]
-            values = [value for _ in requests for value in answers.of(next(numbers))]
+            own = [next(numbers) for _ in requests]
+            problem = next(filter(None, map(answers.problem, own)), None)
+            if problem:
+                raise ModelError(
+                    f"{self.ref.id} was asked about {len(tokens):,} tokens at once, and {problem}."
+                )
+            values = [value for number in own for value in answers.of(number)]
             names = self.loaded.tokenizer.convert_ids_to_tokens(tokens)
             scores.append(TextScore(tokens=tuple(names), log_probabilities=tuple(values)))
         return scores

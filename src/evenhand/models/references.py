@@ -32,6 +32,8 @@ class ModelRef(BaseModel):
     """A trigger: put before every prompt as it is, when the model writes texts."""
     adapters: tuple[str, ...] = ()
     """Folders of peft's adapters, merged into the weights one after the other."""
+    memory: int | None = None
+    """Most bytes that a batch takes beside the weights; if not given, a share of what is free."""
 
     @classmethod
     def parse(cls, text: str) -> tuple[str, str | None]:

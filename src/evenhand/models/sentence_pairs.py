@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from evenhand.core.items import PairDirection, SentencePair
 from evenhand.core.progress import Progress
 from evenhand.models.engine.modes import gc_disabled
-from evenhand.models.engine.requests import Request, RequestGroup, Requests, Tokens, too_long
+from evenhand.models.engine.requests import Request, RequestGroup, Requests, RequestValues, Tokens, too_long
 from evenhand.models.measurable import Measurable
 from evenhand.models.questions import UnscorableError
 from evenhand.models.tokenised_text import TokenisedText, prepare, tokenise
@@ -179,9 +179,10 @@ def _question(pair: SentencePair, method: PairMethod, longest: int | None) -> Pa
 
 
 def _score(more: RequestValues, less: RequestValues) -> PairScore:
-    for values in (more, less):
-        if isinstance(values, str):
-            return PairScore.missing(values)
+    if isinstance(more, str):
+        return PairScore.missing(more)
+    if isinstance(less, str):
+        return PairScore.missing(less)
     if not all(math.isfinite(value) for values in (*more, *less) for value in values):
         return PairScore.missing("the model gave NaN or infinite values")
     return PairScore(math.fsum(chain.from_iterable(more)), math.fsum(chain.from_iterable(less)))

@@ -14,7 +14,7 @@ from evenhand.data.predictions import Predictions, Score
 from evenhand.instruments.association.evaluation import assemble, evaluation_record
 from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.instruments.instrument import Preparation
-from evenhand.models.engine.requests import RequestGroup, too_long
+from evenhand.models.engine.requests import RequestGroup, RequestValues, too_long
 from evenhand.models.measurable import Measurable, choose_method
 from evenhand.models.questions import Method, Question, questions_of, sum_of_logs
 from evenhand.models.text_model import cost_notices

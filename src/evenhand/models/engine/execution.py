@@ -147,9 +147,7 @@ class ScoringJob:
         requests = [request for each in groups for request in each.requests]
         self.plan, self.forward = model.plan(requests, max_tokens=max_tokens)
 
-    def answers(
-        self, *, parts: Parts | None = None, progress: Progress | None = None
-    ) -> list[RequestValues]:
+    def answers(self, *, parts: Parts | None = None, progress: Progress | None = None) -> list[RequestValues]:
         """For each group, the natural log-probabilities of each of its requests, or why there are none.
 
         Args:

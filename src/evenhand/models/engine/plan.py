@@ -22,6 +22,9 @@ from evenhand.models.engine.requests import (
     Tokens,
 )
 
+JOINED_ROW = {"cpu": 128, "cuda": 256}
+"""Tokens in a row of joined inputs: long enough to fill well, short enough for attention to cost little."""
+
 Read: TypeAlias = tuple[int, int]
 """A position of an input and a token: the token's log-probability in the distribution there.
 
@@ -318,9 +321,13 @@ class _Room:
         laid_out = tokens if self.joined else widest * count
         if laid_out > self.max_tokens:
             return False
+        if self.memory is None:
+            return True
+        if not self.joined:
+            return self.memory.holds(laid_out, width=widest)
+        width = max(widest, *JOINED_ROW.values())
         # The last of the rows that inputs are joined in is not full.
-        in_memory = tokens + widest if self.joined else laid_out
-        return self.memory is None or self.memory.holds(in_memory, width=widest)
+        return self.memory.holds(tokens + width, width=width)
 
 
 def _packed(inputs: Sequence[ForwardInput], order: Sequence[int], room: _Room) -> Iterator[list[int]]:

@@ -82,7 +82,8 @@ class SplitProjection:
         """Positions whose scores over the vocabulary may stand in memory together."""
         most = CHUNK_BYTES.get(device.type, CHUNK_BYTES["cpu"])
         if self.budget is not None:
-            most = min(most, self.budget.bytes // SCORE_COPIES)
+            # The mask and the body's output stand beside the scores, so they may have half of the budget.
+            most = min(most, self.budget.bytes // (2 * SCORE_COPIES))
         return max(1, most // (4 * self.vocabulary))
 
     def logits(self, inputs: Mapping[str, Any], rows: Tensor, columns: Tensor) -> Tensor:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from evenhand.models.engine.plan import (
+    JOINED_ROW,
     CausalInput,
     ForwardInput,
     MaskedInput,
@@ -20,9 +21,6 @@ from evenhand.models.engine.plan import (
     Seq2SeqInput,
 )
 from evenhand.models.engine.projection import Projection
-
-JOINED_ROW = {"cpu": 128, "cuda": 256}
-"""Tokens in a row of joined inputs: long enough to fill well, short enough for attention to cost little."""
 
 SHORTEST_GAP = 8
 """A row with less room than this is full."""
