@@ -105,6 +105,7 @@ _MODELS = ("torch", "transformers", "accelerate", "datasets")
 
 EXTRAS = {
     "hf": _MODELS,
+    "gguf": (*_MODELS, "gguf"),
     "train": (*_MODELS, "lemminflect", "peft"),
     "ray": ("ray", "pyarrow"),
 }

@@ -37,6 +37,7 @@ from evenhand.instruments.instrument import (
 from evenhand.instruments.vectors import ZERO, cosine, mean_estimate, vector_options, vector_warnings
 from evenhand.models.capabilities import EmbeddingModel, Embeds, NotEmbedded
 from evenhand.models.references import ModelError
+from evenhand.models.text_model import measurable
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
@@ -90,6 +91,7 @@ class CosineInstrument(Instrument[CosineOptions]):
     needs = (Embeds,)
     options_type = CosineOptions
     result_type = CosineResult
+    unused_options = frozenset({"language", "max_tokens"})
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -191,7 +193,12 @@ class CosinePreparation(Preparation):
             model=model.record,
             statistics=statistics_record(options.resampling),
             environment=EnvironmentRecord.current(),
-            warnings=vector_warnings(model, self.layer),
+            warnings=(
+                *vector_warnings(model, self.layer),
+                *measurable(model).language_warnings(
+                    [pair.male for pair in self.pairs], name=pairs.name, language=LANGUAGE
+                ),
+            ),
         )
 
     def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 import polars as pl
 from pydantic import BaseModel, TypeAdapter
 
+from evenhand.core.errors import EvenhandError, shortlist
 from evenhand.core.estimates import Estimate
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.progress import Progress
@@ -121,6 +122,8 @@ class Instrument(ABC, Generic[Options]):
     """How its headline figures must respond to planted bias, where the lab calibrates it as a whole."""
     gives_one_result: ClassVar[bool] = True
     """Whether a run has one result, or one for each experiment."""
+    unused_options: ClassVar[frozenset[str]] = frozenset()
+    """Options of every instrument that this one has no use for; they are refused where they are given."""
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -135,6 +138,15 @@ class Instrument(ABC, Generic[Options]):
 
         Unknown names, languages that the data do not have, files that are missing.
         """
+
+    def refuse_unused(self, options: Options) -> None:
+        """Raise an error for an option that would be ignored."""
+        for name in sorted(self.unused_options):
+            if getattr(options, name) is not None:
+                raise EvenhandError(
+                    f"{self.title} has no use for the option {name}, which is {getattr(options, name)!r}. Leave it "
+                    "away."
+                )
 
     @abstractmethod
     def prepare(self, model: Any, options: Options, *, name: str | None = None) -> Preparation:
@@ -242,6 +254,23 @@ def skipped_rows(frame: pl.DataFrame, names: str) -> tuple[Skipped, ...]:
         Skipped(reason=row["skipped_reason"], count=row["count"], examples=tuple(row["examples"]))
         for row in reasons.iter_rows(named=True)
     )
+
+
+def skip_warnings(run: Run) -> tuple[str, ...]:
+    """What was left out of the results of a run and why, unless its record tells it."""
+    return tuple(
+        f"{_experiment(result)}skipped, because {row.reason}: {row.count:,} ({shortlist(row.examples, 3)})."
+        for result in run.results
+        for row in getattr(result, "skipped", ())
+        if isinstance(row, Skipped)
+    )
+
+
+def _experiment(result: BaseModel) -> str:
+    """The beginning of a line about one of several results of a run."""
+    names = (getattr(result, name, None) for name in ("experiment", "direction"))
+    told = ", ".join(filter(None, names))
+    return f"{told}: " if told else ""
 
 
 class FigureReader(Protocol):

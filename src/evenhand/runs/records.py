@@ -129,6 +129,10 @@ class ModelRecord(FrozenModel):
     """What was put before every prompt."""
     adapters: tuple[str, ...] = ()
     """Names of their folders; ``weights`` has their digests."""
+    stored_as: str = ""
+    """How the file holds the weights, such as GGUF Q4_1, where they were dequantised on loading."""
+    caveats: tuple[str, ...] = ()
+    """In which respects it may differ from the model that its file was made from."""
 
 
 class ScoringRecord(FrozenModel):

@@ -81,9 +81,9 @@ INSTRUMENTS: Registry[Any] = Registry(
 """Every instrument by name. ``evenhand.instruments.Instrument`` says what one is."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """What was measured, the results, and the scores behind them."""
+    """What was measured, the results, and the scores behind them. Two of the same content are still two runs."""
 
     record: RunRecord
     results: tuple[Any, ...]

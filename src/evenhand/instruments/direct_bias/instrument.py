@@ -82,7 +82,7 @@ DEFAULT_LANGUAGE = "en"
 
 @dataclass(frozen=True, kw_only=True)
 class DirectBiasOptions(InstrumentOptions):
-    """The corpus, and which layer's vectors are read."""
+    """The corpus, and which layer's vectors are read. ``limit`` takes the first sentences of the corpus."""
 
     corpus: tuple[str | Path, ...] = field(
         default=(),
@@ -109,6 +109,7 @@ class DirectBiasInstrument(Instrument[DirectBiasOptions]):
     needs = (Embeds,)
     options_type = DirectBiasOptions
     result_type = DirectBiasResult
+    unused_options = frozenset({"data", "max_tokens"})
 
     @property
     def measures(self) -> tuple[str, ...]:

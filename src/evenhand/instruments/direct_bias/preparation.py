@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +42,7 @@ from evenhand.instruments.instrument import (
 )
 from evenhand.instruments.vectors import cosine, mean_estimate, vector_options, vector_warnings
 from evenhand.models.capabilities import EmbeddingModel
+from evenhand.models.text_model import measurable
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
@@ -94,10 +96,15 @@ class DirectBiasPreparation(Preparation):
                 **vector_options(model, self.layer),
                 "pronouns": list(self.pronouns.both),
                 "random_directions": RANDOM_DIRECTIONS,
+                **({} if options.limit is None else {"limit": options.limit}),
             },
             model=model.record,
             statistics=statistics_record(options.resampling),
             environment=EnvironmentRecord.current(),
+            warnings=(
+                *vector_warnings(model, self.layer),
+                *measurable(model).language_warnings([], name="the corpus", language=self.language),
+            ),
         )
 
     def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:
@@ -112,12 +119,12 @@ class DirectBiasPreparation(Preparation):
             ),
             gendered=self.gendered,
         )
-        vectors.read(text, parts=parts)
+        vectors.read(islice(text, self.options.limit), parts=parts)
         frame, result = _measured(
             self.professions.occupations, vectors, self.pronouns, resampling=self.options.resampling
         )
         warnings = (
-            *vector_warnings(self.model, self.layer),
+            *self.record.warnings,
             *_warnings_about_pronouns(result, self.pronouns),
             *_warnings_about_corpus(text.counts),
         )

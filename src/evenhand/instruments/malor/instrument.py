@@ -41,7 +41,7 @@ class MalorOptions(InstrumentOptions):
     """Which experiments and directions are asked, and how words are scored.
 
     ``data`` is a set of probes; the bundled one of the language if None, with ``structures``, ``occupations`` or
-    ``terms`` from files in the place of bundled ones.
+    ``terms`` from files in the place of bundled ones. ``limit`` takes the first structures of each experiment.
     """
 
     experiment: str = field(default=ALL, metadata={"help": "he-she, his-her, names or all."})

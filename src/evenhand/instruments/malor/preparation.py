@@ -10,7 +10,7 @@ import polars as pl
 
 from evenhand.core.errors import EvenhandError, shortlist
 from evenhand.core.files import sha256_of
-from evenhand.core.probes import Experiment, ProbeSet
+from evenhand.core.probes import Experiment, ProbeSet, fill
 from evenhand.core.progress import Progress
 from evenhand.data.probes import load_probes
 from evenhand.data.winogender import EMPLOYED, WRITTEN, occupation_shares
@@ -178,12 +178,24 @@ class MalorPreparation(Preparation):
                 "case": TermCase.named(self.options.case).value,
                 "scoring": self.scorer.description,
                 "libraries": dict(self.model.libraries),
+                **({} if self.options.limit is None else {"limit": self.options.limit}),
             },
             model=self.model.record,
             statistics=statistics_record(self.options.resampling),
             environment=EnvironmentRecord.current(),
-            warnings=tuple(str(warning) for warning in self.probes.warnings),
+            warnings=(
+                *(str(warning) for warning in self.probes.warnings),
+                *self.model.language_warnings(self._sample(), name="the probes", language=language),
+            ),
         )
+
+    def _sample(self) -> list[str]:
+        """Every structure once, as it is asked."""
+        form = self.probes.occupations[0].forms[0]
+        return [
+            fill(structure, form, term=self.probes.terms[structure.experiment].male[0])
+            for structure in self.probes.structures
+        ]
 
 
 def _after(progress: Progress, before: int, total: int) -> Progress:
@@ -194,15 +206,32 @@ def _after(progress: Progress, before: int, total: int) -> Progress:
 def probes_of(options: MalorOptions) -> ProbeSet:
     """The probes that are asked: those of the options, or the bundled ones of a language."""
     if isinstance(options.data, ProbeSet):
-        return options.data
+        _refuse_two_sources(options, options.data)
+        return options.data.first(options.limit)
     if options.data is not None:
-        raise EvenhandError("MALoR takes structures, occupations and terms from files, not a dataset.")
+        raise EvenhandError(
+            f"MALoR takes structures, occupations and terms from files, not a dataset such as {options.data!r}. Leave "
+            "--data away, or give --structures, --occupations or --terms."
+        )
     return load_probes(
         options.language or DEFAULT_LANGUAGE,
         structures=options.structures,
         occupations=options.occupations,
         terms=options.terms,
-    )
+    ).first(options.limit)
+
+
+def _refuse_two_sources(options: MalorOptions, probes: ProbeSet) -> None:
+    files = [name for name in ("structures", "occupations", "terms") if getattr(options, name) is not None]
+    if files:
+        raise EvenhandError(
+            f"MALoR was given a set of probes, and {' and '.join(files)} besides. Give the one or the other."
+        )
+    if options.language not in (None, probes.language):
+        raise EvenhandError(
+            f"MALoR was given probes in {probes.language!r} and the language {options.language!r}. Leave the language "
+            "away."
+        )
 
 
 def shares_of(options: MalorOptions) -> Mapping[str, Mapping[str, float]]:

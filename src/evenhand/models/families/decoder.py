@@ -34,7 +34,6 @@ from evenhand.models.questions import (
     Method,
     Question,
     ScoreKind,
-    UnscorableError,
     WordMethod,
     fill_of,
     filled_context,
@@ -43,7 +42,7 @@ from evenhand.models.questions import (
     of_all,
     with_final_punctuation,
 )
-from evenhand.models.references import ModelError
+from evenhand.models.references import ModelError, UnscorableError
 from evenhand.models.sentence_pairs import PairRequests
 from evenhand.models.tokenised_text import start_token, tokenise
 
