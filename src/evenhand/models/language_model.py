@@ -45,7 +45,6 @@ from evenhand.models.engine.requests import (
     RequestGroup,
     Requests,
     RequestValues,
-    length_of,
     requested_tokens,
     shown_tokens,
     too_long,
@@ -55,13 +54,11 @@ from evenhand.models.engine.self_check import can_share_prefixes, choose_project
 from evenhand.models.families import Family
 from evenhand.models.generation import GeneratedText, GenerationOptions, TextProgress
 from evenhand.models.generation.local import LocalGenerator
+from evenhand.models.limits import MOST_TOKENS, batch_tokens, fits_window, longest_input, longest_tree
 from evenhand.models.loading import (
-    MOST_TOKENS,
     Loaded,
     NextSentenceHead,
-    attention_window,
     load_next_sentence_head,
-    longest_input,
 )
 from evenhand.models.measurable import MethodOptions, ScoringFacts
 from evenhand.models.next_sentence import NextSentence
@@ -73,12 +70,6 @@ from evenhand.models.references import ModelError, ModelRef, UnscorableError, lo
 from evenhand.models.sentence_pairs import PairMethod
 from evenhand.runs.records import ModelRecord
 from evenhand.runs.store import Parts
-
-CPU_TOKENS = 1024
-GPU_TOKENS = 16_384
-
-LONGEST_TREE = 4096
-"""Tokens of a tree: every token of its row is compared with every other, so a longer one is slower than two."""
 
 
 class LanguageModel:
@@ -132,7 +123,7 @@ class LanguageModel:
     def scoring_facts(self) -> ScoringFacts:
         """How answers are computed, for records."""
         return ScoringFacts(
-            max_tokens=self.default_budget,
+            max_tokens=batch_tokens(self.loaded.device),
             memory=self.memory.bytes,
             only_needed_positions=self.is_split,
             shared_prefixes=self.shares_prefixes,
@@ -189,11 +180,6 @@ class LanguageModel:
         """What it can be measured with."""
         return self.family.tasks(self)
 
-    @property
-    def default_budget(self) -> int:
-        """Tokens in a batch, unless somebody knows better."""
-        return GPU_TOKENS if self.loaded.device.type == "cuda" else CPU_TOKENS
-
     def method(self, task: Task, options: MethodOptions) -> Method:
         """How the candidates of a task are scored."""
         return self.family.method(self, task, options)
@@ -223,24 +209,14 @@ class LanguageModel:
     ) -> tuple[ForwardPlan, ForwardInputs]:
         """Everything that has to be run to answer the requests."""
         self._refuse_prefix()
-        share = share_prefixes and self.shares_prefixes
-        share = share and self._fits_window(requests)
+        memory, config = self.batch_memory, self.loaded.config
+        share = share_prefixes and self.shares_prefixes and fits_window(config, requests)
+        longest = min(longest_tree(config), memory.longest_row) if share else None
         with gc_disabled():
-            forward = merge_requests(
-                requests, share_prefixes=share, longest_tree=min(LONGEST_TREE, self.batch_memory.longest_row)
-            )
-            plan = make_plan(
-                forward,
-                max_tokens=max_tokens or self.default_budget,
-                memory=self.batch_memory,
-                joined=share,
-            )
+            forward = merge_requests(requests, share_prefixes=share, longest_tree=longest)
+            tokens = max_tokens or batch_tokens(self.loaded.device)
+            plan = make_plan(forward, max_tokens=tokens, memory=memory, joined=share)
         return plan, forward
-
-    def _fits_window(self, requests: Sequence[Request]) -> bool:
-        """Whether no sequence is longer than the model's attention window, which joined rows have no notion of."""
-        window = attention_window(self.loaded.config)
-        return window is None or all(length_of(request) <= window for request in requests)
 
     def shows_unknown_word(self, requests: Requests) -> bool:
         """Whether requests show a word that the tokenizer does not know."""
@@ -343,8 +319,7 @@ class LanguageModel:
     @cached_property
     def embedder(self) -> WordEmbedder:
         """What reads contextual vectors off the model."""
-        # All layers of a batch are in memory at once, so there is room for fewer tokens.
-        return WordEmbedder(self.loaded, max_tokens=max(CPU_TOKENS, self.default_budget // 4))
+        return WordEmbedder(self.loaded, self.memory)
 
     def layer_number(self, layer: int) -> int:
         """A layer counted from the embeddings, which are 0; a negative one is counted from the last, which is -1."""
@@ -373,7 +348,7 @@ class LanguageModel:
     @cached_property
     def generator(self) -> LocalGenerator:
         """What writes texts with the model."""
-        return LocalGenerator(self.loaded)
+        return LocalGenerator(self.loaded, self.memory)
 
     def generate(
         self,
@@ -405,13 +380,7 @@ class LanguageModel:
         scores = []
         for requests in requests_of:
             tokens = [token for request in requests for token in requested_tokens(request)]
-            own = [next(numbers) for _ in requests]
-            problem = next(filter(None, map(answers.problem, own)), None)
-            if problem:
-                raise ModelError(
-                    f"{self.ref.id} was asked about {len(tokens):,} tokens at once, and {problem}."
-                )
-            values = [value for number in own for value in answers.of(number)]
+            values = [value for _ in requests for value in answers.of(next(numbers))]
             names = self.loaded.tokenizer.convert_ids_to_tokens(tokens)
             scores.append(TextScore(tokens=tuple(names), log_probabilities=tuple(values)))
         return scores

@@ -14,6 +14,7 @@ from evenhand.models.engine.halving import NOT_ENOUGH_MEMORY, ReadValues, attemp
 from evenhand.models.engine.plan import ForwardInput, ForwardInputs, ForwardPlan
 from evenhand.models.engine.requests import RequestGroup, RequestValues
 from evenhand.models.engine.runners import Runner, finished
+from evenhand.models.references import ModelError
 from evenhand.runs.store import Parts
 
 if TYPE_CHECKING:
@@ -37,7 +38,14 @@ class Answers:
     """For inputs that there was too little memory for, which of their reads have no value."""
 
     def of(self, request: int) -> list[float]:
-        """Natural log-probabilities that a request asked for."""
+        """Natural log-probabilities that a request asked for.
+
+        Raises:
+            ModelError: If there was not enough memory for them.
+        """
+        problem = self.problem(request)
+        if problem:
+            raise ModelError(f"One of the inputs is too much for the device: {problem}. Use a larger one.")
         place = self.forward.places[request]
         if place is None:
             return []

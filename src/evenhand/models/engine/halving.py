@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,8 @@ from evenhand.models.engine.plan import CausalInput, ForwardInput
 from evenhand.models.engine.runners import Values, finished
 
 NOT_ENOUGH_MEMORY = "there was not enough memory to ask for it"
+
+Result = TypeVar("Result")
 
 Start = Callable[[Sequence[ForwardInput]], Tensor]
 """Puts inputs through a model, all together."""
@@ -36,7 +39,7 @@ class _Halves:
     """Where the value of each read is found among those of both halves; None where it is at its own place."""
 
 
-def attempt(run: Callable[[], Tensor]) -> Tensor | None:
+def attempt(run: Callable[[], Result]) -> Result | None:
     """What a run gives; None if there was not enough memory for it."""
     try:
         return run()

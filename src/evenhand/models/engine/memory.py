@@ -17,7 +17,7 @@ from evenhand.core.memory import free_memory
 SHARE = 0.25
 """Of the free memory: the rest is for what libraries keep, and for other processes."""
 
-MOST = {"cpu": 2**30, "cuda": 4 * 2**30}
+MOST = {"cpu": 2 * 2**30, "cuda": 16 * 2**30}
 """By device, where nothing else was asked for: larger batches are not faster."""
 
 LEAST = 2**26
@@ -107,18 +107,31 @@ def _widest(model: nn.Module, vocabulary: int) -> int:
     return max(widths, default=1024)
 
 
-def _heads(model: nn.Module) -> int:
-    config = model.config
-    names = ("num_attention_heads", "n_heads", "num_heads")
-    return next((heads for name in names if isinstance(heads := getattr(config, name, None), int)), 16)
-
-
 def _keeps_attention(model: nn.Module) -> bool:
     """Whether the scores of attention stand in memory; relative positions make a bias of every head."""
     config = model.config
     return getattr(config, "_attn_implementation", "eager") in (None, "eager") or hasattr(
         config, "relative_attention_num_buckets"
     )
+
+
+def _heads(model: nn.Module) -> int:
+    return _shape(model, "num_attention_heads", default=16)
+
+
+def cache_bytes(model: nn.Module) -> int:
+    """What the keys and values of one token take in all layers, rather too much than too little."""
+    size = max((weight.element_size() for weight in model.parameters()), default=4)
+    heads = _heads(model)
+    width = _shape(model, "head_dim", default=_shape(model, "hidden_size", default=1024) // heads)
+    kept = _shape(model, "num_key_value_heads", default=heads)
+    return 2 * size * kept * width * _shape(model, "num_hidden_layers", default=32)
+
+
+def _shape(model: nn.Module, name: str, *, default: int) -> int:
+    """A number of the configuration, or that of a usual model."""
+    value = getattr(model.config.get_text_config(), name, None)  # type: ignore[operator,union-attr]
+    return value if isinstance(value, int) and value > 0 else default
 
 
 @dataclass(frozen=True, slots=True)
