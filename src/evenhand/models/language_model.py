@@ -55,11 +55,7 @@ from evenhand.models.families import Family
 from evenhand.models.generation import GeneratedText, GenerationOptions, TextProgress
 from evenhand.models.generation.local import LocalGenerator
 from evenhand.models.limits import MOST_TOKENS, batch_tokens, fits_window, longest_input, longest_tree
-from evenhand.models.loading import (
-    Loaded,
-    NextSentenceHead,
-    load_next_sentence_head,
-)
+from evenhand.models.loading import Loaded, NextSentenceHead, load_next_sentence_head
 from evenhand.models.measurable import MethodOptions, ScoringFacts
 from evenhand.models.next_sentence import NextSentence
 from evenhand.models.objectives.gap_contexts import GapContexts

@@ -32,8 +32,8 @@ SCORE_COPIES = 4
 MASK_BYTES = 12
 """The mask, what it is made from, and the copy that some kernels make of it, for each two tokens of a row."""
 
-EAGER_COPIES = 3
-"""Scores of attention, their softmax and what is between, where no kernel keeps them out of memory."""
+EAGER_COPIES = 8
+"""Scores of attention, of positions and their softmax, where no kernel keeps them out of memory."""
 
 
 @dataclass(frozen=True, slots=True)
