@@ -226,11 +226,8 @@ def test_a_sentence_that_does_not_fit_alone_is_left_out_with_a_warning(
     nurse = model.loaded.tokenizer("nurse", add_special_tokens=False)["input_ids"]
 
     def picky(inputs: dict[str, torch.Tensor], *index: torch.Tensor) -> torch.Tensor:
-        if any(
-            nurse == row[place : place + len(nurse)]
-            for row in inputs["input_ids"].tolist()
-            for place in range(len(row))
-        ):
+        rows = inputs["input_ids"].tolist()
+        if any(nurse == row[place : place + len(nurse)] for row in rows for place in range(len(row))):
             raise torch.OutOfMemoryError
         return whole(inputs, *index)
 

@@ -16,7 +16,6 @@ from evenhand.models.engine.execution import execute
 from evenhand.models.engine.halving import NOT_ENOUGH_MEMORY
 from evenhand.models.engine.plan import CausalInput, ForwardInput, make_plan, merge_requests
 from evenhand.models.engine.requests import CausalRequest, Request, RequestGroup, Tokens
-from evenhand.models.language_model import LanguageModel
 
 sequences = st.lists(st.lists(st.integers(0, 3), min_size=2, max_size=9).map(tuple), min_size=1, max_size=12)
 
@@ -81,7 +80,7 @@ def test_a_tree_is_cut_until_its_sequences_fit() -> None:
         ]
 
 
-def rows_of(model: LanguageModel) -> list[Request]:
+def branching_requests() -> list[Request]:
     tokens = [tuple(row) for row in np.random.default_rng(5).integers(20, 300, size=(6, 9)).tolist()]
     return [CausalRequest((*row, end, 8), 1, "") for row in tokens for end in (30, 31)]
 
@@ -91,7 +90,7 @@ def test_a_model_without_memory_for_a_tree_answers_all_the_same(
     menagerie: Zoo, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = menagerie.model(name)
-    requests = rows_of(model)
+    requests = branching_requests()
     expected = [model.answer(requests).of(number) for number in range(len(requests))]
     whole = model.projection.log_probabilities
     sizes = []
@@ -114,7 +113,7 @@ def test_what_does_not_fit_at_all_is_told_with_a_reason(
     menagerie: Zoo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = menagerie.model("gpt2")
-    groups = [RequestGroup(str(number), (request,)) for number, request in enumerate(rows_of(model))]
+    groups = [RequestGroup(str(number), (request,)) for number, request in enumerate(branching_requests())]
 
     def hopeless(*_arguments: object) -> Tensor:
         raise MemoryError

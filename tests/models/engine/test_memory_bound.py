@@ -1,4 +1,4 @@
-"""Memory is planned: a batch stays within its budget, whatever a model's vocabulary and however much sentences share."""
+"""Memory is planned: a batch stays within its budget, however large a vocabulary and however much sentences share."""
 
 from __future__ import annotations
 
