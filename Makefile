@@ -48,13 +48,14 @@ demo: $(VENV)/.package
 	@$(BIN)/evenhand report runs/demo/lab-*_en --out runs/demo/index.html
 	@echo "Open runs/demo/index.html in a browser. To use evenhand yourself: source $(BIN)/activate"
 
-# A core for each worker: several threads in each would wait for one another.
+# A core for each worker: several threads in each would wait for one another. Neighbouring tests share fixtures, so
+# each worker has a row of them, and one that is done takes over half of what the other has left.
 test: check
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS)
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 # Old libraries warn of their own age, and old ones of rich draw the tables in the documentation differently.
 test-oldest: $(OLDEST)/.package
-	OMP_NUM_THREADS=1 $(OLDEST)/bin/pytest -n $(WORKERS) -W default --disable-warnings -k "not generated_parts"
+	OMP_NUM_THREADS=1 $(OLDEST)/bin/pytest -n $(WORKERS) --dist worksteal -W default --disable-warnings -k "not generated_parts"
 
 check: $(VENV)/.development
 	$(BIN)/ruff format --check .

@@ -194,8 +194,12 @@ class SlowReference:
         """Each token but the first, after all before it."""
         key = tuple(ids)
         if key not in self._known:
-            values = _log_softmax(self.decoder, ids)
-            self._known[key] = [values[place - 1, ids[place]].item() for place in range(1, len(ids))]
+            with torch.inference_mode():
+                logits = self.decoder(input_ids=torch.tensor([list(ids)])).logits[0].double()
+            totals = logits.logsumexp(-1)
+            self._known[key] = [
+                (logits[place - 1, ids[place]] - totals[place - 1]).item() for place in range(1, len(ids))
+            ]
         return list(self._known[key])
 
     def sentence(self, text: str) -> Logs:

@@ -50,7 +50,7 @@ from evenhand.models.engine.requests import (
     too_long,
 )
 from evenhand.models.engine.runners import PairRunner, Runner
-from evenhand.models.engine.self_check import can_share_prefixes, choose_projection
+from evenhand.models.engine.self_check import SelfCheck
 from evenhand.models.families import Family
 from evenhand.models.generation import GeneratedText, GenerationOptions, TextProgress
 from evenhand.models.generation.local import LocalGenerator
@@ -137,19 +137,24 @@ class LanguageModel:
         return BatchMemory(self.memory, footprint)
 
     @cached_property
+    def self_check(self) -> SelfCheck:
+        """Which fast ways give the same numbers on this model."""
+        return SelfCheck(self.loaded, self.memory)
+
+    @cached_property
     def projection(self) -> Projection:
         """How hidden states become probabilities on this model."""
-        return choose_projection(self.loaded, self.memory)
+        return self.self_check.projection
 
     @property
     def is_split(self) -> bool:
         """Whether only the needed positions are projected to the vocabulary."""
         return isinstance(self.projection, SplitProjection)
 
-    @cached_property
+    @property
     def shares_prefixes(self) -> bool:
         """Whether what sequences share is computed once."""
-        return can_share_prefixes(self.loaded, self.projection)
+        return self.self_check.shares_prefixes
 
     @cached_property
     def next_sentence_head(self) -> NextSentenceHead | None:

@@ -22,7 +22,6 @@ from evenhand.instruments.instrument import (
     skip_warnings,
 )
 from evenhand.models.references import ModelRef
-from evenhand.reporting import render_page
 from evenhand.runs.records import PAGE_FILE
 from evenhand.runs.run import INSTRUMENTS, Run, fingerprint_of_run, open_run
 from evenhand.stats.resampling import Resampling
@@ -307,11 +306,18 @@ def kept(preparation: Preparation, *, out: Path | None, fresh: bool, monitor: Mo
             place,
             replace=fresh,
             progress=progress,
-            pages=lambda run: {PAGE_FILE: render_page([run])},
+            pages=_page_of,
         )
     _tell(run, monitor, told=record.warnings)
     monitor.note(f"Wrote {place / PAGE_FILE}")
     return run
+
+
+def _page_of(run: Run) -> dict[str, str]:
+    """The page of a run; what draws it is imported when there is something to draw."""
+    from evenhand.reporting import render_page
+
+    return {PAGE_FILE: render_page([run])}
 
 
 def _warn(name: str, warnings: Sequence[str], monitor: Monitor) -> None:
