@@ -227,12 +227,7 @@ class LanguageModel:
     def language_warnings(self, texts: Sequence[str], *, name: str, language: str) -> tuple[str, ...]:
         """Reasons to doubt that it knows the language of texts; ``name`` is what they are called."""
         return warnings_of_texts(
-            self.ref.location,
-            self.tokenizer,
-            texts,
-            name=name,
-            language=language,
-            revision=self.ref.revision,
+            self.ref.location, self.tokenizer, texts, name=name, language=language, revision=self.ref.revision
         )
 
     def answer_groups(
