@@ -12,7 +12,7 @@ def peak_of(work: Callable[[], object]) -> int:
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as record:
         work()
     taken = most = 0
-    for event in record.profiler.kineto_results.events():  # type: ignore[union-attr]
+    for event in record.profiler.kineto_results.events():
         if event.name() == "[memory]":
             taken += event.nbytes()
             most = max(most, taken)
