@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -285,17 +285,20 @@ def forget_quantisation(model: Any) -> None:
 
 
 @contextmanager
-def parsed_once() -> Iterator[None]:
-    """Within the block, the gguf package parses a file once.
+def read_once_and_quietly() -> Iterator[None]:
+    """Within the block, the gguf package parses a file once, and Transformers draws no bar of its own.
 
-    Transformers lets it do so for the configuration, for the tokenizer and for the weights, and each time takes
-    seconds for a vocabulary.
+    Transformers lets the package parse a file for the configuration, for the tokenizer and for the weights, and each
+    time takes seconds for a vocabulary.
     """
     import gguf
+    from transformers import modeling_gguf_pytorch_utils as converter
 
-    reader = gguf.GGUFReader
+    reader, bar = gguf.GGUFReader, converter.tqdm
     gguf.GGUFReader = cache(reader)  # type: ignore[misc,assignment]
+    converter.tqdm = partial(bar, disable=True)
     try:
         yield
     finally:
         gguf.GGUFReader = reader  # type: ignore[misc]
+        converter.tqdm = bar

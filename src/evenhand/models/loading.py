@@ -27,8 +27,8 @@ from evenhand.models.gguf_files import (
     complete_tokenizer,
     forget_quantisation,
     gguf_path,
-    parsed_once,
     read_gguf_header,
+    read_once_and_quietly,
 )
 from evenhand.models.model_files import loading_explained
 from evenhand.models.next_sentence import has_next_sentence_class
@@ -86,7 +86,7 @@ def load(ref: ModelRef) -> Loaded:
     refuse_missing_adapters(ref)
     source = _unadapted(ref)
     header = _gguf_header(source)
-    with parsed_once() if header else nullcontext():
+    with read_once_and_quietly() if header else nullcontext():
         config, tokenizer, family = _load_parts(source)
         dtype = _DTYPES[ref.precision]
         model = _load_weights(ref, getattr(transformers, family.auto_class), dtype)
@@ -247,56 +247,3 @@ def _source(ref: ModelRef) -> tuple[str, dict[str, Any]]:
         return ref.location, options
     path = gguf_path(ref)
     return str(path.parent), {**options, "gguf_file": path.name}
-
-
-_UNLIMITED = 10**6
-
-MOST_TOKENS = 16_384
-"""Tokens of an input to a model that names no limit. What attention needs grows with their square."""
-
-
-def longest_input(loaded: Loaded) -> int | None:
-    """The most tokens that the model takes; None where nothing limits it."""
-    limits = [
-        value
-        for value in (
-            _positions(loaded.config),
-            _embedded_positions(loaded.model),
-            _tokenizer_limit(loaded.tokenizer),
-        )
-        if value is not None
-    ]
-    return min(limits, default=None)
-
-
-def attention_window(config: Any) -> int | None:
-    """How far back the nearest-sighted layer looks; None where all layers see everything.
-
-    A row that holds several sequences must be no longer: its mask takes the place of the model's own.
-    """
-    names = ("sliding_window", "window_size", "attention_chunk_size")
-    windows = [getattr(config, name, None) for name in names]
-    return min((window for window in windows if isinstance(window, int) and window > 0), default=None)
-
-
-def _positions(config: Any) -> int | None:
-    """What the configuration says; relative positions have no limit and say nothing."""
-    for name in ("max_position_embeddings", "n_positions", "max_seq_len"):
-        value = getattr(config, name, None)
-        if isinstance(value, int) and value > 0 and not hasattr(config, "relative_attention_num_buckets"):
-            return value
-    return None
-
-
-def _embedded_positions(model: nn.Module) -> int | None:
-    """Learned positions that start behind the padding's, as RoBERTa's do, leave fewer than they seem."""
-    for name, module in model.named_modules():
-        if name.endswith("embeddings.position_embeddings") and isinstance(module, nn.Embedding):
-            used = 0 if module.padding_idx is None else module.padding_idx + 1
-            return module.num_embeddings - used
-    return None
-
-
-def _tokenizer_limit(tokenizer: Any) -> int | None:
-    limit = tokenizer.model_max_length
-    return int(limit) if isinstance(limit, int | float) and 0 < limit < _UNLIMITED else None
