@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -285,17 +285,20 @@ def forget_quantisation(model: Any) -> None:
 
 
 @contextmanager
-def parsed_once() -> Iterator[None]:
-    """Within the block, the gguf package parses a file once.
+def quick_reading() -> Iterator[None]:
+    """Within the block, the gguf package parses a file once, and Transformers shows no bar of its own.
 
-    Transformers lets it do so for the configuration, for the tokenizer and for the weights, and each time takes
+    Transformers has the file parsed for the configuration, for the tokenizer and for the weights, and each time takes
     seconds for a vocabulary.
     """
     import gguf
+    from transformers import modeling_gguf_pytorch_utils as conversion
 
-    reader = gguf.GGUFReader
+    reader, bar = gguf.GGUFReader, conversion.tqdm
     gguf.GGUFReader = cache(reader)  # type: ignore[misc,assignment]
+    conversion.tqdm = partial(bar, disable=True)
     try:
         yield
     finally:
         gguf.GGUFReader = reader  # type: ignore[misc]
+        conversion.tqdm = bar

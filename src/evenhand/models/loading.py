@@ -27,7 +27,7 @@ from evenhand.models.gguf_files import (
     complete_tokenizer,
     forget_quantisation,
     gguf_path,
-    parsed_once,
+    quick_reading,
     read_gguf_header,
 )
 from evenhand.models.model_files import loading_explained
@@ -86,7 +86,7 @@ def load(ref: ModelRef) -> Loaded:
     refuse_missing_adapters(ref)
     source = _unadapted(ref)
     header = _gguf_header(source)
-    with parsed_once() if header else nullcontext():
+    with quick_reading() if header else nullcontext():
         config, tokenizer, family = _load_parts(source)
         dtype = _DTYPES[ref.precision]
         model = _load_weights(ref, getattr(transformers, family.auto_class), dtype)
