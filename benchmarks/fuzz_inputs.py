@@ -107,6 +107,21 @@ def make_certificates(place: Path) -> None:
     (folder / "certificate.html").unlink()
 
 
+def seal_certificate(folder: Path) -> None:
+    """Write the digest of a certificate as it is now into it, and those of its runs."""
+    path = folder / "certificate.json"
+    with suppress(Exception):  # a certificate that cannot be sealed is left as it is
+        for record in (folder / "certificate").glob("*/*/record.json"):
+            seal_run(record.parent)
+        document = json.loads(path.read_bytes())
+        for name in document["runs"]:
+            content = (folder / "certificate" / name / "record.json").read_bytes()
+            document["runs"][name] = hashlib.sha256(content).hexdigest()
+        document.pop("sha256", None)
+        digest = hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+        path.write_text(json.dumps(document | {"sha256": digest}), encoding="utf-8")
+
+
 def make_mitigations(place: Path) -> None:
     """A model folder with the record of a mitigation."""
     folder = place / "mitigated"

@@ -207,7 +207,7 @@ READERS = (
     Reader("model folders", 5, fuzz_inputs.make_models, read_model),
     Reader("adapters", 1, fuzz_inputs.make_adapters, read_model),
     Reader("run folders", 5, fuzz_inputs.make_runs, read_run, fuzz_inputs.seal_run),
-    Reader("certificates", 2, fuzz_inputs.make_certificates, read_certificate),
+    Reader("certificates", 2, fuzz_inputs.make_certificates, read_certificate, fuzz_inputs.seal_certificate),
     Reader("mitigated models", 2, fuzz_inputs.make_mitigations, read_mitigation),
     Reader("learning curves", 1, fuzz_inputs.make_checkpoints, read_checkpoint),
     Reader("StereoSet files", 2, fuzz_inputs.make_benchmarks, read_benchmark),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from certificate_runs import LABELLED, PAIRS, SENTENCES, nudged, probes_alone, small_plan, with_pairs
+from forking import exit_code
 from measuring import probe_pairs
 
 from evenhand.certificate import Finetuning, certify, measuring
@@ -20,11 +19,11 @@ from evenhand.certificate.bias import malor_results
 from evenhand.certificate.finetuning import finetuned_accuracy, new_classifier
 from evenhand.core.errors import UnknownNameError
 from evenhand.instruments.instrument import Preparation, keep_run
+from evenhand.runs.certificate_files import read_certificate
 from evenhand.runs.certificates import (
     BiasVerdict,
     Certificate,
     QualityVerdict,
-    read_certificate,
 )
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
@@ -116,45 +115,33 @@ def test_another_plan_makes_another_certificate_of_the_runs_that_still_fit(
     assert read_certificate(place) == second
 
 
-STOPPED = """
-import os, signal, sys
-from certificate_runs import LABELLED, probes_alone, small_plan
-from evenhand.certificate import Finetuning, certify, measuring
+FINETUNING = Finetuning(seeds=2, steps=2, batch_size=8, learning_rate=1e-4)
 
-left = int(sys.argv[1])
 
-class Stopping:
-    def __init__(self, parts): self.parts = parts
-    def __getattr__(self, name): return getattr(self.parts, name)
-    def put_array(self, key, array):
-        global left
-        self.parts.put_array(key, array)
-        left -= 1
-        if left == 0:
+def certify_until_killed(before: Path, after: Path, place: Path) -> None:
+    """Certify in this process, and die when the third figure is kept."""
+    torch.set_num_threads(1)
+    figures = iter(range(1, 100))
+    put_array = Parts.put_array
+
+    def put_and_count(self: Parts, key: str, array: Any) -> None:
+        put_array(self, key, array)
+        if self.folder.name == "figures" and next(figures) == 3:
             os.kill(os.getpid(), signal.SIGKILL)
 
-make = measuring.Parts
-measuring.Parts = lambda folder: Stopping(make(folder))
-finetuning = Finetuning(seeds=2, steps=2, batch_size=8, learning_rate=1e-4)
-from pathlib import Path
-plan = probes_alone(small_plan(labelled=LABELLED, finetuning=finetuning))
-certify(sys.argv[2], sys.argv[3], plan, place=Path(sys.argv[4]))
-"""
+    Parts.put_array = put_and_count  # type: ignore[method-assign]
+    plan = probes_alone(small_plan(labelled=LABELLED, finetuning=FINETUNING))
+    certify(str(before), str(after), plan, place=place)
 
 
 def test_a_certificate_that_was_killed_goes_on_from_there(
     bert: Path, changed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = tmp_path / "certificate.json"
-    tests = str(Path(__file__).parents[1])
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([tests, *sys.path])}
-    command = [sys.executable, "-c", STOPPED, "3", str(bert), str(changed), str(place)]
-    killed = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert exit_code(certify_until_killed, bert, changed, place) == -signal.SIGKILL
     assert not place.exists()
 
-    finetuning = Finetuning(seeds=2, steps=2, batch_size=8, learning_rate=1e-4)
-    plan = probes_alone(small_plan(labelled=LABELLED, finetuning=finetuning))
+    plan = probes_alone(small_plan(labelled=LABELLED, finetuning=FINETUNING))
     asked: list[int] = []
 
     def accuracy(*arguments: Any, seed: int, **options: Any) -> float:
@@ -243,11 +230,10 @@ def test_classifiers_start_from_the_body_of_the_model_and_learn(menagerie: Any, 
 
 
 def test_accuracy_is_measured_over_seeds_and_kept(bert: Path, changed: Path, tmp_path: Path) -> None:
-    finetuning = Finetuning(seeds=2, steps=2, batch_size=8, learning_rate=1e-4)
     certificate = certify(
         str(bert),
         str(changed),
-        probes_alone(small_plan(labelled=LABELLED, finetuning=finetuning)),
+        probes_alone(small_plan(labelled=LABELLED, finetuning=FINETUNING)),
         place=tmp_path / "certificate.json",
     )
     row = certificate.quality[2]

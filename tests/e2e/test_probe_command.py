@@ -27,8 +27,10 @@ def refusal(run_evenhand: Command, *arguments: str) -> str:
     return done.stderr
 
 
-def test_json_has_the_promised_shape_and_the_planted_leans(run_evenhand: Command, tmp_path: Path) -> None:
-    done = run_evenhand("probe", "lab:decoder", "--json", "--out", str(tmp_path), *FEW)
+def test_json_has_the_promised_shape_and_the_planted_leans(
+    run_evenhand_here: Command, tmp_path: Path
+) -> None:
+    done = run_evenhand_here("probe", "lab:decoder", "--json", "--out", str(tmp_path), *FEW)
     assert done.returncode == 0
     entries = json.loads(done.stdout)["runs"]
     assert [entry["experiment"] for entry in entries] == ["he-she", "his-her", "names"]

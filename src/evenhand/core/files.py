@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import socket
+import stat
 import tempfile
 import time
 import zlib
@@ -18,6 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from evenhand.core.encodings import unmarked_utf16, what_it_is_instead
 from evenhand.core.errors import EvenhandError, OutputError
 
 MAX_BYTES = 64 * 2**20
@@ -75,15 +77,43 @@ def read_bounded(path: Path, *, error: type[EvenhandError], limit: int = MAX_BYT
     return content
 
 
+MAX_STORED_BYTES = 2**30
+"""Largest file of our own making that is read into memory, such as the scores of a run."""
+
+
+def read_stored(path: Path, *, error: type[EvenhandError], limit: int = MAX_STORED_BYTES) -> bytes:
+    """The content of a file of our own making, byte by byte as it is stored.
+
+    What is no file is refused before it is opened: a device or a pipe need not have an end.
+    """
+    try:
+        state = path.stat()
+        if not stat.S_ISREG(state.st_mode):
+            raise error(f"{path} is no file. Remove it, or choose another place.")
+        if state.st_size > limit:
+            raise error(f"{path} has {state.st_size:,} bytes; at most {limit:,} are read.")
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise error(f"There is no file {path}. Check the path.") from None
+    except OSError as problem:
+        raise error(f"{path} cannot be read: {problem.strerror or problem}.") from None
+
+
 def decode_utf8(content: bytes, path: Path, *, error: type[EvenhandError]) -> str:
     """Text from UTF-8 bytes, with or without a byte order mark."""
     try:
-        return content.decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         raise error(
             f"{path} is not UTF-8 text (byte {problem.start}: {problem.reason}). "
-            "Convert it, for example with: iconv -f LATIN1 -t UTF-8."
+            f"{what_it_is_instead(content, fault=problem.start)}"
         ) from None
+    if unmarked_utf16(content):
+        zero = content.index(b"\0")
+        raise error(
+            f"{path} is not UTF-8 text (byte {zero} is zero). {what_it_is_instead(content, fault=zero)}"
+        )
+    return text
 
 
 def parse_json(text: str, path: Path, *, error: type[EvenhandError]) -> Any:
@@ -111,6 +141,11 @@ def load_json(text: str) -> Any:
     if "\\ud" in text or "\\uD" in text:
         json.dumps(value, ensure_ascii=False).encode()
     return value
+
+
+def is_file_name(name: str) -> bool:
+    """Whether a name is that of one file or folder, and no path to another place."""
+    return bool(name) and name not in (".", "..") and not set(name) & {"/", "\\", "\0"}
 
 
 def sha256_of(content: bytes) -> str:

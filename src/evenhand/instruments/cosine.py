@@ -29,6 +29,7 @@ from evenhand.instruments.instrument import (
     Instrument,
     InstrumentOptions,
     Preparation,
+    ScoresLayout,
     Skipped,
     default_name,
     skipped_rows,
@@ -81,6 +82,20 @@ class CosineOptions(InstrumentOptions):
     )
 
 
+SCORES_SCHEMA: Mapping[str, pl.DataType] = {
+    "pair": pl.String(),
+    "occupation": pl.String(),
+    "participant": pl.String(),
+    "answer": pl.String(),
+    "male": pl.String(),
+    "female": pl.String(),
+    "cosine": pl.Float64(),
+    "skipped_reason": pl.String(),
+}
+"""Columns of the scores, one row per pair. ``answer`` is 0 where the pronoun means the occupation, 1 where it means the
+other participant."""
+
+
 class CosineInstrument(Instrument[CosineOptions]):
     """The cosine of an occupation's contextual vectors beside a male and a female pronoun."""
 
@@ -91,6 +106,7 @@ class CosineInstrument(Instrument[CosineOptions]):
     needs = (Embeds,)
     options_type = CosineOptions
     result_type = CosineResult
+    scores_layout = ScoresLayout(SCORES_SCHEMA, key=("pair",), optional=("skipped_reason",))
     unused_options = frozenset({"language", "max_tokens"})
 
     @property
@@ -151,19 +167,6 @@ PAIRS_AT_ONCE = 32
 UNREAD_PRONOUN = (
     "the pronoun comes after the occupation, where a model that reads from left to right has not seen it"
 )
-
-SCORES_SCHEMA: Mapping[str, pl.DataType] = {
-    "pair": pl.String(),
-    "occupation": pl.String(),
-    "participant": pl.String(),
-    "answer": pl.String(),
-    "male": pl.String(),
-    "female": pl.String(),
-    "cosine": pl.Float64(),
-    "skipped_reason": pl.String(),
-}
-"""Columns of the scores, one row per pair. ``answer`` is 0 where the pronoun means the occupation, 1 where it means the
-other participant."""
 
 
 class CosinePreparation(Preparation):

@@ -285,20 +285,20 @@ def forget_quantisation(model: Any) -> None:
 
 
 @contextmanager
-def quick_reading() -> Iterator[None]:
-    """Within the block, the gguf package parses a file once, and Transformers shows no bar of its own.
+def read_once_and_quietly() -> Iterator[None]:
+    """Within the block, the gguf package parses a file once, and Transformers draws no bar of its own.
 
-    Transformers has the file parsed for the configuration, for the tokenizer and for the weights, and each time takes
-    seconds for a vocabulary.
+    Transformers lets the package parse a file for the configuration, for the tokenizer and for the weights, and each
+    time takes seconds for a vocabulary.
     """
     import gguf
-    from transformers import modeling_gguf_pytorch_utils as conversion
+    from transformers import modeling_gguf_pytorch_utils as converter
 
-    reader, bar = gguf.GGUFReader, conversion.tqdm
+    reader, bar = gguf.GGUFReader, converter.tqdm
     gguf.GGUFReader = cache(reader)  # type: ignore[misc,assignment]
-    conversion.tqdm = partial(bar, disable=True)
+    converter.tqdm = partial(bar, disable=True)
     try:
         yield
     finally:
         gguf.GGUFReader = reader  # type: ignore[misc]
-        conversion.tqdm = bar
+        converter.tqdm = bar

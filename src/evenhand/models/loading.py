@@ -27,8 +27,8 @@ from evenhand.models.gguf_files import (
     complete_tokenizer,
     forget_quantisation,
     gguf_path,
-    quick_reading,
     read_gguf_header,
+    read_once_and_quietly,
 )
 from evenhand.models.model_files import loading_explained
 from evenhand.models.next_sentence import has_next_sentence_class
@@ -86,7 +86,7 @@ def load(ref: ModelRef) -> Loaded:
     refuse_missing_adapters(ref)
     source = _unadapted(ref)
     header = _gguf_header(source)
-    with quick_reading() if header else nullcontext():
+    with read_once_and_quietly() if header else nullcontext():
         config, tokenizer, family = _load_parts(source)
         dtype = _DTYPES[ref.precision]
         model = _load_weights(ref, getattr(transformers, family.auto_class), dtype)

@@ -14,13 +14,15 @@ from evenhand.data.stereoset import STARTER
 from evenhand.instruments.association import comparison
 from evenhand.instruments.association.measures import MEASURES
 from evenhand.instruments.association.results import (
+    SCORES_SCHEMA,
     GroupResult,
     RunResult,
+    checked_candidates,
     items_from_scores,
     predictions_json,
     with_later_columns,
 )
-from evenhand.instruments.instrument import Instrument, InstrumentOptions, Preparation
+from evenhand.instruments.instrument import Instrument, InstrumentOptions, Preparation, ScoresLayout
 from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
 from evenhand.models.text_model import measurable
 from evenhand.runs.certificates import BiasRow
@@ -63,6 +65,7 @@ class AssociationInstrument(Instrument[AuditOptions]):
     needs = (FillsBlanks, ScoresText)
     options_type = AuditOptions
     result_type = RunResult
+    scores_layout = ScoresLayout(SCORES_SCHEMA, key=("item", "label"), optional=("skipped_reason",))
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -121,7 +124,7 @@ class AssociationInstrument(Instrument[AuditOptions]):
 
     def read_scores(self, scores: pl.DataFrame) -> pl.DataFrame:
         """Scores with the columns of this version."""
-        return with_later_columns(scores)
+        return checked_candidates(super().read_scores(with_later_columns(scores)))
 
     def extra_files(self, run: Run) -> Mapping[str, str]:
         """The scores in StereoSet's own layout."""

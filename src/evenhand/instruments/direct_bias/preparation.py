@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from evenhand.instruments.direct_bias.gender_direction import (
 from evenhand.instruments.direct_bias.instrument import (
     DEFAULT_LANGUAGE,
     NAME,
+    SCORES_SCHEMA,
     DirectBiasOptions,
     DirectBiasResult,
     ProfessionCosine,
@@ -52,18 +53,6 @@ from evenhand.text.word_search import WordFinder
 
 FEW_SENTENCES = 100
 """With fewer sentences that have a pronoun, the direction is much a matter of chance."""
-
-SCORES_SCHEMA: Mapping[str, pl.DataType] = {
-    "profession": pl.String(),
-    "field": pl.String(),
-    "forms": pl.String(),
-    "cosine": pl.Float64(),
-    "sentences": pl.Int64(),
-    "occurrences": pl.Int64(),
-    "sentences_left_out": pl.Int64(),
-    "skipped_reason": pl.String(),
-}
-"""Columns of the scores, one row per profession. ``sentences_left_out`` have the profession beside a gendered word."""
 
 
 class DirectBiasPreparation(Preparation):

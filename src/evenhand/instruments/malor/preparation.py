@@ -39,7 +39,7 @@ from evenhand.instruments.malor.questions import (
     gender_probabilities,
     probe_questions,
 )
-from evenhand.instruments.malor.results import Correlation, MalorResult
+from evenhand.instruments.malor.results import SCORES_SCHEMA, Correlation, MalorResult
 from evenhand.instruments.word_scoring import WordScore, WordScorer
 from evenhand.models.capabilities import Model
 from evenhand.models.measurable import Measurable
@@ -49,19 +49,6 @@ from evenhand.models.text_model import cost_notices
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
-
-SCORES_SCHEMA: Mapping[str, pl.DataType] = {
-    "experiment": pl.String(),
-    "direction": pl.String(),
-    "structure": pl.Int64(),
-    "text": pl.String(),
-    "occupation": pl.String(),
-    "field": pl.String(),
-    "log2_male": pl.Float64(),
-    "log2_female": pl.Float64(),
-    "log2_ratio": pl.Float64(),
-}
-"""Columns of ``scores.parquet``, one row per occupation and structure; null where it could not be asked."""
 
 
 class MalorPreparation(Preparation):
