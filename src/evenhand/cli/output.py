@@ -42,6 +42,7 @@ READER_GONE = 141
 gate whose result nobody saw does not pass."""
 
 PIPED_WIDTH = 160
+_SHOW_CURSOR = b"\x1b[?25h"
 
 _ANY_WIDTH = 100_000
 
@@ -69,6 +70,12 @@ def leave_without_reader() -> NoReturn:
     # Python would complain once more when it flushes what is left at exit.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     raise SystemExit(READER_GONE)
+
+
+def show_cursor() -> None:
+    """Give back the cursor that a bar has hidden."""
+    if sys.stderr.isatty():
+        os.write(sys.stderr.fileno(), _SHOW_CURSOR)
 
 
 def say(message: str) -> None:
