@@ -13,7 +13,7 @@ import zoo_tokenizers
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import EvenhandError
-from evenhand.models.loading import longest_input
+from evenhand.models.limits import longest_input
 from evenhand.models.objectives.objective import PretrainingOptions
 from evenhand.models.objectives.pretraining import (
     MaskedPretraining,
