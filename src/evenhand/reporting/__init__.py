@@ -3,7 +3,7 @@
 from evenhand.reporting.calibration.page import render_calibration_page, write_calibration_page
 from evenhand.reporting.certificate.page import render_certificate_page, write_certificate_page
 from evenhand.reporting.model_cards import model_card_snippet
-from evenhand.reporting.page import render_page, write_page
+from evenhand.reporting.page import page_files, render_page, write_page
 from evenhand.reporting.tables import (
     TableFormat,
     comparison_frame,
@@ -23,6 +23,7 @@ __all__ = [
     "format_probe_table",
     "format_table",
     "model_card_snippet",
+    "page_files",
     "probe_json",
     "render_calibration_page",
     "render_certificate_page",

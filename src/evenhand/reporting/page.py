@@ -9,6 +9,7 @@ from typing import Any
 
 from evenhand.core.errors import RunError
 from evenhand.core.files import write_text
+from evenhand.reporting.association.items import ITEMS_FILE, items_table, left_out_items
 from evenhand.reporting.calibration.words import shipped_calibration
 from evenhand.reporting.differences import Differences, differences
 from evenhand.reporting.plotting import ShownRun, shown_runs
@@ -17,7 +18,10 @@ from evenhand.reporting.views import Column, Matrix, View, figures_csv, main_fig
 from evenhand.reporting.words import confidence_level, language_name
 from evenhand.runs.calibration import Calibration
 from evenhand.runs.comparison import Comparison
+from evenhand.runs.records import PAGE_FILE
 from evenhand.runs.run import Run
+
+ASSOCIATION = "association"
 
 LIMIT_OF_ALL = "Probabilities and preferences are not behaviour. A model in use may act better or worse."
 
@@ -47,6 +51,14 @@ def write_page(
     target = Path(path)
     write_text(target, render_page([runs] if isinstance(runs, Run) else list(runs), comparisons=comparisons))
     return target
+
+
+def page_files(run: Run) -> dict[str, str]:
+    """The page of a run, and a table of its items where there are more than a page can hold, by file name."""
+    files = {PAGE_FILE: render_page([run])}
+    if run.record.instrument == ASSOCIATION and left_out_items(run):
+        files[ITEMS_FILE] = items_table(run)
+    return files
 
 
 def render_page(

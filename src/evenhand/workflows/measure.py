@@ -314,10 +314,10 @@ def kept(preparation: Preparation, *, out: Path | None, fresh: bool, monitor: Mo
 
 
 def _page_of(run: Run) -> dict[str, str]:
-    """The page of a run; what draws it is imported when there is something to draw."""
-    from evenhand.reporting import render_page
+    """The page of a run and what belongs beside it; what draws it is imported when there is something to draw."""
+    from evenhand.reporting import page_files
 
-    return {PAGE_FILE: render_page([run])}
+    return page_files(run)
 
 
 def _warn(name: str, warnings: Sequence[str], monitor: Monitor) -> None:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import polars as pl
 from markupsafe import Markup
 
 from evenhand.core.estimates import Estimate
-from evenhand.core.files import sha256_of
-from evenhand.core.items import BLANK, Label
-from evenhand.core.protocols import HEADLINE, get_protocol
+from evenhand.core.protocols import HEADLINE
 from evenhand.instruments.association.measures import MEASURES
-from evenhand.instruments.association.measures.measure import Preferences
 from evenhand.instruments.association.results import MEASURE_NAMES, TaskResult
+from evenhand.reporting.association.items import all_positive, page_items, text_key
 from evenhand.reporting.association.plots import bias_type_plot, icat_plane
 from evenhand.reporting.association.words import (
     EXPLANATIONS,
@@ -81,17 +78,17 @@ def association_view(runs: Sequence[ShownRun], *, calibration: Calibration | Non
 
 def association_data(runs: Sequence[ShownRun], tasks: Sequence[str]) -> dict[str, Any]:
     """What the script of the view works on: plots by task, target terms and items of every run, kept small."""
-    texts: dict[str, list[list[Any]]] = {}
-    for shown in runs:
-        texts.setdefault(_text_key(shown.run), _item_texts(shown.run))
+    items = page_items([shown.run for shown in runs])
+    scores = {key: iter(own.scores) for key, own in items.items()}
     return {
         "tasks": [[task, task_title(task)] for task in tasks],
         "plots": {
             task: {"plane": icat_plane(runs, task), "bias-types": bias_type_plot(runs, task)}
             for task in tasks
         },
-        "texts": texts,
-        "runs": [_run_data(shown, texts[_text_key(shown.run)]) for shown in runs],
+        "texts": {key: own.texts for key, own in items.items()},
+        "totals": {key: own.total for key, own in items.items()},
+        "runs": [_run_data(shown, scores) for shown in runs],
     }
 
 
@@ -269,44 +266,13 @@ def _measure_names(runs: Sequence[ShownRun]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _text_key(run: Run) -> str:
-    """Runs over the same items of the same file share their texts; a limit or a task fewer makes them others."""
-    items = "\n".join(run.scores["item"].unique(maintain_order=True).to_list())
-    return sha256_of(f"{run.record.dataset.sha256}\n{items}".encode())[:16]
-
-
-def _item_texts(run: Run) -> list[list[Any]]:
-    """id, task, bias type, target, term, context, three texts in the order of labels, defects."""
-    grouped = run.scores.group_by("item", maintain_order=True).agg(
-        pl.col("task", "bias_type", "target", "cluster", "context", "defects").first(),
-        *[
-            pl.col("text").filter(pl.col("label") == label.value).first().alias(label.value)
-            for label in Label
-        ],
-    )
-    columns = ["item", "task", "bias_type", "target", "cluster", "context", *[label.value for label in Label]]
-    return [_shortened(list(row)) for row in grouped.select(*columns, "defects").iter_rows()]
-
-
-def _shortened(text: list[Any]) -> list[Any]:
-    """Replace a candidate by what fills the blank where that says it all; the script puts it back.
-
-    Half the size of a page is candidates that repeat their context.
-    """
-    before, blank, after = text[5].partition(BLANK)
-    for position in (6, 7, 8):
-        sentence = text[position]
-        fill = sentence[len(before) : len(sentence) - len(after)]
-        if blank and fill and f"{before}{fill}{after}" == sentence:
-            text[position] = [fill]
-    return text
-
-
-def _run_data(shown: ShownRun, texts: list[list[Any]]) -> dict[str, Any]:
+def _run_data(shown: ShownRun, scores: Mapping[str, Iterator[list[list[Any]]]]) -> dict[str, Any]:
+    """What the script knows of a run; the scores of runs that share texts come in the order of the runs."""
     run = shown.run
+    key = text_key(run)
     return {
         "label": shown.label,
-        "texts": _text_key(run),
+        "texts": key,
         "targets": {
             task: [
                 [target.target, target.bias_type, target.n, *_rounded(target.SS), *_rounded_values(
@@ -316,8 +282,8 @@ def _run_data(shown: ShownRun, texts: list[list[Any]]) -> dict[str, Any]:
             ]
             for task, result in run.result.tasks.items()
         },
-        "items": _item_scores(run, [str(text[0]) for text in texts]),
-        "ratios": _all_positive(run.items()),
+        "items": next(scores[key]),
+        "ratios": all_positive(run.items()),
         "scoring": run.record.scoring.descriptions if run.record.scoring else {},
     }  # fmt: skip
 
@@ -328,50 +294,3 @@ def _rounded(estimate: Estimate) -> list[float | None]:
 
 def _rounded_values(*values: float) -> list[float | None]:
     return [None if math.isnan(value) else round(value, 2) for value in values]
-
-
-def _item_scores(run: Run, order: list[str]) -> list[list[Any]]:
-    """For each text: three scores, the preference, its strength, sense, why it was skipped, and the log-ratio.
-
-    The preference comes from the exact scores; the shown ones are shortened. A log-ratio in bits there is only where
-    the probabilities of whole candidates are known: scores may be anything, and ratios of them are no bits.
-    """
-    items = run.items()
-    scores = [items[label.value].to_numpy().astype(float) for label in Label]
-    ties = get_protocol(run.result.protocol).ties
-    preferences = Preferences.from_scores(*scores, ties=ties)
-    rows = {}
-    strength = _by_ratio if _all_positive(items) else _by_difference
-    columns = zip(
-        items["item"].to_list(),
-        *(column.tolist() for column in scores),
-        preferences.meaningful.tolist(),
-        items["skipped_reason"].to_list(),
-        items["log_ratio"].to_list(),
-        strict=True,
-    )
-    for item, stereotype, anti, unrelated, meaningful, reason, bits in columns:
-        if reason is not None:
-            rows[item] = [None, None, None, 0, 0, 0, reason, None]
-            continue
-        side = (stereotype > anti) - (stereotype < anti)
-        short = [float(f"{score:.4g}") for score in (stereotype, anti, unrelated)]
-        log_ratio = None if bits is None else round(bits, 3)
-        rows[item] = [*short, side, round(strength(stereotype, anti), 4), meaningful, None, log_ratio]
-    return [rows[item] for item in order]
-
-
-def _all_positive(items: pl.DataFrame) -> bool:
-    """Whether ratios of scores make sense, for every item, so that all are ordered by the same."""
-    scored = items.filter(pl.col("skipped_reason").is_null())
-    both = scored.select(Label.STEREOTYPE.value, Label.ANTI_STEREOTYPE.value).to_numpy()
-    return bool((both > 0).all())
-
-
-def _by_ratio(stereotype: float, anti: float) -> float:
-    """How often the score of one goes into that of the other, as a binary logarithm."""
-    return math.log2(stereotype / anti)
-
-
-def _by_difference(stereotype: float, anti: float) -> float:
-    return stereotype - anti

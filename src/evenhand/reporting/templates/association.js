@@ -184,7 +184,11 @@
     state.page = Math.min(state.page, pages - 1);
     const first = state.page * PAGE_SIZE;
     byId("item-list").replaceChildren(...items.slice(first, first + PAGE_SIZE).map(itemCard));
-    byId("item-status").textContent = items.length ? `${items.length.toLocaleString("en")} items` : "No item fits these choices.";
+    const { texts: key } = data.runs[state.run];
+    const [here, all] = [data.texts[key].length, data.totals[key]].map((count) => count.toLocaleString("en"));
+    const partial = here === all ? "" : `This page holds ${here} of ${all} items: those that lean most to either side, the closest calls and the first. All are in the run's folder, in items.csv and scores.parquet.`;
+    const status = items.length ? `${items.length.toLocaleString("en")} items` : "No item fits these choices.";
+    byId("item-status").textContent = partial ? `${status.replace(/\.$/, "")}. ${partial}` : status;
     byId("item-page").textContent = `Page ${state.page + 1} of ${pages}`;
     byId("item-previous").disabled = state.page === 0;
     byId("item-next").disabled = state.page >= pages - 1;

@@ -1,0 +1,89 @@
+"""A page holds as many items as it can be sent with; the others stand beside it."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import builders
+import polars as pl
+import pytest
+
+import evenhand as eh
+from evenhand.core.items import Task
+from evenhand.reporting import page_files
+from evenhand.reporting.association import items as page_items_module
+from evenhand.reporting.association.items import left_out_items, page_items
+from evenhand.runs.run import open_run
+
+N = 60
+
+
+def scored(name: str = "scores", sign: int = 1) -> eh.Run:
+    """Items whose lean grows with their number, to either side in turn."""
+    items = [
+        make(number, cluster=f"term {number % 5}")
+        for number in range(N)
+        for make in (builders.intra, builders.inter)
+    ]
+    triples = {
+        item.id: (2.0 ** (sign * (number // 2) * (-1) ** (number // 4) / 10), 1.0, 0.5)
+        for number, item in enumerate(items)
+    }
+    return eh.evaluate(
+        builders.scores(triples),
+        builders.benchmark(*items),
+        name=name,
+        resampling=eh.Resampling(resamples=100),
+    )
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> int:
+    """A page that holds a third of the items."""
+    (whole,) = page_items([scored()]).values()
+    assert len(whole.texts) == whole.total == 2 * N
+    monkeypatch.setattr(page_items_module, "MOST_BYTES", whole.size // 3)
+    return whole.size // 3
+
+
+def test_the_most_telling_items_stay_in_their_order(small: int) -> None:
+    (held,) = page_items([scored()]).values()
+
+    assert held.size <= 1.1 * small
+    assert 30 < len(held.texts) <= 40
+    assert held.total == 2 * N
+    for task in Task:
+        own = [scores[4] for text, scores in zip(held.texts, held.scores[0], strict=True) if text[1] == task]
+        assert max(map(abs, own)) == 5.9
+        assert min(map(abs, own)) == 0
+    order = [text[0] for text in held.texts]
+    assert order == [item for item in scored().items()["item"].to_list() if item in set(order)]
+
+
+def test_runs_that_share_texts_share_what_is_left_out(small: int) -> None:
+    (held,) = page_items([scored("one"), scored("two", sign=-1)]).values()
+
+    assert len(held.scores) == 2
+    assert {len(scores) for scores in held.scores} == {len(held.texts)}
+    assert [one[4] for one in held.scores[0]] == [-two[4] for two in held.scores[1]]
+    assert held.size <= 1.1 * small
+
+
+@pytest.mark.usefixtures("small")
+def test_all_items_stand_beside_a_page_that_cannot_hold_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = scored()
+    files = page_files(run)
+    table = pl.read_csv(io.StringIO(files["items.csv"]))
+    run.save(tmp_path / "run", pages=files)
+
+    assert left_out_items(run) > 70
+    assert table["item"].to_list() == run.items()["item"].to_list()
+    assert table["stereotype"].to_list() == pytest.approx(run.items()["stereotype"].to_list())
+    assert "stereotype text" in table.columns
+    assert "items.csv" in open_run(tmp_path / "run").record.files
+
+    monkeypatch.undo()
+    assert list(page_files(run)) == ["report.html"]
