@@ -62,7 +62,7 @@ from evenhand.models.measurable import MethodOptions, ScoringFacts
 from evenhand.models.next_sentence import NextSentence
 from evenhand.models.objectives.gap_contexts import GapContexts
 from evenhand.models.objectives.held_out import HeldOutRows
-from evenhand.models.objectives.objective import Objective, PretrainingOptions
+from evenhand.models.objectives.objective import PretrainingObjective, PretrainingOptions
 from evenhand.models.questions import Method, UnscorableError, WordMethod
 from evenhand.models.references import ModelError, ModelRef, load_model
 from evenhand.models.sentence_pairs import PairMethod
@@ -186,7 +186,9 @@ class LanguageModel:
         """How the probability of a word in a blank is read."""
         return self.family.word_method(self)
 
-    def pretraining_objective(self, sentences: Sequence[str], options: PretrainingOptions) -> Objective:
+    def pretraining_objective(
+        self, sentences: Sequence[str], options: PretrainingOptions
+    ) -> PretrainingObjective:
         """The objective that it was first taught with, over other sentences."""
         return self.family.pretraining_objective(self, sentences, options)
 
