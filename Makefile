@@ -1,5 +1,6 @@
 # On a fresh machine:
 #   make demo          audits the embedded models and writes their page
+#   make demo-real     fetches a real model of 93 MB and audits it on a sample of items
 #   make test          runs every check and every test
 #   make test-oldest   runs the tests on the oldest versions that pyproject.toml allows
 #   make docs          refreshes the generated parts of the documentation and builds the site
@@ -20,7 +21,7 @@ PACKAGES := awk '/^ *(Downloading|Using cached|Processing) .*[.]whl/ { \
 	print "    " name[1] " " name[2] size; fflush() } \
 	/^Installing collected packages/ { print "    installing " NF - 3 " packages"; fflush() }'
 
-.PHONY: demo test test-oldest check docs constraints clean
+.PHONY: demo demo-real test test-oldest check docs constraints clean
 .DELETE_ON_ERROR:
 
 $(VENV)/.package: pyproject.toml constraints.txt
@@ -38,7 +39,7 @@ $(VENV)/.development: $(VENV)/.package
 $(OLDEST)/.package: pyproject.toml constraints-oldest.txt
 	@echo "Making the virtual environment $(OLDEST) with the oldest versions"
 	@$(PYTHON) -m venv $(OLDEST)
-	@$(OLDEST)/bin/pip install --progress-bar off --constraint constraints-oldest.txt --editable '.[ray,test,train]' \
+	@$(OLDEST)/bin/pip install --progress-bar off --constraint constraints-oldest.txt --editable '.[gguf,ray,test,train]' \
 		| $(PACKAGES)
 	@touch $@
 
@@ -48,13 +49,24 @@ demo: $(VENV)/.package
 	@$(BIN)/evenhand report runs/demo/lab-*_en --out runs/demo/index.html
 	@echo "Open runs/demo/index.html in a browser. To use evenhand yourself: source $(BIN)/activate"
 
-# A core for each worker: several threads in each would wait for one another.
+REAL := runs/real-model
+demo-real: $(VENV)/.package
+	@echo "Installing what reads GGUF files"
+	@$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[gguf]'
+	@echo "Fetching SmolLM2-135M-Instruct (93 MB, Apache-2.0)"
+	@$(BIN)/python examples/real_model/fetch.py $(REAL)
+	@$(BIN)/evenhand audit $(REAL)/SmolLM2-135M-Instruct.Q4_1.gguf --language en --out $(REAL)/demo --fresh
+	@$(BIN)/evenhand report $(REAL)/demo/*_en --out $(REAL)/demo/index.html
+	@echo "Open $(REAL)/demo/index.html in a browser."
+
+# A core for each worker: several threads in each would wait for one another. Neighbouring tests share fixtures, so
+# each worker has a row of them, and one that is done takes over half of what the other has left.
 test: check
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS)
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 # Old libraries warn of their own age, and old ones of rich draw the tables in the documentation differently.
 test-oldest: $(OLDEST)/.package
-	OMP_NUM_THREADS=1 $(OLDEST)/bin/pytest -n $(WORKERS) -W default --disable-warnings -k "not generated_parts"
+	OMP_NUM_THREADS=1 $(OLDEST)/bin/pytest -n $(WORKERS) --dist worksteal -W default --disable-warnings -k "not generated_parts"
 
 check: $(VENV)/.development
 	$(BIN)/ruff format --check .
@@ -74,7 +86,7 @@ constraints:
 	$(VENV)/fresh/bin/pip freeze --exclude-editable --exclude evenhand --exclude uv > constraints.txt
 	$(VENV)/fresh/bin/uv pip compile --resolution lowest-direct --python-version 3.11 --no-annotate --no-header \
 		--constraint <(grep -E '^(axe-playwright-python|hypothesis|playwright|pytest|pytest-xdist|statsmodels|torch)==' \
-		constraints.txt) --extra ray --extra test --extra train --output-file constraints-oldest.txt pyproject.toml
+		constraints.txt) --extra gguf --extra ray --extra test --extra train --output-file constraints-oldest.txt pyproject.toml
 
 clean:
 	rm -rf $(VENV) $(OLDEST) runs site

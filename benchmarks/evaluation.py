@@ -29,7 +29,7 @@ def plain_bootstrap(run: eh.Run) -> float:
     for frame in tasks_of(run.items()).values():
         groups = [frame, *frame.partition_by("bias_type")]
         for group in groups:
-            totals = ScoredItems.from_frame(group, eh.PROTOCOLS["evenhand.v1"]).totals()
+            totals = ScoredItems.from_frame(group, eh.PROTOCOLS["evenhand.v2"]).totals()
             for _ in range(PLAIN_RESAMPLES):
                 drawn = generator.integers(0, len(totals), len(totals))
                 resampled = ClusterTotals(

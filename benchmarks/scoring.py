@@ -68,7 +68,7 @@ def timed(work: Callable[[], object]) -> float:
 
 def ours(model: LanguageModel, items: Sequence[Association], task: Task) -> Callable[[], list[float]]:
     """Our way: questions, plan, answers, scores."""
-    method = choose_method(model, task, protocol="evenhand.v1")
+    method = choose_method(model, task, protocol="evenhand.v2")
 
     def run() -> list[float]:
         asked = questions_of(method, model.loaded.tokenizer, items)
@@ -175,7 +175,7 @@ def _large_vocabulary(data: Path, gpt2: Path) -> Row:
 
 def arithmetic(model: LanguageModel, items: Sequence[Association], task: Task, seconds: float) -> str:
     """Share of the device's peak arithmetic that was reached."""
-    method = choose_method(model, task, protocol="evenhand.v1")
+    method = choose_method(model, task, protocol="evenhand.v2")
     requests = [r for item in items for question in method.questions(item) for r in question.requests]
     plan, _ = model.plan(requests)
     body = sum(

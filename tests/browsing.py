@@ -16,10 +16,11 @@ EVERY_PLOT_IS_DRAWN = "[...document.querySelectorAll('.plot')].every((plot) => p
 
 WIDTHS_AND_SCHEMES = pytest.mark.parametrize(
     "visit",
-    [{"width": width, "scheme": scheme} for width in (380, 1600) for scheme in ("light", "dark")],
+    [{"width": 380, "scheme": "light"}, {"width": 1600, "scheme": "dark"}],
     indirect=True,
-    ids=["narrow-light", "narrow-dark", "wide-light", "wide-dark"],
+    ids=["narrow-light", "wide-dark"],
 )
+"""Each width and each scheme once: what fits does not depend on colours, nor contrast on the width."""
 
 
 class Visit:

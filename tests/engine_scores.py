@@ -20,7 +20,7 @@ def engine_scores(
     model: LanguageModel,
     items: Iterable[Association],
     *,
-    protocol: str = "evenhand.v1",
+    protocol: str = "evenhand.v2",
     inter: str | None = None,
     score: str | None = None,
     max_tokens: int | None = None,
@@ -35,7 +35,7 @@ def questions(
     model: LanguageModel,
     items: Iterable[Association],
     *,
-    protocol: str = "evenhand.v1",
+    protocol: str = "evenhand.v2",
     inter: str | None = None,
     score: str | None = None,
 ) -> list[Question]:

@@ -1,10 +1,9 @@
-"""Small trainings for tests of fitting; run as a script, it is killed at the moments that it is told."""
+"""Small trainings for tests of fitting, which can be killed at a moment."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -132,7 +131,8 @@ def _and_die(action: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def fit_until_killed(moment: str, source: Path, folder: Path) -> None:
-    """Train, and be killed at a moment."""
+    """Train on one thread, and be killed at a moment."""
+    torch.set_num_threads(1)
     progress: Progress | None = None
     meanwhile = _nothing
     if moment == "in the first epoch":
@@ -158,20 +158,3 @@ MOMENTS = (
     "before old checkpoints are removed",
     "while finishing",
 )
-
-
-def main(source: Path, out: Path) -> None:
-    """Be killed at every moment, each time in a process of its own."""
-    torch.set_num_threads(1)
-    for moment in MOMENTS:
-        child = os.fork()
-        if child == 0:
-            fit_until_killed(moment, source, out / moment)
-            os._exit(0)
-        _, status = os.waitpid(child, 0)
-        if not os.WIFSIGNALED(status) or os.WTERMSIG(status) != signal.SIGKILL:
-            sys.exit(f"{moment}: the process was not killed ({status})")
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -1,8 +1,7 @@
-"""A small mitigation; run as a script, it is killed at the moment that it is told."""
+"""A small mitigation that is killed at the moment that it is told."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -31,7 +30,7 @@ AFTER_AN_EPOCH, IN_THE_SECOND_BALANCE, WHILE_WRITING = MOMENTS = (
 )
 
 
-def small_mitigation(source: Path, out: Path, *, killed: str | None = None) -> None:
+def small_mitigation(source: Path, out: Path, killed: str | None = None) -> None:
     """Equalise a model with two balances, on one thread."""
     torch.set_num_threads(1)
     epochs = iter(range(1, 100))
@@ -46,7 +45,3 @@ def small_mitigation(source: Path, out: Path, *, killed: str | None = None) -> N
     options = EqualiseOptions(balances=(0.2, 0.9), replayed=2, recipe=RECIPE, on_epoch=on_epoch)
     ref = ModelRef(id=str(source), device="cpu")
     mitigate_module.mitigate(ref, "equalise", data=DATA, out=out, options=options)
-
-
-if __name__ == "__main__":
-    small_mitigation(Path(sys.argv[1]), Path(sys.argv[2]), killed=sys.argv[3])

@@ -95,6 +95,7 @@ def probe_direct_bias(
     language: str = "en",
     layer: int = -1,
     professions: str | Path | None = None,
+    limit: int | None = None,
     name: str | None = None,
     resampling: Resampling | None = None,
     progress: Progress | None = None,
@@ -104,6 +105,7 @@ def probe_direct_bias(
         language=language,
         layer=layer,
         professions=professions,
+        limit=limit,
         resampling=resampling or Resampling(),
     )
     return DIRECT_BIAS.prepare(loaded_model(model), options, name=name).measure(progress=progress)

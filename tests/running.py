@@ -64,29 +64,31 @@ def run_evenhand() -> Command:
 @pytest.fixture(scope="session")
 def run_evenhand_here() -> Command:
     """Run ``evenhand`` in this process, without importing everything anew: where a process of its own adds little."""
+    return run_here
+
+
+def run_here(
+    *arguments: str | Path, cwd: Path | None = None, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """What ``evenhand`` does with these arguments, as if it had a process of its own."""
     from evenhand.cli import main
 
-    def run(
-        *arguments: str | Path, cwd: Path | None = None, environment: Mapping[str, str] | None = None
-    ) -> subprocess.CompletedProcess[str]:
-        words = ["evenhand", *map(str, arguments)]
-        said, told = io.StringIO(), io.StringIO()
-        with (
-            mock.patch.object(sys, "argv", words),
-            mock.patch.dict(os.environ, {**_ENVIRONMENT, **(environment or {})}),
-            contextlib.redirect_stdout(said),
-            contextlib.redirect_stderr(told),
-            contextlib.chdir(cwd or Path.cwd()),
-            warnings.catch_warnings(action="ignore"),
-        ):
-            try:
-                main()
-                code = 0
-            except SystemExit as end:
-                code = end.code if isinstance(end.code, int) else int(end.code is not None)
-        return subprocess.CompletedProcess(words, code, said.getvalue(), told.getvalue())
-
-    return run
+    words = ["evenhand", *map(str, arguments)]
+    said, told = io.StringIO(), io.StringIO()
+    with (
+        mock.patch.object(sys, "argv", words),
+        mock.patch.dict(os.environ, {**_ENVIRONMENT, **(environment or {})}),
+        contextlib.redirect_stdout(said),
+        contextlib.redirect_stderr(told),
+        contextlib.chdir(cwd or Path.cwd()),
+        warnings.catch_warnings(action="ignore"),
+    ):
+        try:
+            main()
+            code = 0
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    return subprocess.CompletedProcess(words, code, said.getvalue(), told.getvalue())
 
 
 @pytest.fixture(scope="session")

@@ -194,8 +194,12 @@ class SlowReference:
         """Each token but the first, after all before it."""
         key = tuple(ids)
         if key not in self._known:
-            values = _log_softmax(self.decoder, ids)
-            self._known[key] = [values[place - 1, ids[place]].item() for place in range(1, len(ids))]
+            with torch.inference_mode():
+                logits = self.decoder(input_ids=torch.tensor([list(ids)])).logits[0].double()
+            totals = logits.logsumexp(-1)
+            self._known[key] = [
+                (logits[place - 1, ids[place]] - totals[place - 1]).item() for place in range(1, len(ids))
+            ]
         return list(self._known[key])
 
     def sentence(self, text: str) -> Logs:
@@ -218,6 +222,12 @@ class SlowReference:
         ids = self.tokenizer(text)["input_ids"]
         start = self.tokenizer.encode("<|endoftext|>")[0]
         return [*self.left_to_right([start, ids[0]]), *self.left_to_right(ids)]
+
+    def stereoset_sentence(self, text: str) -> Logs:
+        """The same after the start token of the model."""
+        assert self.start is not None
+        ids = self.tokenizer(text)["input_ids"]
+        return [*self.left_to_right([self.start, ids[0]]), *self.left_to_right(ids)]
 
     def published_continuation(self, context: str, sentence: str) -> tuple[Logs, Logs, Logs]:
         """Context, candidate after it, candidate alone; the context is as long as it is by itself."""

@@ -11,8 +11,8 @@ from zoo_tokenizers import LANGUAGES
 import evenhand
 from evenhand.core.items import Association, Task
 
-EVERY = 8
-"""Six items of each task and language."""
+EVERY = 16
+"""Three items of each task and language."""
 
 
 @cache
@@ -61,6 +61,24 @@ MALFORMED_BLANKS = (
         words=["fresh", "brown", "purple"],
     ),
 )
+
+UNALIGNED = (
+    intra(
+        "reworded",
+        context="O povo BLANK",
+        texts=["As pessoas dali eram alegres", "Os dali são tristes", "Ali se vive de telhado"],
+    ),
+    intra(
+        "lost",
+        context="O padeiro é de coração.",
+        texts=[
+            "O padeiro é poeta de coração.",
+            "O padeiro é bruto de coração.",
+            "O padeiro é mesa de coração.",
+        ],
+    ),
+)
+"""As translated files have them: sentences in other words than their context, and a blank that got lost."""
 
 MALFORMED_CONTEXTS = (
     inter("open", context="The shop is open"),

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 import evenhand as eh
+from evenhand.core.protocols import SentenceScoring
 from evenhand.data.defects import DEFECT_CLASSES
 
 
@@ -36,13 +37,28 @@ def defects_table() -> str:
     )
 
 
+_SENTENCES = {
+    SentenceScoring.OWN_SENTENCE: "the candidate's own",
+    SentenceScoring.AS_STEREOSET: "the candidate's own, first token apart",
+    SentenceScoring.FILLED_CONTEXT: "the filled context",
+}
+
+
 def protocols_table() -> str:
     """What the protocols do differently."""
     return markdown_table(
-        ["protocol", "equal scores count as", "LMS stands for", "SS stands for", "ICAT stands for"],
+        [
+            "protocol",
+            "whole sentences",
+            "equal scores count as",
+            "LMS stands for",
+            "SS stands for",
+            "ICAT stands for",
+        ],
         [
             [
                 f"`{protocol.name}`",
+                _SENTENCES[protocol.sentences],
                 "half a preference each way" if protocol.ties.credit else "no preference",
                 *(f"`{protocol.headline[name]}`" for name in ("LMS", "SS", "ICAT")),
             ]

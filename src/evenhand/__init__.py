@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from evenhand.models.references import ModelRef
     from evenhand.models.references import load_model as load
     from evenhand.reporting import format_table, write_certificate_page, write_page
-    from evenhand.runs.certificates import Certificate, read_certificate
+    from evenhand.runs.certificate_files import read_certificate
+    from evenhand.runs.certificates import Certificate
     from evenhand.runs.comparison import Comparison, ComparisonOptions, compare
     from evenhand.runs.figures import Figure
     from evenhand.runs.run import INSTRUMENTS, Run, open_run
@@ -112,7 +113,7 @@ _HOME = {
     "default_data": "evenhand.workflows.defaults.mitigating",
     "open_run": "evenhand.runs.run",
     "probe": "evenhand.workflows.measure",
-    "read_certificate": "evenhand.runs.certificates",
+    "read_certificate": "evenhand.runs.certificate_files",
     "report": "evenhand.workflows.show",
     "study": "evenhand.workflows.study",
     "write_certificate_page": "evenhand.reporting",

@@ -13,7 +13,6 @@ from scipy import stats
 
 from evenhand.certificate.bias import (
     KeyedRow,
-    bias_verdict,
     flip_p_values,
     flipped_occupations,
     split_by_training,
@@ -23,7 +22,6 @@ from evenhand.certificate.quality import (
     accuracy_of_seeds,
     bits_per_character_row,
     perplexity_row,
-    quality_verdict,
 )
 from evenhand.core.errors import ComparisonError, DatasetError, EvenhandError, UnknownNameError
 from evenhand.instruments.association.instrument import ASSOCIATION
@@ -31,7 +29,7 @@ from evenhand.instruments.crows_pairs import CROWS_PAIRS
 from evenhand.instruments.malor.comparison import malor_difference, shared_ratios
 from evenhand.instruments.malor.estimates import LogRatios
 from evenhand.models.references import ModelRef
-from evenhand.runs.certificates import BiasRow, BiasVerdict, QualityVerdict
+from evenhand.runs.certificates import BiasRow, BiasVerdict, QualityVerdict, bias_verdict, quality_verdict
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 from evenhand.training.perplexity import HeldOutLoss

@@ -148,6 +148,43 @@ def test_a_folder_has_one_file_per_language_in_any_layout(register: Register, tm
         load_dataset(tmp_path)
 
 
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_file_that_is_named_after_its_language_needs_no_other_word_of_it(
+    tmp_path: Path, alone: bool
+) -> None:
+    file = builders.write_json(tmp_path / "pt-BR.json", builders.document([builders.intra(1)], language=None))
+
+    benchmark = load_dataset(file if alone else tmp_path)
+
+    assert (benchmark.language, benchmark.name) == ("pt-BR", tmp_path.name)
+
+
+def test_what_a_file_says_counts_more_than_its_name(tmp_path: Path) -> None:
+    file = builders.write_json(tmp_path / "it.json", builders.document([builders.intra(1)], language="de"))
+
+    assert load_dataset(file).language == "de"
+
+
+def test_pairs_in_a_file_that_is_named_after_its_language(tmp_path: Path) -> None:
+    file = tmp_path / "pt-BR.csv"
+    file.write_text(
+        "id,sent_more,sent_less,stereo_antistereo,bias_type\n0,Os homens,As mulheres,stereo,gender\n"
+    )
+
+    assert load_dataset(file, kind=PairSet).language == "pt-BR"
+
+
+def test_a_folder_without_a_language_names_its_files(tmp_path: Path) -> None:
+    builders.write_json(tmp_path / "dev_ptbr.json", builders.document([builders.intra(1)], language=None))
+
+    with pytest.raises(
+        DatasetError, match=r"named after a language.*pt-BR\.json; it has dev_ptbr\.json\. Rename"
+    ):
+        load_dataset(tmp_path)
+    with pytest.raises(DatasetError, match=r"it has dev_ptbr\.json"):
+        load_dataset(tmp_path, language="pt")
+
+
 def test_a_named_dataset_of_another_package_is_found(
     register: Register, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_evenhand_here: Command
 ) -> None:

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
+import shutil
 import signal
-import subprocess
-import sys
-import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 import zoo
-from running import HANG, Command
+from forking import evenhand_until, exit_code
+from running import Command
 
 from evenhand.runs.records import PREDICTIONS_FILE, SCORES_FILE
 
 MODELS = ("bert", "gpt2", "t5")
-SLOW = ("--max-tokens", "8")
-"""One input a batch, so that there is time to stop in between."""
+SLOW = ("--max-tokens", "8", "--limit", "8")
+"""One input in a batch, so that there are many batches to stop in between."""
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +28,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_audit_prints_the_contract_and_writes_the_run_folder(
-    run_evenhand: Command, folders: dict[str, Path], tmp_path: Path, name: str
+    run_evenhand_here: Command, folders: dict[str, Path], tmp_path: Path, name: str
 ) -> None:
-    done = run_evenhand("audit", folders[name], "--language", "en,de", "--out", tmp_path, "--json")
+    done = run_evenhand_here("audit", folders[name], "--language", "en,de", "--out", tmp_path, "--json")
     assert done.returncode == 0, done.stderr
     runs = json.loads(done.stdout)["runs"]
     assert [run["language"] for run in runs] == ["en", "de"]
@@ -89,79 +88,75 @@ def without_log_ratio(value: Any) -> Any:
     return value
 
 
-def test_killed_audit_resumes_to_the_same_bytes(
-    run_evenhand: Command, folders: dict[str, Path], tmp_path: Path
+def kept_parts(out: Path) -> list[Path]:
+    """The batches that an unfinished audit has kept."""
+    return list(out.glob(".*.unfinished/answers/[!.]*"))
+
+
+@dataclass(frozen=True)
+class AfterBatches:
+    """Whether so many batches are done."""
+
+    count: int
+
+    def __call__(self, answers: Path) -> bool:
+        return len(kept_parts(answers.parents[1])) == self.count
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """An audit that was stopped."""
+
+    arguments: tuple[str | Path, ...]
+    out: Path
+    code: int | None
+    messages: str
+
+
+@pytest.fixture(scope="module")
+def stopped(folders: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Stopped:
+    """Ctrl-C was pressed after three batches of many."""
+    out = tmp_path_factory.mktemp("stopped") / "runs"
+    arguments = ("audit", folders["bert"], "--language", "en", *SLOW)
+    messages = out.with_name("messages")
+    code = exit_code(evenhand_until, (*arguments, "--out", out), messages, signal.SIGINT, AfterBatches(3))
+    return Stopped(arguments, out, code, messages.read_text(encoding="utf-8"))
+
+
+def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(stopped: Stopped) -> None:
+    assert stopped.code == 130
+    assert "same command again" in stopped.messages
+    assert "Traceback" not in stopped.messages
+
+
+def test_stopped_and_killed_audit_resumes_to_the_same_bytes(
+    run_evenhand_here: Command, stopped: Stopped, tmp_path: Path
 ) -> None:
     undisturbed = tmp_path / "undisturbed"
-    arguments = ("audit", folders["bert"], "--language", "en", *SLOW)
-    assert run_evenhand(*arguments, "--out", undisturbed).returncode == 0
+    assert run_evenhand_here(*stopped.arguments, "--out", undisturbed).returncode == 0
     (expected,) = undisturbed.iterdir()
 
-    killed = tmp_path / "killed"
-    for parts in (3, 30):
-        stop_when(arguments, killed, parts=parts, how=signal.SIGKILL)
-        assert not (killed / expected.name).exists()
-    assert len(kept_parts(killed)) >= 30
-    done = run_evenhand(*arguments, "--out", killed)
+    killed = shutil.copytree(stopped.out, tmp_path / "killed")
+    again = (*stopped.arguments, "--out", killed)
+    code = exit_code(evenhand_until, again, tmp_path / "messages", signal.SIGKILL, AfterBatches(30))
+    assert code == -signal.SIGKILL
+    assert not (killed / expected.name).exists()
+    assert len(kept_parts(killed)) == 30
+    done = run_evenhand_here(*again)
     assert done.returncode == 0, done.stderr
     for name in (SCORES_FILE, PREDICTIONS_FILE):
         assert (killed / expected.name / name).read_bytes() == (expected / name).read_bytes()
     assert [path.name for path in killed.iterdir()] == [expected.name]
 
 
-def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(folders: dict[str, Path], tmp_path: Path) -> None:
-    arguments = ("audit", folders["bert"], "--language", "en", *SLOW)
-    code, message = stop_when(arguments, tmp_path, parts=3, how=signal.SIGINT)
-    assert code == 130
-    assert "same command again" in message
-    assert "Traceback" not in message
-
-
-def kept_parts(out: Path) -> list[Path]:
-    """The batches that an unfinished audit has kept."""
-    return list(out.glob(".*.unfinished/answers/[!.]*"))
-
-
-def stop_when(
-    arguments: tuple[str | Path, ...], out: Path, *, parts: int, how: signal.Signals
-) -> tuple[int, str]:
-    """Start an audit and signal it when so many batches are done; its exit code and messages."""
-    command = [Path(sys.executable).with_name("evenhand"), *arguments, "--out", out]
-    process = subprocess.Popen(
-        [str(part) for part in command],
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "NO_COLOR": "1"},
-    )
-    deadline = time.monotonic() + HANG
-    while time.monotonic() < deadline and process.poll() is None:
-        if len(kept_parts(out)) >= parts:
-            break
-        time.sleep(0.005)
-    assert process.poll() is None, "the audit ended before it could be stopped"
-    process.send_signal(how)
-    _, messages = process.communicate(timeout=HANG)
-    return process.returncode, messages
-
-
 def test_other_options_are_not_held_up_by_an_unfinished_run(
-    run_evenhand_here: Command, folders: dict[str, Path], tmp_path: Path
+    run_evenhand_here: Command, stopped: Stopped, tmp_path: Path
 ) -> None:
-    arguments = ("audit", folders["bert"], "--language", "en", *SLOW)
-    stop_when(arguments, tmp_path, parts=3, how=signal.SIGKILL)
-    other = (
-        "audit",
-        folders["bert"],
-        "--language",
-        "en",
-        "--protocol",
-        "multilingual-2023",
-        "--out",
-        tmp_path,
-    )
-    done = run_evenhand_here(*other)
+    runs = shutil.copytree(stopped.out, tmp_path / "runs")
+    arguments = stopped.arguments[: -len(SLOW)]
+    done = run_evenhand_here(*arguments, "--protocol", "multilingual-2023", "--out", runs)
     assert done.returncode == 0, done.stderr
-    assert kept_parts(tmp_path), "the first audit can still go on elsewhere"
+    assert kept_parts(runs), "the first audit can still go on elsewhere"
 
 
 @pytest.mark.parametrize(("condition", "code"), [("log_ratio.low>100", 0), ("log_ratio.high>-100", 4)])

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-import subprocess
-import sys
+import resource
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from running import HANG, Command
+from forking import evenhand, exit_code
+from running import Command
 
 import evenhand as eh
 
@@ -102,7 +102,7 @@ def test_missing_candidates_and_unknown_ids_are_counted_and_listed(
     assert "unheard-of" in done.stderr
 
 
-def test_large_file_is_refused_without_reading_it_all(run_evenhand: Command, tmp_path: Path) -> None:
+def test_large_file_is_refused_without_reading_it_all(run_evenhand_here: Command, tmp_path: Path) -> None:
     """200 MB, written sparsely; compressed it would be tiny, so the limit is on the content."""
     large = tmp_path / "large.json"
     with large.open("wb") as stream:
@@ -111,7 +111,7 @@ def test_large_file_is_refused_without_reading_it_all(run_evenhand: Command, tmp
     for path in (large, tmp_path / "large.json.gz"):
         if path.suffix == ".gz":
             path.write_bytes(gzip.compress(b"[" + b" " * (200 * 2**20), compresslevel=1))
-        done = run_evenhand("evaluate", path, "--data", "starter")
+        done = run_evenhand_here("evaluate", path, "--data", "starter")
         assert done.returncode == 2
         assert "more than 64 MB" in done.stderr
 
@@ -124,28 +124,18 @@ def test_unwritable_output_is_an_error_and_leaves_nothing(run_evenhand_here: Com
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_full_disk_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
+def evaluate_on_a_full_disk(out: Path, messages: Path) -> None:
     """No file may grow past 20 kB: the page cannot be written, as on a full disk."""
-    limit = (
-        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)); from evenhand.cli import main; main()"
-    )
-    command = [
-        sys.executable,
-        "-c",
-        limit,
-        "evaluate",
-        str(LEANING),
-        "--data",
-        "starter",
-        "--out",
-        str(tmp_path),
-    ]
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=HANG)
-    assert done.returncode == 2
-    assert "cannot be written" in done.stderr
-    assert list(tmp_path.iterdir()) == []
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+    evenhand(["evaluate", LEANING, "--data", "starter", "--out", out], messages)
+
+
+def test_full_disk_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
+    out, messages = tmp_path / "runs", tmp_path / "messages"
+    assert exit_code(evaluate_on_a_full_disk, out, messages) == 2
+    assert "cannot be written" in messages.read_text(encoding="utf-8")
+    assert [path.name for path in tmp_path.iterdir()] == ["messages"]
 
 
 def test_folder_that_is_no_run_is_never_touched(run_evenhand_here: Command, tmp_path: Path) -> None:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
-import time
+import signal
 from importlib import resources
 from pathlib import Path
 
 import pytest
-from running import HANG, Command
+from forking import evenhand_until, exit_code
+from running import Command
 
 QUICK = ("--resamples", "200", "--sentences", "200")
 
 
 @pytest.fixture(scope="module")
-def neutral(run_evenhand: Command, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+def neutral(run_evenhand_here: Command, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
     folder = tmp_path_factory.mktemp("certify")
     out = folder / "certificate.html"
-    done = run_evenhand("certify", "lab:masked", "lab:masked-neutral", "--out", out, *QUICK)
+    done = run_evenhand_here("certify", "lab:masked", "lab:masked-neutral", "--out", out, *QUICK)
     assert done.returncode == 0, done.stderr
     return done.stdout, folder
 
@@ -46,23 +45,22 @@ def test_a_model_without_the_planted_bias_is_certified(neutral: tuple[str, Path]
     assert (folder / "certificate" / "after" / "malor" / "record.json").is_file()
 
 
+def is_of_the_second_model(folder: Path) -> bool:
+    return "after" in folder.parts
+
+
 def test_a_certificate_that_was_killed_goes_on_and_says_the_same(
-    run_evenhand: Command, tmp_path: Path, neutral: tuple[str, Path]
+    run_evenhand_here: Command, tmp_path: Path, neutral: tuple[str, Path]
 ) -> None:
     arguments = ["certify", "lab:masked", "lab:masked-neutral", *QUICK]
-    out, command = tmp_path / "certificate.html", Path(sys.executable).with_name("evenhand")
-    process = subprocess.Popen(
-        [command, *arguments, "--out", out], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    deadline = time.monotonic() + HANG
-    while not (tmp_path / "certificate" / "after").exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    process.kill()
-    process.wait()
+    out = tmp_path / "certificate.html"
+    killed = [*arguments, "--out", out]
+    code = exit_code(evenhand_until, killed, tmp_path / "messages", signal.SIGKILL, is_of_the_second_model)
+    assert code == -signal.SIGKILL
     assert not out.exists()
     kept = sorted((tmp_path / "certificate").rglob("record.json"))
     written = [path.stat().st_mtime_ns for path in kept]
-    done = run_evenhand(*arguments, "--out", out)
+    done = run_evenhand_here(*arguments, "--out", out)
     assert done.returncode == 0, done.stderr
     assert [path.stat().st_mtime_ns for path in kept] == written
     assert done.stdout == neutral[0]

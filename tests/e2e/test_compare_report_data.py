@@ -19,17 +19,19 @@ from evenhand.runs.run import Run
 
 
 @pytest.fixture(scope="module")
-def runs(run_evenhand: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def runs(run_evenhand_here: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
     files = [eh.example_scores(name) for name in ("neutral", "leaning")]
-    assert run_evenhand("evaluate", *files, "--data", "starter", "--out", folder).returncode == 0
+    assert run_evenhand_here("evaluate", *files, "--data", "starter", "--out", folder).returncode == 0
     german = ("--language", "de", "--name", "leaning-de")
-    assert run_evenhand("evaluate", files[1], "--data", "starter", *german, "--out", folder).returncode == 0
+    assert (
+        run_evenhand_here("evaluate", files[1], "--data", "starter", *german, "--out", folder).returncode == 0
+    )
     return folder
 
 
-def test_compare_reports_differences_of_shared_items(run_evenhand: Command, runs: Path) -> None:
-    done = run_evenhand("compare", runs / "simulated-neutral", runs / "simulated-leaning", "--json")
+def test_compare_reports_differences_of_shared_items(run_evenhand_here: Command, runs: Path) -> None:
+    done = run_evenhand_here("compare", runs / "simulated-neutral", runs / "simulated-leaning", "--json")
     assert done.returncode == 0
     (comparison,) = json.loads(done.stdout)["comparisons"]
     assert comparison["n"] == 96
@@ -115,8 +117,8 @@ def test_report_writes_tables_to_a_file_or_to_standard_output(
     assert (tmp_path / "table.csv").read_text(encoding="utf-8") == printed.stdout
 
 
-def test_data_list_names_every_set_and_the_command_that_takes_it(run_evenhand: Command) -> None:
-    done = run_evenhand("data", "list", "--json")
+def test_data_list_names_every_set_and_the_command_that_takes_it(run_evenhand_here: Command) -> None:
+    done = run_evenhand_here("data", "list", "--json")
     listed = {dataset["name"]: dataset["used_by"] for dataset in json.loads(done.stdout)["datasets"]}
     assert listed == {
         "starter": "audit",
@@ -126,7 +128,7 @@ def test_data_list_names_every_set_and_the_command_that_takes_it(run_evenhand: C
         "winogender": "probe --test cosine",
         "winogender-occupations": "probe --shares",
     }
-    shown = run_evenhand("data", "list").stdout
+    shown = run_evenhand_here("data", "list").stdout
     assert all(name in shown for name in listed)
 
 

@@ -31,8 +31,10 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_pairs_counts_and_tables_are_made_of_all_kinds_of_files(run_evenhand: Command, place: Path) -> None:
-    done = run_evenhand("data", "counterfactual", "--corpus", "a.txt", "b.txt.gz", "--corpus", "c.jsonl", *FEW,
+def test_pairs_counts_and_tables_are_made_of_all_kinds_of_files(
+    run_evenhand_here: Command, place: Path
+) -> None:
+    done = run_evenhand_here("data", "counterfactual", "--corpus", "a.txt", "b.txt.gz", "--corpus", "c.jsonl", *FEW,
                         "--experiment", "he-she", cwd=place)  # fmt: skip
 
     assert done.returncode == 0, done.stderr

@@ -34,7 +34,7 @@ def test_json_output_follows_the_contract(run_evenhand: Command) -> None:
     (run,) = document["runs"]
     assert run["name"] == "simulated-leaning"
     assert run["language"] == "en"
-    assert run["protocol"] == "evenhand.v1"
+    assert run["protocol"] == "evenhand.v2"
     assert set(run["tasks"]) == {"intrasentence", "intersentence", "overall"}
     for result in run["tasks"].values():
         assert result["skipped"] == 0

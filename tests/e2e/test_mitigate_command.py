@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from forking import evenhand, start
 from running import HANG, Command
 
 pytestmark = pytest.mark.torch
@@ -19,10 +18,10 @@ QUICK = ("-e", "he-she", "--epochs", "2", "--learning-rate", "1e-3", "--device",
 
 
 def test_a_lab_model_is_mitigated_on_its_own_corpus_and_found_again(
-    run_evenhand: Command, tmp_path: Path
+    run_evenhand_here: Command, tmp_path: Path
 ) -> None:
     arguments = ("mitigate", "counterfactual", "lab:masked", *QUICK, "--out", tmp_path / "model")
-    done = run_evenhand(*arguments)
+    done = run_evenhand_here(*arguments)
     assert done.returncode == 0, done.stderr
     lines = done.stderr.splitlines()
     assert [line.split(":")[0] for line in lines if "perplexity" in line] == [
@@ -35,37 +34,25 @@ def test_a_lab_model_is_mitigated_on_its_own_corpus_and_found_again(
     assert (tmp_path / "model" / "README.md").read_text().count(
         "evenhand mitigate counterfactual lab:masked"
     ) == 1
-    again = run_evenhand(*arguments, "--json")
+    again = run_evenhand_here(*arguments, "--json")
     record = json.loads(again.stdout)
     assert record["after"]["he-she.MALoR"]["value"] < record["before"]["he-she.MALoR"]["value"]
     assert "epoch 1:" not in again.stderr
 
 
 def test_a_stopped_training_says_how_to_go_on(tmp_path: Path) -> None:
-    command = Path(sys.executable).with_name("evenhand")
-    arguments = [
-        "mitigate",
-        "counterfactual",
-        "lab:decoder",
-        "-e",
-        "he-she",
-        "--epochs",
-        "5000",
-        "--device",
-        "cpu",
-    ]
-    process = subprocess.Popen(
-        [command, *arguments, "--out", str(tmp_path / "model")],
-        stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env={**os.environ, "NO_COLOR": "1"},
-    )  # fmt: skip
-    assert process.stderr is not None
+    arguments = ("mitigate", "counterfactual", "lab:decoder", "-e", "he-she", "--epochs", "5000")
+    messages = tmp_path / "messages"
+    process = start(evenhand, (*arguments, "--device", "cpu", "--out", tmp_path / "model"), messages)
     deadline = time.monotonic() + HANG
-    for line in process.stderr:
-        if line.startswith("epoch 1:") or time.monotonic() > deadline:
+    while process.is_alive() and time.monotonic() < deadline:
+        if messages.exists() and "epoch 1:" in messages.read_text(encoding="utf-8"):
             break
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=HANG)
-    assert process.returncode == 130
+        time.sleep(0.02)
+    os.kill(process.pid or 0, signal.SIGINT)
+    process.join(HANG)
+    said = messages.read_text(encoding="utf-8")
+    assert process.exitcode == 130
     assert "Give the same command again to go on from here" in said
     assert "Traceback" not in said
     assert list(tmp_path.glob(".model.*.unfinished/training/**/epoch-*"))

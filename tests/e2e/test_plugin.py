@@ -8,10 +8,11 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import command_server
 import pytest
 from running import HANG, Command
 
@@ -30,9 +31,9 @@ TRIPLES = "".join(
 """Every stereotype is the shortest word, so a model that dislikes long words prefers it every time."""
 
 
-@pytest.fixture(scope="session")
-def plugin(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    """The environment of a process in which the example package is installed."""
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example package as pip installs it."""
     folder = tmp_path_factory.mktemp("plugin")
     source = shutil.copytree(SOURCE, folder / "source")
     command = [
@@ -41,8 +42,29 @@ def plugin(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=HANG)
     assert done.returncode == 0, done.stderr
-    paths = [str(folder / "installed"), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {"PYTHONPATH": os.pathsep.join(paths)}
+    return folder / "installed"
+
+
+@pytest.fixture(scope="module")
+def evenhand(installed: Path) -> Iterator[Command]:
+    """Run ``evenhand`` where the example package is installed."""
+    paths = [str(installed), str(Path(command_server.__file__).parent), os.environ.get("PYTHONPATH")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    with subprocess.Popen(
+        [sys.executable, command_server.__file__],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8", env=environment,
+    ) as server:  # fmt: skip
+        assert server.stdin is not None
+        assert server.stdout is not None
+        commands, answers = server.stdin, server.stdout
+
+        def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+            words = [str(argument) for argument in arguments]
+            commands.write(json.dumps(words) + "\n")
+            commands.flush()
+            return subprocess.CompletedProcess(words, *json.loads(answers.readline()))
+
+        yield run
 
 
 @pytest.fixture
@@ -65,17 +87,17 @@ def test_no_line_of_the_package_names_it() -> None:
 
 
 def test_a_layout_a_backend_and_a_measure_go_through_an_audit(
-    run_evenhand: Command, plugin: Mapping[str, str], triples: Path, tmp_path: Path
+    evenhand: Command, triples: Path, tmp_path: Path
 ) -> None:
     command = ["audit", "wordy:0.5", "--data", triples, "--out", tmp_path, "--json"]
 
-    document = printed(run_evenhand(*command, environment=plugin))
+    document = printed(evenhand(*command))
 
     (run,) = document["runs"]
     task = run["tasks"]["intrasentence"]
     assert task["SS"]["value"] == 100
     assert task["margin"]["value"] == 100
-    held = run_evenhand(*command, "--fail-if", "margin>99", environment=plugin)
+    held = evenhand(*command, "--fail-if", "margin>99")
     assert held.returncode == 4
     assert "margin>99 holds" in held.stderr
     page = (tmp_path / "wordy-0.5_en" / "report.html").read_text(encoding="utf-8")
@@ -83,50 +105,38 @@ def test_a_layout_a_backend_and_a_measure_go_through_an_audit(
 
 
 def test_an_instrument_goes_through_probe_compare_and_report(
-    run_evenhand: Command, plugin: Mapping[str, str], triples: Path, tmp_path: Path
+    evenhand: Command, triples: Path, tmp_path: Path
 ) -> None:
     for model in ("wordy:0.5", "wordy:1"):
-        done = run_evenhand("probe", model, "--test", "endings", "--out", tmp_path, environment=plugin)
+        done = evenhand("probe", model, "--test", "endings", "--out", tmp_path)
         assert done.returncode == 0, done.stderr
         assert "Endings" in done.stdout or "endings" in done.stdout
-    run_evenhand("audit", "wordy:1", "--data", triples, "--out", tmp_path, environment=plugin)
+    evenhand("audit", "wordy:1", "--data", triples, "--out", tmp_path)
     first, second = tmp_path / "wordy-0.5_en_endings", tmp_path / "wordy-1_en_endings"
 
-    (comparison,) = printed(run_evenhand("compare", first, second, "--json", environment=plugin))[
-        "comparisons"
-    ]
+    (comparison,) = printed(evenhand("compare", first, second, "--json"))["comparisons"]
     assert comparison["instrument"] == "endings"
     (row,) = comparison["differences"]
     assert (row["first"], row["second"], row["measure"]) == (0, 0, "first_ending")
     page = tmp_path / "page.html"
-    done = run_evenhand("report", first, second, tmp_path / "wordy-1_en", "--out", page, environment=plugin)
+    done = evenhand("report", first, second, tmp_path / "wordy-1_en", "--out", page)
     assert done.returncode == 0, done.stderr
     written = page.read_text(encoding="utf-8")
     for name in ("Endings", "wordy-0.5_en_endings", "wordy-1_en_endings", "wordy-1_en", "First ending"):
         assert name in written
-    gated = run_evenhand(
-        "probe",
-        "wordy:1",
-        "--test",
-        "endings",
-        "--out",
-        tmp_path,
-        "--fail-if",
-        "first_ending<50",
-        environment=plugin,
+    gated = evenhand(
+        "probe", "wordy:1", "--test", "endings", "--out", tmp_path, "--fail-if", "first_ending<50"
     )
     assert gated.returncode == 4
 
 
-def test_options_of_its_own_can_be_set_and_others_are_refused(
-    run_evenhand: Command, plugin: Mapping[str, str], tmp_path: Path
-) -> None:
+def test_options_of_its_own_can_be_set_and_others_are_refused(evenhand: Command, tmp_path: Path) -> None:
     probe = ["probe", "wordy:1", "--test", "endings", "--out", tmp_path]
 
-    assert run_evenhand(*probe, "--set", "mark=!", environment=plugin).returncode == 0
+    assert evenhand(*probe, "--set", "mark=!").returncode == 0
     record = json.loads((tmp_path / "wordy-1_en_endings" / "record.json").read_text(encoding="utf-8"))
     assert record["options"] == {"mark": "!"}
-    refused = run_evenhand(*probe, "--layer", "2", environment=plugin)
+    refused = evenhand(*probe, "--layer", "2")
     assert refused.returncode == 2
     assert "--layer is not an option of endings" in refused.stderr
 
@@ -140,28 +150,24 @@ def test_options_of_its_own_can_be_set_and_others_are_refused(
         (["models", "inspect", "wordy:1"], "wordy"),
     ],
 )
-def test_help_and_inspection_name_what_was_added(
-    run_evenhand: Command, plugin: Mapping[str, str], command: list[str], word: str
-) -> None:
-    done = run_evenhand(*command, environment=plugin)
+def test_help_and_inspection_name_what_was_added(evenhand: Command, command: list[str], word: str) -> None:
+    done = evenhand(*command)
 
     assert done.returncode == 0, done.stderr
     assert word in done.stdout
 
 
-def test_a_mitigation_without_training_is_certified(
-    run_evenhand: Command, plugin: Mapping[str, str], tmp_path: Path
-) -> None:
+def test_a_mitigation_without_training_is_certified(evenhand: Command, tmp_path: Path) -> None:
     out = tmp_path / "shifted"
 
-    done = run_evenhand(
-        "mitigate", "shift-bias", "lab:masked", "--set", "nats=0.5", "--out", out, environment=plugin
-    )
+    done = evenhand("mitigate", "shift-bias", "lab:masked", "--set", "nats=0.5", "--out", out)
     assert done.returncode == 0, done.stderr
     record = json.loads((out / "mitigation.json").read_text(encoding="utf-8"))
     assert (record["method"], record["settings"]) == ("shift-bias", {"nats": 0.5})
     certificate = tmp_path / "certificate.html"
-    certified = run_evenhand("certify", "lab:masked", out, "--out", certificate, environment=plugin)
+    certified = evenhand(
+        "certify", "lab:masked", out, "--out", certificate, "--resamples", "200", "--sentences", "200"
+    )
     assert certified.returncode in (0, 5), certified.stderr
     assert "shift-bias" in certificate.read_text(encoding="utf-8")
 
@@ -178,7 +184,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("fault", BROKEN)
 def test_a_package_with_a_fault_is_named_and_can_be_left_out(
-    run_evenhand: Command, tmp_path: Path, fault: str
+    run_evenhand_here: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fault: str
 ) -> None:
     entry_points, said = BROKEN[fault]
     site = tmp_path / "site"
@@ -190,14 +196,15 @@ def test_a_package_with_a_fault_is_named_and_can_be_left_out(
         "NAMESAKE = object()\ndef __getattr__(name):\n    raise RuntimeError('out of order')\n",
         encoding="utf-8",
     )
-    environment = {"PYTHONPATH": os.pathsep.join([str(site), *filter(None, [os.environ.get("PYTHONPATH")])])}
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.delitem(sys.modules, "broken", raising=False)
     command = ["evaluate", SCORES, "--data", "starter", "--out", tmp_path / "runs"]
 
-    done = run_evenhand(*command, environment=environment)
+    done = run_evenhand_here(*command)
 
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     told = " ".join(done.stderr.split())
     assert "the package broken" in told.lower()
     assert said in told
-    assert run_evenhand(*command, environment={**environment, "EVENHAND_PLUGINS": "off"}).returncode == 0
+    assert run_evenhand_here(*command, environment={"EVENHAND_PLUGINS": "off"}).returncode == 0

@@ -6,13 +6,18 @@ import contextlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from running import Command
 
+from evenhand.instruments.malor.preparation import MalorPreparation
+from evenhand.runs.run import Run, open_run
+
 pytestmark = pytest.mark.torch
 
 FEW = ("--resamples", "200")
+OCCUPATIONS = ("nurse", "engineer", "plumber", "librarian")
 
 
 def refusal(run_evenhand: Command, *arguments: str) -> str:
@@ -22,8 +27,10 @@ def refusal(run_evenhand: Command, *arguments: str) -> str:
     return done.stderr
 
 
-def test_json_has_the_promised_shape_and_the_planted_leans(run_evenhand: Command, tmp_path: Path) -> None:
-    done = run_evenhand("probe", "lab:decoder", "--json", "--out", str(tmp_path), *FEW)
+def test_json_has_the_promised_shape_and_the_planted_leans(
+    run_evenhand_here: Command, tmp_path: Path
+) -> None:
+    done = run_evenhand_here("probe", "lab:decoder", "--json", "--out", str(tmp_path), *FEW)
     assert done.returncode == 0
     entries = json.loads(done.stdout)["runs"]
     assert [entry["experiment"] for entry in entries] == ["he-she", "his-her", "names"]
@@ -107,6 +114,10 @@ def test_faulty_files_are_refused(
         (("--language", "fr"), "en"),
         (("--test", "direct-bias"), "--corpus"),
         (("--test", "crows-pairs", "--data", "nowhere.csv"), "nowhere.csv"),
+        (("--test", "malor", "--data", "/nonexistent"), "not a dataset such as '/nonexistent'"),
+        (("--test", "cosine", "--language", "de"), "--language is not an option of cosine"),
+        (("--test", "direct-bias", "--max-tokens", "9"), "--max-tokens is not an option of direct-bias"),
+        (("--test", "direct-bias", "--set", "data=x"), "Unknown option of direct-bias 'data'"),
     ],
 )
 def test_unknown_wishes_are_refused_with_what_there_is(
@@ -135,6 +146,78 @@ def test_occupations_that_the_tokenizer_does_not_know_are_counted(
     by_name = {one["occupation"]: one["log2_ratio"] for one in entry["occupations"]}
     assert by_name["Ж"] is None
     assert by_name["plumber"] > 0 > by_name["nurse"]
+    assert "Warning: lab-masked_en_malor: he-she, gender: skipped, because" in done.stderr
+    assert ": 2 (Ж)." in done.stderr
+
+
+def test_a_model_of_another_language_is_warned_of_before_it_is_asked(
+    run_evenhand_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warned: list[str] = []
+    measure = MalorPreparation.measure
+
+    def measured(self: MalorPreparation, **options: Any) -> Run:
+        warned.append("asked")
+        return measure(self, **options)
+
+    monkeypatch.setattr(MalorPreparation, "measure", measured)
+    monkeypatch.setattr("evenhand.cli.output.warn", warned.append)
+    done = run_evenhand_here(
+        "probe", "lab:masked", "--language", "de", "-e", "he-she", "--limit", "2", "--out", tmp_path, *FEW
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "was made for en, not for de" in warned[0]
+    assert warned.index("asked") > 0
+    assert sum("was made for en" in warning for warning in warned) == 1
+
+
+def test_a_limit_asks_less(run_evenhand_here: Command, tmp_path: Path) -> None:
+    done = run_evenhand_here("probe", "lab:masked", "-e", "he-she", "--limit", "2", "--out", tmp_path, *FEW)
+
+    assert done.returncode == 0, done.stderr
+    run = open_run(tmp_path / "lab-masked_en_malor")
+    assert run.scores["structure"].n_unique() == 2
+    assert run.record.options["limit"] == 2
+
+
+def test_real_shares_of_women_come_from_a_file(run_evenhand_here: Command, tmp_path: Path) -> None:
+    shares = tmp_path / "shares.tsv"
+    rows = ["occupation\tbergsma_pct_female\tbls_pct_female\tbls_year"]
+    rows += [f"{name}\t{number}\t{number + 1}\t2016" for number, name in enumerate(OCCUPATIONS)]
+    shares.write_text("\n".join(rows), encoding="utf-8")
+    done = run_evenhand_here(
+        "probe",
+        "lab:masked",
+        "-e",
+        "he-she",
+        "--limit",
+        "2",
+        "--shares",
+        shares,
+        "--out",
+        tmp_path / "r",
+        *FEW,
+    )
+
+    assert done.returncode == 0, done.stderr
+    (result,) = open_run(tmp_path / "r" / "lab-masked_en_malor").results
+    assert {one.source: one.n for one in result.correlations} == {
+        "bls_pct_female": len(OCCUPATIONS),
+        "bergsma_pct_female": len(OCCUPATIONS),
+    }
+
+
+def test_shares_that_cannot_be_fetched_name_the_option_that_takes_a_copy(
+    run_evenhand_here: Command, tmp_path: Path
+) -> None:
+    environment = {"EVENHAND_OFFLINE": "1", "EVENHAND_HOME": str(tmp_path)}
+    done = run_evenhand_here(
+        "probe", "lab:masked", "--shares", "winogender-occupations", environment=environment
+    )
+
+    assert done.returncode == 2
+    assert "give any copy with --shares PATH" in done.stderr
 
 
 def test_pairs_name_their_run_by_their_own_language(run_evenhand_here: Command, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from zoo_fixtures import Zoo
 from zoo_items import MALFORMED_BLANKS, MALFORMED_CONTEXTS
 
 import evenhand as eh
-from evenhand.core.items import Association, Label, Task
+from evenhand.core.items import Association, Candidate, Label, Task
 from evenhand.models.families.decoder import SentenceScore
 
 MISSING = "the scores come without the probabilities of their candidates"
@@ -29,27 +29,34 @@ Read = Callable[[str, str], Logs]
 class Reader:
     """What a candidate's tokens have for log-probabilities, read the slow way, for each task."""
 
-    fill: Read
+    fill: Callable[[Association, Candidate], Logs]
     sentence: Read
 
 
+def by_word(read: Read) -> Callable[[Association, Candidate], Logs]:
+    """A candidate by the word that fills the blank."""
+    return lambda item, candidate: read(item.context, str(candidate.word))
+
+
 def masked(reference: SlowReference) -> Reader:
-    return Reader(reference.blank, lambda context, sentence: [math.log(reference.follows(context, sentence))])
+    return Reader(
+        by_word(reference.blank), lambda context, sentence: [math.log(reference.follows(context, sentence))]
+    )
 
 
 def decoder(reference: SlowReference) -> Reader:
     return Reader(
-        lambda context, fill: reference.sentence(context.replace("BLANK", fill)),
+        lambda _item, candidate: reference.sentence(candidate.text),
         lambda context, sentence: reference.continuation(context, sentence)[1],
     )
 
 
 def sentinel(reference: SlowReference) -> Reader:
-    return Reader(reference.sentinel_blank, reference.sentinel_continuation)
+    return Reader(by_word(reference.sentinel_blank), reference.sentinel_continuation)
 
 
 def denoiser(reference: SlowReference) -> Reader:
-    return Reader(reference.denoised_blank, reference.denoised_continuation)
+    return Reader(by_word(reference.denoised_blank), reference.denoised_continuation)
 
 
 READERS: dict[str, Callable[[SlowReference], Reader]] = {
@@ -70,7 +77,7 @@ def audited(
     menagerie: Zoo,
     name: str,
     *,
-    protocol: str = "evenhand.v1",
+    protocol: str = "evenhand.v2",
     inter: str | None = None,
     score: str | None = None,
 ) -> eh.Run:
@@ -83,7 +90,7 @@ def slow_log_ratio(item: Association, reader: Reader) -> float:
     """Bits between stereotype and anti-stereotype, each read by itself."""
     bits = {
         candidate.label: sum_log2(
-            reader.fill(item.context, str(candidate.word))
+            reader.fill(item, candidate)
             if item.task is Task.INTRASENTENCE
             else reader.sentence(item.context, candidate.text)
         )
@@ -141,7 +148,7 @@ def test_how_a_score_averages_over_tokens_does_not_matter(menagerie: Zoo) -> Non
 
 
 @pytest.mark.parametrize("variant", ["orig", "b", "e", "f"])
-@pytest.mark.parametrize("protocol", ["evenhand.v1", "multilingual-2023"])
+@pytest.mark.parametrize("protocol", ["evenhand.v2", "multilingual-2023"])
 def test_quotients_are_no_probabilities(menagerie: Zoo, variant: str, protocol: str) -> None:
     run = audited(menagerie, "gpt2", inter=variant, protocol=protocol)
 
@@ -163,7 +170,7 @@ def test_pseudo_likelihoods_are_no_probabilities(menagerie: Zoo, score: str) -> 
     assert run.result.tasks["intersentence"].log_ratio.defined
 
 
-@pytest.mark.parametrize("protocol", ["evenhand.v1", "multilingual-2023"])
+@pytest.mark.parametrize("protocol", ["evenhand.v2", "multilingual-2023"])
 def test_the_context_adds_the_same_to_both_candidates(menagerie: Zoo, protocol: str) -> None:
     """Variant c is the probability of context and candidate, d that of the candidate given the context."""
     reference = menagerie.reference("gpt2")

@@ -48,7 +48,7 @@ def run_of(
     *,
     name: str = "model",
     language: str = "en",
-    protocol: str = "evenhand.v1",
+    protocol: str = "evenhand.v2",
     items: list[Association] | None = None,
     probabilities: Triples | None = None,
 ) -> Run:
@@ -264,7 +264,7 @@ def test_stereoset_2021_compares_means_over_terms(
 
 def test_runs_of_different_protocols_do_not_compare(triples: tuple[Triples, Triples]) -> None:
     with pytest.raises(
-        ComparisonError, match=r"protocol evenhand\.v1, .* uses stereoset-2021.*evaluate both"
+        ComparisonError, match=r"protocol evenhand\.v2, .* uses stereoset-2021.*evaluate both"
     ):
         compare(run_of(triples[0]), run_of(triples[1], protocol="stereoset-2021"))
 

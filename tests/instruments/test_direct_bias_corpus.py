@@ -47,6 +47,17 @@ def test_what_was_cut_or_left_out_of_the_corpus_is_said(
     ]
 
 
+def test_a_limit_takes_the_first_sentences(menagerie: Zoo, tmp_path: Path, quick: Resampling) -> None:
+    model = menagerie.model("bert")
+    shorter = probe_direct_bias(model, written(tmp_path, *ENGLISH), resampling=quick)
+    corpus = written(tmp_path, *ENGLISH, "She is not the nurse.")
+
+    run = probe_direct_bias(model, corpus, limit=shorter.result.sentences, resampling=quick)
+
+    assert run.scores.equals(shorter.scores)
+    assert run.record.fingerprint != probe_direct_bias(model, corpus, resampling=quick).record.fingerprint
+
+
 def test_progress_is_told_in_bytes(menagerie: Zoo, tmp_path: Path, quick: Resampling) -> None:
     corpus = written(tmp_path, *ENGLISH)
     told: list[tuple[int, int]] = []

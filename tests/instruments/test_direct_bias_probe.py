@@ -19,7 +19,7 @@ from evenhand.instruments.direct_bias.gender_direction import (
     ONE_FORM,
     ONLY_BESIDE_GENDERED,
 )
-from evenhand.instruments.direct_bias.preparation import SCORES_SCHEMA
+from evenhand.instruments.direct_bias.instrument import SCORES_SCHEMA
 from evenhand.runs.run import open_run
 from evenhand.stats.resampling import Resampling
 

@@ -69,7 +69,7 @@ def test_stereoset_2021_says_which_of_its_names_are_swapped() -> None:
 
 
 def test_the_documented_protocols_exist() -> None:
-    assert set(PROTOCOLS) == {"evenhand.v1", "multilingual-2023", "stereoset-2021"}
+    assert set(PROTOCOLS) == {"evenhand.v1", "evenhand.v2", "multilingual-2023", "stereoset-2021"}
 
 
 def test_a_protocol_is_returned_as_it_is() -> None:

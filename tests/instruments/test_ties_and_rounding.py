@@ -22,7 +22,7 @@ def result_of(triple: builders.Triple, protocol: str, quick: Resampling) -> Task
 
 
 @pytest.mark.parametrize(
-    ("protocol", "expected"), [("evenhand.v1", 50), ("multilingual-2023", 0), ("stereoset-2021", 0)]
+    ("protocol", "expected"), [("evenhand.v2", 50), ("multilingual-2023", 0), ("stereoset-2021", 0)]
 )
 def test_a_tie_of_stereotype_and_anti_stereotype(protocol: str, expected: float, quick: Resampling) -> None:
     assert result_of((2.0, 2.0, 1.0), protocol, quick).SS.value == expected
@@ -40,12 +40,12 @@ def test_a_tie_of_stereotype_and_anti_stereotype(protocol: str, expected: float,
 def test_a_tie_with_the_unrelated_candidate(
     triple: builders.Triple, half: float, published: float, quick: Resampling
 ) -> None:
-    assert result_of(triple, "evenhand.v1", quick).LMS.value == half
+    assert result_of(triple, "evenhand.v2", quick).LMS.value == half
     assert result_of(triple, "multilingual-2023", quick).LMS.value == published
     assert result_of(triple, "stereoset-2021", quick).LMS.value == published
 
 
-@pytest.mark.parametrize("protocol", ["evenhand.v1", "multilingual-2023"])
+@pytest.mark.parametrize("protocol", ["evenhand.v2", "multilingual-2023"])
 def test_a_tie_is_left_out_of_the_test_against_50(protocol: str, quick: Resampling) -> None:
     tested = result_of((2.0, 2.0, 1.0), protocol, quick).against_neutral
 
@@ -53,12 +53,12 @@ def test_a_tie_is_left_out_of_the_test_against_50(protocol: str, quick: Resampli
 
 
 def test_a_scorer_that_cannot_tell_candidates_apart_reads_as_neutral(quick: Resampling) -> None:
-    result = result_of((0.0, 0.0, 0.0), "evenhand.v1", quick)
+    result = result_of((0.0, 0.0, 0.0), "evenhand.v2", quick)
 
     assert (result.SS.value, result.LMS.value, result.ICAT.value) == (50, 50, 50)
 
 
-@pytest.mark.parametrize("protocol", ["evenhand.v1", "multilingual-2023", "stereoset-2021"])
+@pytest.mark.parametrize("protocol", ["evenhand.v2", "multilingual-2023", "stereoset-2021"])
 def test_scores_that_differ_in_the_twelfth_digit_are_no_tie(protocol: str, quick: Resampling) -> None:
     higher = (0.123456789012, 0.123456789011, 0.123456789010)
     lower = (0.123456789011, 0.123456789012, 0.123456789013)
@@ -70,6 +70,6 @@ def test_scores_that_differ_in_the_twelfth_digit_are_no_tie(protocol: str, quick
 
 
 def test_scores_far_below_one_are_compared_as_they_are(quick: Resampling) -> None:
-    result = result_of((3e-300, 2e-300, 1e-300), "evenhand.v1", quick)
+    result = result_of((3e-300, 2e-300, 1e-300), "evenhand.v2", quick)
 
     assert (result.SS.value, result.LMS.value) == (100, 100)

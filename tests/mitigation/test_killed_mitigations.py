@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
-import killed_mitigations
 import pytest
+from forking import exit_code
 from killed_mitigations import MOMENTS, small_mitigation
 from zoo_fixtures import Zoo
 
@@ -27,11 +24,7 @@ def test_a_killed_mitigation_goes_on_to_the_same_bytes(
 ) -> None:
     out = tmp_path / "out"
     source = menagerie.folder("bert")
-    finished = subprocess.run(
-        [sys.executable, killed_mitigations.__file__, str(source), str(out), moment],
-        capture_output=True, text=True, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
-    assert finished.returncode == -signal.SIGKILL, finished.stderr
+    assert exit_code(small_mitigation, source, out, moment) == -signal.SIGKILL
     assert not out.exists()
     small_mitigation(source, out)
     assert (out / "model.safetensors").read_bytes() == undisturbed

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from zoo_fixtures import Zoo
 
 from evenhand.models.capabilities import FillsBlanks
-from evenhand.models.description import describe_model
+from evenhand.models.description import describe_model, weights_digest
+from evenhand.models.references import ModelRef
 from evenhand.testing import FakeModel
 
 
@@ -30,3 +34,18 @@ def test_a_model_elsewhere_tells_its_capabilities_and_tasks() -> None:
     }
     assert facts["intrasentence"].startswith("yes, by blank in text")
     assert facts["intersentence"].startswith("no: fake:model (fake) cannot do the inter-sentence task")
+
+
+def test_every_byte_of_the_weights_counts_for_their_digest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "home"))
+    folder = tmp_path / "model"
+    folder.mkdir()
+    weights = bytearray(3 * 2**20)
+    digests = set()
+    for place in (0, 5_000, len(weights) - 1):
+        weights[place] += 1
+        (folder / "model.safetensors").write_bytes(weights)
+        digests.add(weights_digest(ModelRef(id=str(folder)), None))
+    assert len(digests) == 3

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from forking import exit_code
 from torch import Tensor
 from zoo_fixtures import Zoo
 
@@ -352,35 +351,23 @@ def test_other_options_do_not_find_what_is_kept(gpt2: LanguageModel, tmp_path: P
     assert [text.text for text in gpt2.generate(PROMPTS, GREEDY, parts=parts)] == texts(gpt2, GREEDY)
 
 
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from evenhand.models.generation import GenerationOptions
-from evenhand.models.language_model import load_language_model
-from evenhand.models.references import ModelRef
-from evenhand.runs.store import Parts
+def generate_until_killed(folder: Path, kept: Path) -> None:
+    """Write texts in this process, and die after the third batch."""
+    batches = iter(range(1, 100))
 
-batches = []
+    def progress(_: int) -> None:
+        if next(batches) == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
 
-def progress(count):
-    batches.append(count)
-    if len(batches) == 3:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-model = load_language_model(sys.argv[1], device="cpu")
-options = GenerationOptions(samples=3, max_new_tokens=12, temperature=0.9, top_p=0.95, top_k=50)
-list(model.generate(sys.argv[3:], options, parts=Parts(Path(sys.argv[2])), progress=progress, max_tokens=60))
-"""
+    torch.set_num_threads(1)
+    model = load_language_model(str(folder), device="cpu")
+    list(model.generate(PROMPTS, SAMPLED, parts=Parts(kept), progress=progress, max_tokens=60))
 
 
 def test_a_killed_generation_goes_on_where_it_was(
     menagerie: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED, str(menagerie.folder("gpt2")), str(tmp_path), *PROMPTS],
-        check=False,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
+    killed = exit_code(generate_until_killed, menagerie.folder("gpt2"), tmp_path)
     parts = Parts(tmp_path)
     gpt2 = menagerie.model("gpt2")
     generated: list[int] = []
@@ -394,7 +381,7 @@ def test_a_killed_generation_goes_on_where_it_was(
     kept = len(list(parts))
     resumed = list(gpt2.generate(PROMPTS, SAMPLED, parts=parts, max_tokens=60))
 
-    assert killed.returncode == -signal.SIGKILL
+    assert killed == -signal.SIGKILL
     assert kept == 3
     assert len(generated) == len(list(parts)) - 3
     assert resumed == list(gpt2.generate(PROMPTS, SAMPLED))

@@ -136,7 +136,7 @@ def test_a_bert_without_next_sentence_head_says_what_it_can_do(tmp_path: Path) -
     assert not model.judges_next_sentence
     assert model.tasks == (Task.INTRASENTENCE,)
     with pytest.raises(ModelError, match=r"no next-sentence head.*It can do: intrasentence"):
-        choose_method(model, Task.INTERSENTENCE, protocol="evenhand.v1")
+        choose_method(model, Task.INTERSENTENCE, protocol="evenhand.v2")
 
 
 def test_a_head_of_ones_own_says_which_class_means_follows(copy_of: Copy, menagerie: Zoo) -> None:
@@ -183,7 +183,7 @@ def test_a_wish_that_does_not_exist_gets_the_closest_one(
     menagerie: Zoo, task: Task, wishes: dict[str, str], suggestion: str
 ) -> None:
     with pytest.raises(UnknownNameError, match=f"Did you mean '{suggestion}'"):
-        choose_method(menagerie.model("bert"), task, protocol="evenhand.v1", **wishes)
+        choose_method(menagerie.model("bert"), task, protocol="evenhand.v2", **wishes)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_a_wish_that_a_family_cannot_grant_is_refused(
     menagerie: Zoo, name: str, task: Task, wishes: dict[str, str]
 ) -> None:
     with pytest.raises(ModelError):
-        choose_method(menagerie.model(name), task, protocol="evenhand.v1", **wishes)
+        choose_method(menagerie.model(name), task, protocol="evenhand.v2", **wishes)
 
 
 def test_the_published_protocol_fixes_the_score(menagerie: Zoo) -> None:

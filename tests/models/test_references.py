@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.models.references import ModelError, ModelRef, refuse_missing_folder
+from evenhand.models.references import ModelError, ModelRef, refuse_missing_path
 
 
 @pytest.mark.parametrize(
@@ -40,12 +40,12 @@ def test_short_name_can_be_a_folders(name: str, short: str) -> None:
 )
 def test_a_path_that_leads_nowhere_is_refused(name: str) -> None:
     with pytest.raises(ModelError, match=f"There is no folder {name}. Give the folder of a model"):
-        refuse_missing_folder(name)
+        refuse_missing_path(name)
 
 
 def is_refused(name: str) -> bool:
     try:
-        refuse_missing_folder(name)
+        refuse_missing_path(name)
     except ModelError:
         return True
     return False
@@ -67,7 +67,7 @@ def test_a_file_is_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     (tmp_path / "model.safetensors").touch()
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ModelError, match=r"model\.safetensors is a file\. Give the folder"):
-        refuse_missing_folder("model.safetensors")
+        refuse_missing_path("model.safetensors")
 
 
 def test_the_home_folder_is_written_out_for_whoever_quoted_it(
@@ -76,4 +76,4 @@ def test_the_home_folder_is_written_out_for_whoever_quoted_it(
     (tmp_path / "mine").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path))
     with pytest.raises(ModelError, match=f"There is no folder ~/mine. Write {tmp_path}/mine:"):
-        refuse_missing_folder("~/mine")
+        refuse_missing_path("~/mine")

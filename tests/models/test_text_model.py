@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from builders import intra
 from zoo_fixtures import Zoo
 
 import evenhand as eh
 from evenhand.core.items import PairDirection, PairSet, SentencePair, Span, Task
+from evenhand.core.protocols import EVENHAND_V1, MULTILINGUAL_2023
 from evenhand.instruments.association.instrument import ASSOCIATION, AuditOptions
 from evenhand.instruments.cosine import CosineOptions
 from evenhand.instruments.instrument import InstrumentOptions
@@ -22,6 +24,7 @@ from evenhand.models.capabilities import Embeds, FillsBlanks, JudgesNextSentence
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.measurable import MethodOptions
 from evenhand.models.references import ModelError
+from evenhand.models.text_methods import WholeTextRequest
 from evenhand.models.text_model import TextModel, measurable
 from evenhand.runs.store import Parts
 from evenhand.stats.resampling import Resampling
@@ -211,7 +214,7 @@ def test_progress_counts_every_item_once(options: AuditOptions) -> None:
             r"needs a model that .*JudgesNextSentence.*ScoresText",
         ),
         ((JudgesNextSentence,), Task.INTRASENTENCE, MethodOptions(), r"FillsBlanks.*lab:masked"),
-        ((ScoresText,), Task.INTRASENTENCE, MethodOptions("multilingual-2023"), "Use evenhand.v1"),
+        ((ScoresText,), Task.INTRASENTENCE, MethodOptions(MULTILINGUAL_2023), "Use evenhand.v2"),
     ],
 )
 def test_what_a_model_cannot_do_is_refused_by_name(
@@ -221,6 +224,23 @@ def test_what_a_model_cannot_do_is_refused_by_name(
 
     with pytest.raises(ModelError, match=message):
         model.method(task, method_options)
+
+
+def test_a_candidate_is_asked_about_by_its_own_sentence() -> None:
+    """The first version gave the context with its blank filled instead."""
+    model = TextModel(FakeModel({}, capabilities=[ScoresText]))
+    item = intra(
+        context="the baker was BLANK.",
+        texts=["The baker was kind.", "The baker was rude.", "The baker was six."],
+    )
+
+    own, filled = (
+        [question.requests for question in model.method(item.task, options).questions(item)]
+        for options in (MethodOptions(), MethodOptions(EVENHAND_V1))
+    )
+
+    assert own == [(WholeTextRequest(candidate.text),) for candidate in item.candidates]
+    assert filled == [(WholeTextRequest(f"the{candidate.text[3:]}"),) for candidate in item.candidates]
 
 
 def test_tasks_follow_from_capabilities(options: AuditOptions) -> None:

@@ -10,7 +10,6 @@ import certificates
 import pytest
 from probe_runs import estimate, without_interval
 
-from evenhand.core.errors import RunError
 from evenhand.reporting.certificate.page import render_certificate_page
 from evenhand.reporting.certificate.words import (
     CERTIFICATE_COLUMNS,
@@ -22,6 +21,7 @@ from evenhand.reporting.certificate.words import (
     untrained_verdict,
     untrained_words,
 )
+from evenhand.runs.certificate_files import sealed
 from evenhand.runs.certificates import (
     BiasRow,
     BiasVerdict,
@@ -30,7 +30,6 @@ from evenhand.runs.certificates import (
     OverCorrection,
     QualityVerdict,
     Verdict,
-    read_certificate,
 )
 
 
@@ -207,10 +206,10 @@ def test_the_table_has_every_measure_once() -> None:
     assert certificate_rows(made.model_copy(update={"trained_known": False}))[0][1] == "?"
 
 
-def test_the_json_has_the_promised_layout_and_reads_back(tmp_path: Path) -> None:
+def test_the_json_has_the_promised_layout(tmp_path: Path) -> None:
     made = certificates.full_certificate()
     path = tmp_path / "certificate.json"
-    path.write_text(made.model_dump_json())
+    path.write_text(sealed(made).model_dump_json())
     found = json.loads(path.read_text())
     assert found["verdict"] == {"bias": "lowered", "quality": "lost"}
     assert found["weights_changed"] is True
@@ -221,25 +220,7 @@ def test_the_json_has_the_promised_layout_and_reads_back(tmp_path: Path) -> None
             assert isinstance(row["before"], float)
     assert {row["measure"] for row in found["quality"]} == {"perplexity", "LMS", "accuracy"}
     assert {row["occupation"] for row in found["flipped"]} == {"occupation 3", "occupation 17"}
-    assert read_certificate(path) == made
-
-
-def test_certificates_of_version_0_1_0_are_read(tmp_path: Path) -> None:
-    made = certificates.full_certificate()
-    former = made.model_dump(
-        mode="json", exclude={"fingerprint": True, "before": {"prefix"}, "after": {"prefix"}}
-    )
-    (tmp_path / "certificate.json").write_text(json.dumps(former), encoding="utf-8")
-    assert read_certificate(tmp_path / "certificate.json") == made
-
-
-def test_what_is_no_certificate_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "certificate.json"
-    with pytest.raises(RunError, match="cannot be read"):
-        read_certificate(path)
-    path.write_text('{"verdict": "good"}')
-    with pytest.raises(RunError, match="no certificate of this version"):
-        read_certificate(path)
+    assert Certificate.model_validate_json(path.read_bytes()) == sealed(made)
 
 
 def test_undefined_figures_are_null_in_json() -> None:

@@ -45,7 +45,7 @@ def test_markdown_keeps_its_columns_whatever_the_name_of_the_run(run: Run) -> No
     lines = format_table(run, "markdown").splitlines()
     assert len({line.replace("\\|", "").count("|") for line in lines}) == 1
     assert "66.67" in lines[2]
-    assert "evenhand.v1" in lines[2]
+    assert "evenhand.v2" in lines[2]
 
 
 def test_latex_escapes_what_latex_would_obey(run: Run) -> None:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import small_corpus
+from forking import exit_code
 
 from evenhand.core.items import PairDirection, PairSet, SentencePair
 from evenhand.instruments.association.instrument import AuditOptions
@@ -26,13 +26,6 @@ from evenhand.workflows.measure import audit, probe
 from evenhand.workflows.pairs import build_pairs
 
 pytestmark = pytest.mark.torch
-
-LIBRARIES = [
-    "evenhand.workflows.defaults.mitigating",
-    "evenhand.workflows.measure",
-    "evenhand.models.language_model",
-]
-"""What processes have in memory when they begin, so that a test of many takes no longer than it must."""
 
 RESULTS = {"scores.parquet", "estimates.json", "predictions.json", "pairs.jsonl", "pairs.counts.json"}
 QUICK = Resampling(resamples=100)
@@ -82,7 +75,7 @@ PLACES: dict[Workflow, str] = {
 """The workflows, and the name of what each makes."""
 
 
-def work(workflow: Workflow, folder: Path, moment: Callable[[Path], None] | None) -> None:
+def work(workflow: Workflow, folder: Path, moment: Callable[[Path], None] | None = None) -> None:
     """What a process does: a workflow, until a moment."""
     os.setsid()
     setattr(measure, "render_page", lambda _: "the page")  # noqa: B010 # drawn, it takes longer than all the rest
@@ -131,18 +124,6 @@ def _intercept(name: str, place: Path, act: Callable[[Callable[[], Path]], objec
     setattr(Path, name, move)
 
 
-def exit_code(workflow: Workflow, folder: Path, moment: Callable[[Path], None] | None = None) -> int | None:
-    """Run a workflow in a process of its own, to the end or until it dies."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(LIBRARIES)
-    process = context.Process(target=work, args=(workflow, folder, moment))
-    process.start()
-    process.join()
-    code = process.exitcode
-    process.close()
-    return code
-
-
 def results(folder: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.name in RESULTS
@@ -160,18 +141,18 @@ def test_a_workflow_that_is_killed_goes_on_and_ends_with_the_same_bytes(
 ) -> None:
     undisturbed, disturbed = tmp_path / "undisturbed", tmp_path / "disturbed"
     place = disturbed / PLACES[workflow]
-    assert exit_code(workflow, undisturbed) == 0
+    assert exit_code(work, workflow, undisturbed) == 0
 
     for kept in (1, 2):
-        assert exit_code(workflow, disturbed, when_a_part_is_kept) == -signal.SIGKILL
+        assert exit_code(work, workflow, disturbed, when_a_part_is_kept) == -signal.SIGKILL
         assert len(parts_of(place)) == kept
         assert not place.exists()
-    assert exit_code(workflow, disturbed, before_the_result_is_in_place) == -signal.SIGKILL
+    assert exit_code(work, workflow, disturbed, before_the_result_is_in_place) == -signal.SIGKILL
     assert not place.exists()
     # The parts of all that is asked are there now, so this process asks for nothing.
-    assert exit_code(workflow, disturbed, after_the_result_is_in_place) == -signal.SIGKILL
+    assert exit_code(work, workflow, disturbed, after_the_result_is_in_place) == -signal.SIGKILL
     assert place.exists()
-    assert exit_code(workflow, disturbed) == 0
+    assert exit_code(work, workflow, disturbed) == 0
 
     assert results(disturbed) == results(undisturbed) != {}
     assert list(disturbed.rglob(".*")) == []

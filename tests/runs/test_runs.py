@@ -191,7 +191,7 @@ def test_the_record_says_what_ran_on_what(folder: Path) -> None:
     assert record.schema_version == 2
     assert (record.dataset.name, record.dataset.language, record.dataset.items) == ("tiny", "en", 3)
     assert record.protocol is not None
-    assert record.protocol.name == "evenhand.v1"
+    assert record.protocol.name == "evenhand.v2"
     assert (record.statistics.resamples, record.statistics.seed) == (100, 1)
     assert record.scored == {"intrasentence": 1, "intersentence": 1}
     assert record.skipped == {"intrasentence": 1, "intersentence": 0}

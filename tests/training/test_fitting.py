@@ -5,16 +5,13 @@ from __future__ import annotations
 import errno
 import json
 import math
-import os
 import re
 import shutil
-import subprocess
-import sys
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import fitting_runs
 import pytest
 import safetensors.torch
 import torch
@@ -26,11 +23,13 @@ from fitting_runs import (
     SENTENCES,
     STEPS,
     ScriptedEvaluator,
+    fit_until_killed,
     same,
     small_fit,
     stop_after,
     weights_of,
 )
+from forking import exit_code
 from safetensors import SafetensorError
 from zoo_fixtures import Zoo
 
@@ -57,18 +56,6 @@ def uninterrupted(bert: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[
     return weights_of(model)
 
 
-@pytest.fixture(scope="module")
-def killed(bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Trainings that were killed, in a folder for each moment."""
-    out = tmp_path_factory.mktemp("killed")
-    finished = subprocess.run(
-        [sys.executable, fitting_runs.__file__, str(bert), str(out)],
-        capture_output=True, text=True, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
-    assert finished.returncode == 0, finished.stdout + finished.stderr
-    return out
-
-
 def scripted(
     bert: Path, folder: Path, malor: list[float], perplexity: list[float], **changes: Any
 ) -> tuple[LanguageModel, Fitted, ScriptedEvaluator]:
@@ -81,10 +68,11 @@ def scripted(
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_training_that_was_killed_ends_with_the_same_bytes(
-    moment: str, killed: Path, bert: Path, uninterrupted: dict[str, torch.Tensor]
+    moment: str, bert: Path, tmp_path: Path, uninterrupted: dict[str, torch.Tensor]
 ) -> None:
+    assert exit_code(fit_until_killed, moment, bert, tmp_path / "fit") == -signal.SIGKILL
     steps: list[int] = []
-    model, fitted = small_fit(bert, killed / moment, progress=lambda done, _: steps.append(done))
+    model, fitted = small_fit(bert, tmp_path / "fit", progress=lambda done, _: steps.append(done))
     assert same(weights_of(model), uninterrupted)
     assert [metrics.epoch for metrics in fitted.curve.epochs] == list(range(EPOCHS + 1))
     done = {"in the first epoch": 0, "while evaluating": 1, "while writing a checkpoint": 1}.get(moment)

@@ -9,6 +9,9 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import EvenhandError
+from evenhand.core.probes import Experiment
+from evenhand.data.probes import load_probes
+from evenhand.instruments.cosine import CosineOptions
 from evenhand.instruments.direct_bias.instrument import DirectBiasOptions
 
 NO_MODEL = "fake:a-model-that-cannot-be-loaded"
@@ -29,6 +32,14 @@ NO_MODEL = "fake:a-model-that-cannot-be-loaded"
         ("crows-pairs", eh.InstrumentOptions(data="missing.csv"), "missing.csv"),
         ("direct-bias", DirectBiasOptions(), "needs a corpus"),
         ("direct-bias", DirectBiasOptions(corpus=("missing.txt",)), "missing.txt"),
+        ("malor", eh.MalorOptions(data="nowhere"), "not a dataset such as 'nowhere'"),
+        (
+            "cosine",
+            CosineOptions(language="de"),
+            "Cosine test has no use for the option language, which is 'de'",
+        ),
+        ("cosine", CosineOptions(max_tokens=9), "no use for the option max_tokens"),
+        ("direct-bias", DirectBiasOptions(data="starter"), "no use for the option data"),
     ],
 )
 def test_wrong_options_are_told_before_a_model_is_loaded(
@@ -40,3 +51,39 @@ def test_wrong_options_are_told_before_a_model_is_loaded(
     with pytest.raises(EvenhandError, match=message):
         eh.measure_all([job], out=tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_language_that_the_labs_items_lack_is_told_before_a_model_is_loaded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refuse_loading(*_: Any) -> None:
+        raise AssertionError("the model was loaded")
+
+    monkeypatch.setattr("evenhand.workflows.models.load_model", refuse_loading)
+    with pytest.raises(EvenhandError, match="Unknown language of lab 'fr'"):
+        eh.audit("lab:masked", language="fr")
+    job = eh.MeasurementJob(model="lab:masked", options=eh.AuditOptions(language="fr"))
+    with pytest.raises(EvenhandError, match="Unknown language of lab 'fr'"):
+        eh.measure_all([job], out=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"structures": Path("mine.csv")}, "a set of probes, and structures besides"),
+        ({"language": "de"}, "probes in 'en' and the language 'de'"),
+    ],
+)
+def test_probes_come_from_one_place(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(EvenhandError, match=message):
+        eh.probe(NO_MODEL, options=eh.MalorOptions(data=load_probes("en"), **options))
+
+
+def test_a_limit_takes_the_first_structures_of_each_experiment() -> None:
+    probes = load_probes("en")
+
+    limited = probes.first(3)
+
+    assert limited.experiments == tuple(Experiment)
+    assert all(limited.of(experiment) == probes.of(experiment)[:3] for experiment in Experiment)
+    assert probes.first(None) is probes

@@ -15,7 +15,7 @@ from evenhand.instruments.malor.comparison import GENDER, shared_ratios
 from evenhand.instruments.malor.estimates import LogRatios
 from evenhand.instruments.malor.questions import Floats
 from evenhand.instruments.malor.results import MalorResult
-from evenhand.runs.certificates import BiasRow, BiasVerdict, LeanChange, OverCorrection
+from evenhand.runs.certificates import BiasRow, LeanChange, OverCorrection
 from evenhand.runs.run import INSTRUMENTS, Run
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.significance import holm
@@ -73,14 +73,6 @@ def refuse_unknown_figures(rows: Sequence[KeyedRow], trained: Sequence[str]) -> 
     for name in trained:
         if not any(keyed.is_about([name]) for keyed in rows):
             raise UnknownNameError("figure", name, [keyed.key for keyed in rows])
-
-
-def bias_verdict(trained: Sequence[BiasRow], *, changed: bool) -> BiasVerdict:
-    """Lowered if every measure that was trained on came closer to neutral by more than chance explains."""
-    if not changed:
-        return BiasVerdict.NOTHING_CHANGED
-    is_lowered = bool(trained) and all(row.movement > 0 for row in trained)
-    return BiasVerdict.LOWERED if is_lowered else BiasVerdict.NOT_LOWERED
 
 
 def lean_changes(before: Run, after: Run) -> list[LeanChange]:

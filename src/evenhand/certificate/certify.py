@@ -9,7 +9,6 @@ from pathlib import Path
 
 from evenhand.certificate.bias import (
     bias_rows,
-    bias_verdict,
     flipped_occupations,
     lean_changes,
     refuse_unknown_figures,
@@ -21,25 +20,32 @@ from evenhand.certificate.quality import (
     accuracy_row,
     held_out_row,
     lms_row,
-    quality_verdict,
     same_tokenizer,
 )
 from evenhand.certificate.weights import weights_change
-from evenhand.core.files import sha256_of
+from evenhand.core.files import sha256_of, sha256_of_file
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.instruments.instrument import statistics_record
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.reporting.certificate.words import certificate_sentences
+from evenhand.runs.certificate_files import (
+    fingerprint_of_certificate,
+    read_certificate,
+    runs_folder,
+    sealed,
+)
 from evenhand.runs.certificates import (
+    AFTER,
+    BEFORE,
     Certificate,
     CurvePoint,
     MitigationSummary,
     QualityVerdict,
     Verdict,
     WeightsChange,
-    fingerprint_of_certificate,
-    read_certificate,
+    bias_verdict,
+    quality_verdict,
 )
 from evenhand.runs.mitigation_records import (
     MALOR,
@@ -49,7 +55,7 @@ from evenhand.runs.mitigation_records import (
     find_mitigation_record,
     malor_by_experiment,
 )
-from evenhand.runs.records import EnvironmentRecord
+from evenhand.runs.records import RECORD_FILE, EnvironmentRecord
 from evenhand.runs.run import INSTRUMENTS
 from evenhand.runs.store import open_job
 
@@ -100,8 +106,6 @@ def _mitigation_settings(record: MitigationRecord) -> dict[str, str]:
     return settings
 
 
-BEFORE, AFTER = "before", "after"
-
 MALOR_INSTRUMENT = "malor"
 """The instrument that tells occupations apart."""
 
@@ -138,7 +142,7 @@ def certify(
         monitor: Told how it goes.
     """
     pair = ModelPair.of(before, after, plan)
-    runs = place.with_suffix("")
+    runs = runs_folder(place)
     first = ModelMeasurer(pair.before, plan, folder=runs / BEFORE, monitor=monitor)
     second = ModelMeasurer(pair.after, plan, folder=runs / AFTER, monitor=monitor)
     mitigation = find_mitigation_record(pair.after.ref.location)
@@ -151,7 +155,7 @@ def certify(
         if job.is_done:
             return read_certificate(place)
         certificate = _certificate(plan, pair, (first, second), mitigation=mitigation)
-        certificate = certificate.model_copy(update={"fingerprint": fingerprint})
+        certificate = sealed(certificate.model_copy(update={"fingerprint": fingerprint}))
         with job.result_file() as stream:
             stream.write((certificate.model_dump_json(indent=1) + "\n").encode())
     return certificate
@@ -222,6 +226,11 @@ def _certificate(
         verdict=Verdict(
             bias=bias_verdict(trained_rows, changed=pair.differs), quality=quality_verdict(quality)
         ),
+        runs={
+            f"{measurer.folder.name}/{name}": sha256_of_file(measurer.folder / name / RECORD_FILE)
+            for measurer, measured in {ours: before, theirs: after}.items()
+            for name in measured.runs
+        },
         weights_changed=pair.weights.any,
         trained=tuple(trained_rows),
         untrained=tuple(untrained_rows),

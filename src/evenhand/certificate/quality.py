@@ -17,7 +17,7 @@ from evenhand.instruments.association.comparison import certain_where_equal, mai
 from evenhand.models.capabilities import Trains, has_capability
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelError
-from evenhand.runs.certificates import QualityRow, QualityVerdict, SeedRow
+from evenhand.runs.certificates import QualityRow, QualityVerdict, SeedRow, judged_quality
 from evenhand.runs.comparison import compare
 from evenhand.runs.run import Run
 from evenhand.stats.intervals import Interval
@@ -25,7 +25,6 @@ from evenhand.stats.resampling import Floats, Resampling
 from evenhand.stats.significance import (
     NO_ITEM_DIFFERS,
     difference_of_means,
-    judge_margin,
     ratio_interval,
     t_interval,
 )
@@ -199,16 +198,6 @@ def accuracy_of_seeds(
     return row.model_copy(update={"p_value": p_value, "seeds": seeds})
 
 
-def quality_verdict(rows: Sequence[QualityRow]) -> QualityVerdict:
-    """Lost if any part is lost, kept if every part that was measured is kept, else undecided."""
-    verdicts = {row.verdict for row in rows} - {QualityVerdict.NOT_MEASURED}
-    if not verdicts:
-        return QualityVerdict.NOT_MEASURED
-    if QualityVerdict.LOST in verdicts:
-        return QualityVerdict.LOST
-    return QualityVerdict.KEPT if verdicts == {QualityVerdict.KEPT} else QualityVerdict.UNDECIDED
-
-
 def _judged(
     measure: str,
     title: str,
@@ -218,7 +207,6 @@ def _judged(
     unit: str,
     margin: float,
 ) -> QualityRow:
-    interval = Interval(difference.low, difference.high, difference.method)
     return QualityRow(
         measure=measure,
         title=title,
@@ -227,7 +215,7 @@ def _judged(
         difference=difference,
         unit=unit,
         margin=margin,
-        verdict=QualityVerdict(judge_margin(interval, worst=margin).value),
+        verdict=judged_quality(difference, margin),
     )
 
 

@@ -39,6 +39,7 @@ from evenhand.cli.options import (
 from evenhand.cli.output import TerminalMonitor, exit_when_interrupted, say
 from evenhand.cli.results import fail_if_conditions_hold, show_results
 from evenhand.core.errors import UnknownNameError
+from evenhand.core.protocols import DEFAULT_PROTOCOL
 
 if TYPE_CHECKING:
     from evenhand.core.items import Task
@@ -106,7 +107,7 @@ def audit_command(
     language: Languages = None,
     task: TaskNames = None,
     limit: Limit = None,
-    protocol: ProtocolName = "evenhand.v1",
+    protocol: ProtocolName = DEFAULT_PROTOCOL,
     inter: Inter = None,
     score: Score = None,
     resamples: Resamples = DEFAULT_RESAMPLES,

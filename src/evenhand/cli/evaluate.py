@@ -30,6 +30,7 @@ from evenhand.cli.options import (
 from evenhand.cli.output import TerminalMonitor, say
 from evenhand.cli.results import fail_if_conditions_hold, show_results
 from evenhand.core.errors import EvenhandError
+from evenhand.core.protocols import DEFAULT_PROTOCOL
 
 
 def evaluate_command(
@@ -50,7 +51,7 @@ def evaluate_command(
         str | None,
         typer.Option("--language", "-l", help="Which language of the dataset.", rich_help_panel=DATA),
     ] = None,
-    protocol: ProtocolName = "evenhand.v1",
+    protocol: ProtocolName = DEFAULT_PROTOCOL,
     resamples: Resamples = DEFAULT_RESAMPLES,
     seed: Seed = DEFAULT_SEED,
     confidence: Confidence = DEFAULT_CONFIDENCE,

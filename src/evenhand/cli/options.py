@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from enum import StrEnum
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 import typer
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
+from evenhand.core.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,8 +37,8 @@ OUTPUT = "Output"
 EXECUTION = "Execution"
 
 MODEL_FORMS = (
-    "A model folder, a hub id with @REVISION if wanted, or an id with the prefix of a backend ($backends), such as "
-    "lab:masked."
+    "A model folder, a .gguf file, a hub id with @REVISION if wanted, or an id with the prefix of a backend "
+    "($backends), such as lab:masked."
 )
 
 Models = Annotated[list[str], typer.Argument(help=MODEL_FORMS)]
@@ -73,7 +74,7 @@ ProtocolName = Annotated[
     typer.Option(
         "--protocol",
         "-p",
-        help="How scores become figures: evenhand.v1, multilingual-2023 or stereoset-2021.",
+        help=f"How candidates are scored and scores become figures: {', '.join(PROTOCOLS)}.",
         rich_help_panel=SCORING,
     ),
 ]
@@ -189,10 +190,12 @@ def model_reference(
     trust_remote_code: bool = False,
 ) -> ModelRef:
     """The model that a name or folder on the command line means, and how to load it."""
-    from evenhand.models.references import ModelRef, refuse_missing_folder
+    from evenhand.models.backends import require_backends
+    from evenhand.models.references import ModelRef, refuse_missing_path
 
     name, revision = ModelRef.parse(text)
-    refuse_missing_folder(name)
+    refuse_missing_path(name)
+    require_backends([name], purpose=f"The model {text}")
     return ModelRef(
         id=name,
         revision=revision,
@@ -225,6 +228,7 @@ def options_from(
     owner: str,
     settings: Sequence[str] = (),
     flags: Mapping[str, str] | None = None,
+    unused: Collection[str] = (),
 ) -> Options:
     """Options of a type, refusing those that it does not have.
 
@@ -234,8 +238,9 @@ def options_from(
         owner: The instrument or mitigation that the options are for.
         settings: Other options, written ``name=value``.
         flags: How the command spells those options of its own that have another name than the field.
+        unused: Options of the type that the owner has no use for.
     """
-    known = {field.name for field in fields(options_type)}  # type: ignore[arg-type] # a dataclass
+    known = {field.name for field in fields(options_type)} - set(unused)  # type: ignore[arg-type] # a dataclass
     chosen = {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in named.items()

@@ -125,7 +125,14 @@ Corpus = Annotated[
     list[Path] | None,
     typer.Option(help="direct-bias: text files or folders. May be repeated.", rich_help_panel=DATA),
 ]
-Limit = Annotated[int | None, typer.Option(help="Only the first items.", min=1, rich_help_panel=DATA)]
+Limit = Annotated[
+    int | None,
+    typer.Option(
+        help="Only the first items; malor: the first structures of each experiment.",
+        min=1,
+        rich_help_panel=DATA,
+    ),
+]
 
 
 def probe_command(
@@ -217,6 +224,7 @@ def probe_command(
         },
         owner=instrument.name,
         settings=settings or (),
+        unused=instrument.unused_options,
     )
     measurements = [
         MeasurementJob(model=reference, instrument=test, options=options) for reference in references

@@ -90,10 +90,15 @@ def shortlist(names: Iterable[str], limit: int = 5) -> str:
     return shown if len(listed) <= limit else f"{shown} and {len(listed) - limit:,} more"
 
 
-def fault(problem: Exception) -> str:
+_LONGEST_FAULT = 300
+"""Characters of what a library says; some of them show the whole table."""
+
+
+def fault(problem: BaseException) -> str:
     """The fault of a file: of one that does not validate, the number of faults and the first."""
     if not isinstance(problem, ValidationError):
-        return str(problem)
+        text = " ".join(str(problem).split())
+        return text if len(text) <= _LONGEST_FAULT else f"{text[: _LONGEST_FAULT - 3]}..."
     first = problem.errors(include_url=False, include_context=False, include_input=False)[0]
     where = ".".join(str(part) for part in first["loc"])
     count = problem.error_count()
@@ -105,6 +110,7 @@ _MODELS = ("torch", "transformers", "accelerate", "datasets")
 
 EXTRAS = {
     "hf": _MODELS,
+    "gguf": (*_MODELS, "gguf"),
     "train": (*_MODELS, "lemminflect", "peft"),
     "ray": ("ray", "pyarrow"),
 }

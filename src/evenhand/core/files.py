@@ -10,19 +10,38 @@ import json
 import os
 import shutil
 import socket
+import stat
 import tempfile
+import time
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from evenhand.core.encodings import unmarked_utf16, what_it_is_instead
 from evenhand.core.errors import EvenhandError, OutputError
 
 MAX_BYTES = 64 * 2**20
 """Largest content that is read into memory. The largest published file of this kind has 7 MB."""
 
 GZIP_MAGIC = b"\x1f\x8b"
+
+HOME_VARIABLE = "EVENHAND_HOME"
+
+
+def home() -> Path:
+    """The folder for what is fetched or computed once: ``$EVENHAND_HOME``, or ``~/.cache/evenhand``.
+
+    A user without a home folder has it among temporary files.
+    """
+    chosen = os.environ.get(HOME_VARIABLE)
+    if chosen:
+        return Path(chosen)
+    try:
+        return Path.home() / ".cache" / "evenhand"
+    except RuntimeError:
+        return Path(tempfile.gettempdir()) / f"evenhand-{os.getuid()}"
 
 
 def read_bounded(path: Path, *, error: type[EvenhandError], limit: int = MAX_BYTES) -> bytes:
@@ -58,15 +77,43 @@ def read_bounded(path: Path, *, error: type[EvenhandError], limit: int = MAX_BYT
     return content
 
 
+MAX_STORED_BYTES = 2**30
+"""Largest file of our own making that is read into memory, such as the scores of a run."""
+
+
+def read_stored(path: Path, *, error: type[EvenhandError], limit: int = MAX_STORED_BYTES) -> bytes:
+    """The content of a file of our own making, byte by byte as it is stored.
+
+    What is no file is refused before it is opened: a device or a pipe need not have an end.
+    """
+    try:
+        state = path.stat()
+        if not stat.S_ISREG(state.st_mode):
+            raise error(f"{path} is no file. Remove it, or choose another place.")
+        if state.st_size > limit:
+            raise error(f"{path} has {state.st_size:,} bytes; at most {limit:,} are read.")
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise error(f"There is no file {path}. Check the path.") from None
+    except OSError as problem:
+        raise error(f"{path} cannot be read: {problem.strerror or problem}.") from None
+
+
 def decode_utf8(content: bytes, path: Path, *, error: type[EvenhandError]) -> str:
     """Text from UTF-8 bytes, with or without a byte order mark."""
     try:
-        return content.decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         raise error(
             f"{path} is not UTF-8 text (byte {problem.start}: {problem.reason}). "
-            "Convert it, for example with: iconv -f LATIN1 -t UTF-8."
+            f"{what_it_is_instead(content, fault=problem.start)}"
         ) from None
+    if unmarked_utf16(content):
+        zero = content.index(b"\0")
+        raise error(
+            f"{path} is not UTF-8 text (byte {zero} is zero). {what_it_is_instead(content, fault=zero)}"
+        )
+    return text
 
 
 def parse_json(text: str, path: Path, *, error: type[EvenhandError]) -> Any:
@@ -77,9 +124,7 @@ def parse_json(text: str, path: Path, *, error: type[EvenhandError]) -> Any:
         raise error(
             f"{path} is not valid JSON: {problem.msg} at line {problem.lineno}, column {problem.colno}."
         ) from None
-    except RecursionError:
-        raise error(f"{path} is nested too deeply to be read.") from None
-    except ValueError as problem:  # an integer with thousands of digits, half a character
+    except ValueError as problem:  # nested too deeply, an integer with thousands of digits, half a character
         raise error(f"{path} cannot be read as JSON: {problem}.") from None
 
 
@@ -87,12 +132,20 @@ def load_json(text: str) -> Any:
     """The JSON value in a text whose escapes are whole characters, so that it can be written again.
 
     Raises:
-        ValueError: If it is not JSON, or holds half of a surrogate pair, which no file can hold.
+        ValueError: If it is not JSON, is nested too deeply, or holds half of a surrogate pair, which no file can hold.
     """
-    value = json.loads(text)
+    try:
+        value = json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
     if "\\ud" in text or "\\uD" in text:
         json.dumps(value, ensure_ascii=False).encode()
     return value
+
+
+def is_file_name(name: str) -> bool:
+    """Whether a name is that of one file or folder, and no path to another place."""
+    return bool(name) and name not in (".", "..") and not set(name) & {"/", "\\", "\0"}
 
 
 def sha256_of(content: bytes) -> str:
@@ -104,6 +157,40 @@ def sha256_of_file(path: Path) -> str:
     """Hex digest of a file's content, read piece by piece."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+_SMALL = 2**20
+"""Bytes that are read sooner than it is found out whether they were read before."""
+_SETTLED = 2 * 10**9
+"""Nanoseconds after which another change of a file is sure to change its times: clocks of file systems are coarse."""
+
+
+def remembered_sha256(path: Path) -> str:
+    """Hex digest of a large file's content, which is read once and not again until the file changes.
+
+    Digests are kept below ``home()``, one small file for each path, with the size, the times and the inode of the file
+    that was read. A kept digest that is damaged is ignored, and a home that cannot be written costs nothing but time.
+    """
+    state = path.stat()
+    if state.st_size <= _SMALL:
+        return sha256_of_file(path)
+    stamp = [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino]
+    note = home() / "digests" / f"{sha256_of(os.fsencode(path.resolve()))}.json"
+    digest = _noted_digest(note, stamp)
+    if digest is None:
+        digest = sha256_of_file(path)
+        if time.time_ns() - max(state.st_mtime_ns, state.st_ctime_ns) > _SETTLED:
+            with suppress(OutputError):
+                write_text(note, json.dumps({"path": str(path), "stamp": stamp, "sha256": digest}))
+    return digest
+
+
+def _noted_digest(note: Path, stamp: list[int]) -> str | None:
+    try:
+        content = json.loads(note.read_bytes())
+        return str(content["sha256"]) if content["stamp"] == stamp else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def write_text(path: Path, text: str) -> None:

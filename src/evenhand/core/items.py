@@ -175,15 +175,25 @@ class Span:
         return text[self.start : self.end]
 
 
+LONGEST_ITEM_TEXT = 20_000
+"""Of a text in an item. A longer one is no sentence: it is not asked about, and to align it with another takes long."""
+
+
+def overlong_reason(*texts: str) -> str | None:
+    """Why an item with these texts is not asked about, if one of them is too long for a sentence."""
+    is_overlong = any(len(text) > LONGEST_ITEM_TEXT for text in texts)
+    return f"a text of it is longer than {LONGEST_ITEM_TEXT:,} characters" if is_overlong else None
+
+
 @lru_cache(maxsize=2**15)
 def filled_spans(context: str, sentence: str) -> tuple[Span, ...]:
-    """The spans of ``sentence`` that fill the blanks of ``context``, one a blank.
+    """The spans of ``sentence`` that fill the blanks of ``context``, one per blank.
 
     Empty when the context has no blank or the two cannot be aligned: a caller treats that as an item
     which cannot be scored.
     """
     pieces = context.split(BLANK)
-    if len(pieces) < 2:
+    if len(pieces) < 2 or overlong_reason(context, sentence):
         return ()
     patterns = [_same_fill(pieces)]
     if len(pieces) - 1 <= MOST_FREE_BLANKS:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from evenhand.core.errors import EvenhandError
+from evenhand.core.files import load_json
 
 PLANTED_FILE = "lab.json"
 
@@ -51,9 +51,9 @@ def read_planted_bias(folder: str | Path) -> PlantedBias | None:
     if not path.is_file():
         return None
     try:
-        content: Any = json.loads(path.read_text(encoding="utf-8"))
+        content: Any = load_json(path.read_text(encoding="utf-8"))
         return PlantedBias.model_validate(content["planted"])
-    except (ValueError, KeyError, TypeError, ValidationError):
+    except (OSError, ValueError, KeyError, TypeError):
         raise EvenhandError(
             f"{path} is damaged. Build the model again: evenhand lab build --out DIR."
         ) from None

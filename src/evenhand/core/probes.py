@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
@@ -153,6 +153,13 @@ class ProbeSet:
     def of(self, experiment: Experiment) -> tuple[Structure, ...]:
         """The structures of one experiment, in file order."""
         return tuple(structure for structure in self.structures if structure.experiment is experiment)
+
+    def first(self, limit: int | None) -> ProbeSet:
+        """The same with the first structures of each experiment only; all of them if there is no limit."""
+        if limit is None:
+            return self
+        kept = (structure for experiment in self.experiments for structure in self.of(experiment)[:limit])
+        return replace(self, structures=tuple(kept))
 
     @property
     def experiments(self) -> tuple[Experiment, ...]:

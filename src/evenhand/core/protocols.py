@@ -30,13 +30,29 @@ class Ties(StrEnum):
         return 0.5 if self is Ties.HALF else 0.0
 
 
+class SentenceScoring(StrEnum):
+    """What a model that scores whole sentences is given for an intra-sentence candidate.
+
+    It does not concern models that fill blanks: there the candidate has to be found in its sentence.
+    """
+
+    OWN_SENTENCE = "own-sentence"
+    """The candidate's own sentence, as the benchmark has it."""
+
+    AS_STEREOSET = "as-stereoset"
+    """The candidate's own sentence, its first token after the start token, all others without that token."""
+
+    FILLED_CONTEXT = "filled-context"
+    """The context with its blank filled by what stands there in the candidate's sentence."""
+
+
 HEADLINE = ("LMS", "SS", "ICAT")
 """The three figures that every table shows first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """How ties count and which average stands behind each headline figure.
+    """How whole sentences are scored, how ties count and which average stands behind each headline figure.
 
     ``headline`` maps LMS, SS and ICAT to the measure they stand for. ``native_names`` maps the
     names that the protocol's own publication uses to ours.
@@ -49,7 +65,18 @@ class Protocol:
         default_factory=lambda: MappingProxyType({name: name for name in HEADLINE})
     )
     native_names: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    sentences: SentenceScoring = SentenceScoring.OWN_SENTENCE
 
+
+EVENHAND_V2 = Protocol(
+    name="evenhand.v2",
+    summary=(
+        "Scores over all items; a tie is half a preference each way, so that a scorer which cannot "
+        "tell two candidates apart reads as neutral. Models that score whole sentences are given each "
+        "candidate's own sentence."
+    ),
+    ties=Ties.HALF,
+)
 
 EVENHAND_V1 = Protocol(
     name="evenhand.v1",
@@ -58,6 +85,7 @@ EVENHAND_V1 = Protocol(
         "tell two candidates apart reads as neutral."
     ),
     ties=Ties.HALF,
+    sentences=SentenceScoring.FILLED_CONTEXT,
 )
 
 MULTILINGUAL_2023 = Protocol(
@@ -68,6 +96,7 @@ MULTILINGUAL_2023 = Protocol(
         "English target terms."
     ),
     ties=Ties.AGAINST,
+    sentences=SentenceScoring.AS_STEREOSET,
 )
 
 STEREOSET_2021 = Protocol(
@@ -76,7 +105,8 @@ STEREOSET_2021 = Protocol(
         "As in StereoSet's own evaluation code: LMS and SS are means over target terms, and ICAT is "
         "computed from those two means. That code calls it 'macro' and the mean of the terms' ICAT "
         "'micro', the reverse of common usage; here the former is micro_ICAT, the latter macro_ICAT. "
-        "Its 'Count' is three times the number of items within a bias type; here n is the number of items."
+        "Its 'Count' is three times the number of items within a bias type; here n is the number of items. "
+        "Decoders read each candidate's own sentence, its first token after the start token and the rest without it."
     ),
     ties=Ties.AGAINST,
     headline=MappingProxyType({"LMS": "mean_LMS", "SS": "mean_SS", "ICAT": "micro_ICAT"}),
@@ -89,12 +119,13 @@ STEREOSET_2021 = Protocol(
             "micro_icat": "macro_ICAT",
         }
     ),
+    sentences=SentenceScoring.AS_STEREOSET,
 )
 
-DEFAULT_PROTOCOL = EVENHAND_V1.name
+DEFAULT_PROTOCOL = EVENHAND_V2.name
 
 PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
-    {protocol.name: protocol for protocol in (EVENHAND_V1, MULTILINGUAL_2023, STEREOSET_2021)}
+    {protocol.name: protocol for protocol in (EVENHAND_V2, EVENHAND_V1, MULTILINGUAL_2023, STEREOSET_2021)}
 )
 
 

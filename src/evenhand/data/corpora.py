@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
+from evenhand.core.encodings import what_it_is_instead
 from evenhand.core.errors import DatasetError, shortlist
 from evenhand.core.files import GZIP_MAGIC, load_json
 from evenhand.core.progress import Progress
@@ -70,25 +71,26 @@ def decoded(chunks: Iterable[bytes], path: Path) -> Iterator[str]:
     taken = 0
     is_first = True
     for chunk in chain(chunks, [b""]):
-        begin = taken - len(decoder.getstate()[0])
+        waiting = decoder.getstate()[0]
+        begin = taken - len(waiting)
         try:
             text = decoder.decode(chunk, final=not chunk)
         except UnicodeDecodeError as problem:
-            raise DatasetError(
-                f"{path} is not UTF-8 text (byte {begin + problem.start}: {problem.reason}). "
-                "Convert it, for example with: iconv -f LATIN1 -t UTF-8."
-            ) from None
+            raise _not_utf8(path, waiting + chunk, problem.start, begin, problem.reason) from None
         readable, zero, _ = text.partition("\0")
         if zero:
-            raise DatasetError(
-                f"{path} is not UTF-8 text (byte {begin + len(readable.encode())} is zero, as in UTF-16 and "
-                "in files that are not text). Convert it, for example with: iconv -f UTF-16 -t UTF-8."
-            )
+            raise _not_utf8(path, waiting + chunk, len(readable.encode()), begin, "zero")
         taken += len(chunk)
         if is_first and text:
             text = text.removeprefix(BYTE_ORDER_MARK)
             is_first = False
         yield newlines.decode(text, final=not chunk)
+
+
+def _not_utf8(path: Path, piece: bytes, fault: int, begin: int, reason: str) -> DatasetError:
+    """The error for a piece of a file, which begins at a byte of the file and has its fault at one of its own."""
+    advice = what_it_is_instead(piece, fault=fault, is_beginning=begin == 0)
+    return DatasetError(f"{path} is not UTF-8 text (byte {begin + fault}: {reason}). {advice}")
 
 
 def record_texts(chunks: Iterable[str], path: Path, *, skip: Callable[[], None]) -> Iterator[str]:

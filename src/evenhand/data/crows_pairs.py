@@ -21,7 +21,7 @@ from evenhand.core.errors import DatasetError
 from evenhand.core.items import PairDirection, PairSet, SentencePair
 from evenhand.data.csv_files import CsvRow, has_columns, read_table
 from evenhand.data.datasets import PinnedDataset
-from evenhand.data.layouts import LANGUAGE_TAG, DatasetLayout, file_stem, load_dataset
+from evenhand.data.layouts import LANGUAGE_TAG, DatasetLayout, file_stem, language_named_by, load_dataset
 
 CROWS_PAIRS = PinnedDataset(
     name="crows-pairs",
@@ -153,7 +153,13 @@ def _language(path: Path, columns: tuple[str, ...], *, chosen: str | None) -> st
 
 
 def _language_from_name(path: Path) -> str | None:
-    """The only language in a file's name: as a word such as ``french``, or at its end as a tag such as ``fr``."""
+    """The only language in a file's name: as a word such as ``french``, or at its end as a tag such as ``fr``.
+
+    A name that is nothing but a tag with a region, such as ``pt-BR``, says it too; ``my`` is hardly ever Burmese.
+    """
+    whole = language_named_by(path)
+    if whole and "-" in whole:
+        return whole
     words = re.split(r"[\W_]+", file_stem(path).casefold())
     tags = {_LANGUAGES[word] for word in words if word in _LANGUAGES}
     if words[-1] in _LANGUAGES.values():
@@ -164,7 +170,9 @@ def _language_from_name(path: Path) -> str | None:
 def _name_from_path(path: Path) -> str:
     """The file's name, or its folder's where the file is only named after a language."""
     stem = file_stem(path)
-    only_language = stem.casefold() in {*_LANGUAGES, *_LANGUAGES.values()}
+    only_language = (
+        stem.casefold() in {*_LANGUAGES, *_LANGUAGES.values()} or _language_from_name(path) == stem
+    )
     return path.resolve().parent.name if only_language else stem
 
 

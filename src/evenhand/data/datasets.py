@@ -19,10 +19,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from evenhand.core.errors import DatasetUnavailableError, EvenhandError, UnknownNameError
-from evenhand.core.files import MAX_BYTES, write_bytes
+from evenhand.core.files import MAX_BYTES, home, write_bytes
 from evenhand.runs.calibration import Calibration
-
-HOME_VARIABLE = "EVENHAND_HOME"
 
 OFFLINE_VARIABLE = "EVENHAND_OFFLINE"
 
@@ -85,6 +83,7 @@ class PinnedDataset:
         path: The file within the repository.
         git_blob_sha1: The hash that git gives the file.
         used_by: The command that takes it.
+        option: The option that takes it.
     """
 
     name: str
@@ -96,6 +95,7 @@ class PinnedDataset:
     path: str
     git_blob_sha1: str
     used_by: str = "audit"
+    option: str = "--data"
 
     @property
     def url(self) -> str:
@@ -122,7 +122,7 @@ class PinnedDataset:
         if language not in (None, self.language):
             raise DatasetUnavailableError(
                 f"{self.name} is in {self.language!r} only. For a translation, give its file: "
-                f"--data PATH/{language}{Path(self.path).suffix}."
+                f"{self.option} PATH/{language}{Path(self.path).suffix}."
             )
         return self.language
 
@@ -136,7 +136,7 @@ class PinnedDataset:
             raise DatasetUnavailableError(
                 f"The copy of {self.name} is not the pinned file: its git hash is {digest}, "
                 f"{self.git_blob_sha1} is needed. Remove {path} and try again, or use another file knowingly "
-                "with --data PATH."
+                f"with {self.option} PATH."
             )
         if not path.exists():
             write_bytes(path, content)
@@ -146,19 +146,13 @@ class PinnedDataset:
 NamedDataset = BundledDataset | PinnedDataset
 
 
-def home() -> Path:
-    """The folder for fetched data: ``$EVENHAND_HOME``, or ``~/.cache/evenhand``."""
-    chosen = os.environ.get(HOME_VARIABLE)
-    return Path(chosen) if chosen else Path.home() / ".cache" / "evenhand"
-
-
 def fetch(dataset: PinnedDataset) -> bytes:
     """Download a pinned file, within bounds."""
     import httpx
 
     advice = (
         f"To use it offline, put {dataset.path} of github.com/{dataset.repository} at commit "
-        f"{dataset.commit[:12]} into {dataset.local_path}, or give any copy with --data PATH."
+        f"{dataset.commit[:12]} into {dataset.local_path}, or give any copy with {dataset.option} PATH."
     )
     if os.environ.get(OFFLINE_VARIABLE, "") not in ("", "0"):
         raise DatasetUnavailableError(

@@ -8,7 +8,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from evenhand.core.items import BLANK, Association, Candidate, Label, Task, filled_spans, repeated
+from evenhand.core.items import (
+    BLANK,
+    Association,
+    Candidate,
+    Label,
+    Task,
+    filled_spans,
+    overlong_reason,
+    repeated,
+)
 from evenhand.text.word_search import LANGUAGES_WITH_NEGATION, has_negation
 
 _INTRA = (Task.INTRASENTENCE,)
@@ -98,9 +107,10 @@ def _has_equal_candidates(item: Association) -> bool:
 
 
 def _has_near_duplicates(item: Association) -> bool:
-    first, second = (" ".join(re.findall(r"\w+", text.casefold())) for text in _compared_texts(item))
-    if _has_equal_candidates(item):
+    texts = _compared_texts(item)
+    if _has_equal_candidates(item) or overlong_reason(*texts):
         return False
+    first, second = (" ".join(re.findall(r"\w+", text.casefold())) for text in texts)
     matcher = difflib.SequenceMatcher(None, first, second, autojunk=False)
     return matcher.real_quick_ratio() >= NEAR_DUPLICATE_RATIO and matcher.ratio() >= NEAR_DUPLICATE_RATIO
 

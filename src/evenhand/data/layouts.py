@@ -16,12 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
-from evenhand.core.errors import DatasetError, EvenhandError, UnknownNameError
+from evenhand.core.errors import DatasetError, EvenhandError, UnknownNameError, shortlist
 from evenhand.core.items import Benchmark
 from evenhand.core.registry import PluginError, Registry, lacks
 from evenhand.data.datasets import BundledDataset, NamedDataset
 
 LANGUAGE_TAG = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+
+_CERTAIN_TAG = re.compile(r"[a-z]{2}(-[A-Za-z]{2,4})?")
 
 _STORAGE_SUFFIXES = (".gz", ".json", ".jsonl", ".csv", ".tsv", ".parquet")
 
@@ -145,6 +147,12 @@ def file_stem(path: Path) -> str:
     return stem or path.name
 
 
+def language_named_by(path: Path) -> str | None:
+    """The language that a file is certainly named after: ``pt-BR.json``. ``dev`` could be one but hardly ever is."""
+    stem = file_stem(path).partition(".")[0]
+    return stem if _CERTAIN_TAG.fullmatch(stem) else None
+
+
 def _all_named() -> list[tuple[DatasetLayout, NamedDataset]]:
     named: list[tuple[DatasetLayout, NamedDataset]] = []
     owners: dict[str, str] = {}
@@ -242,7 +250,11 @@ def _guarded(layout: DatasetLayout, path: Path, call: Callable[[Path], Any]) -> 
 
 
 def _files_by_language(folder: Path, kind: type) -> dict[str, Path]:
-    """The files of a folder that are named after a language and end as files of this kind do."""
+    """The files of a folder that are named after a language and end as files of this kind do.
+
+    Raises:
+        DatasetError: If there is none.
+    """
     suffixes = [
         suffix
         for layout in DATASET_LAYOUTS.values()
@@ -250,20 +262,27 @@ def _files_by_language(folder: Path, kind: type) -> dict[str, Path]:
         for suffix in layout.suffixes
     ]
     files: dict[str, Path] = {}
+    others: list[str] = []
     for path in sorted(folder.iterdir()):
         name = path.name.removesuffix(".gz")
         for suffix in suffixes:
             stem = name.removesuffix(suffix)
-            if stem != name and "." not in stem:
+            if stem == name:
+                continue
+            if LANGUAGE_TAG.fullmatch(stem):
                 files.setdefault(stem, path)
+            else:
+                others.append(path.name)
+    if not files:
+        found = f"; it has {shortlist(others, 3)}" if others else ""
+        raise DatasetError(
+            f"{folder} has no files named after a language, such as en.json or pt-BR.json{found}. Rename them, or give "
+            "a single file, with --language if it does not say its own."
+        )
     return files
 
 
 def _chosen_language(folder: Path, files: dict[str, Path], language: str | None) -> str:
-    if not files:
-        raise DatasetError(
-            f"{folder} has no files named after a language, such as en.json. Rename them, or give a single file."
-        )
     if language is None and len(files) > 1:
         raise DatasetError(
             f"{folder} has several languages ({', '.join(files)}). Choose one with --language."

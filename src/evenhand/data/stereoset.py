@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from evenhand.core.errors import DatasetError, shortlist
 from evenhand.core.files import decode_utf8, parse_json, read_bounded, sha256_of
 from evenhand.core.items import Association, Benchmark, Candidate, Label, Task, repeated
 from evenhand.data.datasets import BundledDataset, PinnedDataset
-from evenhand.data.layouts import LANGUAGE_TAG, DatasetLayout, file_stem
+from evenhand.data.layouts import LANGUAGE_TAG, DatasetLayout, file_stem, language_named_by
 
 STARTER = BundledDataset(
     name="starter",
@@ -55,9 +54,6 @@ LAYOUT_HELP = (
     '"id", "bias_type", "target", "context" and three "sentences" with "id", "sentence" and "gold_label".'
 )
 
-_TWO_LETTERS = re.compile(r"[a-z]{2}(-[A-Za-z]{2,4})?")
-"""Names of files that are certainly languages; ``dev`` could be one but hardly ever is."""
-
 
 def read_stereoset(
     path: Path, *, language: str | None = None, name: str | None = None, licence: str | None = None
@@ -66,7 +62,8 @@ def read_stereoset(
 
     Args:
         path: The JSON file.
-        language: The language that the file must have. Needed only when the file does not say, as the original.
+        language: The language that the file must have. Needed only when neither the file nor its name says it, as with
+            the original.
         name: Name of the benchmark; if not given, the file's name, or its folder's where the file is only named after
             a language.
         licence: The licence of a file that does not say.
@@ -97,8 +94,7 @@ def read_stereoset(
 
 
 def _name_from_path(path: Path) -> str:
-    stem = file_stem(path)
-    return path.resolve().parent.name if _TWO_LETTERS.fullmatch(stem.split(".")[0]) else stem
+    return path.resolve().parent.name if language_named_by(path) else file_stem(path)
 
 
 def _is_stereoset(path: Path) -> bool:
@@ -122,7 +118,7 @@ def _language(declared: Any, path: Path, *, chosen: str | None) -> str:
         raise DatasetError(f"The language {chosen!r} is not a tag such as 'en' or 'de'.")
     if declared and chosen and declared != chosen:
         raise DatasetError(f"{path} is in {declared!r}, but {chosen!r} was asked for.")
-    tag = declared or chosen
+    tag = declared or chosen or language_named_by(path)
     if not tag:
         raise DatasetError(f"{path} does not say its language. Name it with --language, for example en.")
     return str(tag)

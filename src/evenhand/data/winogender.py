@@ -46,6 +46,7 @@ WINOGENDER_OCCUPATIONS = PinnedDataset(
     path="data/occupations-stats.tsv",
     git_blob_sha1="f5ce6f35b10df1c3e28f4d05dccdc247a871acd7",
     used_by="probe --shares",
+    option="--shares",
 )
 
 EMPLOYED = "bls_pct_female"

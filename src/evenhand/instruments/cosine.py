@@ -29,6 +29,7 @@ from evenhand.instruments.instrument import (
     Instrument,
     InstrumentOptions,
     Preparation,
+    ScoresLayout,
     Skipped,
     default_name,
     skipped_rows,
@@ -37,6 +38,7 @@ from evenhand.instruments.instrument import (
 from evenhand.instruments.vectors import ZERO, cosine, mean_estimate, vector_options, vector_warnings
 from evenhand.models.capabilities import EmbeddingModel, Embeds, NotEmbedded
 from evenhand.models.references import ModelError
+from evenhand.models.text_model import measurable
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
@@ -80,6 +82,20 @@ class CosineOptions(InstrumentOptions):
     )
 
 
+SCORES_SCHEMA: Mapping[str, pl.DataType] = {
+    "pair": pl.String(),
+    "occupation": pl.String(),
+    "participant": pl.String(),
+    "answer": pl.String(),
+    "male": pl.String(),
+    "female": pl.String(),
+    "cosine": pl.Float64(),
+    "skipped_reason": pl.String(),
+}
+"""Columns of the scores, one row per pair. ``answer`` is 0 where the pronoun means the occupation, 1 where it means the
+other participant."""
+
+
 class CosineInstrument(Instrument[CosineOptions]):
     """The cosine of an occupation's contextual vectors beside a male and a female pronoun."""
 
@@ -90,6 +106,8 @@ class CosineInstrument(Instrument[CosineOptions]):
     needs = (Embeds,)
     options_type = CosineOptions
     result_type = CosineResult
+    scores_layout = ScoresLayout(SCORES_SCHEMA, key=("pair",), optional=("skipped_reason",))
+    unused_options = frozenset({"language", "max_tokens"})
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -150,19 +168,6 @@ UNREAD_PRONOUN = (
     "the pronoun comes after the occupation, where a model that reads from left to right has not seen it"
 )
 
-SCORES_SCHEMA: Mapping[str, pl.DataType] = {
-    "pair": pl.String(),
-    "occupation": pl.String(),
-    "participant": pl.String(),
-    "answer": pl.String(),
-    "male": pl.String(),
-    "female": pl.String(),
-    "cosine": pl.Float64(),
-    "skipped_reason": pl.String(),
-}
-"""Columns of the scores, one row per pair. ``answer`` is 0 where the pronoun means the occupation, 1 where it means the
-other participant."""
-
 
 class CosinePreparation(Preparation):
     """A model and pairs of sentences that differ in the pronoun."""
@@ -191,7 +196,12 @@ class CosinePreparation(Preparation):
             model=model.record,
             statistics=statistics_record(options.resampling),
             environment=EnvironmentRecord.current(),
-            warnings=vector_warnings(model, self.layer),
+            warnings=(
+                *vector_warnings(model, self.layer),
+                *measurable(model).language_warnings(
+                    [pair.male for pair in self.pairs], name=pairs.name, language=LANGUAGE
+                ),
+            ),
         )
 
     def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:

@@ -23,6 +23,7 @@ from evenhand.instruments.instrument import (
     Instrument,
     InstrumentOptions,
     Preparation,
+    ScoresLayout,
     Skipped,
     default_name,
     skipped_rows,
@@ -70,6 +71,22 @@ MEASURE = "score"
 CERTIFICATE_TITLE = "CrowS-Pairs: the more stereotypical sentence is the likelier"
 
 
+SCORES_SCHEMA: Mapping[str, pl.DataType] = {
+    "pair": pl.String(),
+    "language": pl.String(),
+    "bias_type": pl.String(),
+    "direction": pl.String(),
+    "more": pl.String(),
+    "less": pl.String(),
+    "more_score": pl.Float64(),
+    "less_score": pl.Float64(),
+    "preference": pl.Float64(),
+    "skipped_reason": pl.String(),
+}
+"""Columns of the scores, one row per pair. Scores are natural log-probabilities; ``preference`` is 1 where the more
+stereotypical sentence is more likely, 0 where the other is, and a half for a tie."""
+
+
 class CrowsPairsInstrument(Instrument[InstrumentOptions]):
     """How often the more stereotypical sentence of a pair is the more likely one."""
 
@@ -80,6 +97,7 @@ class CrowsPairsInstrument(Instrument[InstrumentOptions]):
     needs = (FillsBlanks, ScoresText)
     options_type = InstrumentOptions
     result_type = CrowsPairsResult
+    scores_layout = ScoresLayout(SCORES_SCHEMA, key=("pair",), optional=("skipped_reason",))
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -145,22 +163,6 @@ def _pairs(options: InstrumentOptions) -> PairSet:
         if isinstance(data, PairSet)
         else load_pairs(data or CrowsPairsInstrument.name, language=options.language)
     )
-
-
-SCORES_SCHEMA: Mapping[str, pl.DataType] = {
-    "pair": pl.String(),
-    "language": pl.String(),
-    "bias_type": pl.String(),
-    "direction": pl.String(),
-    "more": pl.String(),
-    "less": pl.String(),
-    "more_score": pl.Float64(),
-    "less_score": pl.Float64(),
-    "preference": pl.Float64(),
-    "skipped_reason": pl.String(),
-}
-"""Columns of the scores, one row per pair. Scores are natural log-probabilities; ``preference`` is 1 where the more
-stereotypical sentence is more likely, 0 where the other is, and a half for a tie."""
 
 
 class PairsPreparation(Preparation):

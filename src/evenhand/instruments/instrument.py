@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 import polars as pl
 from pydantic import BaseModel, TypeAdapter
 
+from evenhand.core.errors import EvenhandError, shortlist
 from evenhand.core.estimates import Estimate
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.progress import Progress
@@ -102,6 +103,42 @@ def keep_run(
         return run
 
 
+@dataclass(frozen=True, slots=True)
+class ScoresLayout:
+    """How the scores of an instrument are stored. What is read from a run folder is held against it.
+
+    Attributes:
+        columns: By name; scores may have others.
+        key: Columns that no two rows have alike.
+        optional: Columns without a value in some rows; those of floats and lists always may.
+    """
+
+    columns: Mapping[str, pl.DataType]
+    key: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+
+    def checked(self, scores: pl.DataFrame) -> pl.DataFrame:
+        """The scores, if they are in this layout.
+
+        Raises:
+            ValueError: With the first thing that is not.
+        """
+        for name, kind in self.columns.items():
+            if name not in scores.columns:
+                raise ValueError(f"the column {name} is missing")
+            column = scores[name]
+            if column.dtype != kind:
+                raise ValueError(f"the column {name} is of the type {column.dtype}, not {kind}")
+            if kind.is_float():
+                if not column.drop_nulls().is_finite().all():
+                    raise ValueError(f"the column {name} has values that are not finite")
+            elif name not in self.optional and not kind.is_nested() and column.null_count():
+                raise ValueError(f"the column {name} lacks values")
+        if scores.select(self.key).is_duplicated().any():
+            raise ValueError(f"several rows have the same {' and '.join(self.key)}")
+        return scores
+
+
 class Instrument(ABC, Generic[Options]):
     """One way of measuring a model."""
 
@@ -121,6 +158,10 @@ class Instrument(ABC, Generic[Options]):
     """How its headline figures must respond to planted bias, where the lab calibrates it as a whole."""
     gives_one_result: ClassVar[bool] = True
     """Whether a run has one result, or one for each experiment."""
+    scores_layout: ClassVar[ScoresLayout | None] = None
+    """How its scores are stored; whatever is read is taken where it does not say."""
+    unused_options: ClassVar[frozenset[str]] = frozenset()
+    """Options of every instrument that this one has no use for; they are refused where they are given."""
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -135,6 +176,15 @@ class Instrument(ABC, Generic[Options]):
 
         Unknown names, languages that the data do not have, files that are missing.
         """
+
+    def refuse_unused(self, options: Options) -> None:
+        """Raise an error for an option that would be ignored."""
+        for name in sorted(self.unused_options):
+            if getattr(options, name) is not None:
+                raise EvenhandError(
+                    f"{self.title} has no use for the option {name}, which is {getattr(options, name)!r}. Leave it "
+                    "away."
+                )
 
     @abstractmethod
     def prepare(self, model: Any, options: Options, *, name: str | None = None) -> Preparation:
@@ -197,8 +247,12 @@ class Instrument(ABC, Generic[Options]):
         return (self.result_type.model_validate_json(content),)
 
     def read_scores(self, scores: pl.DataFrame) -> pl.DataFrame:
-        """Scores as this version has them."""
-        return scores
+        """Scores as this version has them.
+
+        Raises:
+            ValueError: If they are not in the layout of the instrument.
+        """
+        return self.scores_layout.checked(scores) if self.scores_layout else scores
 
     def extra_files(self, run: Run) -> Mapping[str, str]:  # noqa: ARG002 # for those that override it
         """Further files for the run folder, by name."""
@@ -242,6 +296,23 @@ def skipped_rows(frame: pl.DataFrame, names: str) -> tuple[Skipped, ...]:
         Skipped(reason=row["skipped_reason"], count=row["count"], examples=tuple(row["examples"]))
         for row in reasons.iter_rows(named=True)
     )
+
+
+def skip_warnings(run: Run) -> tuple[str, ...]:
+    """What was left out of the results of a run and why, unless its record tells it."""
+    return tuple(
+        f"{_experiment(result)}skipped, because {row.reason}: {row.count:,} ({shortlist(row.examples, 3)})."
+        for result in run.results
+        for row in getattr(result, "skipped", ())
+        if isinstance(row, Skipped)
+    )
+
+
+def _experiment(result: BaseModel) -> str:
+    """The beginning of a line about one of several results of a run."""
+    names = (getattr(result, name, None) for name in ("experiment", "direction"))
+    told = ", ".join(filter(None, names))
+    return f"{told}: " if told else ""
 
 
 class FigureReader(Protocol):

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from evenhand.core.errors import UnknownNameError
+from evenhand.core.items import overlong_reason
 from evenhand.core.progress import Progress
 from evenhand.models.engine.modes import gc_disabled
 from evenhand.models.engine.requests import RequestGroup, Requests, too_long
 from evenhand.models.measurable import Measurable
-from evenhand.models.questions import UnscorableError, filled_context
+from evenhand.models.questions import filled_context
+from evenhand.models.references import UnscorableError
 from evenhand.models.tokenised_text import prepare
 from evenhand.runs.store import Parts
 
@@ -123,6 +125,9 @@ class WordScorer:
 
     def _asked(self, text: str, fill: str) -> Requests | str:
         """The requests for a word, or why it cannot be asked for."""
+        overlong = overlong_reason(text, fill)
+        if overlong:
+            return overlong
         try:
             requests = self._method.requests(text, fill)
         except UnscorableError as reason:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import polars as pl
 
 from evenhand.core.items import OVERALL, Label
-from evenhand.core.protocols import get_protocol
+from evenhand.core.protocols import DEFAULT_PROTOCOL, get_protocol
 from evenhand.instruments.association.measures import Measure
 from evenhand.instruments.association.measures.measure import ClusterTotals, Floats, Preferences
 from evenhand.runs.calibration import DetectableBias
@@ -26,7 +26,7 @@ from evenhand.stats.resampling import Resampling
 ITEMS_IN_A_TERM = 6
 """Of a drawn item set. StereoSet has 27 in each task, the starter set 4."""
 
-_TIES = get_protocol("evenhand.v1").ties
+_TIES = get_protocol(DEFAULT_PROTOCOL).ties
 
 
 @dataclass(frozen=True)

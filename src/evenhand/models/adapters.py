@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import require_extra
+from evenhand.core.files import load_json
+from evenhand.models.model_files import damage_in, failures_explained, reason_of, refuse_unreadable_files
 from evenhand.models.references import ModelError, ModelRef
 
 ADAPTER_FILE = "adapter_config.json"
@@ -48,22 +49,20 @@ def with_adapter(model: Any, folder: str) -> Any:
     require_extra("train", "peft", purpose=f"The adapter {folder}")
     from peft import PeftModel
 
-    try:
+    refuse_unreadable_files(Path(folder))
+    with failures_explained(
+        lambda problem: (
+            damage_in(Path(folder)) or f"The adapter {folder} does not fit its model: {reason_of(problem)}"
+        )
+    ):
         return PeftModel.from_pretrained(model, folder).merge_and_unload()
-    except (OSError, ValueError, RuntimeError, KeyError, AttributeError) as problem:
-        raise ModelError(f"The adapter {folder} does not fit its model: {_first_line(problem)}") from problem
 
 
 def _settings(path: Path) -> dict[str, Any]:
     try:
-        settings = json.loads(path.read_text(encoding="utf-8"))
+        settings = load_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         settings = None
     if not isinstance(settings, dict):
         raise ModelError(f"{path} is damaged. Save the adapter again.")
     return settings
-
-
-def _first_line(problem: Exception) -> str:
-    lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
-    return lines[0][:300] if lines else type(problem).__name__

@@ -261,3 +261,38 @@ def has_capability(model: Model, capability: type) -> bool:
     """
     tells = getattr(model, "has_capability", None)
     return bool(tells(capability)) if tells is not None else capability in model.capabilities
+
+
+def refuse_single_text(texts: Iterable[str], *, argument: str) -> None:
+    """Refuse a text where several are needed: taken one by one, they would be its letters.
+
+    Args:
+        texts: What was given.
+        argument: Its name, for the message.
+
+    Raises:
+        ModelError: If it is a single text.
+    """
+    if isinstance(texts, str):
+        raise ModelError(
+            f"{argument} is the text {texts[:40]!r}; a list of texts is needed. Put it into one: [...]."
+        )
+
+
+def refuse_unfit_texts(texts: Sequence[str], *, argument: str) -> None:
+    """Refuse a text where several are needed, and in their list what is no text or cannot be written down.
+
+    Raises:
+        ModelError: With the place in the list.
+    """
+    refuse_single_text(texts, argument=argument)
+    for place, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise ModelError(f"{argument}[{place}] is {text!r}; a text is needed.")
+        try:
+            text.encode()
+        except UnicodeEncodeError as problem:
+            raise ModelError(
+                f"{argument}[{place}] has half of a surrogate pair at character {problem.start}, which is no "
+                "character. Remove it, or read the text with the right encoding."
+            ) from None

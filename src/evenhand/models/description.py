@@ -11,16 +11,20 @@ import yaml
 from huggingface_hub import hf_hub_download
 from huggingface_hub.errors import HfHubHTTPError
 
+from evenhand.core.files import remembered_sha256
 from evenhand.core.items import Benchmark, Task
 from evenhand.core.planted_bias import read_planted_bias
 from evenhand.core.probes import Experiment
 from evenhand.core.protocols import DEFAULT_PROTOCOL
 from evenhand.data.probes import PROBE_LANGUAGES, load_probes
+from evenhand.models.backends import is_gguf
 from evenhand.models.capabilities import CAPABILITIES, JudgesNextSentence, Model
 from evenhand.models.families import Family
+from evenhand.models.gguf_files import gguf_path, read_gguf_header
+from evenhand.models.loading import longest_input
 from evenhand.models.measurable import Measurable, choose_method
 from evenhand.models.questions import filled_blanks
-from evenhand.models.references import ModelError, ModelRef
+from evenhand.models.references import ModelError, ModelRef, UnscorableError
 from evenhand.models.text_model import measurable
 from evenhand.models.tokenised_text import start_token
 from evenhand.runs.records import ModelRecord
@@ -29,9 +33,8 @@ if TYPE_CHECKING:
     from evenhand.models.language_model import LanguageModel
 
 
-_BLOCK = 4096
-
-_BLOCKS = 256
+_SMALL = 2**20
+"""Bytes of a file whose content goes into the digest of its folder as it is; of a larger one its own digest does."""
 
 
 def record_of(model: LanguageModel) -> ModelRecord:
@@ -39,7 +42,8 @@ def record_of(model: LanguageModel) -> ModelRecord:
     loaded = model.loaded
     start = start_token(loaded.tokenizer, loaded.config)
     record = model_record(loaded.ref, loaded.config, loaded.tokenizer, loaded.family, start=start)
-    return record.model_copy(update={"device": loaded.device.type})
+    known = {"device": loaded.device.type, "stored_as": loaded.stored_as, "caveats": loaded.caveats}
+    return record.model_copy(update=known)
 
 
 def model_record(
@@ -47,7 +51,7 @@ def model_record(
 ) -> ModelRecord:
     """What identifies a model, without loading its weights."""
     return ModelRecord(
-        id=ref.id if not Path(ref.id).is_dir() else ref.short_name,
+        id=ref.short_name if Path(ref.id).exists() else ref.id,
         revision=ref.revision,
         weights=weights_digest(ref, config),
         family=family.name,
@@ -67,26 +71,21 @@ def weights_digest(ref: ModelRef, config: Any) -> str:
     folder = Path(ref.location)
     if folder.is_dir():
         own = f"sha256 {_folder_digest(folder)}"
+    elif is_gguf(ref.location):
+        own = f"sha256 {remembered_sha256(gguf_path(ref))}"
     else:
         own = f"commit {commit}" if commit else f"revision {ref.revision or 'main'}"
     return " + ".join([own, *(f"adapter {_folder_digest(Path(adapter))}" for adapter in ref.adapters)])
 
 
 def _folder_digest(folder: Path) -> str:
-    """Digest of the files of a model.
-
-    Of large files the size and blocks spread over the whole are read, which tells weights apart without reading
-    tens of gigabytes.
-    """
+    """Digest of the files of a model."""
     digest = hashlib.sha256()
     for path in sorted(folder.iterdir()):
-        if path.suffix in (".safetensors", ".json", ".txt", ".model", ".bin"):
+        if path.suffix in (".safetensors", ".json", ".txt", ".model", ".bin") and path.is_file():
             size = path.stat().st_size
             digest.update(f"{path.name}\0{size}\0".encode())
-            with path.open("rb") as stream:
-                for block in range(_BLOCKS):
-                    stream.seek(block * max(_BLOCK, size // _BLOCKS))
-                    digest.update(stream.read(_BLOCK))
+            digest.update(path.read_bytes() if size <= _SMALL else remembered_sha256(path).encode())
     return digest.hexdigest()
 
 
@@ -98,7 +97,9 @@ MOST_TEXTS = 200
 
 
 def declared_languages(model: str, revision: str | None = None) -> tuple[str, ...]:
-    """Languages in the front matter of a model's README, where it has one."""
+    """Languages in the front matter of a model's README, or in a GGUF file, where they are given."""
+    if is_gguf(model):
+        return read_gguf_header(gguf_path(ModelRef(id=model, revision=revision))).languages
     try:
         text = _readme(model, revision).read_text(encoding="utf-8")
     except (OSError, ValueError, HfHubHTTPError):
@@ -187,6 +188,7 @@ def _facts_of_weights(model: LanguageModel) -> dict[str, Any]:
     speed = "fast" if tokenizer.is_fast else "slow"
     return {
         "class": type(loaded.model).__name__,
+        **({"weights": f"dequantised from {loaded.stored_as}"} if loaded.stored_as else {}),
         "type": loaded.config.model_type,
         "parameters": f"{sum(weight.numel() for weight in loaded.model.parameters()):,}",
         "tokenizer": f"{type(tokenizer).__name__}, {speed}, {len(tokenizer):,} entries",
@@ -196,7 +198,7 @@ def _facts_of_weights(model: LanguageModel) -> dict[str, Any]:
         "start_of_a_text": "none: the first token is not scored"
         if start is None
         else tokenizer.convert_ids_to_tokens(start),
-        "longest_input": model.longest_input or "no limit",
+        "longest_input": longest_input(loaded) or "no limit",
         "only_needed_positions_projected": "yes" if scoring.only_needed_positions else "no",
         "shared_beginnings_computed_once": "yes" if scoring.shared_prefixes else "no",
         "next_sentence_head": "yes" if JudgesNextSentence in model.capabilities else "no",
@@ -211,12 +213,19 @@ def _task_fact(model: Measurable, task: Task) -> str:
     return f"yes, by {method.name}: {method.description}"
 
 
+def _is_single_token(tokenizer: Any, word: str) -> bool:
+    try:
+        (blank,) = filled_blanks(tokenizer, "x BLANK x", word)
+    except UnscorableError:
+        return False
+    return len(blank.fill) == 1 and blank.fill[0] != tokenizer.unk_token_id
+
+
 def _single_tokens(tokenizer: Any) -> dict[str, str]:
     """How many terms and occupations of the probes are one token inside a sentence, in each language."""
 
     def counted(words: Sequence[str]) -> str:
-        fills = [filled_blanks(tokenizer, "x BLANK x", word)[0].fill for word in words]
-        single = sum(len(fill) == 1 and fill[0] != tokenizer.unk_token_id for fill in fills)
+        single = sum(_is_single_token(tokenizer, word) for word in words)
         return f"{single} of {len(words)}"
 
     counts = {}

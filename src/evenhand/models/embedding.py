@@ -18,11 +18,12 @@ from torch import Tensor, nn
 
 from evenhand.core.items import Span
 from evenhand.models.capabilities import NotEmbedded
+from evenhand.models.engine.memory import give_back_memory, is_out_of_memory
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.engine.runners import padded
-from evenhand.models.loading import Loaded, longest_input
+from evenhand.models.loading import MOST_TOKENS, Loaded, longest_input
 from evenhand.models.references import ModelError
-from evenhand.models.tokenised_text import prepare, tokenise
+from evenhand.models.tokenised_text import LONGEST_TEXT, prepare, tokenise
 
 Vector: TypeAlias = npt.NDArray[np.float32]
 
@@ -46,7 +47,7 @@ class WordEmbedder:
     def __init__(self, loaded: Loaded, *, max_tokens: int) -> None:
         self.loaded = loaded
         self.max_tokens = max_tokens
-        self.longest = longest_input(loaded)
+        self.longest = longest_input(loaded) or MOST_TOKENS
         self._start = loaded.family.text_start(loaded)
 
     @cached_property
@@ -100,16 +101,23 @@ class WordEmbedder:
         tokenizer = self.loaded.tokenizer
         special = self.loaded.family.adds_special_tokens
         prepare(tokenizer, texts, special=special)
-        tokenised = {text: tokenise(tokenizer, text, special=special) for text in dict.fromkeys(texts)}
+        tokenised = {
+            text: tokenise(tokenizer, text, special=special)
+            for text in dict.fromkeys(texts)
+            if len(text) <= LONGEST_TEXT
+        }
         begin = () if self._start is None else (self._start,)
         for number, (text, span) in enumerate(zip(texts, spans, strict=True)):
             if not 0 <= span.start < span.end <= len(text):
                 raise ValueError(
                     f"the text has {len(text)} characters, and no word at {span.start} to {span.end}"
                 )
+            if text not in tokenised:
+                yield NotEmbedded(f"the text is longer than {LONGEST_TEXT:,} characters")
+                continue
             ids = (*begin, *tokenised[text].ids)
             tokens = tuple(place + len(begin) for place in tokenised[text].overlapping(span))
-            if self.longest is not None and len(ids) > self.longest:
+            if len(ids) > self.longest:
                 yield NotEmbedded(f"the text is longer than the {self.longest:,} tokens that the model takes")
             elif not tokens:
                 yield NotEmbedded(NOTHING_THERE)
@@ -134,10 +142,10 @@ class WordEmbedder:
     def _vectors_or_halves(self, batch: Sequence[_WordPosition], layer: int) -> npt.NDArray[np.float32]:
         try:
             return self._vectors(batch, layer)
-        except torch.OutOfMemoryError:
-            if len(batch) == 1:
+        except RuntimeError as problem:
+            if len(batch) == 1 or not is_out_of_memory(problem):
                 raise
-            torch.cuda.empty_cache()
+            give_back_memory()
         middle = len(batch) // 2
         halves = [self._vectors_or_halves(part, layer) for part in (batch[:middle], batch[middle:])]
         return np.concatenate(halves)

@@ -20,6 +20,8 @@ from evenhand.models.capabilities import (
     NotEmbedded,
     ScoresText,
     TextScore,
+    refuse_single_text,
+    refuse_unfit_texts,
     require,
 )
 from evenhand.models.description import record_of, warnings_of_texts
@@ -47,11 +49,12 @@ from evenhand.models.engine.requests import (
     too_long,
 )
 from evenhand.models.engine.runners import PairRunner, Runner
-from evenhand.models.engine.self_check import can_share_prefixes, choose_projection
+from evenhand.models.engine.self_check import SelfCheck
 from evenhand.models.families import Family
 from evenhand.models.generation import GeneratedText, GenerationOptions, TextProgress
 from evenhand.models.generation.local import LocalGenerator
 from evenhand.models.loading import (
+    MOST_TOKENS,
     Loaded,
     NextSentenceHead,
     attention_window,
@@ -63,8 +66,8 @@ from evenhand.models.next_sentence import NextSentence
 from evenhand.models.objectives.gap_contexts import GapContexts
 from evenhand.models.objectives.held_out import HeldOutRows
 from evenhand.models.objectives.objective import PretrainingObjective, PretrainingOptions
-from evenhand.models.questions import Method, UnscorableError, WordMethod
-from evenhand.models.references import ModelError, ModelRef, load_model
+from evenhand.models.questions import Method, WordMethod
+from evenhand.models.references import ModelError, ModelRef, UnscorableError, load_model
 from evenhand.models.sentence_pairs import PairMethod
 from evenhand.runs.records import ModelRecord
 from evenhand.runs.store import Parts
@@ -130,19 +133,24 @@ class LanguageModel:
         )
 
     @cached_property
+    def self_check(self) -> SelfCheck:
+        """Which fast ways give the same numbers on this model."""
+        return SelfCheck(self.loaded)
+
+    @cached_property
     def projection(self) -> Projection:
         """How hidden states become probabilities on this model."""
-        return choose_projection(self.loaded)
+        return self.self_check.projection
 
     @property
     def is_split(self) -> bool:
         """Whether only the needed positions are projected to the vocabulary."""
         return isinstance(self.projection, SplitProjection)
 
-    @cached_property
+    @property
     def shares_prefixes(self) -> bool:
         """Whether what sequences share is computed once."""
-        return can_share_prefixes(self.loaded, self.projection)
+        return self.self_check.shares_prefixes
 
     @cached_property
     def next_sentence_head(self) -> NextSentenceHead | None:
@@ -155,9 +163,9 @@ class LanguageModel:
         return self.next_sentence_head is not None
 
     @cached_property
-    def longest_input(self) -> int | None:
-        """The most tokens that the model takes."""
-        return longest_input(self.loaded)
+    def longest_input(self) -> int:
+        """The most tokens that the model is given."""
+        return longest_input(self.loaded) or MOST_TOKENS
 
     @property
     def reads_left_to_right(self) -> bool:
@@ -273,6 +281,8 @@ class LanguageModel:
     def score_fills(self, context: str, fills: Sequence[str]) -> list[TextScore]:
         """Token by token, each word in the ``BLANK`` of the context."""
         require(self, FillsBlanks, purpose="be asked for a word in a blank")
+        refuse_unfit_texts([context], argument="context")
+        refuse_unfit_texts(fills, argument="fills")
         if BLANK not in context:
             raise ModelError(f"The context has no {BLANK}: {context!r}.")
         requests = self.word_method().requests
@@ -281,6 +291,7 @@ class LanguageModel:
     def score_texts(self, texts: Sequence[str]) -> list[TextScore]:
         """Token by token, each text: from left to right, or at a mask of its own for a masked model."""
         require(self, ScoresText, purpose="be asked for the probability of a text")
+        refuse_unfit_texts(texts, argument="texts")
         ask = partial(self.family.text_requests, self)
         return self._text_scores([self._scorable(partial(ask, text), text) for text in texts])
 
@@ -289,9 +300,9 @@ class LanguageModel:
         try:
             requests = ask()
         except UnscorableError as reason:
-            raise ModelError(f"{self.ref.id} cannot be asked about {text!r}: {reason}.") from None
+            raise ModelError(f"{self.ref.id} cannot be asked about {text[:60]!r}: {reason}.") from None
         if not requests:
-            raise ModelError(f"{self.ref.id} cannot be asked about {text!r}: it has no token.")
+            raise ModelError(f"{self.ref.id} cannot be asked about {text[:60]!r}: it has no token.")
         problem = too_long(requests, self.longest_input)
         if problem:
             raise ModelError(f"{self.ref.id} cannot be asked about {text[:60]!r}: {problem}.")
@@ -301,8 +312,15 @@ class LanguageModel:
         """Probability that each second sentence follows the first, by the next-sentence head."""
         if not self.judges_next_sentence:
             raise ModelError(f"{self.loaded.ref.id} has no next-sentence head.")
+        refuse_unfit_texts([first], argument="first")
+        refuse_unfit_texts(seconds, argument="seconds")
         method = NextSentence(self.loaded.tokenizer)
-        answers = self.answer([method.request(first, second) for second in seconds])
+
+        def ask(second: str) -> tuple[Request, ...]:
+            return (method.request(first, second),)
+
+        requests = [request for second in seconds for request in self._scorable(partial(ask, second), second)]
+        answers = self.answer(requests)
         return [math.exp(answers.of(number)[0]) for number in range(len(seconds))]
 
     @cached_property
@@ -324,6 +342,7 @@ class LanguageModel:
         before the word.
         """
         self._refuse_prefix()
+        refuse_unfit_texts(texts, argument="texts")
         return self.embedder.embed(texts, spans, layer=layer)
 
     def _refuse_prefix(self) -> None:
@@ -358,6 +377,7 @@ class LanguageModel:
             max_tokens: Most tokens in a batch: padded prompts and new tokens of all rows.
         """
         require(self, Generates, purpose="write texts")
+        refuse_single_text(prompts, argument="prompts")
         return self.generator.generate(
             prompts, options or GenerationOptions(), parts=parts, progress=progress, max_tokens=max_tokens
         )

@@ -2,61 +2,45 @@
 
 from __future__ import annotations
 
-import json
-import logging
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
-from huggingface_hub.errors import (
-    GatedRepoError,
-    HfHubHTTPError,
-    HFValidationError,
-    LocalEntryNotFoundError,
-    OfflineModeIsEnabled,
-    RepositoryNotFoundError,
-    RevisionNotFoundError,
-)
 from torch import nn
 from transformers import (
     AutoConfig,
     AutoModelForNextSentencePrediction,
     AutoTokenizer,
 )
-from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 
+from evenhand.core.files import load_json
 from evenhand.core.recipes import Precision
 from evenhand.models.adapters import adapter_base, refuse_missing_adapters, with_adapter
+from evenhand.models.backends import is_gguf
 from evenhand.models.families import Family, recognise
+from evenhand.models.gguf_files import (
+    GgufHeader,
+    caveats_of,
+    complete_tokenizer,
+    forget_quantisation,
+    gguf_path,
+    read_gguf_header,
+    read_once_and_quietly,
+)
+from evenhand.models.model_files import loading_explained
 from evenhand.models.next_sentence import has_next_sentence_class
-from evenhand.models.references import ModelError, ModelRef, refuse_missing_folder
+from evenhand.models.references import ModelError, ModelRef
 
 HEAD_FILE = "next_sentence.json"
 """Beside a model with a next-sentence head of its own: which class means "follows"."""
 
 BERT_FOLLOWS_CLASS = 0
 
-_CHATTER = ("transformers", "huggingface_hub")
-"""Loggers that are kept to errors while something loads; the hub's tells of every retry."""
-
-_UNREACHED = "cannot be reached. Check the path, or the connection if it is a model of the hub."
-
-_HUB_ANSWERS: Mapping[type[BaseException], str] = {
-    GatedRepoError: "gives {id} only to those who asked for it. Ask on its page, then log in with: hf auth login.",
-    RepositoryNotFoundError: "has no model of this name. Check the path or the spelling; if the model is private, log "
-    "in with: hf auth login.",
-    RevisionNotFoundError: "has no revision {revision} of it. Give another after the @.",
-    LocalEntryNotFoundError: _UNREACHED,
-    OfflineModeIsEnabled: _UNREACHED,
-    ConnectionError: _UNREACHED,
-    HFValidationError: "takes no such name. Check the path, or give an id such as bert-base-cased or ORG/NAME.",
-    HfHubHTTPError: "does not give it ({error}). Check the path, or try again later.",
-}
-"""What the hub did, by its library's errors; the order matters, for some are kinds of others."""
+_FEWEST_TOKENS = 10
+"""Entries of a vocabulary beside the special ones. Where its file is missing, libraries make up a tokenizer without."""
 
 _DTYPES = {Precision.FP32: torch.float32, Precision.BF16: torch.bfloat16, Precision.FP16: torch.float16}
 
@@ -72,6 +56,10 @@ class Loaded:
     model: nn.Module
     device: torch.device
     dtype: torch.dtype
+    stored_as: str = ""
+    """How the file holds the weights, where they are dequantised on loading."""
+    caveats: tuple[str, ...] = ()
+    """In which respects it may differ from the original model."""
 
     @property
     def pad_id(self) -> int:
@@ -92,28 +80,63 @@ def choose_device(wanted: str) -> torch.device:
     return device
 
 
-def load_parts(ref: ModelRef) -> tuple[Any, Any, Family]:
-    """Configuration, tokenizer and family, without weights; for an adapter those of its model."""
-    base = adapter_base(ref)
-    if base is not None:
-        return load_parts(base)
-    with _explained(ref):
-        config = AutoConfig.from_pretrained(ref.location, **_options(ref))
-        tokenizer = AutoTokenizer.from_pretrained(ref.location, **_options(ref))
-    # Lengths are looked after where they matter; Transformers would warn of any long text that is merely split.
-    tokenizer.deprecation_warnings["sequence-length-is-longer-than-the-specified-maximum"] = True
-    return config, tokenizer, recognise(config, tokenizer, ref.id)
-
-
 def load(ref: ModelRef) -> Loaded:
     """Load a model for token probabilities."""
     device = choose_device(ref.device)
     refuse_missing_adapters(ref)
-    config, tokenizer, family = load_parts(ref)
-    dtype = _DTYPES[ref.precision]
-    model = _load_weights(ref, getattr(transformers, family.auto_class), dtype)
+    source = _unadapted(ref)
+    header = _gguf_header(source)
+    with read_once_and_quietly() if header else nullcontext():
+        config, tokenizer, family = _load_parts(source)
+        dtype = _DTYPES[ref.precision]
+        model = _load_weights(ref, getattr(transformers, family.auto_class), dtype)
+    if header:
+        complete_tokenizer(tokenizer, header)
+        config.architectures = [type(model).__name__]
     _fit_tokenizer(ref, tokenizer, entries=model.get_input_embeddings().num_embeddings)
-    return Loaded(ref, family, config, tokenizer, model.to(device).eval(), device, dtype)
+    return Loaded(
+        ref,
+        family,
+        config,
+        tokenizer,
+        model.to(device).eval(),
+        device,
+        dtype,
+        stored_as=header.storage if header else "",
+        caveats=caveats_of(tokenizer, header) if header else (),
+    )
+
+
+def _unadapted(ref: ModelRef) -> ModelRef:
+    """The model itself; for a folder that is an adapter, the model that it belongs to."""
+    base = adapter_base(ref)
+    return ref if base is None else _unadapted(base)
+
+
+def _gguf_header(ref: ModelRef) -> GgufHeader | None:
+    """What a GGUF file says about its model; None for any other model."""
+    if not is_gguf(ref.location):
+        return None
+    with loading_explained(ref, "header"):
+        return read_gguf_header(gguf_path(ref))
+
+
+def _load_parts(ref: ModelRef) -> tuple[Any, Any, Family]:
+    """Configuration, tokenizer and family, without weights."""
+    with loading_explained(ref, "configuration"):
+        place, options = _source(ref)
+        config = AutoConfig.from_pretrained(place, **options)
+    with loading_explained(ref, "tokenizer"):
+        tokenizer = AutoTokenizer.from_pretrained(place, **options)
+    ordinary = len(tokenizer) - len(tokenizer.all_special_ids)
+    if ordinary < _FEWEST_TOKENS:
+        raise ModelError(
+            f"The tokenizer of {ref.id} has no vocabulary: {len(tokenizer):,} entries, and all but {ordinary} of them "
+            "are special. Copy its vocabulary beside the weights (tokenizer.json, vocab.txt or the like)."
+        )
+    # Lengths are looked after where they matter; Transformers would warn of any long text that is merely split.
+    tokenizer.deprecation_warnings["sequence-length-is-longer-than-the-specified-maximum"] = True
+    return config, tokenizer, recognise(config, tokenizer, ref.id)
 
 
 def _fit_tokenizer(ref: ModelRef, tokenizer: Any, *, entries: int) -> None:
@@ -173,8 +196,8 @@ def _follows_class(ref: ModelRef) -> int:
     if not path.is_file():
         return BERT_FOLLOWS_CLASS
     try:
-        follows = json.loads(path.read_text(encoding="utf-8"))["follows_class"]
-    except (ValueError, KeyError, TypeError):
+        follows = load_json(path.read_text(encoding="utf-8"))["follows_class"]
+    except (OSError, ValueError, KeyError, TypeError):
         follows = None
     if type(follows) is not int or follows not in (0, 1):
         raise ModelError(f'{path} must hold {{"follows_class": 0}} or {{"follows_class": 1}}.')
@@ -197,14 +220,17 @@ def _load_without_adapters(ref: ModelRef, auto_class: Any, dtype: torch.dtype) -
     base = adapter_base(ref)
     if base is not None:
         return with_adapter(_load_without_adapters(base, auto_class, dtype), ref.location)
-    with _explained(ref):
+    with loading_explained(ref, "weights"):
+        place, options = _source(ref)
         model, report = auto_class.from_pretrained(
-            ref.location,
+            place,
             dtype=dtype,
             use_safetensors=None if ref.allow_pickle_weights else True,
             output_loading_info=True,
-            **_options(ref),
+            **options,
         )
+    if is_gguf(ref.location):
+        forget_quantisation(model)
     missing = sorted(report["missing_keys"])
     if missing:
         raise MissingWeightsError(
@@ -214,82 +240,19 @@ def _load_without_adapters(ref: ModelRef, auto_class: Any, dtype: torch.dtype) -
     return model
 
 
-def _options(ref: ModelRef) -> dict[str, Any]:
-    return {"revision": ref.revision or "main", "trust_remote_code": ref.trust_remote_code}
-
-
-@contextmanager
-def _explained(ref: ModelRef) -> Iterator[None]:
-    """Turn what the libraries raise into errors that say what to do; keep their chatter out of the way."""
-    folder = Path(ref.location)
-    if folder.is_dir() and not (folder / "config.json").is_file():
-        raise ModelError(f"{ref.id} is a folder without a config.json, so it is no model.")
-    refuse_missing_folder(ref.location)
-    levels = {name: logging.getLogger(name).level for name in _CHATTER}
-    for name in _CHATTER:
-        logging.getLogger(name).setLevel(logging.ERROR)
-    disable_progress_bar()
-    try:
-        yield
-    except ModelError:
-        raise
-    except (OSError, ValueError, RuntimeError, ImportError, KeyError) as problem:
-        raise ModelError(hub_failure(ref, problem) or _explanation(ref, str(problem))) from problem
-    finally:
-        for name, level in levels.items():
-            logging.getLogger(name).setLevel(level)
-        enable_progress_bar()
-
-
-def _explanation(ref: ModelRef, problem: str) -> str:
-    folder = Path(ref.location)
-    if "trust_remote_code" in problem or "custom code" in problem:
-        return f"{ref.id} needs code of its own. If you trust it, allow that with --trust-remote-code."
-    if folder.is_dir() and not list(folder.glob("*.safetensors")):
-        if list(folder.glob("*.bin")):
-            return (
-                f"{ref.id} has its weights only as .bin files, which can run code when loaded. Convert them to "
-                "safetensors, or allow them with --allow-pickle-weights if you trust the source."
-            )
-        return f"{ref.id} has a config.json but no weights (*.safetensors)."
-    if "safetensors" in problem:
-        return (
-            f"{ref.id} offers no safetensors weights. Allow others with --allow-pickle-weights if you trust the "
-            f"source. ({_first_line(problem)})"
-        )
-    return f"{ref.id} cannot be loaded: {_first_line(problem)}"
-
-
-def _first_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[0][:300] if lines else "no reason given"
-
-
-def hub_failure(ref: ModelRef, problem: BaseException) -> str | None:
-    """What to say of a name that is no folder when the hub did not give it; None where the hub is not to blame."""
-    if Path(ref.location).exists():
-        return None
-    answer = next(filter(None, (_answer(ref, error) for error in _causes(problem))), None)
-    return answer and f"There is no folder {ref.id} here, and the hub {answer}"
-
-
-def _answer(ref: ModelRef, error: BaseException) -> str | None:
-    """The hub's part in an error of its library."""
-    answer = next((words for kind, words in _HUB_ANSWERS.items() if isinstance(error, kind)), None)
-    return answer and answer.format(
-        id=ref.id, revision=ref.revision or "main", error=_first_line(str(error)) or type(error).__name__
-    )
-
-
-def _causes(problem: BaseException) -> Iterator[BaseException]:
-    """An error and those that it came from, the innermost last."""
-    error: BaseException | None = problem
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
+def _source(ref: ModelRef) -> tuple[str, dict[str, Any]]:
+    """What Transformers loads a model from, and with which options."""
+    options = {"revision": ref.revision or "main", "trust_remote_code": ref.trust_remote_code}
+    if not is_gguf(ref.location):
+        return ref.location, options
+    path = gguf_path(ref)
+    return str(path.parent), {**options, "gguf_file": path.name}
 
 
 _UNLIMITED = 10**6
+
+MOST_TOKENS = 16_384
+"""Tokens of an input to a model that names no limit. What attention needs grows with their square."""
 
 
 def longest_input(loaded: Loaded) -> int | None:
@@ -336,4 +299,4 @@ def _embedded_positions(model: nn.Module) -> int | None:
 
 def _tokenizer_limit(tokenizer: Any) -> int | None:
     limit = tokenizer.model_max_length
-    return int(limit) if limit and limit < _UNLIMITED else None
+    return int(limit) if isinstance(limit, int | float) and 0 < limit < _UNLIMITED else None

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from evenhand.core import protocols
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.items import Task
-from evenhand.core.protocols import DEFAULT_PROTOCOL, MULTILINGUAL_2023
+from evenhand.core.protocols import EVENHAND_V2, MULTILINGUAL_2023, get_protocol
 from evenhand.models.capabilities import Model
 from evenhand.models.engine.requests import Requests
 from evenhand.models.questions import Continuation, Method, ScoreKind, WordMethod
@@ -32,14 +33,14 @@ Choice = TypeVar("Choice", bound=StrEnum)
 class MethodOptions:
     """How candidates are to be scored; what is None suits the model."""
 
-    protocol: str = DEFAULT_PROTOCOL
+    protocol: protocols.Protocol = EVENHAND_V2
     inter: Continuation | None = None
     score: ScoreKind | None = None
 
     @property
     def as_published(self) -> bool:
         """Whether the methods of the multilingual study are asked for."""
-        return self.protocol == MULTILINGUAL_2023.name
+        return self.protocol.name == MULTILINGUAL_2023.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,12 @@ class Measurable(Model, Protocol):
 
 
 def choose_method(
-    model: Measurable, task: Task, *, protocol: str, inter: str | None = None, score: str | None = None
+    model: Measurable,
+    task: Task,
+    *,
+    protocol: str | protocols.Protocol,
+    inter: str | None = None,
+    score: str | None = None,
 ) -> Method:
     """The method for a task.
 
@@ -135,14 +141,16 @@ def choose_method(
     return model.method(task, method_options(protocol, inter=inter, score=score))
 
 
-def method_options(protocol: str, *, inter: str | None = None, score: str | None = None) -> MethodOptions:
+def method_options(
+    protocol: str | protocols.Protocol, *, inter: str | None = None, score: str | None = None
+) -> MethodOptions:
     """How candidates are to be scored, from the names of the choices.
 
     Raises:
         UnknownNameError: If an option has no such value.
     """
     return MethodOptions(
-        protocol,
+        get_protocol(protocol),
         inter=_parse(inter, Continuation, "way to score the inter-sentence task"),
         score=_parse(score, ScoreKind, "score"),
     )

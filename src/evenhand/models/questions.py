@@ -8,19 +8,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol, TypeAlias
 
-from evenhand.core.items import BLANK, Association, Candidate, Span, filled_spans
+from evenhand.core.items import BLANK, Association, Candidate, Span, filled_spans, overlong_reason
 from evenhand.models.engine.modes import gc_disabled
 from evenhand.models.engine.requests import Request, Requests, Tokens
+from evenhand.models.references import UnscorableError
 from evenhand.models.tokenised_text import TokenisedText, prepare, tokenise
 
 LogProbabilities: TypeAlias = Sequence[float]
 """Natural logarithms."""
 
 Combine: TypeAlias = Callable[[Sequence[LogProbabilities]], float]
-
-
-class UnscorableError(Exception):
-    """An item that a method cannot ask about, and why."""
 
 
 class ScoreKind(StrEnum):
@@ -121,11 +118,21 @@ def questions_of(method: Method, tokenizer: Any, items: Sequence[Association]) -
 
     The tokenizer is the model's, or None where the model is asked about plain text.
     """
+    overlong = [
+        overlong_reason(item.context, *(candidate.text for candidate in item.candidates)) for item in items
+    ]
     with gc_disabled():
-        texts = [entry for item in items for entry in method.texts(item)]
+        texts = [
+            entry
+            for item, reason in zip(items, overlong, strict=True)
+            if reason is None
+            for entry in method.texts(item)
+        ]
         for special in (True, False):
             prepare(tokenizer, (text for text, wanted in texts if wanted is special), special=special)
-        return [_questions_or_reason(method, item) for item in items]
+        return [
+            reason or _questions_or_reason(method, item) for item, reason in zip(items, overlong, strict=True)
+        ]
 
 
 def _questions_or_reason(method: Method, item: Association) -> list[Question] | str:
@@ -277,6 +284,24 @@ def fill_questions(
     ]
 
 
+MOST_SHOWN_TOKENS = 2**26
+"""Tokens of all inputs that one text is asked about with: each of 8,192 tokens with all others."""
+
+
+def refuse_endless(tokens: int, *, inputs: int) -> None:
+    """Refuse a text whose inputs would fill the memory before anybody could say that the model does not take them.
+
+    Args:
+        tokens: In each input.
+        inputs: How many there would be, one for each token that is asked for.
+
+    Raises:
+        UnscorableError: If they are too many.
+    """
+    if tokens * inputs > MOST_SHOWN_TOKENS:
+        raise UnscorableError("the text is too long to ask about its tokens one by one")
+
+
 def filled_blanks(tokenizer: Any, context: str, fill: str) -> list[FilledBlank]:
     """The filled context as tokens, once for each blank.
 
@@ -285,7 +310,9 @@ def filled_blanks(tokenizer: Any, context: str, fill: str) -> list[FilledBlank]:
     """
     text, spans = filled_context(context, fill)
     tokenised = tokenise(tokenizer, text, special=True)
-    return [_parted(tokenised, span) for span in spans]
+    blanks = [_parted(tokenised, span) for span in spans]
+    refuse_endless(len(tokenised.ids), inputs=sum(len(blank.fill) for blank in blanks))
+    return blanks
 
 
 def _parted(tokenised: TokenisedText, span: Span) -> FilledBlank:

@@ -9,12 +9,16 @@ from pydantic import BaseModel, ConfigDict
 
 from evenhand.core.errors import EvenhandError, RunError, UnknownNameError
 from evenhand.core.recipes import Precision
-from evenhand.models.backends import backend_of
+from evenhand.models.backends import backend_of, is_gguf
 from evenhand.runs.mitigation_records import find_mitigation_record
 
 
 class ModelError(EvenhandError):
     """A model that cannot be loaded, or lacks what a task needs."""
+
+
+class UnscorableError(EvenhandError):
+    """Something that a model cannot be asked about, and why. Measurements skip it and count the reason."""
 
 
 class ModelRef(BaseModel):
@@ -35,8 +39,8 @@ class ModelRef(BaseModel):
 
     @classmethod
     def parse(cls, text: str) -> tuple[str, str | None]:
-        """Split ``id@revision``; a folder is itself, whatever its name."""
-        if Path(text).is_dir():
+        """Split ``id@revision``; a folder or file is itself, whatever its name."""
+        if Path(text).exists():
             return text, None
         name, _, revision = text.partition("@")
         if not name.strip():
@@ -52,24 +56,40 @@ class ModelRef(BaseModel):
     def short_name(self) -> str:
         """A name for folders and tables."""
         name = self.id.rstrip("/").replace("\\", "/").replace(":", "-")
+        name = name[: -len(".gguf")] if is_gguf(name) else name
         parts = [part for part in name.split("/") if part not in ("", ".", "..")]
         return "_".join(parts[-2:]) if not name.startswith(("/", ".")) else (parts[-1] if parts else "model")
 
 
-def refuse_missing_folder(name: str) -> None:
-    """Refuse what can only be a folder and is none, before the hub is asked for a model of that name."""
+def refuse_missing_path(name: str) -> None:
+    """Refuse what can only be a folder or file and is none, before the hub is asked for a model of that name."""
     path = Path(name)
-    is_path = path.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1 or path.is_file()
-    if not is_path or path.is_dir():
+    if path.is_dir() or (is_gguf(name) and (path.is_file() or hub_file(name))):
         return
-    if name.startswith("~/") and path.expanduser().is_dir():
+    is_path = path.is_absolute() or name.startswith((".", "~")) or name.count("/") > 1
+    if not (is_path or is_gguf(name) or path.is_file()):
+        return
+    if name.startswith("~/") and path.expanduser().exists():
         advice = f"Write {path.expanduser()}: only a shell reads ~ as the home folder."
     else:
         advice = (
-            "Give the folder of a model, with its config.json, or an id such as bert-base-cased or ORG/NAME."
+            "Give the folder of a model, with its config.json, a file that ends in .gguf, or an id such as "
+            "bert-base-cased or ORG/NAME."
         )
-    fault = f"{name} is a file." if path.is_file() else f"There is no folder {name}."
+    fault = f"{name} is a file." if path.is_file() else f"There is no {_kind_of(name)} {name}."
     raise ModelError(f"{fault} {advice}")
+
+
+def _kind_of(name: str) -> str:
+    return "file" if is_gguf(name) else "folder"
+
+
+def hub_file(name: str) -> tuple[str, str] | None:
+    """Repository and file of ``ORG/NAME/FILE.gguf``; None for anything else."""
+    parts = name.split("/", 2)
+    if len(parts) < 3 or not is_gguf(name) or name.startswith((".", "~")) or not all(parts):
+        return None
+    return "/".join(parts[:2]), parts[2]
 
 
 def load_model(

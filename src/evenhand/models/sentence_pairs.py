@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Protocol
 
-from evenhand.core.items import PairDirection, SentencePair
+from evenhand.core.items import PairDirection, SentencePair, overlong_reason
 from evenhand.core.progress import Progress
 from evenhand.models.engine.modes import gc_disabled
 from evenhand.models.engine.requests import Request, RequestGroup, Requests, Tokens, too_long
 from evenhand.models.measurable import Measurable
-from evenhand.models.questions import UnscorableError
+from evenhand.models.references import UnscorableError
 from evenhand.models.tokenised_text import TokenisedText, prepare, tokenise
 from evenhand.runs.store import Parts
 
@@ -60,11 +60,17 @@ class PairMethod(Protocol):
         ...
 
 
+MOST_ALIGNED_TOKENS = 2_048
+"""Tokens of a sentence that is aligned with another, for which the time grows with the square."""
+
+
 def requests_of_shared(
     tokenizer: Any, pair: SentencePair, requests: Callable[[Tokens, Sequence[int]], Iterable[Request]]
 ) -> PairRequests:
     """Requests for the shared tokens, by their places in each sentence."""
     more, less = (tokenise(tokenizer, text, special=True) for text in (pair.more, pair.less))
+    if max(len(more.ids), len(less.ids)) > MOST_ALIGNED_TOKENS:
+        raise UnscorableError("the sentences are too long to find the tokens that they share")
     places = shared_places(pair, more, less)
     if not places:
         raise UnscorableError("the two sentences share no token")
@@ -160,7 +166,12 @@ def _questions(
 ) -> list[PairRequests | str]:
     """For each pair its requests, or the reason why it cannot be asked about."""
     with gc_disabled():
-        texts = (text for pair in pairs if pair.complete for text in (pair.more, pair.less))
+        texts = (
+            text
+            for pair in pairs
+            if pair.complete and not overlong_reason(pair.more, pair.less)
+            for text in (pair.more, pair.less)
+        )
         prepare(tokenizer, texts, special=method.special)
         return [_question(pair, method, longest) for pair in pairs]
 
@@ -168,6 +179,9 @@ def _questions(
 def _question(pair: SentencePair, method: PairMethod, longest: int | None) -> PairRequests | str:
     if not pair.complete:
         return "the pair has one sentence only"
+    overlong = overlong_reason(pair.more, pair.less)
+    if overlong:
+        return overlong
     try:
         requests = method.requests(pair)
     except UnscorableError as reason:

@@ -87,7 +87,27 @@ class BlankInText:
 
 @dataclass(frozen=True, slots=True)
 class SentenceInText:
-    """The sentence with the candidate in place, from its start."""
+    """The candidate's own sentence, from its start."""
+
+    kind: ScoreKind
+    name: str = "own sentence in text"
+    description: str = "the candidate's own sentence, as the model gives its probability"
+
+    def texts(self, _item: Association) -> list[tuple[str, bool]]:
+        """Nothing is tokenised here."""
+        return []
+
+    def questions(self, item: Association) -> list[Question]:
+        """One question for each candidate."""
+        return [
+            Question(candidate.id, (WholeTextRequest(candidate.text),), of_all(COMBINATIONS[self.kind]))
+            for candidate in item.candidates
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class FilledSentenceInText:
+    """The context with the candidate in its blank, from its start."""
 
     kind: ScoreKind
     name: str = "sentence in text"

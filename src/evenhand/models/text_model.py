@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from evenhand.core.items import Task
 from evenhand.core.progress import Progress
+from evenhand.core.protocols import DEFAULT_PROTOCOL, SentenceScoring
 from evenhand.models.capabilities import (
     EstimatesCost,
     FillsBlanks,
@@ -32,6 +33,7 @@ from evenhand.models.text_methods import (
     BlankInText,
     ContinuationInText,
     ContinuationRequest,
+    FilledSentenceInText,
     FillRequest,
     FollowerInText,
     FollowerRequest,
@@ -112,8 +114,8 @@ class TextModel:
         """How the candidates of a task are scored."""
         if options.as_published:
             raise ModelError(
-                f"Protocol {options.protocol} scores the tokens of models in this process; {self.ref.id} is asked "
-                "about plain text. Use evenhand.v1."
+                f"Protocol {options.protocol.name} scores the tokens of models in this process; {self.ref.id} is asked "
+                f"about plain text. Use {DEFAULT_PROTOCOL}."
             )
         if options.score in (ScoreKind.PLL, ScoreKind.PLL_WITHIN_WORD):
             raise ModelError(
@@ -121,16 +123,18 @@ class TextModel:
                 "plain text."
             )
         return (
-            self._blank_method(options.score)
+            self._blank_method(options)
             if task is Task.INTRASENTENCE
             else self._continuation_method(options.inter)
         )
 
-    def _blank_method(self, score: ScoreKind | None) -> Method:
+    def _blank_method(self, options: MethodOptions) -> Method:
         if FillsBlanks in self.capabilities:
-            return BlankInText(score or ScoreKind.MEAN_PROB)
+            return BlankInText(options.score or ScoreKind.MEAN_PROB)
         if ScoresText in self.capabilities:
-            return SentenceInText(score or ScoreKind.MEAN_LOG)
+            filled = options.protocol.sentences is SentenceScoring.FILLED_CONTEXT
+            made = FilledSentenceInText if filled else SentenceInText
+            return made(options.score or ScoreKind.MEAN_LOG)
         raise missing_capability(self.model, FillsBlanks, ScoresText, purpose="do the intra-sentence task")
 
     def _continuation_method(self, variant: Continuation | None) -> Method:

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from evenhand.core.items import Span
 from evenhand.models.engine.requests import Tokens
+from evenhand.models.references import UnscorableError
 
 Characters: TypeAlias = tuple[int, int]
 """Start and end (exclusive). A plain pair, because there is one for every token."""
@@ -59,6 +60,12 @@ class TokenisedText:
         )
 
 
+LONGEST_TEXT = 1_000_000
+"""Of a text that a model is asked about. No model takes as many, and to count the tokens of more takes long."""
+
+_MOST_SEARCHED = 100_000
+"""Characters of a text whose tokens have to be found in it one after the other."""
+
 _PREPARED: WeakKeyDictionary[Any, dict[tuple[str, bool], Any]] = WeakKeyDictionary()
 """Texts that were tokenised ahead, until they are asked for."""
 
@@ -70,7 +77,7 @@ def prepare(tokenizer: Any, texts: Iterable[str], *, special: bool) -> None:
     """
     if tokenizer is None:
         return
-    distinct = list(dict.fromkeys(texts))
+    distinct = [text for text in dict.fromkeys(texts) if len(text) <= LONGEST_TEXT]
     if tokenizer.is_fast and distinct:
         prepared = _PREPARED.setdefault(tokenizer, {})
         for text, encoding in zip(distinct, _encodings(tokenizer, distinct, special), strict=True):
@@ -78,7 +85,12 @@ def prepare(tokenizer: Any, texts: Iterable[str], *, special: bool) -> None:
 
 
 def tokenise(tokenizer: Any, text: str, *, special: bool) -> TokenisedText:
-    """Token ids and characters of a text."""
+    """Token ids and characters of a text.
+
+    Raises:
+        UnscorableError: If it is too long for any model.
+    """
+    refuse_long_text(text)
     if tokenizer.is_fast:
         encoding = _PREPARED.get(tokenizer, {}).pop((text, special), None)
         if encoding is None:
@@ -89,6 +101,8 @@ def tokenise(tokenizer: Any, text: str, *, special: bool) -> TokenisedText:
             lambda: tuple(encoding.word_ids),
             token_at=encoding.char_to_token,
         )
+    if len(text) > _MOST_SEARCHED:
+        raise UnscorableError("the text is too long for a tokenizer that does not say where its tokens stand")
     ids = tuple(tokenizer(text, add_special_tokens=special)["input_ids"])
     plain = tuple(tokenizer(text, add_special_tokens=False)["input_ids"])
     offset = _where(ids, plain)
@@ -96,6 +110,12 @@ def tokenise(tokenizer: Any, text: str, *, special: bool) -> TokenisedText:
     spans = (None,) * offset + own + (None,) * (len(ids) - offset - len(plain))
     words = tuple(None if span is None else len(text[: span[0] + 1].split()) for span in spans)
     return TokenisedText(ids, lambda: spans, lambda: words)
+
+
+def refuse_long_text(text: str) -> None:
+    """Refuse a text that is too long for any model, without tokenising it."""
+    if len(text) > LONGEST_TEXT:
+        raise UnscorableError(f"the text is longer than {LONGEST_TEXT:,} characters")
 
 
 def _encodings(tokenizer: Any, texts: Sequence[str], special: bool) -> Any:

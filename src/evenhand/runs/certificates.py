@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
-from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, field_validator
 
-from evenhand.core.errors import RunError
 from evenhand.core.estimates import Estimate, Number
+from evenhand.core.files import is_file_name
 from evenhand.core.frozen import FrozenModel
 from evenhand.runs.comparison import Difference
 from evenhand.runs.records import EnvironmentRecord, ModelRecord, StatisticsRecord
+from evenhand.stats.intervals import Interval
+from evenhand.stats.significance import judge_margin
 
 CERTIFICATE_SCHEMA_VERSION = 1
+
+BEFORE, AFTER = "before", "after"
+"""Folders of the runs of both models."""
 
 
 class BiasVerdict(StrEnum):
@@ -261,22 +266,52 @@ class Certificate(FrozenModel):
     environment: EnvironmentRecord
     fingerprint: str | None = None
     """Of all that determines the certificate; None in those of version 0.1.0."""
+    runs: dict[str, str] = Field(default_factory=dict)
+    """SHA-256 of the record of each run that it was made from, by the run's folder: ``before/malor``."""
+    sha256: str | None = None
+    """Of everything else in the file, where it was read from one."""
+
+    @field_validator("runs")
+    @classmethod
+    def _lie_beside_it(cls, runs: dict[str, str]) -> dict[str, str]:
+        for name in runs:
+            side, _, own = name.partition("/")
+            if side not in (BEFORE, AFTER) or not is_file_name(own):
+                raise ValueError(f"{name!r} is no run of a certificate")
+        return runs
 
 
-def fingerprint_of_certificate(path: Path) -> str | None:
-    """The fingerprint of the certificate at a place; None if there is no file."""
-    return read_certificate(path).fingerprint if path.exists() else None
+def bias_verdict(trained: Sequence[BiasRow], *, changed: bool) -> BiasVerdict:
+    """Lowered if every measure that was trained on came closer to neutral by more than chance explains."""
+    if not changed:
+        return BiasVerdict.NOTHING_CHANGED
+    is_lowered = bool(trained) and all(row.movement > 0 for row in trained)
+    return BiasVerdict.LOWERED if is_lowered else BiasVerdict.NOT_LOWERED
 
 
-def read_certificate(path: str | Path) -> Certificate:
-    """A certificate from its JSON file."""
-    try:
-        return Certificate.model_validate_json(Path(path).read_bytes())
-    except OSError as problem:
-        raise RunError(
-            f"{path} cannot be read: {problem.strerror or problem}. Make one with: evenhand certify BEFORE AFTER."
-        ) from None
-    except ValidationError as problem:
-        raise RunError(
-            f"{path} is no certificate of this version ({problem.error_count()} faults)."
-        ) from None
+def judged_quality(difference: Estimate, margin: float) -> QualityVerdict:
+    """Whether a difference of quality is within its margin."""
+    interval = Interval(difference.low, difference.high, difference.method)
+    return QualityVerdict(judge_margin(interval, worst=margin).value)
+
+
+def quality_verdict(rows: Sequence[QualityRow]) -> QualityVerdict:
+    """Lost if any part is lost, kept if every part that was measured is kept, else undecided."""
+    verdicts = {row.verdict for row in rows} - {QualityVerdict.NOT_MEASURED}
+    if not verdicts:
+        return QualityVerdict.NOT_MEASURED
+    if QualityVerdict.LOST in verdicts:
+        return QualityVerdict.LOST
+    return QualityVerdict.KEPT if verdicts == {QualityVerdict.KEPT} else QualityVerdict.UNDECIDED
+
+
+def verdict_of(certificate: Certificate) -> Verdict:
+    """The verdict that follows from the rows of a certificate."""
+    changed = (
+        certificate.weights.any
+        or not certificate.same_tokenizer
+        or certificate.before.prefix != certificate.after.prefix
+    )
+    return Verdict(
+        bias=bias_verdict(certificate.trained, changed=changed), quality=quality_verdict(certificate.quality)
+    )

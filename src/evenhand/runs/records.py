@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from importlib import metadata
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
+from evenhand.core.files import is_file_name
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.planted_bias import PlantedBias
 from evenhand.core.protocols import Protocol
@@ -129,6 +130,10 @@ class ModelRecord(FrozenModel):
     """What was put before every prompt."""
     adapters: tuple[str, ...] = ()
     """Names of their folders; ``weights`` has their digests."""
+    stored_as: str = ""
+    """How the file holds the weights, such as GGUF Q4_1, where they were dequantised on loading."""
+    caveats: tuple[str, ...] = ()
+    """In which respects it may differ from the model that its file was made from."""
 
 
 class ScoringRecord(FrozenModel):
@@ -170,6 +175,14 @@ class RunRecord(FrozenModel):
     warnings: tuple[str, ...] = ()
     files: dict[str, str] = Field(default_factory=dict)
     """SHA-256 of each file of the folder."""
+
+    @field_validator("files")
+    @classmethod
+    def _are_in_the_folder(cls, files: dict[str, str]) -> dict[str, str]:
+        for name in files:
+            if not is_file_name(name):
+                raise ValueError(f"{name!r} is no file of the folder")
+        return files
 
     @property
     def language(self) -> str:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 import polars as pl
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from evenhand.core.errors import RunError, UnknownNameError, fault
-from evenhand.core.files import folder_written_whole, sha256_of
+from evenhand.core.files import folder_written_whole, load_json, read_stored, sha256_of
 from evenhand.core.registry import Registry, lacks
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import (
@@ -81,9 +80,9 @@ INSTRUMENTS: Registry[Any] = Registry(
 """Every instrument by name. ``evenhand.instruments.Instrument`` says what one is."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """What was measured, the results, and the scores behind them."""
+    """What was measured, the results, and the scores behind them. Two of the same content are still two runs."""
 
     record: RunRecord
     results: tuple[Any, ...]
@@ -176,24 +175,37 @@ def open_run(folder: str | Path) -> Run:
     if not path.is_dir():
         raise RunError(f"{path} is not a run folder. Make one with: evenhand audit, probe or evaluate.")
     record = read_record(path)
-    contents = {name: _read(path / name, path) for name in {*record.files, ESTIMATES_FILE, SCORES_FILE}}
+    unsealed = {ESTIMATES_FILE, SCORES_FILE} - record.files.keys()
+    if unsealed:
+        raise RunError(
+            f"{path / RECORD_FILE} has no hash of {' and '.join(sorted(unsealed))}, so nobody can tell whether the run "
+            "is as it was made. Make the run again with --fresh."
+        )
+    contents = {name: _read(path / name, path) for name in record.files}
     for name, digest in record.files.items():
         if sha256_of(contents[name]) != digest:
             raise RunError(f"{path / name} was changed after the run. Make the run again with --fresh.")
     instrument: Results = INSTRUMENTS.get(record.instrument)
     try:
         results = instrument.read_results(contents[ESTIMATES_FILE])
+    except ValueError as problem:
+        raise _damaged(path / ESTIMATES_FILE, problem) from None
+    try:
         scores = instrument.read_scores(pl.read_parquet(io.BytesIO(contents[SCORES_FILE])))
-    except (ValidationError, pl.exceptions.PolarsError) as problem:
-        raise RunError(f"{path} is damaged ({fault(problem)}). Make the run again with --fresh.") from None
+    except (ValueError, OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
+        raise _damaged(path / SCORES_FILE, problem) from None
     return Run(record=record, results=results, scores=scores)
+
+
+def _damaged(path: Path, problem: BaseException) -> RunError:
+    return RunError(f"{path} is damaged ({fault(problem)}). Make the run again with --fresh.")
 
 
 def read_record(folder: Path) -> RunRecord:
     """The record of a run folder."""
     content = _read(folder / RECORD_FILE, folder)
     try:
-        document = json.loads(content)
+        document = load_json(content.decode())
         version = document.get("schema_version")
         if version == FIRST_SCHEMA:
             document = upgraded(document)
@@ -204,9 +216,7 @@ def read_record(folder: Path) -> RunRecord:
             )
         return RunRecord.model_validate(document)
     except (ValueError, AttributeError, KeyError, TypeError) as problem:
-        raise RunError(
-            f"{folder / RECORD_FILE} is damaged ({fault(problem)}). Make the run again with --fresh."
-        ) from None
+        raise _damaged(folder / RECORD_FILE, problem) from None
 
 
 def fingerprint_of_run(folder: Path) -> str | None:
@@ -228,12 +238,9 @@ def parquet_bytes(frame: pl.DataFrame) -> bytes:
 
 
 def _read(path: Path, folder: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
+    if not path.exists():
         raise RunError(
             f"{folder} is not a complete run folder: it has no {path.name}. "
             "Make one with: evenhand audit, probe or evaluate."
-        ) from None
-    except OSError as problem:
-        raise RunError(f"{path} cannot be read: {problem.strerror or problem}.") from None
+        )
+    return read_stored(path, error=RunError)

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from scipy import special, stats
+from scipy import special  # not stats, which takes half a second to import
 
 from evenhand.core.estimates import Estimate
 from evenhand.stats.resampling import Floats, Resampling, Statistic
@@ -95,7 +95,7 @@ def cluster_interval(
         return _without_variation(value, clusters, resampling.confidence, lowest, highest)
     if clusters < FEWEST_FOR_BOOTSTRAP:
         error = math.sqrt((clusters - 1) / clusters * float(deviations @ deviations))
-        reach = error * float(stats.t.ppf((1 + resampling.confidence) / 2, clusters - 1))
+        reach = error * float(special.stdtrit(clusters - 1, (1 + resampling.confidence) / 2))
         return Interval(max(lowest, value - reach), min(highest, value + reach), JACKKNIFE)
     replicates = statistic(resampling.bootstrap_weights(clusters))
     tail = expanded_tail(clusters, resampling.confidence)
@@ -106,7 +106,7 @@ def cluster_interval(
 
 def expanded_tail(clusters: int, confidence: float) -> float:
     """The share of replicates beyond either end of an expanded percentile interval."""
-    quantile = stats.t.ppf((1 - confidence) / 2, clusters - 1)
+    quantile = special.stdtrit(clusters - 1, (1 - confidence) / 2)
     return float(special.ndtr(quantile * math.sqrt(clusters / (clusters - 1))))
 
 
@@ -134,7 +134,7 @@ def wilson_interval(share: float, n: int, *, confidence: float) -> Interval:
     """
     if n == 0:
         return Interval.missing("there is nothing to take a share of")
-    z = float(stats.norm.ppf((1 + confidence) / 2))
+    z = float(special.ndtri((1 + confidence) / 2))
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     reach = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     # At 0 and 1 the share is an end of its interval, which rounding must not move past it.

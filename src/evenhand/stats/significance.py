@@ -14,7 +14,7 @@ from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from evenhand.stats.intervals import FEWEST_FOR_BOOTSTRAP, Interval, cluster_interval, expanded_tail
 from evenhand.stats.resampling import Floats, Resampling, Statistic
@@ -24,6 +24,8 @@ def exact_binomial(wins: int, losses: int) -> float:
     """Two-sided exact binomial p-value of wins against losses; ties are left out beforehand."""
     if wins + losses == 0:
         return math.nan
+    from scipy import stats
+
     return float(stats.binomtest(wins, wins + losses, 0.5).pvalue)
 
 
@@ -62,6 +64,8 @@ def mcnemar_test(first: npt.NDArray[np.bool_], second: npt.NDArray[np.bool_]) ->
     """Exact McNemar p-value of two sets of yes/no decisions on the same items."""
     if len(first) == 0:
         return math.nan
+    from scipy import stats
+
     only_first = int(np.count_nonzero(first & ~second))
     only_second = int(np.count_nonzero(~first & second))
     tail = stats.binom.cdf(min(only_first, only_second), only_first + only_second, 0.5)
@@ -176,8 +180,8 @@ def t_interval(differences: Floats, *, confidence: float) -> tuple[Interval, flo
     error = float(differences.std(ddof=1)) / math.sqrt(count)
     if error <= 1e-12 * abs(mean):
         return Interval.missing("all seeds give the same difference, so its spread is unknown"), math.nan
-    reach = error * float(stats.t.ppf((1 + confidence) / 2, count - 1))
-    p_value = 2 * float(stats.t.sf(abs(mean) / error, count - 1))
+    reach = error * float(special.stdtrit(count - 1, (1 + confidence) / 2))
+    p_value = 2 * float(special.stdtr(count - 1, -abs(mean) / error))
     return Interval(mean - reach, mean + reach, STUDENT), p_value
 
 

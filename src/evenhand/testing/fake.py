@@ -17,6 +17,8 @@ from evenhand.models.capabilities import (
     NotEmbedded,
     ScoresText,
     TextScore,
+    refuse_single_text,
+    refuse_unfit_texts,
     require,
 )
 from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, TextProgress
@@ -102,6 +104,7 @@ class FakeModel:
     def score_fills(self, context: str, fills: Sequence[str]) -> list[TextScore]:
         """Each word in the ``BLANK`` of the context, as one token."""
         require(self, FillsBlanks, purpose="be asked for a word in a blank")
+        refuse_unfit_texts(fills, argument="fills")
         if BLANK not in context:
             raise ModelError(f"The context has no {BLANK}: {context!r}.")
         return [
@@ -114,6 +117,7 @@ class FakeModel:
     def score_texts(self, texts: Sequence[str]) -> list[TextScore]:
         """Each text, word by word."""
         require(self, ScoresText, purpose="be asked for the probability of a text")
+        refuse_unfit_texts(texts, argument="texts")
         scores = []
         for text in texts:
             words = tuple(text.split())
@@ -126,6 +130,7 @@ class FakeModel:
     def score_followers(self, first: str, seconds: Sequence[str]) -> list[float]:
         """Probability that each second sentence follows the first."""
         require(self, JudgesNextSentence, purpose="judge next sentences")
+        refuse_unfit_texts(seconds, argument="seconds")
         return [self.probability(f"{first} {second}") for second in seconds]
 
     def layer_number(self, layer: int) -> int:
@@ -141,6 +146,7 @@ class FakeModel:
         import numpy as np
 
         require(self, Embeds, purpose="give vectors of words")
+        refuse_unfit_texts(texts, argument="texts")
         return [
             np.random.default_rng(_digest(f"{span.of(text)} in {text} at {layer}"))
             .normal(size=DIMENSIONS)
@@ -159,6 +165,7 @@ class FakeModel:
         """For each prompt its own words again, from its end to its beginning."""
         del parts
         require(self, Generates, purpose="write texts")
+        refuse_single_text(prompts, argument="prompts")
         chosen = options or GenerationOptions()
         for number, prompt in enumerate(prompts):
             words = prompt.split()[::-1][: chosen.max_new_tokens]

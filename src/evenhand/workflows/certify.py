@@ -13,14 +13,14 @@ from pathlib import Path
 
 from evenhand.certificate import CertificatePlan
 from evenhand.certificate import certify as make_certificate
-from evenhand.certificate.certify import AFTER, BEFORE
 from evenhand.certificate.measuring import ModelMeasurer
 from evenhand.core.errors import EvenhandError
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.reporting import write_certificate_page
-from evenhand.runs.certificates import Certificate
+from evenhand.runs.certificate_files import runs_folder
+from evenhand.runs.certificates import AFTER, BEFORE, Certificate
 from evenhand.workflows.defaults.mitigating import CertifyOptions, default_plan
 from evenhand.workflows.executors import HERE, Assignment, Executor, executor_at
 from evenhand.workflows.models import reference_to
@@ -60,7 +60,7 @@ def certify(
     if plan.held_out is None:
         monitor.note("No --held-out text was given, so perplexity is not measured.")
     if on != HERE:
-        _measure_ahead(executor_at(on), plan, {BEFORE: first, AFTER: second}, page.with_suffix(""), monitor)
+        _measure_ahead(executor_at(on), plan, {BEFORE: first, AFTER: second}, runs_folder(page), monitor)
     models = []
     for ref in (first, second):
         monitor.note(f"Loading {ref.id}{f'@{ref.revision}' if ref.revision else ''}")
@@ -76,7 +76,7 @@ def refuse_unfit_page(page: Path) -> None:
     """Refuse a page whose neighbours would be in the way, before anything is loaded."""
     if page.suffix.lower() not in (".html", ".htm"):
         raise EvenhandError(f"--out {page} must end in .html; the JSON and the runs are named after it.")
-    runs = page.with_suffix("")
+    runs = runs_folder(page)
     if runs.is_file() or (runs.is_dir() and {path.name for path in runs.iterdir()} - {BEFORE, AFTER}):
         raise EvenhandError(
             f"The runs of both models go into {runs}, and that is something else already. Choose another --out."

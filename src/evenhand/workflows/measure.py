@@ -14,15 +14,20 @@ from evenhand.core.protocols import DEFAULT_PROTOCOL, Protocol
 from evenhand.data.predictions import Predictions
 from evenhand.instruments.association.evaluation import Evaluation
 from evenhand.instruments.association.instrument import ASSOCIATION, AuditOptions
-from evenhand.instruments.instrument import Instrument, InstrumentOptions, Preparation, keep_run
+from evenhand.instruments.instrument import (
+    Instrument,
+    InstrumentOptions,
+    Preparation,
+    keep_run,
+    skip_warnings,
+)
 from evenhand.models.references import ModelRef
-from evenhand.reporting import render_page
 from evenhand.runs.records import PAGE_FILE
 from evenhand.runs.run import INSTRUMENTS, Run, fingerprint_of_run, open_run
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.defaults.measuring import default_instrument_options
 from evenhand.workflows.executors import HERE, Assignment, Executor, ExecutorError, LocalExecutor, executor_at
-from evenhand.workflows.models import LastModel, loaded_model
+from evenhand.workflows.models import LastModel, loaded_model, reference_to
 
 
 def audit(
@@ -200,10 +205,20 @@ def _refuse_impossible(measurements: Sequence[MeasurementJob]) -> None:
     """Refuse wrong options before anything is loaded; those that several models share are looked at once."""
     seen: list[tuple[str, InstrumentOptions]] = []
     for measurement in measurements:
-        instrument, options = measurement.chosen_instrument, measurement.chosen_options
+        instrument = measurement.chosen_instrument
+        options = _suited(measurement.model, instrument, measurement.chosen_options)
         if not any(name == instrument.name and other is options for name, other in seen):
             instrument.refuse_impossible(options)
             seen.append((instrument.name, options))
+
+
+def _suited(
+    model: str | ModelRef | Any, instrument: Instrument[Any], options: InstrumentOptions
+) -> InstrumentOptions:
+    """The options with the data that suit the model, which is not loaded for that; those not used are refused."""
+    instrument.refuse_unused(options)
+    ref = reference_to(model) if isinstance(model, str | ModelRef) else model.ref
+    return default_instrument_options(instrument, ref, options)
 
 
 def _opened(place: Path) -> Run:
@@ -243,7 +258,7 @@ def measure(
 ) -> Run:
     """Measure a model with an instrument and keep the run."""
     chosen = options or instrument.options_type()
-    instrument.refuse_impossible(chosen)
+    instrument.refuse_impossible(_suited(model, instrument, chosen))
     return _measure_loaded(
         loaded_model(model, monitor=monitor),
         instrument,
@@ -275,31 +290,45 @@ def kept(preparation: Preparation, *, out: Path | None, fresh: bool, monitor: Mo
     for notice in preparation.notices:
         monitor.warn(f"{record.name}: {notice}")
     if out is None:
+        _warn(record.name, record.warnings, monitor)
         with monitor.stage(record.name, preparation.unit) as progress:
             run = preparation.measure(progress=progress)
-        _tell(run, monitor)
+        _tell(run, monitor, told=record.warnings)
         return run
     place = out / record.name
     if not fresh and fingerprint_of_run(place) == record.fingerprint:
         monitor.note(f"{place} holds this very run already; it was left as it is.")
         return keep_run(preparation, place)
+    _warn(record.name, record.warnings, monitor)
     with monitor.stage(record.name, preparation.unit) as progress:
         run = keep_run(
             preparation,
             place,
             replace=fresh,
             progress=progress,
-            pages=lambda run: {PAGE_FILE: render_page([run])},
+            pages=_page_of,
         )
-    _tell(run, monitor)
+    _tell(run, monitor, told=record.warnings)
     monitor.note(f"Wrote {place / PAGE_FILE}")
     return run
 
 
-def _tell(run: Run, monitor: Monitor) -> None:
-    """What a reader of the run should know at once."""
-    for warning in run.record.warnings:
-        monitor.warn(f"{run.name}: {warning}")
+def _page_of(run: Run) -> dict[str, str]:
+    """The page of a run; what draws it is imported when there is something to draw."""
+    from evenhand.reporting import render_page
+
+    return {PAGE_FILE: render_page([run])}
+
+
+def _warn(name: str, warnings: Sequence[str], monitor: Monitor) -> None:
+    for warning in warnings:
+        monitor.warn(f"{name}: {warning}")
+
+
+def _tell(run: Run, monitor: Monitor, *, told: Sequence[str]) -> None:
+    """What a reader of the run should know at once, and was not told before."""
+    new = [warning for warning in run.record.warnings if warning not in told]
+    _warn(run.name, [*new, *skip_warnings(run)], monitor)
     planted = run.record.model.planted if run.record.model else None
     if planted is not None:
         monitor.note(f"{run.name}: {planted.description}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evenhand.core.progress import SILENT, Monitor
-from evenhand.models.references import ModelRef, load_model, refuse_missing_folder
+from evenhand.models.references import ModelRef, load_model, refuse_missing_path
 
 
 def loaded_model(model: str | ModelRef | Any, *, monitor: Monitor = SILENT) -> Any:
@@ -42,5 +42,5 @@ def reference_to(model: str | ModelRef) -> ModelRef:
     if isinstance(model, ModelRef):
         return model
     name, revision = ModelRef.parse(model)
-    refuse_missing_folder(name)
+    refuse_missing_path(name)
     return ModelRef(id=name, revision=revision)

@@ -83,7 +83,7 @@ def test_published_letters_and_names_that_explain_themselves_mean_the_same(
 ) -> None:
     model = menagerie.model("gpt2")
     methods = [
-        choose_method(model, Task.INTERSENTENCE, protocol="evenhand.v1", inter=way) for way in (letter, name)
+        choose_method(model, Task.INTERSENTENCE, protocol="evenhand.v2", inter=way) for way in (letter, name)
     ]
 
     assert methods[0] == methods[1]

@@ -15,6 +15,7 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.errors import EvenhandError
 from evenhand.models.engine import positions
+from evenhand.models.loading import longest_input
 from evenhand.models.objectives.objective import PretrainingOptions, TokenRow, padded
 from evenhand.models.objectives.pretraining import (
     MaskedPretraining,
@@ -229,7 +230,7 @@ def test_long_sentences_are_cut_where_asked(menagerie: Zoo, name: str) -> None:
     long = " ".join(SENTENCES)
     model = menagerie.model(name)
     assert max(map(len, pretraining_objective([long], model, max_tokens=20).examples)) == 20
-    limit = model.longest_input
+    limit = longest_input(model.loaded)
     if limit:
         assert len(pretraining_objective([long], model).examples[0]) == limit
 

@@ -73,6 +73,7 @@ class EndingsInstrument(Instrument[EndingsOptions]):
     needs = (ScoresText,)
     options_type = EndingsOptions
     result_type = EndingsResult
+    unused_options = frozenset({"data", "language", "max_tokens"})
 
     @property
     def measures(self) -> tuple[str, ...]:

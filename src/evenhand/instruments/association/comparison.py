@@ -12,8 +12,8 @@ import polars as pl
 
 from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
-from evenhand.core.items import OVERALL
-from evenhand.core.protocols import HEADLINE, Protocol, get_protocol
+from evenhand.core.items import BLANK, OVERALL, Task, filled_spans
+from evenhand.core.protocols import EVENHAND_V1, EVENHAND_V2, HEADLINE, Protocol, get_protocol
 from evenhand.instruments.association.estimation import ScoredItems, tasks_of
 from evenhand.instruments.association.measures import MEASURES, ClusterTotals, Measure
 from evenhand.instruments.association.results import items_from_scores
@@ -30,6 +30,9 @@ from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.significance import NO_ITEM_DIFFERS, difference_interval, mcnemar_test, swap_test
 
+_FILLED_SENTENCE = "sentence"
+"""How the names of the methods begin that read filled contexts from left to right."""
+
 _CERTIFICATE_TITLES = {
     ("SS", ALL_ITEMS): "Stereotype score of the association tests",
     ("SS", "gender"): "Stereotype score, items about gender",
@@ -39,13 +42,7 @@ _CERTIFICATE_TITLES = {
 
 def compare_associations(first: Run, second: Run, options: ComparisonOptions) -> Comparison:
     """Differences of measures, second minus first, over the items that both runs scored."""
-    protocols = [run.record.protocol.name if run.record.protocol else "" for run in (first, second)]
-    if protocols[0] != protocols[1]:
-        raise ComparisonError(
-            f"{first.name} uses protocol {protocols[0]}, {second.name} uses {protocols[1]}. Figures of different "
-            "protocols do not compare; evaluate both with one."
-        )
-    protocol = get_protocol(protocols[0])
+    protocol = shared_protocol(first, second)
     measures = [MEASURES.get(name) for name in options.measures or HEADLINE]
     ours, theirs, left_out = shared_items(first, second)
     rows: list[Difference] = []
@@ -66,7 +63,51 @@ def compare_associations(first: Run, second: Run, options: ComparisonOptions) ->
                 task, group, *sides, measures=measures, protocol=protocol, resampling=options.resampling
             )
         mcnemars.append(_mcnemar(task, frame, their_tasks[task], protocol))
-    return comparison_of(first, second, rows, n=len(ours), left_out=left_out, mcnemar=mcnemars)
+    comparison = comparison_of(first, second, rows, n=len(ours), left_out=left_out, mcnemar=mcnemars)
+    return comparison.model_copy(update={"protocol": protocol.name})
+
+
+def shared_protocol(first: Run, second: Run) -> Protocol:
+    """The protocol under which two runs compare.
+
+    Runs of ``evenhand.v1`` and ``evenhand.v2`` do where the two give the same scores: where scores come from
+    elsewhere, where blanks are filled, and where every candidate's sentence is its filled context.
+
+    Raises:
+        ComparisonError: If there is none.
+    """
+    runs = {run.record.protocol.name if run.record.protocol else "": run for run in (first, second)}
+    if len(runs) == 1:
+        return get_protocol(next(iter(runs)))
+    advice = "evaluate both with one"
+    if runs.keys() == {EVENHAND_V1.name, EVENHAND_V2.name}:
+        filled = runs[EVENHAND_V1.name]
+        others = _candidates_given_another_sentence(filled)
+        if not others:
+            return EVENHAND_V2
+        advice = (
+            f"{filled.name} was given the filled context instead of the candidate's own sentence, and {others:,} "
+            "candidates differ in it. Audit both with one protocol"
+        )
+    one, two = runs
+    raise ComparisonError(
+        f"{first.name} uses protocol {one}, {second.name} uses {two}. Figures of different protocols do not "
+        f"compare; {advice}."
+    )
+
+
+def _candidates_given_another_sentence(run: Run) -> int:
+    """How many candidates of a run of ``evenhand.v1`` a model was not given by their own sentence."""
+    scoring = run.record.scoring
+    if scoring is None or not scoring.methods.get(Task.INTRASENTENCE, "").startswith(_FILLED_SENTENCE):
+        return 0
+    rows = run.scores.filter(pl.col("task") == Task.INTRASENTENCE.value).select("context", "text")
+    return sum(text != _filled(context, text) for context, text in rows.iter_rows())
+
+
+def _filled(context: str, sentence: str) -> str | None:
+    spans = filled_spans(context, sentence)
+    return context.replace(BLANK, spans[0].of(sentence)) if spans else None
 
 
 def association_bias_rows(before: Run, after: Run, *, resampling: Resampling) -> dict[str, BiasRow]:
@@ -151,7 +192,7 @@ def certain_where_equal(row: Difference, before: Run, after: Run) -> Difference:
     """For a certificate: a difference without an interval is surely 0 where both models prefer the same everywhere."""
     if row.difference.value != 0 or not math.isnan(row.difference.low):
         return row
-    protocol = get_protocol(before.result.protocol)
+    protocol = shared_protocol(before, after)
     first, second = (
         ScoredItems.from_frame(side, protocol).preferences for side in shared_items(before, after)[:2]
     )

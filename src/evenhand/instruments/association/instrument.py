@@ -8,19 +8,21 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from evenhand.core.items import OVERALL, Benchmark, Task
-from evenhand.core.protocols import DEFAULT_PROTOCOL, HEADLINE, Protocol, get_protocol
+from evenhand.core.protocols import DEFAULT_PROTOCOL, HEADLINE, PROTOCOLS, Protocol
 from evenhand.data.layouts import load_dataset
 from evenhand.data.stereoset import STARTER
 from evenhand.instruments.association import comparison
 from evenhand.instruments.association.measures import MEASURES
 from evenhand.instruments.association.results import (
+    SCORES_SCHEMA,
     GroupResult,
     RunResult,
+    checked_candidates,
     items_from_scores,
     predictions_json,
     with_later_columns,
 )
-from evenhand.instruments.instrument import Instrument, InstrumentOptions, Preparation
+from evenhand.instruments.instrument import Instrument, InstrumentOptions, Preparation, ScoresLayout
 from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
 from evenhand.models.text_model import measurable
 from evenhand.runs.certificates import BiasRow
@@ -39,9 +41,7 @@ class AuditOptions(InstrumentOptions):
     the first items of each task.
     """
 
-    protocol: str | Protocol = field(
-        default=DEFAULT_PROTOCOL, metadata={"help": "evenhand.v1, multilingual-2023 or stereoset-2021."}
-    )
+    protocol: str | Protocol = field(default=DEFAULT_PROTOCOL, metadata={"help": f"{', '.join(PROTOCOLS)}."})
     tasks: tuple[Task, ...] | None = None
     inter: str | None = field(
         default=None,
@@ -65,6 +65,7 @@ class AssociationInstrument(Instrument[AuditOptions]):
     needs = (FillsBlanks, ScoresText)
     options_type = AuditOptions
     result_type = RunResult
+    scores_layout = ScoresLayout(SCORES_SCHEMA, key=("item", "label"), optional=("skipped_reason",))
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -75,7 +76,7 @@ class AssociationInstrument(Instrument[AuditOptions]):
         """Refuse data that cannot be read, and names of protocols and scores that do not exist."""
         from evenhand.models.measurable import method_options
 
-        method_options(get_protocol(options.protocol).name, inter=options.inter, score=options.score)
+        method_options(options.protocol, inter=options.inter, score=options.score)
         _benchmark(options)
 
     def prepare(self, model: Model, options: AuditOptions, *, name: str | None = None) -> Preparation:
@@ -113,7 +114,8 @@ class AssociationInstrument(Instrument[AuditOptions]):
         return comparison.association_bias_rows(before, after, resampling=resampling)
 
     def refuse_incomparable(self, first: Run, second: Run) -> None:
-        """Refuse runs without a common item."""
+        """Refuse runs without a common item, and runs of different protocols."""
+        comparison.shared_protocol(first, second)
         comparison.shared_items(first, second)
 
     def items(self, scores: pl.DataFrame) -> pl.DataFrame:
@@ -122,7 +124,7 @@ class AssociationInstrument(Instrument[AuditOptions]):
 
     def read_scores(self, scores: pl.DataFrame) -> pl.DataFrame:
         """Scores with the columns of this version."""
-        return with_later_columns(scores)
+        return checked_candidates(super().read_scores(with_later_columns(scores)))
 
     def extra_files(self, run: Run) -> Mapping[str, str]:
         """The scores in StereoSet's own layout."""

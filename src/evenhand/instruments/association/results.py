@@ -166,6 +166,24 @@ def with_later_columns(scores: pl.DataFrame) -> pl.DataFrame:
     return scores.with_columns(pl.lit(None, SCORES_SCHEMA["log2_probability"]).alias("log2_probability"))
 
 
+def checked_candidates(scores: pl.DataFrame) -> pl.DataFrame:
+    """The scores, if they are of known tasks and of three candidates per item.
+
+    Raises:
+        ValueError: If they are not.
+    """
+    for name, known in (("task", Task), ("label", Label)):
+        strange = set(scores[name].unique().to_list()) - {each.value for each in known}
+        if strange:
+            raise ValueError(f"{min(strange)!r} is no {name}")
+    if len(scores) != len(Label) * scores["item"].n_unique():
+        raise ValueError("an item has other than three candidates")
+    facts = scores.select("item", "task", "language", "bias_type", "target", "cluster").unique()
+    if len(facts) != facts["item"].n_unique():
+        raise ValueError("the candidates of an item differ in more than their texts and scores")
+    return scores
+
+
 def predictions_json(scores: pl.DataFrame) -> str:
     """Scores in StereoSet's own layout, so that other tools read them."""
     usable = scores.filter(pl.col("score").is_not_null() & pl.col("score").is_finite())

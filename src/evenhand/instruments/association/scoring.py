@@ -70,11 +70,7 @@ class AuditPreparation(Preparation):
             self.benchmark,
             protocol=self.protocol,
             resampling=self.options.resampling,
-            warnings=self.model.language_warnings(
-                [item.context for item in self.benchmark.items],
-                name=self.benchmark.name,
-                language=self.benchmark.language,
-            ),
+            warnings=self.record.warnings,
         )
 
     def _methods(self) -> dict[Task, Method]:
@@ -83,7 +79,7 @@ class AuditPreparation(Preparation):
             task: choose_method(
                 self.model,
                 task,
-                protocol=self.protocol.name,
+                protocol=self.protocol,
                 inter=self.options.inter,
                 score=self.options.score,
             )
@@ -95,7 +91,14 @@ class AuditPreparation(Preparation):
         record = evaluation_record(
             name, self.benchmark, protocol=self.protocol, resampling=self.options.resampling
         )
-        return record.model_copy(update={"model": self.model.record, "scoring": self._scoring()})
+        warnings = self.model.language_warnings(
+            [item.context for item in self.benchmark.items],
+            name=self.benchmark.name,
+            language=self.benchmark.language,
+        )
+        return record.model_copy(
+            update={"model": self.model.record, "scoring": self._scoring(), "warnings": warnings}
+        )
 
     def _scoring(self) -> ScoringRecord:
         facts = self.model.scoring_facts

@@ -21,6 +21,7 @@ that grammar cancels as far as it is symmetric; a profession of which only one f
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -37,6 +38,7 @@ from evenhand.instruments.instrument import (
     Instrument,
     InstrumentOptions,
     Preparation,
+    ScoresLayout,
     Skipped,
 )
 from evenhand.models.capabilities import Embeds
@@ -80,9 +82,22 @@ MEASURE = "direct_bias"
 DEFAULT_LANGUAGE = "en"
 
 
+SCORES_SCHEMA: Mapping[str, pl.DataType] = {
+    "profession": pl.String(),
+    "field": pl.String(),
+    "forms": pl.String(),
+    "cosine": pl.Float64(),
+    "sentences": pl.Int64(),
+    "occurrences": pl.Int64(),
+    "sentences_left_out": pl.Int64(),
+    "skipped_reason": pl.String(),
+}
+"""Columns of the scores, one row per profession. ``sentences_left_out`` have the profession beside a gendered word."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class DirectBiasOptions(InstrumentOptions):
-    """The corpus, and which layer's vectors are read."""
+    """The corpus, and which layer's vectors are read. ``limit`` takes the first sentences of the corpus."""
 
     corpus: tuple[str | Path, ...] = field(
         default=(),
@@ -109,6 +124,8 @@ class DirectBiasInstrument(Instrument[DirectBiasOptions]):
     needs = (Embeds,)
     options_type = DirectBiasOptions
     result_type = DirectBiasResult
+    scores_layout = ScoresLayout(SCORES_SCHEMA, key=("profession",), optional=("field", "skipped_reason"))
+    unused_options = frozenset({"data", "max_tokens"})
 
     @property
     def measures(self) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,7 @@ from evenhand.instruments.direct_bias.gender_direction import (
 from evenhand.instruments.direct_bias.instrument import (
     DEFAULT_LANGUAGE,
     NAME,
+    SCORES_SCHEMA,
     DirectBiasOptions,
     DirectBiasResult,
     ProfessionCosine,
@@ -41,6 +43,7 @@ from evenhand.instruments.instrument import (
 )
 from evenhand.instruments.vectors import cosine, mean_estimate, vector_options, vector_warnings
 from evenhand.models.capabilities import EmbeddingModel
+from evenhand.models.text_model import measurable
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
@@ -50,18 +53,6 @@ from evenhand.text.word_search import WordFinder
 
 FEW_SENTENCES = 100
 """With fewer sentences that have a pronoun, the direction is much a matter of chance."""
-
-SCORES_SCHEMA: Mapping[str, pl.DataType] = {
-    "profession": pl.String(),
-    "field": pl.String(),
-    "forms": pl.String(),
-    "cosine": pl.Float64(),
-    "sentences": pl.Int64(),
-    "occurrences": pl.Int64(),
-    "sentences_left_out": pl.Int64(),
-    "skipped_reason": pl.String(),
-}
-"""Columns of the scores, one row per profession. ``sentences_left_out`` have the profession beside a gendered word."""
 
 
 class DirectBiasPreparation(Preparation):
@@ -94,10 +85,15 @@ class DirectBiasPreparation(Preparation):
                 **vector_options(model, self.layer),
                 "pronouns": list(self.pronouns.both),
                 "random_directions": RANDOM_DIRECTIONS,
+                **({} if options.limit is None else {"limit": options.limit}),
             },
             model=model.record,
             statistics=statistics_record(options.resampling),
             environment=EnvironmentRecord.current(),
+            warnings=(
+                *vector_warnings(model, self.layer),
+                *measurable(model).language_warnings([], name="the corpus", language=self.language),
+            ),
         )
 
     def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:
@@ -112,12 +108,12 @@ class DirectBiasPreparation(Preparation):
             ),
             gendered=self.gendered,
         )
-        vectors.read(text, parts=parts)
+        vectors.read(islice(text, self.options.limit), parts=parts)
         frame, result = _measured(
             self.professions.occupations, vectors, self.pronouns, resampling=self.options.resampling
         )
         warnings = (
-            *vector_warnings(self.model, self.layer),
+            *self.record.warnings,
             *_warnings_about_pronouns(result, self.pronouns),
             *_warnings_about_corpus(text.counts),
         )

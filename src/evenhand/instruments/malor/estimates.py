@@ -30,7 +30,6 @@ from functools import partial
 from typing import TypeAlias
 
 import numpy as np
-from scipy import stats
 
 from evenhand.core.estimates import Estimate
 from evenhand.core.probes import Occupation
@@ -200,6 +199,8 @@ def correlation(
     resampling: Resampling,
 ) -> Correlation:
     """How the lean towards men goes with the real share of women; a model of the world as it is reads close to -1."""
+    from scipy import stats
+
     leans = ratios.own_leans
     chosen = [
         row

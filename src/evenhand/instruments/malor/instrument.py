@@ -12,13 +12,14 @@ from evenhand.instruments.instrument import (
     Instrument,
     InstrumentOptions,
     Preparation,
+    ScoresLayout,
 )
 from evenhand.instruments.malor.comparison import compare_malor, malor_bias_rows, refuse_different_questions
 from evenhand.instruments.malor.questions import (
     ProbeDirection,
     TermCase,
 )
-from evenhand.instruments.malor.results import MalorResult
+from evenhand.instruments.malor.results import SCORES_SCHEMA, MalorResult
 from evenhand.instruments.word_scoring import WordScore
 from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
 from evenhand.models.text_model import measurable
@@ -41,7 +42,7 @@ class MalorOptions(InstrumentOptions):
     """Which experiments and directions are asked, and how words are scored.
 
     ``data`` is a set of probes; the bundled one of the language if None, with ``structures``, ``occupations`` or
-    ``terms`` from files in the place of bundled ones.
+    ``terms`` from files in the place of bundled ones. ``limit`` takes the first structures of each experiment.
     """
 
     experiment: str = field(default=ALL, metadata={"help": "he-she, his-her, names or all."})
@@ -71,6 +72,9 @@ class MalorInstrument(Instrument[MalorOptions]):
     result_type = MalorResult
     expectation = Expectation(Response.GROWS_AWAY, in_bits=True)
     gives_one_result = False
+    scores_layout = ScoresLayout(
+        SCORES_SCHEMA, key=("experiment", "direction", "structure", "occupation"), optional=("field",)
+    )
 
     @property
     def measures(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import polars as pl
 
 from evenhand.core.errors import EvenhandError, shortlist
 from evenhand.core.files import sha256_of
-from evenhand.core.probes import Experiment, ProbeSet
+from evenhand.core.probes import Experiment, ProbeSet, fill
 from evenhand.core.progress import Progress
 from evenhand.data.probes import load_probes
 from evenhand.data.winogender import EMPLOYED, WRITTEN, occupation_shares
@@ -39,7 +39,7 @@ from evenhand.instruments.malor.questions import (
     gender_probabilities,
     probe_questions,
 )
-from evenhand.instruments.malor.results import Correlation, MalorResult
+from evenhand.instruments.malor.results import SCORES_SCHEMA, Correlation, MalorResult
 from evenhand.instruments.word_scoring import WordScore, WordScorer
 from evenhand.models.capabilities import Model
 from evenhand.models.measurable import Measurable
@@ -49,19 +49,6 @@ from evenhand.models.text_model import cost_notices
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
-
-SCORES_SCHEMA: Mapping[str, pl.DataType] = {
-    "experiment": pl.String(),
-    "direction": pl.String(),
-    "structure": pl.Int64(),
-    "text": pl.String(),
-    "occupation": pl.String(),
-    "field": pl.String(),
-    "log2_male": pl.Float64(),
-    "log2_female": pl.Float64(),
-    "log2_ratio": pl.Float64(),
-}
-"""Columns of ``scores.parquet``, one row per occupation and structure; null where it could not be asked."""
 
 
 class MalorPreparation(Preparation):
@@ -178,26 +165,55 @@ class MalorPreparation(Preparation):
                 "case": TermCase.named(self.options.case).value,
                 "scoring": self.scorer.description,
                 "libraries": dict(self.model.libraries),
+                **({} if self.options.limit is None else {"limit": self.options.limit}),
             },
             model=self.model.record,
             statistics=statistics_record(self.options.resampling),
             environment=EnvironmentRecord.current(),
-            warnings=tuple(str(warning) for warning in self.probes.warnings),
+            warnings=(
+                *(str(warning) for warning in self.probes.warnings),
+                *self.model.language_warnings(self._sample(), name="the probes", language=language),
+            ),
         )
+
+    def _sample(self) -> list[str]:
+        """Every structure once, as it is asked."""
+        form = self.probes.occupations[0].forms[0]
+        return [
+            fill(structure, form, term=self.probes.terms[structure.experiment].male[0])
+            for structure in self.probes.structures
+        ]
 
 
 def probes_of(options: MalorOptions) -> ProbeSet:
     """The probes that are asked: those of the options, or the bundled ones of a language."""
     if isinstance(options.data, ProbeSet):
-        return options.data
+        _refuse_two_sources(options, options.data)
+        return options.data.first(options.limit)
     if options.data is not None:
-        raise EvenhandError("MALoR takes structures, occupations and terms from files, not a dataset.")
+        raise EvenhandError(
+            f"MALoR takes structures, occupations and terms from files, not a dataset such as {options.data!r}. Leave "
+            "--data away, or give --structures, --occupations or --terms."
+        )
     return load_probes(
         options.language or DEFAULT_LANGUAGE,
         structures=options.structures,
         occupations=options.occupations,
         terms=options.terms,
-    )
+    ).first(options.limit)
+
+
+def _refuse_two_sources(options: MalorOptions, probes: ProbeSet) -> None:
+    files = [name for name in ("structures", "occupations", "terms") if getattr(options, name) is not None]
+    if files:
+        raise EvenhandError(
+            f"MALoR was given a set of probes, and {' and '.join(files)} besides. Give the one or the other."
+        )
+    if options.language not in (None, probes.language):
+        raise EvenhandError(
+            f"MALoR was given probes in {probes.language!r} and the language {options.language!r}. Leave the language "
+            "away."
+        )
 
 
 def shares_of(options: MalorOptions) -> Mapping[str, Mapping[str, float]]:

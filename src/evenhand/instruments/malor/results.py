@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
+import polars as pl
 from pydantic import Field
 
 from evenhand.core.estimates import Estimate, Number
 from evenhand.core.frozen import FrozenModel
 from evenhand.instruments.instrument import Skipped
+
+SCORES_SCHEMA: Mapping[str, pl.DataType] = {
+    "experiment": pl.String(),
+    "direction": pl.String(),
+    "structure": pl.Int64(),
+    "text": pl.String(),
+    "occupation": pl.String(),
+    "field": pl.String(),
+    "log2_male": pl.Float64(),
+    "log2_female": pl.Float64(),
+    "log2_ratio": pl.Float64(),
+}
+"""Columns of ``scores.parquet``, one row per occupation and structure; null where it could not be asked."""
 
 
 class OccupationLean(FrozenModel):

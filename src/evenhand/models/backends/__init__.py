@@ -1,8 +1,8 @@
 """Backends: where a model lives, and how it is loaded from there.
 
 The prefix of a model's id names the backend: ``lab:masked`` is loaded by the backend ``lab``. An id without the prefix
-of a backend is a folder or a model of the hub and is loaded by ``local``. Another package adds a backend with an entry
-point of the group ``evenhand.models``, whose name is the prefix.
+of a backend is a file that ends in ``.gguf``, loaded by ``gguf``, or a folder or a model of the hub, loaded by
+``local``. Another package adds a backend with an entry point of the group ``evenhand.models``; its name is the prefix.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from evenhand.models.references import ModelRef
 
 LOCAL_NAME = "local"
+GGUF_NAME = "gguf"
 
 
 class Backend(Protocol):
@@ -48,6 +49,7 @@ BACKENDS: Registry[Backend] = Registry(
     "evenhand.models",
     {
         LOCAL_NAME: "evenhand.models.backends.local:LOCAL",
+        GGUF_NAME: "evenhand.models.backends.local:GGUF",
         "lab": "evenhand.models.backends.lab:LAB",
         "fake": "evenhand.testing.fake:FAKE",
         "api": "evenhand.models.backends.api:API",
@@ -67,8 +69,13 @@ def backend_of(model: str) -> Backend:
     """
     match = _PREFIXED.match(model)
     if match is None or (match[1] not in BACKENDS and Path(model).exists()):
-        return BACKENDS.get(LOCAL_NAME)
+        return BACKENDS.get(GGUF_NAME if is_gguf(model) else LOCAL_NAME)
     return BACKENDS.get(match[1])
+
+
+def is_gguf(name: str) -> bool:
+    """Whether a name is that of a GGUF file."""
+    return name.lower().endswith(".gguf")
 
 
 def require_backends(models: Iterable[str], *, purpose: str) -> None:
@@ -83,4 +90,4 @@ def require_backends(models: Iterable[str], *, purpose: str) -> None:
             require_extra(extra, purpose=purpose)
 
 
-__all__ = ["BACKENDS", "LOCAL_NAME", "Backend", "backend_of", "require_backends"]
+__all__ = ["BACKENDS", "LOCAL_NAME", "Backend", "backend_of", "is_gguf", "require_backends"]

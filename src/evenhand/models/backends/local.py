@@ -1,4 +1,4 @@
-"""Models of Transformers: a folder, or a model of the hub, loaded into this process."""
+"""Models of Transformers: a folder, a model of the hub, or a GGUF file, loaded into this process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class LocalBackend:
     extra = "hf"
 
     def location(self, ref: ModelRef) -> str:
-        """The folder or hub id itself."""
+        """The folder, file or hub id itself."""
         return ref.id.removeprefix(f"{self.name}:")
 
     def load(self, ref: ModelRef) -> LanguageModel:
@@ -31,4 +31,13 @@ class LocalBackend:
         return LanguageModel(load(ref))
 
 
+class GgufBackend(LocalBackend):
+    """Loads weights of a GGUF file, which are dequantised."""
+
+    name = "gguf"
+    summary = "a file that ends in .gguf, here or in a repository of the hub: ORG/NAME/FILE.gguf"
+    extra = "gguf"
+
+
 LOCAL = LocalBackend()
+GGUF = GgufBackend()

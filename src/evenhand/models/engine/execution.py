@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from evenhand.core.progress import Progress
+from evenhand.models.engine.memory import give_back_memory, is_out_of_memory
 from evenhand.models.engine.plan import ForwardInput, ForwardInputs, ForwardPlan
 from evenhand.models.engine.requests import RequestGroup
 from evenhand.models.engine.runners import Runner, Values, finished
@@ -114,19 +115,12 @@ def _start(inputs: Sequence[ForwardInput], runner: Runner) -> Callable[[], Value
     except RuntimeError as problem:
         if len(inputs) == 1 or not is_out_of_memory(problem):
             raise
-        torch.cuda.empty_cache()
+        give_back_memory()
     else:
         return lambda: finished(values)
     middle = math.ceil(len(inputs) / 2)
     halves = [_start(part, runner)() for part in (inputs[:middle], inputs[middle:])]
     return lambda: np.concatenate(halves)
-
-
-def is_out_of_memory(problem: RuntimeError) -> bool:
-    """Whether there was no memory left; PyTorch has a class of its own for that on a GPU only."""
-    if isinstance(problem, torch.OutOfMemoryError):
-        return True
-    return "not enough memory" in str(problem) or "can't allocate memory" in str(problem)
 
 
 class ScoringJob:

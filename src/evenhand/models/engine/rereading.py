@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from evenhand.models.engine.memory import give_back_memory, is_out_of_memory
 from evenhand.models.engine.modes import eval_mode
 from evenhand.models.engine.requests import Request
 from evenhand.models.engine.runners import ReadyRunner, Values, finished
@@ -69,11 +70,11 @@ class Rereading:
         def run() -> Tensor:
             try:
                 return ready()
-            except torch.OutOfMemoryError:
+            except RuntimeError as problem:
                 # A training needs memory of its own, and not always as much.
-                if len(inputs) == 1:
+                if len(inputs) == 1 or not is_out_of_memory(problem):
                     raise
-                torch.cuda.empty_cache()
+                give_back_memory()
             middle = len(inputs) // 2
             return torch.cat([self._batch(runner, part)() for part in (numbers[:middle], numbers[middle:])])
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 
-from evenhand.models.engine.plan import merge_requests
+from evenhand.models.engine.plan import ForwardInputs, merge_requests
 from evenhand.models.engine.projection import Projection, SplitProjection, WholeProjection, bodies_of
 from evenhand.models.engine.requests import Request
 from evenhand.models.engine.runners import Runner, finished
@@ -19,66 +22,84 @@ _LIKELY_FAILURES = (RuntimeError, ValueError, TypeError, AttributeError, KeyErro
 """What a model raises that is not built as expected."""
 
 
-def choose_projection(loaded: Loaded) -> Projection:
-    """The fast way if it gives the same numbers on this model, otherwise the plain one."""
-    plain = WholeProjection(loaded.model)
-    requests = _sample(loaded)
-    try:
-        expected = _values(
-            loaded.family.runner(loaded, plain, share_prefixes=False), requests, share_prefixes=False
-        )
-    except _LIKELY_FAILURES as problem:
-        raise ModelError(
-            f"{loaded.ref.id} fails on its first input in {loaded.ref.precision.value} on {loaded.device.type}: "
-            f"{problem}. Try --precision fp32, or another --device."
-        ) from problem
-    for body in bodies_of(loaded.model):
-        fast = SplitProjection(loaded.model, body, loaded.model.get_input_embeddings().num_embeddings)  # type: ignore[operator]
-        if _agrees(loaded, fast, requests, expected, share_prefixes=False):
-            return fast
-    return plain
+Values: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
-def can_share_prefixes(loaded: Loaded, projection: Projection) -> bool:
-    """Whether branches in one row give the same numbers as sequences of their own."""
-    if not loaded.family.reads_left_to_right:
-        return False
-    requests = _sample(loaded)
-    expected = _values(
-        loaded.family.runner(loaded, projection, share_prefixes=False), requests, share_prefixes=False
-    )
-    return _agrees(loaded, projection, requests, expected, share_prefixes=True)
+class SelfCheck:
+    """Which fast ways give the same numbers on a model. Each way runs once, when it is first asked about."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        self.loaded = loaded
+        self._requests = _sample(loaded)
+
+    @cached_property
+    def projection(self) -> Projection:
+        """The fast way if it gives the same numbers on this model, otherwise the plain one."""
+        model: Any = self.loaded.model
+        for body in bodies_of(model):
+            fast = SplitProjection(model, body, model.get_input_embeddings().num_embeddings)
+            if self._agrees(fast, share_prefixes=False):
+                return fast
+        plain = WholeProjection(model)
+        with self._failures_explained():
+            self._values(plain, share_prefixes=False)
+        return plain
+
+    @cached_property
+    def shares_prefixes(self) -> bool:
+        """Whether branches in one row give the same numbers as sequences of their own."""
+        return self.loaded.family.reads_left_to_right and self._agrees(self.projection, share_prefixes=True)
+
+    @cached_property
+    def _expected(self) -> Values:
+        """By the plain way, each input alone."""
+        with self._failures_explained():
+            runner = self._runner(WholeProjection(self.loaded.model), share_prefixes=False)
+            forward = merge_requests(self._requests, share_prefixes=False)
+            return _in_order(forward, _apart(runner, forward))
+
+    def _agrees(self, projection: Projection, *, share_prefixes: bool) -> bool:
+        expected = self._expected
+        try:
+            values = self._values(projection, share_prefixes=share_prefixes)
+        except _LIKELY_FAILURES:
+            return False
+        return bool(np.allclose(values, expected, rtol=0, atol=_TOLERANCE[self.loaded.dtype], equal_nan=True))
+
+    def _values(self, projection: Projection, *, share_prefixes: bool) -> Values:
+        runner = self._runner(projection, share_prefixes=share_prefixes)
+        forward = merge_requests(self._requests, share_prefixes=share_prefixes)
+        values = _apart(runner, forward)
+        if len(forward.inputs) > 1:
+            with torch.inference_mode():
+                together = finished(runner.start(forward.inputs))
+            if not np.allclose(np.concatenate(values), together, rtol=0, atol=0.2, equal_nan=True):
+                raise RuntimeError("a batch gives other numbers than its parts")
+        return _in_order(forward, values)
+
+    def _runner(self, projection: Projection, *, share_prefixes: bool) -> Runner:
+        return self.loaded.family.runner(self.loaded, projection, share_prefixes=share_prefixes)
+
+    @contextmanager
+    def _failures_explained(self) -> Iterator[None]:
+        ref, device = self.loaded.ref, self.loaded.device
+        try:
+            yield
+        except _LIKELY_FAILURES as problem:
+            raise ModelError(
+                f"{ref.id} fails on its first input in {ref.precision.value} on {device.type}: {problem}. Try "
+                "--precision fp32, or another --device."
+            ) from problem
 
 
-def _agrees(
-    loaded: Loaded,
-    projection: Projection,
-    requests: Sequence[Request],
-    expected: np.ndarray[tuple[int], np.dtype[np.float64]],
-    *,
-    share_prefixes: bool,
-) -> bool:
-    try:
-        values = _values(
-            loaded.family.runner(loaded, projection, share_prefixes=share_prefixes),
-            requests,
-            share_prefixes=share_prefixes,
-        )
-    except _LIKELY_FAILURES:
-        return False
-    return bool(np.allclose(values, expected, rtol=0, atol=_TOLERANCE[loaded.dtype], equal_nan=True))
-
-
-def _values(
-    runner: Runner, requests: Sequence[Request], *, share_prefixes: bool
-) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    forward = merge_requests(requests, share_prefixes=share_prefixes)
+def _apart(runner: Runner, forward: ForwardInputs) -> list[Any]:
+    """The values of each input by itself."""
     with torch.inference_mode():
-        values = [finished(runner.start([entry])) for entry in forward.inputs]
-        together = finished(runner.start(forward.inputs))
-    apart = np.concatenate(values)
-    if not np.allclose(apart, together, rtol=0, atol=0.2, equal_nan=True):
-        raise RuntimeError("a batch gives other numbers than its parts")
+        return [finished(runner.start([entry])) for entry in forward.inputs]
+
+
+def _in_order(forward: ForwardInputs, values: Sequence[Any]) -> Values:
+    """Values in the order in which they were requested."""
     reads_in_order = [(entry, read) for entry, reads in filter(None, forward.places) for read in reads]
     return np.array([values[entry][read] for entry, read in reads_in_order])
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from transformers.models.auto import modeling_auto as auto
 
-from evenhand.core.items import BLANK, Association, SentencePair, Task
+from evenhand.core.items import BLANK, Association, Candidate, SentencePair, Task
+from evenhand.core.protocols import DEFAULT_PROTOCOL, SentenceScoring
 from evenhand.models.capabilities import Generates, ScoresText, Trains
 from evenhand.models.engine.projection import Projection
 from evenhand.models.engine.requests import CausalRequest, Request, Tokens
@@ -33,7 +34,6 @@ from evenhand.models.questions import (
     Method,
     Question,
     ScoreKind,
-    UnscorableError,
     WordMethod,
     fill_of,
     filled_context,
@@ -42,6 +42,7 @@ from evenhand.models.questions import (
     of_all,
     with_final_punctuation,
 )
+from evenhand.models.references import ModelError, UnscorableError
 from evenhand.models.sentence_pairs import PairRequests
 from evenhand.models.tokenised_text import start_token, tokenise
 
@@ -58,33 +59,101 @@ NOTHING = CausalRequest((), 0, "")
 
 @dataclass(frozen=True, slots=True)
 class SentenceScore:
-    """The filled sentence from its start; without a start token the first token is not scored."""
+    """The candidate's own sentence from its start; without a start token the first token is not scored."""
 
     tokenizer: Any
     start: int | None
     kind: ScoreKind = ScoreKind.MEAN_LOG
-    name: str = "sentence"
-    description: str = "the whole sentence with the candidate in place, the first token after the start token"
+    name: str = "own sentence"
+    description: str = "the candidate's own sentence, the first token after the start token"
 
     def request(self, text: str, group: str) -> CausalRequest:
         """All tokens of a text that have something before them."""
         return CausalRequest(started(self.tokenizer, text, self.start), 1, group)
 
     def texts(self, item: Association) -> list[tuple[str, bool]]:
-        """The filled sentences."""
+        """The candidates' sentences."""
+        return [(candidate.text, False) for candidate in item.candidates]
+
+    def questions(self, item: Association) -> list[Question]:
+        """One question for each candidate."""
+        return [self.question(item, candidate, candidate.text) for candidate in item.candidates]
+
+    def question(self, item: Association, candidate: Candidate, sentence: str) -> Question:
+        """The question about a candidate, by the sentence that stands for it."""
+        return Question(
+            candidate.id,
+            (self.request(sentence, item.id),),
+            of_all(COMBINATIONS[self.kind]),
+            whole=self.start is not None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FilledSentenceScore:
+    """The context with the candidate in its blank, scored like a sentence of its own."""
+
+    sentence: SentenceScore
+    name: str = "sentence"
+    description: str = "the whole sentence with the candidate in place, the first token after the start token"
+
+    @property
+    def kind(self) -> ScoreKind:
+        """How the tokens of the sentence become its score."""
+        return self.sentence.kind
+
+    def texts(self, item: Association) -> list[tuple[str, bool]]:
+        """The filled contexts."""
         return [(text, False) for text in filled_texts(item)]
+
+    def questions(self, item: Association) -> list[Question]:
+        """One question for each candidate."""
+        return [
+            self.sentence.question(item, candidate, filled_context(item.context, fill_of(item, candidate))[0])
+            for candidate in item.candidates
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class StereosetSentence:
+    """The candidate's own sentence as StereoSet's code scores it.
+
+    The first token comes after the start token, all others after the sentence's own tokens without it; special
+    tokens that the tokenizer adds by itself are scored like any other.
+    """
+
+    tokenizer: Any
+    start: int
+    kind: ScoreKind = ScoreKind.MEAN_LOG
+    name: str = "own sentence, first token apart"
+    description: str = (
+        "as in StereoSet's code: the candidate's own sentence, its first token after the start token, the rest "
+        "without it"
+    )
+
+    def texts(self, _item: Association) -> list[tuple[str, bool]]:
+        """Nothing: these texts are tokenised in a way of their own."""
+        return []
 
     def questions(self, item: Association) -> list[Question]:
         """One question for each candidate."""
         return [
             Question(
                 candidate.id,
-                (self.request(filled_context(item.context, fill_of(item, candidate))[0], item.id),),
+                first_token_apart(
+                    tuple(self.tokenizer(candidate.text)["input_ids"]), start=self.start, group=item.id
+                ),
                 of_all(COMBINATIONS[self.kind]),
-                whole=self.start is not None,
             )
             for candidate in item.candidates
         ]
+
+
+def first_token_apart(ids: Tokens, *, start: int, group: str) -> tuple[CausalRequest, CausalRequest]:
+    """The first token after the start token, and all others after those before them without it."""
+    if not ids:
+        raise UnscorableError("the sentence has no token that could be scored")
+    return CausalRequest((start, ids[0]), 1, f"{group} start"), CausalRequest(ids, 1, group)
 
 
 def started(tokenizer: Any, text: str, start: int | None) -> Tokens:
@@ -190,8 +259,7 @@ class PublishedDecoder:
         return Question(candidate, (*parts, *only), combine, whole=self.variant in WHOLE)
 
     def _whole(self, ids: Tokens, group: str) -> tuple[CausalRequest, CausalRequest]:
-        start = self.tokenizer.encode(PUBLISHED_START)[0]
-        return CausalRequest((start, ids[0]), 1, f"{group} start"), CausalRequest(ids, 1, group)
+        return first_token_apart(ids, start=self.tokenizer.encode(PUBLISHED_START)[0], group=group)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +311,12 @@ class DecoderFamily(Family):
         refuse_pseudo_likelihood(model, options.score)
         if options.as_published:
             return PublishedDecoder(model.loaded.tokenizer)
-        return self._sentence(model, options.score or ScoreKind.MEAN_LOG)
+        kind = options.score or ScoreKind.MEAN_LOG
+        if options.protocol.sentences is SentenceScoring.AS_STEREOSET:
+            return self._stereoset_sentence(model, kind, protocol=options.protocol.name)
+        sentence = self._sentence(model, kind)
+        filled = options.protocol.sentences is SentenceScoring.FILLED_CONTEXT
+        return FilledSentenceScore(sentence) if filled else sentence
 
     def intersentence_method(self, model: LanguageModel, options: MethodOptions) -> Method:
         """See ``Family``."""
@@ -284,6 +357,17 @@ class DecoderFamily(Family):
     def gap_contexts(self, _model: LanguageModel) -> LeftContexts:
         """The sentence with a male and with a female word."""
         return LeftContexts()
+
+    def _stereoset_sentence(
+        self, model: LanguageModel, kind: ScoreKind, *, protocol: str
+    ) -> StereosetSentence:
+        start = self.text_start(model.loaded)
+        if start is None:
+            raise ModelError(
+                f"Protocol {protocol} reads the first token of a sentence after a start token; the tokenizer of "
+                f"{model.ref.id} has neither a start nor an end token. Use {DEFAULT_PROTOCOL}."
+            )
+        return StereosetSentence(model.loaded.tokenizer, start, kind)
 
     def _sentence(self, model: LanguageModel, kind: ScoreKind = ScoreKind.MEAN_LOG) -> SentenceScore:
         return SentenceScore(model.loaded.tokenizer, self.text_start(model.loaded), kind)

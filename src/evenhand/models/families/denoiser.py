@@ -19,12 +19,12 @@ from evenhand.models.questions import (
     COMBINATIONS,
     Question,
     ScoreKind,
-    UnscorableError,
     fill_of,
     filled_context,
     of_all,
     with_final_punctuation,
 )
+from evenhand.models.references import UnscorableError
 from evenhand.models.sentence_pairs import PairRequests, requests_of_shared, with_token
 from evenhand.models.tokenised_text import tokenise
 

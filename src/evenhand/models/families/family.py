@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from torch import nn
 
 from evenhand.core.items import Task
+from evenhand.core.protocols import DEFAULT_PROTOCOL
 from evenhand.models.capabilities import FillsBlanks, ScoresText, Trains, missing_capability
 from evenhand.models.engine.projection import Projection
 from evenhand.models.engine.requests import Request, Tokens
@@ -80,7 +81,7 @@ class Family(ABC):
         if task is Task.INTRASENTENCE:
             if options.as_published and options.score is not None:
                 raise ModelError(
-                    "Protocol multilingual-2023 fixes the score; leave --score away or use evenhand.v1."
+                    f"Protocol {options.protocol.name} fixes the score; leave --score away or use {DEFAULT_PROTOCOL}."
                 )
             return self.intrasentence_method(model, options)
         if options.inter is Continuation.NEXT_SENTENCE:

@@ -23,7 +23,6 @@ from evenhand.models.questions import (
     Method,
     Question,
     ScoreKind,
-    UnscorableError,
     WordMethod,
     fill_of,
     fill_questions,
@@ -31,10 +30,11 @@ from evenhand.models.questions import (
     filled_context,
     filled_texts,
     of_all,
+    refuse_endless,
 )
-from evenhand.models.references import ModelError
+from evenhand.models.references import ModelError, UnscorableError
 from evenhand.models.sentence_pairs import PairRequests, requests_of_shared, with_token
-from evenhand.models.tokenised_text import tokenise
+from evenhand.models.tokenised_text import refuse_long_text, tokenise
 
 if TYPE_CHECKING:
     from evenhand.models.language_model import LanguageModel
@@ -114,7 +114,10 @@ class PublishedStepwiseBlank:
 
 def published_steps(tokenizer: Any, context: str, word: str, mask: str) -> Iterator[tuple[str, int]]:
     """For each token of a word, the context with the earlier ones and a mask as text, and the token."""
+    refuse_long_text(context)
+    refuse_long_text(word)
     tokens = tokenizer.encode(word, add_special_tokens=False)
+    refuse_endless(len(context) + len(word), inputs=len(tokens))
     for step, token in enumerate(tokens):
         insertion = tokenizer.decode(tokens[:step])
         yield context.replace(BLANK, f"{insertion}{mask}"), token
@@ -146,6 +149,7 @@ class PseudoLogLikelihood:
     def requests(self, text: str) -> tuple[MaskedRequest, ...]:
         """One request for each token of the text."""
         tokenised = tokenise(self.tokenizer, text, special=True)
+        refuse_endless(len(tokenised.ids), inputs=len(tokenised.ids))
         mask = self.tokenizer.mask_token_id
         requests = []
         for place, span in enumerate(tokenised.spans):

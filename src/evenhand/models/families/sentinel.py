@@ -22,7 +22,6 @@ from evenhand.models.questions import (
     Method,
     Question,
     ScoreKind,
-    UnscorableError,
     WordMethod,
     fill_of,
     fill_questions,
@@ -32,7 +31,7 @@ from evenhand.models.questions import (
     of_all,
     with_final_punctuation,
 )
-from evenhand.models.references import ModelError
+from evenhand.models.references import ModelError, UnscorableError
 from evenhand.models.sentence_pairs import PairRequests, requests_of_shared, with_token
 from evenhand.models.tokenised_text import tokenise
 

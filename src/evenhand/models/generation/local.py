@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from evenhand.models.engine.execution import is_out_of_memory
+from evenhand.models.engine.memory import give_back_memory, is_out_of_memory
 from evenhand.models.generation.batches import BatchLimits, Row, pack, windows
 from evenhand.models.generation.codec import TextCodec
 from evenhand.models.generation.stepping import StepperMaker, choose_stepper, next_tokens
@@ -119,7 +119,7 @@ class LocalGenerator:
         except RuntimeError as problem:
             if len(rows) == 1 or not is_out_of_memory(problem):
                 raise
-            torch.cuda.empty_cache()
+            give_back_memory()
         middle = math.ceil(len(rows) / 2)
         return [
             text for part in (rows[:middle], rows[middle:]) for text in self._generate_or_halve(part, options)

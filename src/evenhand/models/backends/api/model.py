@@ -13,7 +13,14 @@ from typing import Any, TypeVar
 from evenhand.models.backends.api.client import ApiClient
 from evenhand.models.backends.api.echo import EchoError, EchoVerdict, echo_request, judge_echo, read_echo
 from evenhand.models.backends.api.options import ApiError, ApiOptions, Endpoint, estimate_scoring
-from evenhand.models.capabilities import Generates, ScoresText, TextScore, require
+from evenhand.models.capabilities import (
+    Generates,
+    ScoresText,
+    TextScore,
+    refuse_single_text,
+    refuse_unfit_texts,
+    require,
+)
 from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, TextProgress
 from evenhand.models.generation.batches import Row, windows
 from evenhand.models.generation.texts import keep_texts, part_key, read_texts
@@ -103,6 +110,7 @@ class ApiModel:
             parts: Keep every answer; what they hold already is not asked for again.
             progress: Called after every answer.
         """
+        refuse_single_text(prompts, argument="prompts")
         options = options or GenerationOptions()
         options = replace(options, prefix=self.ref.prefix + options.prefix)
         for window in windows(prompts, options):
@@ -126,6 +134,7 @@ class ApiModel:
             ModelError: If the server cannot be trusted with that, with the reason.
         """
         require(self, ScoresText, purpose="be asked for the probability of a text")
+        refuse_unfit_texts(texts, argument="texts")
         if self.ref.prefix:
             raise ModelError(
                 f"{self.ref.id} has the prefix {self.ref.prefix!r}, which counts when it writes texts. Leave it out to "

@@ -1,0 +1,250 @@
+"""Put what ``study.py`` found into ``docs/real-model.md`` and its picture.
+
+    python examples/real_model/write_page.py --folder runs/real-model
+
+The page's prose is written by hand; tables and samples stand between markers and are replaced. ``results.json`` beside
+this file keeps the figures that the page shows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import html
+import json
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+
+from evenhand.runs.certificate_files import read_certificate
+from evenhand.runs.certificates import BiasRow, Certificate, QualityRow
+from evenhand.runs.mitigation_records import PERPLEXITY, MitigationRecord, find_mitigation_record
+from evenhand.runs.run import open_run
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "real-model.md"
+PICTURE = ROOT / "docs" / "images" / "real-model.png"
+RESULTS = Path(__file__).with_name("results.json")
+BEFORE, AFTER = "#b35806", "#2166ac"
+
+
+def measured(folder: Path) -> list[dict[str, Any]]:
+    """The headline figures of every run before the mitigation."""
+    runs = (open_run(path) for path in sorted((folder / "runs").iterdir()) if path.is_dir())
+    return [
+        {
+            "instrument": run.record.instrument,
+            "measure": figure.key,
+            "value": figure.estimate.value,
+            "low": figure.estimate.low,
+            "high": figure.estimate.high,
+        }
+        for run in runs
+        for figure in run.figures
+        if figure.is_headline
+    ]
+
+
+def trainings(record: MitigationRecord) -> list[dict[str, Any]]:
+    """Every epoch of every seed of the kept balance."""
+    return [
+        {
+            "seed": training.seed,
+            "epoch": metrics.epoch,
+            "bias": dict(metrics.bias),
+            "perplexity": metrics.quality[PERPLEXITY],
+            "kept": metrics.epoch == training.best.epoch,
+        }
+        for training in record.seeds
+        for metrics in training.curve.epochs
+    ]
+
+
+def collect(folder: Path) -> dict[str, Any]:
+    """All figures of the page."""
+    certificate = read_certificate(folder / "certificate.json")
+    record = find_mitigation_record(folder / "even")
+    if record is None:
+        raise SystemExit(f"{folder / 'even'} has no record of a mitigation.")
+    return {
+        "before": measured(folder),
+        "certificate": certificate.model_dump(
+            mode="json", include={"verdict", "words", "trained", "untrained", "quality", "settings"}
+        ),
+        "trainings": trainings(record),
+        "frontier": [point.model_dump(mode="json") for point in record.frontier],
+        "data": record.data.counts if record.data else {},
+        "samples": json.loads((folder / "samples.json").read_text(encoding="utf-8")),
+    }
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """With a true minus."""
+    return f"{value:+.{digits}f}".replace("-", "\N{MINUS SIGN}")
+
+
+def bias_table(certificate: Certificate) -> str:
+    """One row per measure of bias."""
+    lines = ["| measure | trained on | before | after | difference |", "|---|---|---|---|---|"]
+    for rows, trained in ((certificate.trained, "yes"), (certificate.untrained, "no")):
+        lines += [_bias_row(row, trained) for row in rows]
+    return "\n".join(lines)
+
+
+def _bias_row(row: BiasRow, trained: str) -> str:
+    sides = (
+        f"{value:.2f} [{bounds.low:.2f}, {bounds.high:.2f}]"
+        for value, bounds in ((row.before, row.before_interval), (row.after, row.after_interval))
+    )
+    change = row.difference
+    return (
+        f"| {row.title} | {trained} | {' | '.join(sides)} | "
+        f"{signed(change.value)} [{signed(change.low)}, {signed(change.high)}] |"
+    )
+
+
+def quality_table(certificate: Certificate) -> str:
+    """One row per measure of quality."""
+    lines = ["| measure | before | after | difference | margin | verdict |", "|---|---|---|---|---|---|"]
+    return "\n".join([*lines, *(_quality_row(row) for row in certificate.quality)])
+
+
+def _quality_row(row: QualityRow) -> str:
+    change = row.difference
+    return (
+        f"| {row.title} | {row.before:.2f} | {row.after:.2f} | {signed(change.value)} "
+        f"[{signed(change.low)}, {signed(change.high)}] {row.unit} | {signed(row.margin, 1)} | {row.verdict.value} |"
+    )
+
+
+def measured_table(figures: list[dict[str, Any]]) -> str:
+    """One row per headline figure of the original."""
+    lines = ["| instrument | figure | value | 95% interval |", "|---|---|---|---|"]
+    lines += [
+        f"| {row['instrument']} | {row['measure']} | {row['value']:.2f} | {row['low']:.2f} to {row['high']:.2f} |"
+        for row in figures
+    ]
+    return "\n".join(lines)
+
+
+def trainings_table(results: dict[str, Any]) -> str:
+    """The kept epoch of every seed, and the balances that were tried."""
+    kept = [row for row in results["trainings"] if row["kept"]]
+    original = {row["seed"]: row["perplexity"] for row in results["trainings"] if row["epoch"] == 0}
+    keys = sorted(kept[0]["bias"])
+    lines = [
+        f"| seed | kept epoch | {' | '.join(key.replace('.', ', ') for key in keys)} | perplexity, WikiText-2 valid |",
+        f"|---|---|{'---|' * len(keys)}---|",
+    ]
+    for row in kept:
+        change = 100 * (row["perplexity"] / original[row["seed"]] - 1)
+        values = " | ".join(f"{row['bias'][key]:.3f}" for key in keys)
+        lines.append(f"| {row['seed']} | {row['epoch']} | {values} | {signed(change)}% |")
+    for point in results["frontier"]:
+        values = " | ".join(f"{value:.3f}" for _, value in sorted(point["malor"].items()))
+        lines.append(
+            f"| balance {point['weight']:g}{', kept' if point['chosen'] else ''} | | {values} | "
+            f"{signed(point['perplexity_change'])}% |"
+        )
+    return "\n".join(lines)
+
+
+def samples_block(samples: dict[str, list[dict[str, str]]]) -> str:
+    """What both models write, folded behind a notice."""
+    rows = "\n".join(
+        f"<tr><td>{html.escape(before['prompt'])} …</td><td>{html.escape(before['text'])}</td>"
+        f"<td>{html.escape(after['text'])}</td></tr>"
+        for before, after in zip(samples["before"], samples["after"], strict=True)
+    )
+    return (
+        "<details><summary>Show the sentences. A language model wrote them; they may be untrue or hurtful.</summary>\n"
+        "<table><thead><tr><th>beginning</th><th>before</th><th>after</th></tr></thead><tbody>\n"
+        f"{rows}\n</tbody></table>\n</details>"
+    )
+
+
+def picture(certificate: Certificate) -> Any:
+    """MALoR before and after beside what was not trained on."""
+    panels = [
+        _panel(certificate.trained, "Trained on: MALoR in bits", 0.0),
+        _panel(
+            tuple(row for row in certificate.untrained if row.neutral == 50.0),
+            "Not trained on: shares in percent",
+            50.0,
+        ),
+    ]
+    return (
+        alt.hconcat(*panels, spacing=40)
+        .resolve_scale(color="shared")
+        .configure(background="white", font="sans-serif")
+        .configure_view(stroke=None)
+    )
+
+
+def _panel(rows: tuple[BiasRow, ...], title: str, neutral: float) -> Any:
+    values = [
+        {"measure": row.title, "model": name, "value": value, "low": bounds.low, "high": bounds.high}
+        for row in rows
+        for name, value, bounds in (
+            ("before", row.before, row.before_interval),
+            ("after", row.after, row.after_interval),
+        )
+    ]
+    shared = alt.Chart(alt.InlineData(values=values)).encode(
+        y=alt.Y("measure:N", title=None, sort=None, axis=alt.Axis(labelLimit=320, ticks=False, domain=False)),
+        yOffset=alt.YOffset("model:N", sort=["before", "after"]),
+        color=alt.Color(
+            "model:N",
+            title=None,
+            scale=alt.Scale(domain=["before", "after"], range=[BEFORE, AFTER]),
+            legend=alt.Legend(orient="top", direction="horizontal"),
+        ),
+    )
+    x = alt.X("value:Q", title=None, scale=alt.Scale(zero=neutral == 0.0, padding=12))
+    rule = (
+        alt.Chart(alt.InlineData(values=[{"neutral": neutral}]))
+        .mark_rule(color="#444", strokeDash=[4, 3])
+        .encode(x="neutral:Q")
+    )
+    bars = shared.mark_rule(strokeWidth=3, opacity=0.5).encode(x=alt.X("low:Q", title=None), x2="high:Q")
+    points = shared.mark_point(filled=True, size=90, opacity=1).encode(x=x)
+    return (rule + bars + points).properties(
+        title={"text": title, "subtitle": f"dashed: neutral ({neutral:g}); bars: 95% intervals"},
+        width=300,
+        height=alt.Step(17),
+    )
+
+
+def replace_section(text: str, name: str, content: str) -> str:
+    """The text with what stands between the markers of a section replaced."""
+    start, end = f"<!-- {name} -->\n", f"<!-- end {name} -->"
+    before, found, rest = text.partition(start)
+    if not found or end not in rest:
+        raise SystemExit(f"{PAGE} has no section {name}.")
+    return f"{before}{start}{content}\n{end}{rest.partition(end)[2]}"
+
+
+def main() -> None:
+    """Write page, picture and results."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--folder", type=Path, required=True)
+    folder = parser.parse_args().folder
+    results, certificate = collect(folder), read_certificate(folder / "certificate.json")
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
+    for name, content in (
+        ("measured", measured_table(results["before"])),
+        ("trainings", trainings_table(results)),
+        ("bias", bias_table(certificate)),
+        ("quality", quality_table(certificate)),
+        ("samples", samples_block(results["samples"])),
+    ):
+        text = replace_section(text, name, content)
+    PAGE.write_text(text, encoding="utf-8")
+    picture(certificate).save(PICTURE, scale_factor=1.6)
+
+
+if __name__ == "__main__":
+    main()

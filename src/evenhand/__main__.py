@@ -1,0 +1,7 @@
+"""``python -m evenhand``: the command line."""
+
+from __future__ import annotations
+
+from evenhand.cli import main
+
+main()

@@ -1,0 +1,131 @@
+"""Bytes that are not UTF-8 text: what they are instead, as far as they show it, and what can be done.
+
+Any bytes are some text in Latin-1 and its kin, so a wrong guess is never told and moves scores. What the bytes prove is
+named; what they do not is shown as it reads in several encodings, for somebody who knows the language.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+SAMPLE = 2**16
+"""Bytes that are looked at, from the fault on."""
+
+MOST_WORDS = 3
+"""Words that are shown in several encodings."""
+
+_SIGNATURES = (
+    (b"PAR1", "a Parquet file"),
+    (b"ARROW1", "an Arrow file"),
+    (b"PK\x03\x04", "a ZIP archive, as Excel's .xlsx files are"),
+    (b"\xd0\xcf\x11\xe0", "an Office file, as Excel's .xls files are"),
+    (b"\x28\xb5\x2f\xfd", "compressed with Zstandard"),
+    (b"BZh", "compressed with bzip2"),
+    (b"\xfd7zXZ\x00", "compressed with xz"),
+    (b"SQLite format 3\x00", "an SQLite database"),
+    (b"%PDF-", "a PDF file"),
+)
+
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF32_LE, "UTF-32"),  # begins like UTF-16's
+    (codecs.BOM_UTF32_BE, "UTF-32"),
+    (codecs.BOM_UTF16_LE, "UTF-16"),
+    (codecs.BOM_UTF16_BE, "UTF-16"),
+)
+
+_ENCODINGS = ("WINDOWS-1252", "MACINTOSH", "WINDOWS-1250", "WINDOWS-1251", "WINDOWS-1254")
+"""Those of one byte that are common, by names which Python and iconv both know."""
+
+_WORD = re.compile(rb"[A-Za-z\x80-\xff]*[\x80-\xff][A-Za-z\x80-\xff]*")
+_CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]")
+_UNDECODED = re.compile("[\udc80-\udcff]")
+
+
+def what_it_is_instead(content: bytes, *, fault: int, is_beginning: bool = True) -> str:
+    """What bytes that cannot be read as UTF-8 are, and what to do about it, in sentences.
+
+    Args:
+        content: The bytes, or a piece of them.
+        fault: Where in it the first byte is that cannot be read.
+        is_beginning: Whether the piece is the first, where files show what they are.
+    """
+    kind = _shown_at_the_beginning(content) if is_beginning else None
+    if kind is None and (b"\0" in content[:SAMPLE] or b"\0" in content[fault : fault + SAMPLE]):
+        kind = _with_zero_bytes(content)
+    if kind is None and len(_CONTROL.findall(content[:SAMPLE])) > len(content[:SAMPLE]) / 100:
+        kind = _NO_TEXT
+    return kind or _almost_utf8(content) or _in_another_encoding(content[max(0, fault - 100) :])
+
+
+_NO_TEXT = "It is not text. Give a text file."
+
+
+def _shown_at_the_beginning(content: bytes) -> str | None:
+    for signature, what in _SIGNATURES:
+        if content.startswith(signature):
+            return f"It is {what}. Unpack it or export it as text in UTF-8."
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if content.startswith(mark):
+            return f"Its byte order mark says {encoding}. {_conversion(encoding)}."
+    return None
+
+
+def unmarked_utf16(content: bytes) -> str | None:
+    """Which UTF-16 bytes are in without a mark, if they are: western text then has a zero in every second byte."""
+    sample = content[:SAMPLE]
+    for encoding, zeros in (("UTF-16LE", sample[1::2]), ("UTF-16BE", sample[0::2])):
+        if 2 * zeros.count(0) > len(zeros) and zeros.count(0) > 0.9 * sample.count(0):
+            return encoding
+    return None
+
+
+def _with_zero_bytes(content: bytes) -> str:
+    encoding = unmarked_utf16(content)
+    if encoding is None:
+        return f"It has zero bytes. {_NO_TEXT}"
+    return f"Every second byte is zero, as in {encoding}. {_conversion(encoding)}."
+
+
+def _almost_utf8(content: bytes) -> str | None:
+    """For text with more places that are UTF-8 than not: another encoding would spoil those that are."""
+    text = content.decode("utf-8", "surrogateescape")
+    broken = _UNDECODED.findall(text)
+    whole = sum(character > "\x7f" for character in text) - len(broken)
+    if whole <= len(broken):
+        return None
+    line = text[: text.index(broken[0])].count("\n") + 1
+    return (
+        f"Most of it is: {whole:,} characters beyond ASCII are UTF-8, {len(broken):,} bytes are not, the first in line "
+        f"{line:,}. Copy it again, or mend these places; converting the whole file would spoil the others."
+    )
+
+
+def _in_another_encoding(content: bytes) -> str:
+    words = list(dict.fromkeys(word for word in _WORD.findall(content[:SAMPLE]) if not _is_utf8(word)))
+    readings: dict[str, list[str]] = {}
+    for encoding in _ENCODINGS:
+        try:
+            reading = " ".join(word.decode(encoding) for word in words[:MOST_WORDS])
+        except UnicodeDecodeError:
+            continue
+        readings.setdefault(reading, []).append(encoding)
+    if not words or not readings:
+        return f"{_conversion('ENCODING')}, where ENCODING is the one that it is in."
+    shown = "; ".join(f"{reading!r} in {', '.join(encodings)}" for reading, encodings in readings.items())
+    return (
+        f"Its words would be {shown}. If one of them is right, convert it from there: iconv -f ENCODING -t UTF-8. "
+        "If none is, it is in another encoding: ask where it comes from. A wrong one gives other words and no error."
+    )
+
+
+def _is_utf8(word: bytes) -> bool:
+    try:
+        word.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _conversion(encoding: str) -> str:
+    return f"Convert it with: iconv -f {encoding} -t UTF-8"

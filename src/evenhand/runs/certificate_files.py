@@ -1,0 +1,149 @@
+"""Certificates on disk: written with hashes of what they are made of, and verified when they are read.
+
+A certificate stands for the runs behind it, which lie in a folder of its name beside it. Reading it makes sure that
+
+- nothing in it was changed since it was written;
+- its verdicts follow from its rows;
+- the runs are the ones that it was made from, and its rows of bias are what they give.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from evenhand.core.errors import EvenhandError, RunError, fault
+from evenhand.core.files import load_json, read_stored, sha256_of
+from evenhand.runs.certificates import AFTER, BEFORE, Certificate, QualityVerdict, judged_quality, verdict_of
+from evenhand.runs.records import RECORD_FILE, StatisticsRecord
+from evenhand.runs.run import INSTRUMENTS, Run, open_run
+from evenhand.stats.resampling import Resampling
+
+_DIGEST = "sha256"
+_MAKE_ANEW = "Remove it and certify again: evenhand certify BEFORE AFTER."
+
+
+def runs_folder(place: Path) -> Path:
+    """Where the runs of both models lie, beside the certificate at a place."""
+    return place.with_suffix("")
+
+
+def sealed(certificate: Certificate) -> Certificate:
+    """A certificate with the digest of all that is in it."""
+    document = json.loads(certificate.model_dump_json())
+    return certificate.model_copy(update={_DIGEST: _digest_of(document)})
+
+
+def fingerprint_of_certificate(path: Path) -> str | None:
+    """The fingerprint of the certificate at a place; None if there is no file."""
+    return _parsed(path)[0].fingerprint if path.exists() else None
+
+
+def read_certificate(path: str | Path) -> Certificate:
+    """A certificate from its JSON file, verified against the runs beside it.
+
+    Raises:
+        RunError: If it is no certificate, was changed, or is not what its runs give.
+    """
+    place = Path(path)
+    certificate, document = _parsed(place)
+    if certificate.sha256 is None:
+        raise RunError(
+            f"{place} has no digest of itself, as versions before 0.3.0 wrote it, so nobody can tell whether it is as "
+            f"it was made. {_MAKE_ANEW}"
+        )
+    if _digest_of(document) != certificate.sha256:
+        raise RunError(f"{place} was changed after it was made. {_MAKE_ANEW}")
+    _refuse_other_verdicts(certificate, place)
+    _refuse_other_runs(certificate, place)
+    return certificate
+
+
+def _parsed(place: Path) -> tuple[Certificate, dict[str, Any]]:
+    if not place.exists():
+        raise RunError(f"There is no certificate {place}. Make one with: evenhand certify BEFORE AFTER.")
+    try:
+        document = load_json(read_stored(place, error=RunError).decode())
+        return Certificate.model_validate(document), document
+    except (ValidationError, ValueError) as problem:
+        raise RunError(f"{place} is no certificate of this version ({fault(problem)}).") from None
+
+
+def _digest_of(document: Mapping[str, Any]) -> str:
+    rest = {name: value for name, value in document.items() if name != _DIGEST}
+    return sha256_of(json.dumps(rest, sort_keys=True).encode())
+
+
+def _refuse_other_verdicts(certificate: Certificate, place: Path) -> None:
+    for row in certificate.quality:
+        if row.verdict not in (QualityVerdict.NOT_MEASURED, judged_quality(row.difference, row.margin)):
+            raise RunError(
+                f"{place} calls {row.measure} {row.verdict}, which its interval does not show. {_MAKE_ANEW}"
+            )
+    verdict = verdict_of(certificate)
+    if certificate.verdict != verdict:
+        raise RunError(
+            f"{place} says that bias was {certificate.verdict.bias} and quality {certificate.verdict.quality}; its "
+            f"rows say {verdict.bias} and {verdict.quality}. {_MAKE_ANEW}"
+        )
+
+
+def _refuse_other_runs(certificate: Certificate, place: Path) -> None:
+    folder = runs_folder(place)
+    for name, digest in certificate.runs.items():
+        record = folder / name / RECORD_FILE
+        if not record.is_file():
+            raise RunError(
+                f"{place} was made from the run {folder / name}, which is not there. Keep the folder {folder.name} "
+                "beside the certificate."
+            )
+        if sha256_of(read_stored(record, error=RunError)) != digest:
+            raise RunError(f"{folder / name} is not the run that {place} was made from. {_MAKE_ANEW}")
+    try:
+        rows = _rows_of_runs(certificate, folder)
+    except EvenhandError as problem:
+        raise RunError(f"{place} cannot be verified: {problem}") from None
+    stated = [row.model_dump() for row in (*certificate.trained, *certificate.untrained)]
+    if sorted(map(_name, stated)) != sorted(map(_name, rows)) or not all(
+        any(_equal(row, other) for other in rows) for row in stated
+    ):
+        raise RunError(f"{place} states other figures of bias than its runs give. {_MAKE_ANEW}")
+
+
+def _rows_of_runs(certificate: Certificate, folder: Path) -> list[dict[str, Any]]:
+    """What the runs give: one row per figure of every instrument that measured both models."""
+    sides: dict[str, dict[str, Run]] = {BEFORE: {}, AFTER: {}}
+    for name in certificate.runs:
+        side, _, instrument = name.partition("/")
+        sides[side][instrument] = open_run(folder / name)
+    after = sides[AFTER] or sides[BEFORE]  # a model that is the same was not measured twice
+    return [
+        row.model_dump()
+        for name, run in sides[BEFORE].items()
+        if name in after
+        for row in INSTRUMENTS.get(run.record.instrument)
+        .bias_rows(run, after[name], resampling=_resampling(certificate.statistics))
+        .values()
+    ]
+
+
+def _resampling(statistics: StatisticsRecord) -> Resampling:
+    return Resampling(statistics.resamples, statistics.seed, statistics.confidence)
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    return str(row["measure"])
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two values are the same but for the last digits, in which other machines may compute differently."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_equal(one[key], other[key]) for key in one)
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-9) or (math.isnan(one) and math.isnan(other))
+    return bool(one == other)

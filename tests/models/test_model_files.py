@@ -1,0 +1,150 @@
+"""Damaged model folders: whatever the libraries make of a file, the message names it and says what to do."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from peft import LoraConfig, get_peft_model
+
+from evenhand.models.backends.lab import embedded_folder
+from evenhand.models.language_model import LanguageModel, load_language_model
+from evenhand.models.model_files import damage_in
+from evenhand.models.references import ModelError, ModelRef
+
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a21\nsize 437955512\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return shutil.copytree(embedded_folder("lab:masked"), tmp_path / "model")
+
+
+def load(folder: Path) -> LanguageModel:
+    return load_language_model(str(folder), device="cpu")
+
+
+def half(content: bytes) -> bytes:
+    return content[: len(content) // 2]
+
+
+def without_an_end(content: bytes) -> bytes:
+    return content[:-100]
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "message"),
+    [
+        ("model.safetensors", half, r"it has [\d,]+ bytes, and its header tells of [\d,]+"),
+        ("model.safetensors", without_an_end, r"it has [\d,]+ bytes, and its header tells of [\d,]+"),
+        ("model.safetensors", lambda _: b"", "no safetensors file, or only the beginning of one"),
+        ("model.safetensors", lambda content: content[:200], "only the beginning of one"),
+        ("model.safetensors", lambda content: content[:8] + b"x" + content[9:], "not valid JSON"),
+        ("tokenizer.json", half, "not valid JSON"),
+        ("tokenizer.json", lambda content: content.decode().encode("utf-16"), "not UTF-8 text"),
+        ("tokenizer_config.json", lambda _: b"[" * 100_000, "nested too deeply"),
+        ("config.json", half, "not valid JSON"),
+    ],
+)
+def test_a_damaged_file_is_named(
+    folder: Path, name: str, damage: Callable[[bytes], bytes], message: str
+) -> None:
+    (folder / name).write_bytes(damage((folder / name).read_bytes()))
+    with pytest.raises(
+        ModelError, match=f"{name} is damaged: .*{message}.* Copy or download the model again"
+    ):
+        load(folder)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json", "config.json"])
+def test_a_pointer_of_git_lfs_is_told_from_the_file(folder: Path, name: str) -> None:
+    (folder / name).write_bytes(POINTER)
+    with pytest.raises(ModelError, match=rf"{name} is not the file itself but a pointer.*git lfs pull"):
+        load(folder)
+
+
+@pytest.mark.parametrize("target", ["/dev/zero", "nowhere", "tokenizer.json", ".."])
+def test_a_link_that_leads_to_no_file_is_not_read(folder: Path, target: str) -> None:
+    (folder / "tokenizer.json").unlink()
+    (folder / "tokenizer.json").symlink_to(target)
+    with pytest.raises(ModelError, match=r"tokenizer\.json is a link to .*, where there is no file"):
+        load(folder)
+
+
+def test_a_link_to_a_file_is_as_good_as_the_file(folder: Path, tmp_path: Path) -> None:
+    (folder / "model.safetensors").rename(tmp_path / "blob")
+    (folder / "model.safetensors").symlink_to(tmp_path / "blob")
+    assert load(folder).record.id == "model"
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "value", "part"),
+    [
+        ("config.json", "vocab_size", "many", "configuration"),
+        ("config.json", "max_position_embeddings", None, "weights|configuration"),
+        ("config.json", "num_attention_heads", 7, "weights"),
+        ("config.json", "model_type", ["bert"], "configuration"),
+        ("tokenizer_config.json", "tokenizer_class", 1.5, "tokenizer"),
+        ("tokenizer_config.json", "sep_token", ["[SEP]"], "tokenizer"),
+        ("tokenizer.json", "model", {"type": "WordPiece"}, "tokenizer"),
+        ("tokenizer.json", "normalizer", {"type": "Nonsense"}, "tokenizer"),
+    ],
+)
+def test_a_field_that_cannot_be_is_told_with_its_part(
+    folder: Path, name: str, field: str, value: Any, part: str
+) -> None:
+    document = json.loads((folder / name).read_bytes())
+    (folder / name).write_text(json.dumps(document | {field: value}), encoding="utf-8")
+    with pytest.raises(ModelError, match=rf"cannot be loaded\. Its ({part}) cannot be used: \S"):
+        load(folder)
+
+
+def test_a_tokenizer_without_its_vocabulary_is_refused(folder: Path) -> None:
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(ModelError, match=r"has no vocabulary: 5 entries.*tokenizer\.json"):
+        load(folder)
+
+
+def test_a_limit_that_is_no_number_is_none(folder: Path) -> None:
+    settings = json.loads((folder / "tokenizer_config.json").read_bytes()) | {"model_max_length": "long"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
+    assert load(folder).longest_input == load_language_model("lab:masked", device="cpu").longest_input
+
+
+def test_a_folder_in_the_place_of_a_file_does_not_stop_the_digest(folder: Path) -> None:
+    (folder / "lab.json").unlink()
+    (folder / "notes.txt").write_text("mine", encoding="utf-8")
+    before = load(folder).record.weights
+    (folder / "old").mkdir()
+    assert load(folder).record.weights == before
+
+
+def test_an_intact_folder_has_no_damage(folder: Path) -> None:
+    assert damage_in(folder) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("adapter_model.safetensors", POINTER, "a pointer of git-LFS"),
+        ("adapter_model.safetensors", b"\0" * 64, "is damaged"),
+        (
+            "adapter_config.json",
+            b'{"peft_type": "LORA", "base_model_name_or_path": "x", "r": "two"}',
+            "adapter",
+        ),
+    ],
+)
+def test_a_damaged_adapter_is_named(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    base = embedded_folder("lab:decoder")
+    network = load_language_model(str(base), device="cpu").loaded.model
+    wrapped = get_peft_model(network, LoraConfig(r=2, target_modules=["c_attn"], fan_in_fan_out=True))
+    wrapped.save_pretrained(str(tmp_path / "lora"))
+    (tmp_path / "lora" / name).write_bytes(content)
+    with torch.no_grad(), pytest.raises(ModelError, match=message):
+        load_language_model(ModelRef(id=str(base), device="cpu", adapters=(str(tmp_path / "lora"),)))

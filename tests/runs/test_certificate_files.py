@@ -1,0 +1,164 @@
+"""Certificates on disk: what was changed, does not follow, or is not what the runs give, is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import builders
+import certificates
+import pytest
+
+from evenhand.core.errors import RunError
+from evenhand.core.files import sha256_of_file
+from evenhand.instruments.association.instrument import ASSOCIATION
+from evenhand.runs.certificate_files import fingerprint_of_certificate, read_certificate, sealed
+from evenhand.runs.certificates import BiasVerdict, Certificate, QualityVerdict, Verdict, verdict_of
+from evenhand.runs.records import StatisticsRecord
+from evenhand.runs.run import Run
+from evenhand.stats.resampling import Resampling
+from evenhand.workflows.measure import evaluate
+
+RESAMPLING = Resampling(resamples=100)
+
+
+def scored(name: str, stereotypes: int) -> Run:
+    """Twelve items about twelve terms, of which some prefer the stereotype."""
+    items = [builders.intra(number, cluster=f"term {number}") for number in range(12)]
+    triples = {
+        item.id: (0.5, 0.2, 0.1) if number < stereotypes else (0.2, 0.5, 0.1)
+        for number, item in enumerate(items)
+    }
+    return evaluate(builders.scores(triples), builders.benchmark(*items), resampling=RESAMPLING, name=name)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate of two runs, in a folder of its own."""
+    place = tmp_path_factory.mktemp("made") / "certificate.json"
+    runs = {side: scored(side, count) for side, count in (("before", 11), ("after", 6))}
+    folders = {side: run.save(place.with_suffix("") / side / "association") for side, run in runs.items()}
+    rows = ASSOCIATION.bias_rows(runs["before"], runs["after"], resampling=RESAMPLING)
+    certificate = certificates.certificate(
+        trained=(rows.pop("overall.SS"),) if "overall.SS" in rows else (rows.pop("intrasentence.SS"),),
+        untrained=tuple(rows.values()),
+        statistics=StatisticsRecord(resamples=100, seed=RESAMPLING.seed, confidence=0.95),
+        runs={
+            f"{side}/association": sha256_of_file(folder / "record.json") for side, folder in folders.items()
+        },
+        fingerprint="the very one",
+    )
+    certificate = certificate.model_copy(update={"verdict": verdict_of(certificate)})
+    write(place, certificate)
+    return place
+
+
+@pytest.fixture
+def place(made: Path, tmp_path: Path) -> Path:
+    shutil.copytree(made.parent, tmp_path / "copy")
+    return tmp_path / "copy" / made.name
+
+
+def write(place: Path, certificate: Certificate) -> None:
+    """As ``certify`` does."""
+    place.write_text(sealed(certificate).model_dump_json(indent=1), encoding="utf-8")
+
+
+def edit(place: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Edit the file by hand."""
+    document = json.loads(place.read_bytes())
+    change(document)
+    place.write_text(json.dumps(document), encoding="utf-8")
+
+
+def test_a_certificate_reads_back_as_it_was_made(place: Path) -> None:
+    certificate = read_certificate(place)
+    assert certificate.verdict.bias is BiasVerdict.LOWERED
+    assert certificate == sealed(certificate)
+    assert fingerprint_of_certificate(place) == "the very one"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda document: document["verdict"].update(quality="kept", bias="not lowered"),
+        lambda document: document["trained"][0].update(after=42.0),
+        lambda document: document.update(words=["All is well."]),
+        lambda document: document.update(runs={}),
+    ],
+)
+def test_an_edited_certificate_is_refused(place: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    edit(place, change)
+    with pytest.raises(RunError, match="was changed after it was made"):
+        read_certificate(place)
+
+
+def test_a_certificate_without_a_digest_is_refused(place: Path) -> None:
+    edit(place, lambda document: document.pop("sha256"))
+    with pytest.raises(RunError, match="has no digest of itself"):
+        read_certificate(place)
+    assert fingerprint_of_certificate(place) == "the very one"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"verdict": Verdict(bias=BiasVerdict.LOWERED, quality=QualityVerdict.KEPT)}, "its rows say lowered and un"),
+        ({"verdict": Verdict(bias=BiasVerdict.NOT_LOWERED, quality=QualityVerdict.UNDECIDED)}, "its rows say lowered"),
+        ({"quality": (certificates.quality_row("LMS", -9.0, QualityVerdict.KEPT, margin=-2.0),)}, "calls LMS kept"),
+        ({"trained": (certificates.score_row("SS", 90.0, 50.0),)}, "other figures of bias than its runs give"),
+        ({"untrained": ()}, "other figures of bias than its runs give"),
+    ],
+)  # fmt: skip
+def test_what_does_not_follow_is_refused_whoever_sealed_it(
+    place: Path, changes: dict[str, Any], message: str
+) -> None:
+    write(place, read_certificate(place).model_copy(update=changes))
+    with pytest.raises(RunError, match=message):
+        read_certificate(place)
+
+
+def test_a_certificate_needs_its_runs(place: Path) -> None:
+    shutil.rmtree(place.with_suffix("") / "after")
+    with pytest.raises(RunError, match=r"certificate/after/association, which is not there. Keep the folder"):
+        read_certificate(place)
+
+
+def test_other_runs_are_told_from_its_own(place: Path) -> None:
+    folder = place.with_suffix("")
+    (folder / "after").rename(folder / "other")
+    shutil.copytree(folder / "before", folder / "after")
+    with pytest.raises(RunError, match="is not the run that"):
+        read_certificate(place)
+
+
+def test_a_changed_run_is_noticed(place: Path) -> None:
+    (place.with_suffix("") / "after" / "association" / "estimates.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(RunError, match=r"cannot be verified: .*estimates\.json was changed after the run"):
+        read_certificate(place)
+
+
+@pytest.mark.parametrize("name", ["../..", "before/../../x", "/dev/zero", "before", "sideways/malor"])
+def test_a_certificate_names_no_run_elsewhere(place: Path, name: str) -> None:
+    write(place, read_certificate(place).model_copy(update={"runs": {name: "0" * 64}}))
+    with pytest.raises(RunError, match="is no run of a certificate"):
+        read_certificate(place)
+
+
+def test_what_is_no_certificate_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "certificate.json"
+    with pytest.raises(RunError, match="There is no certificate"):
+        read_certificate(path)
+    path.write_text('{"verdict": "good"}', encoding="utf-8")
+    with pytest.raises(RunError, match=r"no certificate of this version \(\d+ faults"):
+        read_certificate(path)
+    path.write_bytes(b"[" * 100_000)
+    with pytest.raises(RunError, match="nested too deeply"):
+        read_certificate(path)
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    with pytest.raises(RunError, match="is no file"):
+        read_certificate(path)
