@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import fitting_runs
 import numpy as np
 import pytest
 import torch
@@ -14,9 +17,20 @@ import zoo_tokenizers
 from torch import Tensor, nn
 from zoo_fixtures import Zoo
 
-from evenhand.models.objectives.objective import Objective, Piece
+from evenhand.models.engine.memory import MemoryBudget
+from evenhand.models.language_model import LanguageModel
+from evenhand.models.objectives.objective import Objective, Piece, PretrainingOptions, TokenRow
+from evenhand.models.objectives.pretraining import NextTokenPretraining
 from evenhand.training.half_precision import HalfPrecision
-from evenhand.training.micro_batches import FullPrecision, Gradients, MicroBatches, grouped, tokens_in
+from evenhand.training.micro_batches import (
+    MOST_TOKENS,
+    FullPrecision,
+    Gradients,
+    MicroBatches,
+    grouped,
+    tokens_in,
+    tokens_that_fit,
+)
 from evenhand.training.pretraining import pretraining_objective
 
 SENTENCES = tuple(dict.fromkeys(zoo_tokenizers.sentences()))[:12]
@@ -124,7 +138,7 @@ def test_a_piece_that_does_not_fit_alone_is_skipped_with_a_reason(menagerie: Zoo
     run(gradients, batches, network, little.loss, pieces)
     assert dict(batches.skipped) == {f"there is no memory for {longest:,} tokens at once": 1}
     made = gradients_of(network)
-    run(gradients, MicroBatches(), network, objective.loss, [p for p in pieces if p.length < longest])
+    run(gradients, MicroBatches(10_000), network, objective.loss, [p for p in pieces if p.length < longest])
     for name, gradient in gradients_of(network).items():
         torch.testing.assert_close(made[name], gradient, rtol=1e-5, atol=1e-7)
 
@@ -136,4 +150,50 @@ def test_other_errors_are_not_taken_for_a_want_of_memory(menagerie: Zoo) -> None
     pieces = objective.lay_out(objective.examples, np.random.default_rng(0))
     little = LittleMemory(objective, 1, lambda _: RuntimeError("shapes differ"))
     with pytest.raises(RuntimeError, match="shapes differ"):
-        run(FullPrecision(network), MicroBatches(), network, little.loss, pieces)
+        run(FullPrecision(network), MicroBatches(10_000), network, little.loss, pieces)
+
+
+@pytest.mark.parametrize("name", ["llama", "bert", "t5"])
+def test_as_many_tokens_are_run_as_keep_what_there_is_memory_for(menagerie: Zoo, name: str) -> None:
+    model = menagerie.model(name)
+    network = model.loaded.model
+    objective = pretraining_objective(SENTENCES, model)
+    pieces = objective.lay_out(objective.examples, np.random.default_rng(0))
+
+    def loss(some: Sequence[Any]) -> Tensor:
+        return objective.loss(network, some)
+
+    chance = torch.get_rng_state()
+    found = tokens_that_fit(pieces, loss, MemoryBudget(2**21))
+    assert torch.equal(torch.get_rng_state(), chance), "what follows depends on whether it was measured"
+    assert 1 < found < MOST_TOKENS
+    assert tokens_that_fit(pieces, loss, MemoryBudget(2**22)) == 2 * found
+    assert tokens_that_fit(pieces, loss, MemoryBudget(2**50)) == MOST_TOKENS
+    # The values of every layer are kept at least: hidden states, and what the feed-forward layer makes of them.
+    config: Any = network.config
+    assert found <= 2**21 / (4 * 5 * config.num_hidden_layers * config.hidden_size)
+
+
+def test_a_training_tells_what_it_left_out(
+    menagerie: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    most = 12
+
+    class LittleMemory(NextTokenPretraining):
+        def loss(self, model: Any, pieces: Sequence[TokenRow]) -> Tensor:
+            if tokens_in(pieces) > most:
+                raise torch.OutOfMemoryError("CUDA out of memory")
+            return super().loss(model, pieces)
+
+    def objective(sentences: Sequence[str], model: LanguageModel) -> NextTokenPretraining:
+        return LittleMemory(sentences, model, PretrainingOptions())
+
+    monkeypatch.setattr(fitting_runs, "pretraining_objective", objective)
+    model, fitted = fitting_runs.small_fit(menagerie.folder("llama"), tmp_path)
+    lengths = [len(row) for row in objective(fitting_runs.SENTENCES, model).examples]
+    assert min(lengths) < most < max(lengths)
+    assert dict(fitted.skipped) == {
+        f"there is no memory for {length} tokens at once": fitting_runs.EPOCHS * count
+        for length, count in Counter(lengths).items()
+        if length > most
+    }

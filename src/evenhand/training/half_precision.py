@@ -45,6 +45,10 @@ class HalfPrecision:
         for pair in self._pairs:
             pair.weight.grad = None
 
+    def network(self, _model: nn.Module) -> nn.Module:
+        """The double."""
+        return self._double
+
     def add(self, _model: nn.Module, loss: PieceLoss) -> Tensor:
         """See ``Gradients``; the double computes, and its gradients go to the model's own weights.
 

@@ -8,12 +8,16 @@ from typing import Protocol
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.graph import saved_tensors_hooks
 
-from evenhand.models.engine.execution import is_out_of_memory
+from evenhand.models.engine.memory import MemoryBudget, give_back_memory, is_out_of_memory
 from evenhand.models.objectives.objective import Piece
 
-MOST_TOKENS = 4_096
+MOST_TOKENS = 8_192
 """Tokens that are run together, padding included; more make a GPU hardly any faster."""
+
+SAMPLE_TOKENS = 256
+"""Tokens that show how many bytes one of them takes."""
 
 PieceLoss = Callable[[nn.Module], Tensor]
 """The loss of some pieces, of a model."""
@@ -24,6 +28,10 @@ class Gradients(Protocol):
 
     def start(self) -> None:
         """Another batch; the gradients of the one before are gone."""
+        ...
+
+    def network(self, model: nn.Module) -> nn.Module:
+        """What computes in the place of the model in training."""
         ...
 
     def add(self, model: nn.Module, loss: PieceLoss) -> Tensor:
@@ -45,6 +53,10 @@ class FullPrecision:
         """See ``Gradients``."""
         for weight in self._weights:
             weight.grad = None
+
+    def network(self, model: nn.Module) -> nn.Module:
+        """The model itself."""
+        return model
 
     def add(self, model: nn.Module, loss: PieceLoss) -> Tensor:
         """See ``Gradients``."""
@@ -71,11 +83,11 @@ class FullPrecision:
 class MicroBatches:
     """Runs the pieces of a batch in groups, halves a group that does not fit, and skips a piece that never will."""
 
-    def __init__(self, max_tokens: int = MOST_TOKENS) -> None:
+    def __init__(self, max_tokens: int) -> None:
         self.max_tokens = max_tokens
         """In a group, padding included; it falls when memory does not suffice."""
         self.skipped: Counter[str] = Counter()
-        """Why pieces were left out, and how many."""
+        """How many pieces were left out, by reason."""
 
     def run(self, pieces: Sequence[Piece], step: Callable[[Sequence[Piece]], Tensor]) -> Tensor | float:
         """Take a step with every group of pieces; the sum of what the steps give.
@@ -95,7 +107,7 @@ class MicroBatches:
                 if not is_out_of_memory(problem):
                     raise
             # Not while the error is being handled: it holds on to what was computed.
-            torch.cuda.empty_cache()
+            give_back_memory()
             if len(group) > 1:
                 self.max_tokens = max(1, tokens_in(group) // 2)
                 waiting = grouped([*group, *(piece for other in waiting for piece in other)], self.max_tokens)
@@ -120,3 +132,36 @@ def grouped(pieces: Iterable[Piece], max_tokens: int) -> list[list[Piece]]:
 def tokens_in(group: Sequence[Piece]) -> int:
     """Tokens of a group, padding included."""
     return sum(piece.rows for piece in group) * max(piece.length for piece in group)
+
+
+def tokens_that_fit(
+    pieces: Sequence[Piece], forward: Callable[[Sequence[Piece]], Tensor], budget: MemoryBudget
+) -> int:
+    """How many tokens can be run together, from what a few of them keep for their gradients.
+
+    It is a power of two. So groups, and with them the last bits of weights, seldom depend on what memory is free.
+
+    Args:
+        pieces: Some of those that will be run, the same ones whenever a training is resumed.
+        forward: The loss of pieces; no gradients are computed.
+        budget: What may be kept.
+    """
+    sample = grouped(pieces, SAMPLE_TOKENS)[0]
+    sizes: dict[int, int] = {}
+
+    def note(tensor: Tensor) -> Tensor:
+        if not isinstance(tensor, nn.Parameter):
+            storage = tensor.untyped_storage()
+            sizes[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    devices = [torch.cuda.current_device()] if torch.cuda.is_available() else []
+    try:
+        with torch.random.fork_rng(devices), saved_tensors_hooks(note, lambda tensor: tensor):
+            forward(sample)
+    except RuntimeError as problem:
+        if not is_out_of_memory(problem):
+            raise
+        return max(1, tokens_in(sample) // 2)
+    fitting = budget.bytes * tokens_in(sample) // max(1, sum(sizes.values()))
+    return min(MOST_TOKENS, 1 << max(0, fitting.bit_length() - 1))

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,13 @@ from transformers.integrations import get_available_reporting_integrations
 from evenhand.core.errors import EvenhandError
 from evenhand.core.progress import Progress
 from evenhand.core.recipes import Precision, Recipe
+from evenhand.models.engine.memory import MemoryBudget
 from evenhand.models.objectives.objective import Batch, Objective, Piece
 from evenhand.models.references import ModelError
 from evenhand.training.batches import DrawnExamples, EpochBatches, piece_layout
 from evenhand.training.checkpoints import Checkpoint
 from evenhand.training.half_precision import HalfPrecision
-from evenhand.training.micro_batches import FullPrecision, Gradients, MicroBatches
+from evenhand.training.micro_batches import FullPrecision, Gradients, MicroBatches, tokens_that_fit
 
 Collate = Callable[[list[Any]], Batch]
 
@@ -205,7 +207,8 @@ class EpochTrainer(LossTrainer):
         self.remove_callback(PrinterCallback)
         in_half = chosen_precision(recipe, device) is Precision.BF16
         self._gradients: Gradients = HalfPrecision(self.model) if in_half else FullPrecision(self.model)
-        self.micro_batches = MicroBatches()
+        self._objective = objective
+        self._budget = MemoryBudget.on(device)
 
     def train(self, *arguments: Any, **options: Any) -> Any:
         """Trainer's own, without cuDNN's attention."""
@@ -217,9 +220,17 @@ class EpochTrainer(LossTrainer):
         self._gradients.start()
         lost = self.micro_batches.run(
             inputs,
-            lambda pieces: self._gradients.add(model, lambda computing: self.loss(computing, pieces)),
+            lambda pieces: self._gradients.add(model, lambda network: self.loss(network, pieces)),
         )
         return torch.as_tensor(lost, device=self.args.device)
+
+    @cached_property
+    def micro_batches(self) -> MicroBatches:
+        """How batches are split, settled at the first step."""
+        network = self._gradients.network(self.model)
+        generator = np.random.default_rng(self.args.seed)
+        pieces = self._objective.lay_out(self._objective.examples[: self.batches.batch_size], generator)
+        return MicroBatches(tokens_that_fit(pieces, lambda sample: self.loss(network, sample), self._budget))
 
     def _clip_grad_norm(self, _model: nn.Module) -> torch.Tensor:
         """Trainer's own looks for all weights again at every step."""

@@ -23,7 +23,7 @@ from evenhand.mitigation.equalising.gaps import GapCollector, SentenceGap, vocab
 from evenhand.mitigation.equalising.objective import Balance, EqualisingObjective, GapPiece
 from evenhand.mitigation.equalising.original import FrozenOriginal, Original, OriginalBesideAdapters
 from evenhand.mitigation.equalising.term_trees import GenderedGroup, TermTree
-from evenhand.models.engine import positions
+from evenhand.models.engine.positions import PositionReader
 from evenhand.models.engine.projection import WholeProjection
 from evenhand.models.families.sentinel import SENTINEL
 from evenhand.models.language_model import LanguageModel
@@ -358,7 +358,7 @@ def test_chunks_give_the_loss_and_the_gradients_of_whole_vocabularies(
     perturb(trained)
     batch = given.batch()
     wanted = with_gradients(trained, given.slow_tensor(batch, trained))
-    monkeypatch.setattr(positions, "_at_once", lambda *_: at_once)
+    monkeypatch.setattr(PositionReader, "_at_once", lambda *_: at_once)
     assert_same_gradients(with_gradients(trained, given.objective.loss(trained, batch)), wanted)
 
 

@@ -14,7 +14,7 @@ import zoo_tokenizers
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import EvenhandError
-from evenhand.models.engine import positions
+from evenhand.models.engine.positions import PositionReader
 from evenhand.models.loading import longest_input
 from evenhand.models.objectives.objective import PretrainingOptions, TokenRow, padded
 from evenhand.models.objectives.pretraining import (
@@ -263,7 +263,7 @@ def test_chunks_and_parts_of_a_batch_give_the_loss_and_the_gradients_of_the_whol
         )
 
     whole = gradients(rows)
-    monkeypatch.setattr(positions, "_at_once", lambda *_: 2)
+    monkeypatch.setattr(PositionReader, "_at_once", lambda *_: 2)
     for parts in ([rows], [rows[:1], rows[1:4], rows[4:]]):
         lost, made = gradients(*parts)
         assert lost == pytest.approx(whole[0], rel=1e-6)

@@ -18,10 +18,12 @@ from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.checkpoint import checkpoint
 
+from evenhand.models.engine.memory import MemoryBudget
 from evenhand.models.engine.projection import Projection, SplitProjection
 
-CHUNK_BYTES = {"cpu": 64 * 2**20, "cuda": 256 * 2**20}
-"""Scores of one chunk in 32-bit floats, by device. With gradients, several arrays of this size exist at once."""
+ARRAYS = 16
+"""Arrays of the size of a chunk's scores that fit into the memory of a batch: with gradients, half as many are needed,
+and the body's own values lie beside them."""
 
 Found = TypeVar("Found")
 
@@ -98,6 +100,9 @@ class PositionReader:
         takes = inspect.signature(projection.model.forward).parameters
         # Nothing is written on, so a decoder need not remember what it saw.
         self._options = {"use_cache": False} if "use_cache" in takes else {}
+        device = next(projection.model.parameters()).device
+        # Settled once: while a model is trained, less and less memory is free.
+        self._chunk_bytes = MemoryBudget.on(device).bytes // ARRAYS
         self._vocabulary = 0
         self._body: str | None = None
         if isinstance(projection, SplitProjection):
@@ -116,15 +121,15 @@ class PositionReader:
         # called whole.
         if self._body is None or isinstance(model, DistributedDataParallel):
             scores: Tensor = model(**inputs, **self._options)[0][rows, columns]
-            return PositionStates(scores, lambda vectors: vectors, _at_once(scores, scores.shape[-1]))
+            return PositionStates(scores, lambda vectors: vectors, self._at_once(scores.shape[-1]))
         inner = _without_adapters_wrapper(model)
         split = SplitProjection(inner, inner.get_submodule(self._body), self._vocabulary)
         vectors, head = split.states({**inputs, **self._options}, rows, columns)
-        return PositionStates(vectors, head, _at_once(vectors, self._vocabulary))
+        return PositionStates(vectors, head, self._at_once(self._vocabulary))
 
-
-def _at_once(vectors: Tensor, vocabulary: int) -> int:
-    return max(1, CHUNK_BYTES[vectors.device.type] // (4 * vocabulary))
+    def _at_once(self, vocabulary: int) -> int:
+        """Places in a chunk: their scores are computed in 32 bits."""
+        return max(1, self._chunk_bytes // (4 * vocabulary))
 
 
 def _without_adapters_wrapper(model: nn.Module) -> nn.Module:
