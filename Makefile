@@ -66,7 +66,8 @@ test: check
 
 # Old libraries warn of their own age, and old ones of rich draw the tables in the documentation differently.
 test-oldest: $(OLDEST)/.package
-	OMP_NUM_THREADS=1 $(OLDEST)/bin/pytest -n $(WORKERS) --dist worksteal -W default --disable-warnings -k "not generated_parts"
+	OMP_NUM_THREADS=1 $(OLDEST)/bin/pytest -n $(WORKERS) --dist worksteal -W default --disable-warnings \
+		-k "not generated_parts"
 
 check: $(VENV)/.development
 	$(BIN)/ruff format --check .

@@ -23,6 +23,7 @@ from evenhand.core.files import write_text
 from evenhand.core.recipes import Plateau
 from evenhand.data.corpora import sentences
 from evenhand.data.crows_pairs import load_pairs
+from evenhand.data.datasets import read_calibration as load_calibration
 from evenhand.data.labelled import load_labelled
 from evenhand.data.winogender import occupation_shares
 from evenhand.lab.items import lab_benchmark
@@ -32,7 +33,6 @@ from evenhand.models.description import describe_model
 from evenhand.reporting import render_calibration_page
 from evenhand.reporting.certificate.words import certificate_sentences
 from evenhand.reporting.model_cards import mitigation_card
-from evenhand.runs.calibration import Calibration
 from evenhand.runs.conditions import Condition
 from evenhand.runs.mitigation_records import read_mitigation_record
 from evenhand.testing.fake import Drawn, FakeModel
@@ -110,7 +110,8 @@ def read_checkpoint(folder: Path, _intact: Path, _out: Path | None) -> None:
         raise EvenhandError(f"{folder} has no checkpoint.")
     curve = latest.curve
     curve.describe_last()
-    curve.best(margin=0.01)
+    if curve.trained:
+        curve.best(margin=0.01)
     curve.is_flat(Plateau())
 
 
@@ -192,8 +193,7 @@ def read_twins(folder: Path, _intact: Path, _out: Path | None) -> None:
 
 def read_calibration(folder: Path, _intact: Path, out: Path | None) -> None:
     """Read a calibration and write its page."""
-    content = (folder / "calibration.json").read_bytes()
-    calibration = Calibration.model_validate_json(content)
+    calibration = load_calibration(folder / "calibration.json")
     if out:
         write_text(out / "page.html", render_calibration_page(calibration))
 

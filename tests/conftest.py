@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -17,6 +18,12 @@ settings.load_profile("patient")
 pytest_plugins = ["running", "browsing", "ray_fixtures", "torch_marker", "zoo_fixtures"]
 
 PARITY_VARIABLE = "EVENHAND_PARITY_DATA"
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector the modules, which stay: it would look through all of them again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -24,9 +25,14 @@ def start(work: Callable[..., object], *arguments: object) -> BaseProcess:
     """Do some work in a process of its own."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(LIBRARIES)
-    process = context.Process(target=work, args=arguments)
+    process = context.Process(target=_begin, args=(work, *arguments))
     process.start()
     return process
+
+
+def _begin(work: Callable[..., object], *arguments: object) -> None:
+    gc.freeze()  # the libraries stay: the garbage collector need not look through them
+    work(*arguments)
 
 
 def exit_code(work: Callable[..., object], *arguments: object) -> int | None:

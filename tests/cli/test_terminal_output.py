@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
+import pty
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -146,3 +151,34 @@ def test_a_check_has_whole_ids_or_none(monkeypatch: pytest.MonkeyPatch, columns:
         "starter",
         *(("starter-intra-002", "starter-intra-033") if there else ()),
     }
+
+
+_WAITING = """
+import sys, time
+from evenhand import cli
+from evenhand.cli.output import progress_bar
+
+def wait():
+    with progress_bar("Waiting") as progress:
+        progress(1, 2)
+        time.sleep(60)
+
+cli.app = wait
+cli.main()
+"""
+
+
+def test_the_cursor_is_given_back_when_a_command_is_terminated() -> None:
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([sys.executable, "-c", _WAITING], stderr=theirs, stdout=theirs) as process:
+        os.close(theirs)
+        shown = b""
+        while b"\x1b[?25l" not in shown:
+            shown += os.read(ours, 4096)
+        process.send_signal(signal.SIGTERM)
+        with contextlib.suppress(OSError):  # the other end is closed
+            while piece := os.read(ours, 4096):
+                shown += piece
+        assert process.wait(timeout=20) == 128 + signal.SIGTERM
+    os.close(ours)
+    assert shown.rfind(b"\x1b[?25h") > shown.rfind(b"\x1b[?25l")

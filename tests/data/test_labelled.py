@@ -164,3 +164,10 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
     write(tmp_path / "train.csv", rows(60))
     with pytest.raises(DatasetError, match="no file dev or validation or test"):
         load_labelled(tmp_path)
+
+
+def test_half_of_a_surrogate_pair_is_told_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "labelled.jsonl"
+    path.write_text('{"text": "fine", "label": 1}\n{"text": "a \\ud800 b", "label": 0}\n', encoding="utf-8")
+    with pytest.raises(DatasetError, match=r"labelled\.jsonl, line 2: not valid JSON .*surrogates"):
+        load_labelled(path)

@@ -10,7 +10,7 @@ import pytest
 
 from evenhand.core.errors import PredictionsError
 from evenhand.data import predictions
-from evenhand.data.predictions import read_predictions
+from evenhand.data.predictions import as_score, read_predictions
 
 GOOD = b'{"intrasentence": [{"id": "a", "score": 1}]}'
 
@@ -131,3 +131,9 @@ def test_the_offending_entry_is_shown_in_part(tmp_path: Path) -> None:
     with pytest.raises(PredictionsError, match="bread bread") as caught:
         read_predictions(path)
     assert len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize("value", [1e308, -1e308, 1.1e100])
+def test_scores_whose_sums_are_no_numbers_are_skipped_with_a_reason(value: float) -> None:
+    assert as_score(value).problem == "score is too large"
+    assert as_score(9.9e99).problem is None

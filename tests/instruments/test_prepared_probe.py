@@ -212,8 +212,32 @@ def test_too_little_memory_halves_a_batch(menagerie: Zoo, monkeypatch: pytest.Mo
         raise torch.OutOfMemoryError
 
     monkeypatch.setattr(model.projection, "log_probabilities", hopeless)
-    with pytest.raises(torch.OutOfMemoryError):
+    with pytest.raises(ModelError, match="not enough memory to read 336 of 336 values"):
         prepared.ratios()
+
+
+def test_a_sentence_that_does_not_fit_alone_is_left_out_with_a_warning(
+    menagerie: Zoo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, probes = fresh(menagerie, "bert"), small()
+    prepared = PreparedProbe(model, probes, experiments=[Experiment.HE_SHE])
+    expected = prepared.ratios()[Experiment.HE_SHE].values
+    whole = model.projection.log_probabilities
+    nurse = model.loaded.tokenizer("nurse", add_special_tokens=False)["input_ids"]
+
+    def picky(inputs: dict[str, torch.Tensor], *index: torch.Tensor) -> torch.Tensor:
+        rows = inputs["input_ids"].tolist()
+        if any(nurse == row[place : place + len(nurse)] for row in rows for place in range(len(row))):
+            raise torch.OutOfMemoryError
+        return whole(inputs, *index)
+
+    monkeypatch.setattr(model.projection, "log_probabilities", picky)
+    with pytest.warns(UserWarning, match="not enough memory to read"):
+        found = prepared.ratios()[Experiment.HE_SHE].values
+    row = [one.name for one in probes.occupations].index("nurse")
+    assert np.isnan(found[row]).all()
+    others = [number for number in range(len(found)) if number != row]
+    np.testing.assert_allclose(found[others], expected[others], rtol=0, atol=TOLERANCE)
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2"])

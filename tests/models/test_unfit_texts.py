@@ -14,7 +14,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.items import PairDirection, SentencePair, Span
 from evenhand.models.description import describe_model
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.loading import MOST_TOKENS, longest_input
+from evenhand.models.limits import MOST_TOKENS, longest_input
 from evenhand.models.references import ModelError, UnscorableError
 from evenhand.models.sentence_pairs import score_pairs
 from evenhand.testing import FakeModel

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from evenhand.core.recipes import Plateau
 from evenhand.runs.mitigation_records import EpochMetrics, LearningCurve
@@ -143,3 +145,26 @@ def test_an_epoch_is_one_line() -> None:
     two = both((2, 1), (0.5, 0.25))
     assert two.describe_last() == "epoch 1: MALoR he-she 0.500, names 0.250; perplexity 10.00 (+0.00%)"
     assert curve((2, 10)).describe_last() == "original: MALoR he-she 2.000; perplexity 10.00"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"epochs": []}, "begins with the original"),
+        ({"epochs": [{"epoch": 0, "bias": {}, "quality": {"perplexity": 20.0}}]}, "needs a metric of bias"),
+        ({"epochs": [{"epoch": 0, "bias": {"x": 1.0}, "quality": {"perplexity": 0.0}}]}, "quality above 0"),
+        (
+            {
+                "epochs": [
+                    {"epoch": 0, "bias": {"x": 1.0}, "quality": {"perplexity": 20.0}},
+                    {"epoch": 1, "bias": {"y": 1.0}, "quality": {"perplexity": 20.0}},
+                ]
+            },
+            "epoch 1 has other metrics",
+        ),
+        ({"judgements": [{"epoch": 0, "malor": "he-she", "perplexity": 20.0}]}, "bias"),
+    ],
+)
+def test_a_curve_that_cannot_be_compared_is_refused(content: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        LearningCurve.model_validate(content)

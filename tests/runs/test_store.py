@@ -291,3 +291,27 @@ def test_a_place_within_the_folder_of_another_job(tmp_path: Path) -> None:
     with open_job(tmp_path / "certificate.json", ONE, fingerprint_at=lambda _: None) as outer:
         make(outer.subfolder("before") / "malor", OTHER)
         assert fingerprint_at(outer.folder / "before" / "malor") == OTHER
+
+
+def test_an_interruption_after_the_result_is_in_place_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "result"
+    remove, stops = shutil.rmtree, ["one"]
+
+    def interrupted_once(path: Path, **options: bool) -> None:
+        if place.exists() and path.name.endswith(".unfinished") and stops:
+            stops.pop()
+            raise KeyboardInterrupt
+        remove(path, **options)  # type: ignore[arg-type]
+
+    def finish_and_stop() -> None:
+        with open_job(place, ONE, fingerprint_at=fingerprint_at) as job:
+            job.parts("answers").put("one", b"piece")
+            finish(job)
+
+    monkeypatch.setattr(shutil, "rmtree", interrupted_once)
+    with pytest.raises(KeyboardInterrupt):
+        finish_and_stop()
+    assert not stops
+    assert [path.name for path in tmp_path.iterdir()] == ["result"]

@@ -9,6 +9,7 @@ import pytest
 
 from evenhand.core.errors import EvenhandError
 from evenhand.stats.resampling import Resampling
+from evenhand.stats.significance import clustered_sign_flip
 
 
 def test_each_resample_draws_as_many_clusters_as_there_are() -> None:
@@ -82,3 +83,17 @@ def test_a_confidence_level_outside_its_range_is_refused(confidence: float) -> N
 def test_a_negative_seed_is_refused() -> None:
     with pytest.raises(EvenhandError, match="must not be negative"):
         Resampling(seed=-1)
+
+
+def test_many_clusters_make_no_number_that_is_too_large() -> None:
+    resampling = Resampling(resamples=100)
+    assert not resampling.swaps_are_exhaustive(5_000)
+    assert resampling.swaps(5_000).shape == (100, 5_000)
+    assert 0 < clustered_sign_flip(np.ones(1_500), resampling=resampling) < 0.05
+
+
+@pytest.mark.parametrize("resamples", [100, 127, 128, 129, 1_000, 1_024])
+def test_patterns_are_all_listed_where_they_are_no_more_than_resamples(resamples: int) -> None:
+    for clusters in range(1, 15):
+        wanted = 2**clusters <= resamples
+        assert Resampling(resamples=resamples).swaps_are_exhaustive(clusters) is wanted

@@ -87,3 +87,23 @@ def test_a_limit_takes_the_first_structures_of_each_experiment() -> None:
     assert limited.experiments == tuple(Experiment)
     assert all(limited.of(experiment) == probes.of(experiment)[:3] for experiment in Experiment)
     assert probes.first(None) is probes
+
+
+@pytest.mark.parametrize("name", ["..json", "...json", ".json", ".hidden.json"])
+def test_a_score_file_whose_name_leads_elsewhere_makes_no_run(tmp_path: Path, name: str) -> None:
+    out = tmp_path / "runs"
+    sibling = eh.evaluate(eh.example_scores("neutral"), name="sibling", out=out)
+    scores = tmp_path / name
+    scores.write_bytes(eh.example_scores("leaning").read_bytes())
+    for fresh in (False, True):
+        with pytest.raises(EvenhandError, match="cannot be the name of a run folder"):
+            eh.evaluate(scores, out=out, fresh=fresh)
+    assert [path.name for path in out.iterdir()] == [sibling.name]
+    assert {path.name for path in tmp_path.iterdir()} == {"runs", name}
+
+
+def test_the_names_of_runs_stay_in_their_folder(tmp_path: Path) -> None:
+    for name in ("..", ".", "", "a/b", "../other"):
+        with pytest.raises(EvenhandError, match="cannot be the name of a run folder"):
+            eh.evaluate(eh.example_scores("leaning"), name=name or ".", out=tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()

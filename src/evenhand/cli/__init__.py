@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from types import FrameType
+from typing import NoReturn
 
 from evenhand.cli.app import app
-from evenhand.cli.output import USER_ERROR, say
+from evenhand.cli.output import USER_ERROR, say, show_cursor, write_in_any_encoding
 from evenhand.core.errors import EvenhandError, missing_extra
 
 
 def main() -> None:
     """Entry point of ``evenhand``: user errors print without a traceback and exit with code 2."""
+    write_in_any_encoding()
+    signal.signal(signal.SIGTERM, _leave)
     try:
         app()
     except EvenhandError as error:
@@ -25,3 +30,9 @@ def main() -> None:
     # Out here, because a bar that was left behind is only gone when the error's frames are.
     say(message)
     sys.exit(USER_ERROR)
+
+
+def _leave(number: int, _frame: FrameType | None) -> NoReturn:
+    """End as from an exception, so that bars and claims are taken down; a bar that was just being put up cannot be."""
+    show_cursor()
+    sys.exit(128 + number)

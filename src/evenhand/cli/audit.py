@@ -23,6 +23,7 @@ from evenhand.cli.options import (
     Fresh,
     Json,
     MaxTokens,
+    Memory,
     On,
     PrecisionName,
     ProtocolName,
@@ -119,6 +120,7 @@ def audit_command(
     fail_if: FailIf = None,
     fresh: Fresh = False,
     max_tokens: MaxTokens = None,
+    memory: Memory = None,
     on: On = DEFAULT_ON,
 ) -> None:
     """Score models on a benchmark and evaluate the scores: the run folder, the table and the page.
@@ -156,6 +158,7 @@ def audit_command(
             precision=precision,
             allow_pickle_weights=allow_pickle_weights,
             trust_remote_code=trust_remote_code,
+            memory=memory,
         )
         for text in models or embedded_names()
     ]

@@ -26,6 +26,7 @@ from evenhand.cli.options import (
     Confidence,
     Device,
     Json,
+    Memory,
     On,
     PrecisionName,
     Resamples,
@@ -109,6 +110,7 @@ def certify_command(
         typer.Option("--out", "-o", help="The page; the JSON goes beside it.", rich_help_panel=OUTPUT),
     ] = Path("certificate.html"),
     json: Json = False,
+    memory: Memory = None,
     on: On = DEFAULT_ON,
 ) -> None:
     """Certify what a mitigation did: bias lowered or not, quality kept, lost or undecided.
@@ -131,7 +133,9 @@ def certify_command(
     """
     say(f"Certifying {after}")
     require_extra("hf", purpose="evenhand certify")
-    references = [model_reference(text, precision=precision, device=device) for text in (before, after)]
+    references = [
+        model_reference(text, precision=precision, device=device, memory=memory) for text in (before, after)
+    ]
     from evenhand.certificate import Finetuning
     from evenhand.workflows.certify import certify
     from evenhand.workflows.defaults.mitigating import CertifyOptions, default_margins

@@ -69,6 +69,16 @@ TrustRemoteCode = Annotated[
     typer.Option("--trust-remote-code", help="Run code that comes with the model.", rich_help_panel=MODEL),
 ]
 
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        help="Memory that a batch may take beside the weights, such as 4GB.",
+        show_default="a quarter of what is free, at most 2GiB on a CPU and 16GiB on a GPU",
+        rich_help_panel=EXECUTION,
+    ),
+]
+
+
 ProtocolName = Annotated[
     str,
     typer.Option(
@@ -188,6 +198,7 @@ def model_reference(
     precision: str = "fp32",
     allow_pickle_weights: bool = False,
     trust_remote_code: bool = False,
+    memory: str | None = None,
 ) -> ModelRef:
     """The model that a name or folder on the command line means, and how to load it."""
     from evenhand.models.backends import require_backends
@@ -203,6 +214,7 @@ def model_reference(
         device=device,
         allow_pickle_weights=allow_pickle_weights,
         trust_remote_code=trust_remote_code,
+        memory=memory,
     )
 
 

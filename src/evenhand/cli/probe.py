@@ -23,6 +23,7 @@ from evenhand.cli.options import (
     Fresh,
     Json,
     MaxTokens,
+    Memory,
     Models,
     On,
     PrecisionName,
@@ -165,6 +166,7 @@ def probe_command(
     fail_if: FailIf = None,
     fresh: Fresh = False,
     max_tokens: MaxTokens = None,
+    memory: Memory = None,
     on: On = DEFAULT_ON,
 ) -> None:
     """Measure models with any instrument. Without --test: which gender do they expect with which occupation (MALoR)?
@@ -195,6 +197,7 @@ def probe_command(
             precision=precision,
             allow_pickle_weights=allow_pickle_weights,
             trust_remote_code=trust_remote_code,
+            memory=memory,
         )
         for text in models
     ]

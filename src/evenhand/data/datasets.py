@@ -18,8 +18,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from evenhand.core.errors import DatasetUnavailableError, EvenhandError, UnknownNameError
-from evenhand.core.files import MAX_BYTES, home, write_bytes
+from evenhand.core.errors import DatasetUnavailableError, EvenhandError, UnknownNameError, fault
+from evenhand.core.files import MAX_BYTES, home, read_stored, write_bytes
 from evenhand.runs.calibration import Calibration
 
 OFFLINE_VARIABLE = "EVENHAND_OFFLINE"
@@ -198,10 +198,18 @@ def bundled_calibration_path() -> Path:
 @cache
 def bundled_calibration() -> Calibration:
     """The calibration of every measure that ships with the package."""
-    path = bundled_calibration_path()
+    return read_calibration(bundled_calibration_path())
+
+
+def read_calibration(path: Path) -> Calibration:
+    """A calibration from its file.
+
+    Raises:
+        EvenhandError: If it cannot be read.
+    """
     try:
-        return Calibration.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError) as problem:
+        return Calibration.model_validate_json(read_stored(path, error=EvenhandError))
+    except ValidationError as problem:
         raise EvenhandError(
-            f"The bundled calibration {path} cannot be read ({type(problem).__name__}). Install Evenhand again."
+            f"The calibration {path} is damaged ({fault(problem)}). Install Evenhand again."
         ) from None

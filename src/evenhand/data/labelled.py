@@ -6,7 +6,6 @@ finite numbers. A folder has one file named ``train`` and one named ``dev``, ``v
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.core.errors import DatasetError, shortlist
-from evenhand.core.files import decode_utf8, read_bounded, sha256_of
+from evenhand.core.files import decode_utf8, load_json, read_bounded, sha256_of
 from evenhand.data.csv_files import read_table
 
 TEXT_COLUMNS = ("text", "sentence")
@@ -115,8 +114,8 @@ def _records(text: str, path: Path) -> Iterator[LabelledExample]:
             continue
         place = f"{path}, line {number}"
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as problem:
+            record = load_json(line)
+        except ValueError as problem:
             raise DatasetError(f"{place}: not valid JSON ({problem}).") from None
         if not isinstance(record, dict):
             raise DatasetError(f'{place}: every line is an object such as {{"text": "Good.", "label": "1"}}.')

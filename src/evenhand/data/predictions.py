@@ -77,6 +77,10 @@ def read_predictions(path: Path) -> Predictions:
     )
 
 
+LARGEST_SCORE = 1e100
+"""Beyond it, sums and differences of scores are no longer numbers."""
+
+
 def as_score(value: Any) -> Score:
     """A score from whatever value a file has."""
     if value is None:
@@ -88,11 +92,10 @@ def as_score(value: Any) -> Score:
         number = float(value)
     except OverflowError:
         return Score(math.nan, "score is too large")
-    if math.isnan(number):
-        return Score(math.nan, "score is NaN")
-    if math.isinf(number):
-        return Score(math.nan, "score is infinite")
-    return Score(number)
+    if abs(number) <= LARGEST_SCORE:
+        return Score(number)
+    problem = "NaN" if math.isnan(number) else "infinite" if math.isinf(number) else "too large"
+    return Score(math.nan, f"score is {problem}")
 
 
 def _collect(entries: Iterable[tuple[str, Any]], path: Path) -> tuple[dict[str, Score], int]:

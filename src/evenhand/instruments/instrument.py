@@ -15,6 +15,7 @@ from evenhand.core.errors import EvenhandError, shortlist
 from evenhand.core.estimates import Estimate
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.progress import Progress
+from evenhand.data.predictions import LARGEST_SCORE
 from evenhand.models.capabilities import Model, has_capability, missing_capability
 from evenhand.runs.calibration import Expectation
 from evenhand.runs.certificates import BiasRow
@@ -130,8 +131,8 @@ class ScoresLayout:
             if column.dtype != kind:
                 raise ValueError(f"the column {name} is of the type {column.dtype}, not {kind}")
             if kind.is_float():
-                if not column.drop_nulls().is_finite().all():
-                    raise ValueError(f"the column {name} has values that are not finite")
+                if not (column.drop_nulls().abs() <= LARGEST_SCORE).all():
+                    raise ValueError(f"the column {name} has values that are not finite or too large")
             elif name not in self.optional and not kind.is_nested() and column.null_count():
                 raise ValueError(f"the column {name} lacks values")
         if scores.select(self.key).is_duplicated().any():

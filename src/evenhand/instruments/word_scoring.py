@@ -11,7 +11,7 @@ from evenhand.core.errors import UnknownNameError
 from evenhand.core.items import overlong_reason
 from evenhand.core.progress import Progress
 from evenhand.models.engine.modes import gc_disabled
-from evenhand.models.engine.requests import RequestGroup, Requests, too_long
+from evenhand.models.engine.requests import RequestGroup, Requests, RequestValues, too_long
 from evenhand.models.measurable import Measurable
 from evenhand.models.questions import filled_context
 from evenhand.models.references import UnscorableError
@@ -117,7 +117,9 @@ class WordScorer:
             prepare(self.model.tokenizer, texts, special=not self.by_sentence)
             return [[self._asked(question.text, fill) for fill in question.fills] for question in questions]
 
-    def _answer(self, values: Sequence[Sequence[float]]) -> Answer:
+    def _answer(self, values: RequestValues) -> Answer:
+        if isinstance(values, str):
+            return Answer(math.nan, values)
         logs = [value for of_request in values for value in of_request]
         if not logs or not all(math.isfinite(value) for value in logs):
             return Answer(math.nan, "the model gave NaN or infinite values")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from evenhand.models.engine.projection import Projection
+    from evenhand.models.engine.positions import PositionReader
     from evenhand.models.generation import GeneratedText, GenerationOptions, TextProgress
     from evenhand.models.loading import Loaded
     from evenhand.models.objectives.held_out import HeldOutRows
@@ -179,8 +179,8 @@ class Trains(Protocol):
         ...
 
     @property
-    def projection(self) -> Projection:
-        """How its hidden states become probabilities."""
+    def position_reader(self) -> PositionReader:
+        """What reads it, and copies of it, at chosen places."""
         ...
 
     def pretraining_objective(

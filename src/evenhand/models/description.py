@@ -21,7 +21,7 @@ from evenhand.models.backends import is_gguf
 from evenhand.models.capabilities import CAPABILITIES, JudgesNextSentence, Model
 from evenhand.models.families import Family
 from evenhand.models.gguf_files import gguf_path, read_gguf_header
-from evenhand.models.loading import longest_input
+from evenhand.models.limits import longest_input
 from evenhand.models.measurable import Measurable, choose_method
 from evenhand.models.questions import filled_blanks
 from evenhand.models.references import ModelError, ModelRef, UnscorableError

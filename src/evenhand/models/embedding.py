@@ -7,7 +7,7 @@ vector of a word knows only what comes before the word, and nothing of what come
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -18,10 +18,12 @@ from torch import Tensor, nn
 
 from evenhand.core.items import Span
 from evenhand.models.capabilities import NotEmbedded
-from evenhand.models.engine.memory import give_back_memory, is_out_of_memory
+from evenhand.models.engine.halving import NOT_ENOUGH_MEMORY, attempt
+from evenhand.models.engine.memory import BatchMemory, Footprint, MemoryBudget
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.engine.runners import padded
-from evenhand.models.loading import MOST_TOKENS, Loaded, longest_input
+from evenhand.models.limits import CPU_TOKENS, MOST_TOKENS, batch_tokens, longest_input
+from evenhand.models.loading import Loaded
 from evenhand.models.references import ModelError
 from evenhand.models.tokenised_text import LONGEST_TEXT, prepare, tokenise
 
@@ -44,21 +46,43 @@ class _WordPosition:
 class WordEmbedder:
     """Puts texts through a model in batches and reads words off a layer."""
 
-    def __init__(self, loaded: Loaded, *, max_tokens: int) -> None:
+    def __init__(
+        self, loaded: Loaded, budget: MemoryBudget | None = None, *, max_tokens: int | None = None
+    ) -> None:
+        """Prepare to read vectors.
+
+        Args:
+            loaded: The model.
+            budget: What a batch may take beside the weights; if not given, a share of what is free.
+            max_tokens: Most tokens in a batch; the default suits the device.
+        """
         self.loaded = loaded
-        self.max_tokens = max_tokens
+        self.budget = budget or MemoryBudget.on(loaded.device, loaded.ref.memory)
+        # All layers of a batch are in memory at once, so there is room for fewer tokens than usual.
+        self.max_tokens = max_tokens or max(CPU_TOKENS, batch_tokens(loaded.device) // 4)
         self.longest = longest_input(loaded) or MOST_TOKENS
         self._start = loaded.family.text_start(loaded)
 
     @cached_property
-    def layers(self) -> int:
-        """How many layers the model has above its embeddings."""
+    def _sample(self) -> Sequence[Tensor]:
+        """Hidden states of two tokens."""
         size = self.loaded.model.get_input_embeddings().num_embeddings  # type: ignore[operator]
         try:
-            states = self._hidden_states([(size // 3, size // 2)])
+            return self._hidden_states([(size // 3, size // 2)])
         except (TypeError, AttributeError, NotImplementedError) as problem:
             raise self._no_states(f": {problem}") from problem
-        return len(states) - 1
+
+    @cached_property
+    def layers(self) -> int:
+        """How many layers the model has above its embeddings."""
+        return len(self._sample) - 1
+
+    @cached_property
+    def _memory(self) -> BatchMemory:
+        """What fits into a batch whose hidden states are all kept."""
+        footprint = Footprint.of_model(self.loaded.model, projects_all=False)
+        kept = sum(states.shape[-1] * states.element_size() for states in self._sample)
+        return BatchMemory(self.budget, replace(footprint, per_token=footprint.per_token + kept))
 
     def layer_number(self, layer: int) -> int:
         """A layer counted from the embeddings, which are 0; a negative one is counted from the last, which is -1."""
@@ -92,9 +116,8 @@ class WordEmbedder:
             else:
                 places.append(place)
         for batch in self._batches(places):
-            vectors = self._vectors_or_halves(batch, chosen)
-            for place, vector in zip(batch, vectors, strict=True):
-                embedded[place.number] = vector if np.isfinite(vector).all() else NotEmbedded(NOT_FINITE)
+            for place, vector in zip(batch, self._vectors_or_halves(batch, chosen), strict=True):
+                embedded[place.number] = vector
         return embedded
 
     def _places(self, texts: Sequence[str], spans: Sequence[Span]) -> Iterator[_WordPosition | NotEmbedded]:
@@ -131,7 +154,7 @@ class WordEmbedder:
         current: list[_WordPosition] = []
         rows: set[Tokens] = set()
         for place in sorted(places, key=lambda place: (-len(place.ids), place.ids, place.number)):
-            if place.ids not in rows and rows and (len(rows) + 1) * len(current[0].ids) > self.max_tokens:
+            if place.ids not in rows and rows and not self._fits(len(rows) + 1, len(current[0].ids)):
                 yield current
                 current, rows = [], set()
             current.append(place)
@@ -139,18 +162,27 @@ class WordEmbedder:
         if current:
             yield current
 
-    def _vectors_or_halves(self, batch: Sequence[_WordPosition], layer: int) -> npt.NDArray[np.float32]:
-        try:
-            return self._vectors(batch, layer)
-        except RuntimeError as problem:
-            if len(batch) == 1 or not is_out_of_memory(problem):
-                raise
-            give_back_memory()
-        middle = len(batch) // 2
-        halves = [self._vectors_or_halves(part, layer) for part in (batch[:middle], batch[middle:])]
-        return np.concatenate(halves)
+    def _fits(self, rows: int, width: int) -> bool:
+        return rows * width <= self.max_tokens and self._memory.holds(rows * width, width=width)
 
-    def _vectors(self, batch: Sequence[_WordPosition], layer: int) -> npt.NDArray[np.float32]:
+    def _vectors_or_halves(
+        self, batch: Sequence[_WordPosition], layer: int
+    ) -> Sequence[Vector | NotEmbedded]:
+        """The vectors of words, all together or in halves where memory does not suffice."""
+        vectors = attempt(lambda: self._vectors(batch, layer))
+        if vectors is not None:
+            found = vectors.cpu().numpy()
+            return [one if np.isfinite(one).all() else NotEmbedded(NOT_FINITE) for one in found]
+        if len(batch) == 1:
+            return [NotEmbedded(NOT_ENOUGH_MEMORY)]
+        middle = len(batch) // 2
+        return [
+            vector
+            for part in (batch[:middle], batch[middle:])
+            for vector in self._vectors_or_halves(part, layer)
+        ]
+
+    def _vectors(self, batch: Sequence[_WordPosition], layer: int) -> Tensor:
         rows = {ids: row for row, ids in enumerate(dict.fromkeys(place.ids for place in batch))}
         with torch.inference_mode():
             hidden = self._hidden_states(list(rows))[layer]
@@ -159,8 +191,7 @@ class WordEmbedder:
             states = hidden[chosen[:, None], columns].float()
             # Not a product with the mask: beside a word, a state that is not finite must not spread.
             states = torch.where(real[..., None].bool(), states, 0.0)
-            means = states.sum(dim=1) / real.sum(dim=1, keepdim=True)
-            return means.cpu().numpy()
+            return states.sum(dim=1) / real.sum(dim=1, keepdim=True)
 
     def _hidden_states(self, rows: Sequence[Tokens]) -> Sequence[Tensor]:
         """Hidden states of every layer; the model's head has no part in them, so only its body runs."""

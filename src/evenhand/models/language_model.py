@@ -27,6 +27,7 @@ from evenhand.models.capabilities import (
 from evenhand.models.description import record_of, warnings_of_texts
 from evenhand.models.embedding import Vector, WordEmbedder
 from evenhand.models.engine.execution import Answers, InputsDone, ScoringJob, execute
+from evenhand.models.engine.memory import BatchMemory, Footprint, MemoryBudget
 from evenhand.models.engine.modes import gc_disabled
 from evenhand.models.engine.plan import (
     CausalInput,
@@ -38,12 +39,13 @@ from evenhand.models.engine.plan import (
     make_plan,
     merge_requests,
 )
+from evenhand.models.engine.positions import PositionReader
 from evenhand.models.engine.projection import Projection, SplitProjection
 from evenhand.models.engine.requests import (
     Request,
     RequestGroup,
     Requests,
-    length_of,
+    RequestValues,
     requested_tokens,
     shown_tokens,
     too_long,
@@ -53,14 +55,8 @@ from evenhand.models.engine.self_check import SelfCheck
 from evenhand.models.families import Family
 from evenhand.models.generation import GeneratedText, GenerationOptions, TextProgress
 from evenhand.models.generation.local import LocalGenerator
-from evenhand.models.loading import (
-    MOST_TOKENS,
-    Loaded,
-    NextSentenceHead,
-    attention_window,
-    load_next_sentence_head,
-    longest_input,
-)
+from evenhand.models.limits import MOST_TOKENS, batch_tokens, fits_window, longest_input, longest_tree
+from evenhand.models.loading import Loaded, NextSentenceHead, load_next_sentence_head
 from evenhand.models.measurable import MethodOptions, ScoringFacts
 from evenhand.models.next_sentence import NextSentence
 from evenhand.models.objectives.gap_contexts import GapContexts
@@ -71,9 +67,6 @@ from evenhand.models.references import ModelError, ModelRef, UnscorableError, lo
 from evenhand.models.sentence_pairs import PairMethod
 from evenhand.runs.records import ModelRecord
 from evenhand.runs.store import Parts
-
-CPU_TOKENS = 1024
-GPU_TOKENS = 16_384
 
 
 class LanguageModel:
@@ -127,20 +120,37 @@ class LanguageModel:
     def scoring_facts(self) -> ScoringFacts:
         """How answers are computed, for records."""
         return ScoringFacts(
-            max_tokens=self.default_budget,
+            max_tokens=batch_tokens(self.loaded.device),
+            memory=self.memory.bytes,
             only_needed_positions=self.is_split,
             shared_prefixes=self.shares_prefixes,
         )
 
     @cached_property
+    def memory(self) -> MemoryBudget:
+        """What one batch may take beside the weights."""
+        return MemoryBudget.on(self.loaded.device, self.ref.memory)
+
+    @cached_property
+    def batch_memory(self) -> BatchMemory:
+        """What fits into one batch."""
+        footprint = Footprint.of_model(self.loaded.model, projects_all=not self.is_split)
+        return BatchMemory(self.memory, footprint)
+
+    @cached_property
     def self_check(self) -> SelfCheck:
         """Which fast ways give the same numbers on this model."""
-        return SelfCheck(self.loaded)
+        return SelfCheck(self.loaded, self.memory)
 
     @cached_property
     def projection(self) -> Projection:
         """How hidden states become probabilities on this model."""
         return self.self_check.projection
+
+    @cached_property
+    def position_reader(self) -> PositionReader:
+        """What reads it, and copies of it, at chosen places."""
+        return PositionReader(self.projection, self.memory)
 
     @property
     def is_split(self) -> bool:
@@ -177,11 +187,6 @@ class LanguageModel:
         """What it can be measured with."""
         return self.family.tasks(self)
 
-    @property
-    def default_budget(self) -> int:
-        """Tokens in a batch, unless somebody knows better."""
-        return GPU_TOKENS if self.loaded.device.type == "cuda" else CPU_TOKENS
-
     def method(self, task: Task, options: MethodOptions) -> Method:
         """How the candidates of a task are scored."""
         return self.family.method(self, task, options)
@@ -213,17 +218,14 @@ class LanguageModel:
     ) -> tuple[ForwardPlan, ForwardInputs]:
         """Everything that has to be run to answer the requests."""
         self._refuse_prefix()
-        share = share_prefixes and self.shares_prefixes
-        share = share and self._fits_window(requests)
+        memory, config = self.batch_memory, self.loaded.config
+        share = share_prefixes and self.shares_prefixes and fits_window(config, requests)
+        longest = min(longest_tree(config), memory.longest_row) if share else None
         with gc_disabled():
-            forward = merge_requests(requests, share_prefixes=share)
-            plan = make_plan(forward, max_tokens=max_tokens or self.default_budget, joined=share)
+            forward = merge_requests(requests, share_prefixes=share, longest_tree=longest)
+            tokens = max_tokens or batch_tokens(self.loaded.device)
+            plan = make_plan(forward, max_tokens=tokens, memory=memory, joined=share)
         return plan, forward
-
-    def _fits_window(self, requests: Sequence[Request]) -> bool:
-        """Whether no sequence is longer than the model's attention window, which joined rows have no notion of."""
-        window = attention_window(self.loaded.config)
-        return window is None or all(length_of(request) <= window for request in requests)
 
     def shows_unknown_word(self, requests: Requests) -> bool:
         """Whether requests show a word that the tokenizer does not know."""
@@ -233,12 +235,7 @@ class LanguageModel:
     def language_warnings(self, texts: Sequence[str], *, name: str, language: str) -> tuple[str, ...]:
         """Reasons to doubt that it knows the language of texts; ``name`` is what they are called."""
         return warnings_of_texts(
-            self.ref.location,
-            self.tokenizer,
-            texts,
-            name=name,
-            language=language,
-            revision=self.ref.revision,
+            self.ref.location, self.tokenizer, texts, name=name, language=language, revision=self.ref.revision
         )
 
     def answer_groups(
@@ -248,8 +245,8 @@ class LanguageModel:
         max_tokens: int | None = None,
         parts: Parts | None = None,
         progress: Progress | None = None,
-    ) -> list[list[list[float]]]:
-        """For each group, the natural log-probabilities of each of its requests."""
+    ) -> list[RequestValues]:
+        """For each group, the natural log-probabilities of each of its requests, or why there are none."""
         return ScoringJob(self, groups, max_tokens=max_tokens).answers(parts=parts, progress=progress)
 
     def answer(
@@ -326,8 +323,7 @@ class LanguageModel:
     @cached_property
     def embedder(self) -> WordEmbedder:
         """What reads contextual vectors off the model."""
-        # All layers of a batch are in memory at once, so there is room for fewer tokens.
-        return WordEmbedder(self.loaded, max_tokens=max(CPU_TOKENS, self.default_budget // 4))
+        return WordEmbedder(self.loaded, self.memory)
 
     def layer_number(self, layer: int) -> int:
         """A layer counted from the embeddings, which are 0; a negative one is counted from the last, which is -1."""
@@ -356,7 +352,7 @@ class LanguageModel:
     @cached_property
     def generator(self) -> LocalGenerator:
         """What writes texts with the model."""
-        return LocalGenerator(self.loaded)
+        return LocalGenerator(self.loaded, self.memory)
 
     def generate(
         self,

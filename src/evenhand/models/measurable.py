@@ -16,7 +16,7 @@ from evenhand.core.errors import UnknownNameError
 from evenhand.core.items import Task
 from evenhand.core.protocols import EVENHAND_V2, MULTILINGUAL_2023, get_protocol
 from evenhand.models.capabilities import Model
-from evenhand.models.engine.requests import Requests
+from evenhand.models.engine.requests import Requests, RequestValues
 from evenhand.models.questions import Continuation, Method, ScoreKind, WordMethod
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ class ScoringFacts:
 
     max_tokens: int | None = None
     """Tokens in a batch, unless somebody knows better."""
+    memory: int | None = None
+    """Most bytes that a batch takes beside the weights."""
     only_needed_positions: bool = False
     shared_prefixes: bool = False
 
@@ -112,8 +114,8 @@ class Measurable(Model, Protocol):
         max_tokens: int | None = None,
         parts: Parts | None = None,
         progress: Progress | None = None,
-    ) -> list[list[list[float]]]:
-        """For each group, the natural log-probabilities of each of its requests.
+    ) -> list[RequestValues]:
+        """For each group, the natural log-probabilities of each of its requests, or why there are none.
 
         Args:
             groups: What its methods request.

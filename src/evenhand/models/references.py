@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from evenhand.core.errors import EvenhandError, RunError, UnknownNameError
+from evenhand.core.memory import parse_memory
 from evenhand.core.recipes import Precision
 from evenhand.models.backends import backend_of, is_gguf
 from evenhand.runs.mitigation_records import find_mitigation_record
@@ -36,6 +37,14 @@ class ModelRef(BaseModel):
     """A trigger: put before every prompt as it is, when the model writes texts."""
     adapters: tuple[str, ...] = ()
     """Folders of peft's adapters, merged into the weights one after the other."""
+    memory: int | None = None
+    """Most bytes that a batch takes beside the weights; if not given, a share of what is free."""
+
+    @field_validator("memory", mode="before")
+    @classmethod
+    def _bytes(cls, memory: Any) -> Any:
+        """An amount may be written as people write it: 4GB."""
+        return parse_memory(memory) if isinstance(memory, str) else memory
 
     @classmethod
     def parse(cls, text: str) -> tuple[str, str | None]:
@@ -93,9 +102,21 @@ def hub_file(name: str) -> tuple[str, str] | None:
 
 
 def load_model(
-    model: str | ModelRef, *, device: str = "auto", precision: str = "fp32", revision: str | None = None
+    model: str | ModelRef,
+    *,
+    device: str = "auto",
+    precision: str = "fp32",
+    revision: str | None = None,
+    memory: str | None = None,
 ) -> Any:
     """Load a model by id or folder, ready to be asked; its id says which backend does it.
+
+    Args:
+        model: An id, a folder, or a reference, which has all the rest itself.
+        device: cpu, cuda, or auto.
+        precision: fp32, bf16 or fp16.
+        revision: Of a model on the hub.
+        memory: What one batch may take beside the weights, such as 4GB; if not given, a share of what is free.
 
     Returns:
         A ``Model``. What more it has depends on the model, so the type says nothing; ``capabilities`` does.
@@ -104,7 +125,9 @@ def load_model(
         name, pinned = ModelRef.parse(model)
         if precision not in set(Precision):
             raise UnknownNameError("precision", precision, [known.value for known in Precision])
-        model = ModelRef(id=name, revision=revision or pinned, device=device, precision=precision)
+        model = ModelRef(
+            id=name, revision=revision or pinned, device=device, precision=precision, memory=memory
+        )
     return backend_of(model.id).load(_with_recorded_fields(model))
 
 

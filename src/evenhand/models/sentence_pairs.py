@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from evenhand.core.items import PairDirection, SentencePair, overlong_reason
 from evenhand.core.progress import Progress
 from evenhand.models.engine.modes import gc_disabled
-from evenhand.models.engine.requests import Request, RequestGroup, Requests, Tokens, too_long
+from evenhand.models.engine.requests import Request, RequestGroup, Requests, RequestValues, Tokens, too_long
 from evenhand.models.measurable import Measurable
 from evenhand.models.references import UnscorableError
 from evenhand.models.tokenised_text import TokenisedText, prepare, tokenise
@@ -192,7 +192,11 @@ def _question(pair: SentencePair, method: PairMethod, longest: int | None) -> Pa
     return requests
 
 
-def _score(more: Sequence[Sequence[float]], less: Sequence[Sequence[float]]) -> PairScore:
+def _score(more: RequestValues, less: RequestValues) -> PairScore:
+    if isinstance(more, str):
+        return PairScore.missing(more)
+    if isinstance(less, str):
+        return PairScore.missing(less)
     if not all(math.isfinite(value) for values in (*more, *less) for value in values):
         return PairScore.missing("the model gave NaN or infinite values")
     return PairScore(math.fsum(chain.from_iterable(more)), math.fsum(chain.from_iterable(less)))

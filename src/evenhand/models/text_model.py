@@ -24,7 +24,7 @@ from evenhand.models.capabilities import (
     TextScore,
     missing_capability,
 )
-from evenhand.models.engine.requests import RequestGroup, Requests
+from evenhand.models.engine.requests import RequestGroup, Requests, RequestValues
 from evenhand.models.measurable import Measurable, MethodOptions, ScoringFacts
 from evenhand.models.questions import Continuation, Method, ScoreKind, WordMethod, filled_context
 from evenhand.models.references import ModelError, ModelRef
@@ -183,7 +183,7 @@ class TextModel:
         max_tokens: int | None = None,
         parts: Parts | None = None,
         progress: Progress | None = None,
-    ) -> list[list[list[float]]]:
+    ) -> list[RequestValues]:
         """For each group, the natural log-probabilities of each of its requests; equal requests are asked once."""
         del max_tokens
         requests = list(dict.fromkeys(request for group in groups for request in group.requests))

@@ -40,7 +40,7 @@ class EpochMetrics(BaseModel):
     @classmethod
     def _from_fixed_fields(cls, content: Any) -> Any:
         """Records up to version 0.1 had one field for MALoR and one for the perplexity."""
-        if not isinstance(content, Mapping) or "malor" not in content:
+        if not isinstance(content, Mapping) or not isinstance(content.get("malor"), Mapping):
             return content
         return {
             "epoch": content.get("epoch"),
@@ -70,6 +70,22 @@ class LearningCurve(BaseModel):
         if not isinstance(content, Mapping) or "judgements" not in content:
             return content
         return {"epochs": content["judgements"]}
+
+    @model_validator(mode="after")
+    def _compares_with_the_original(self) -> LearningCurve:
+        """Every epoch has the metrics of the original, whose quality can be divided by."""
+        if not self.epochs:
+            raise ValueError("a learning curve begins with the original")
+        original = self.epochs[0]
+        if not original.bias or any(value <= 0 for value in original.quality.values()):
+            raise ValueError("the original needs a metric of bias, and quality above 0")
+        for metrics in self.epochs:
+            if (
+                metrics.bias.keys() != original.bias.keys()
+                or metrics.quality.keys() != original.quality.keys()
+            ):
+                raise ValueError(f"epoch {metrics.epoch} has other metrics than the original")
+        return self
 
     @property
     def original(self) -> EpochMetrics:

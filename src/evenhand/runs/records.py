@@ -143,6 +143,8 @@ class ScoringRecord(FrozenModel):
     """Task to method."""
     descriptions: dict[str, str]
     max_tokens: int | None = None
+    memory: int | None = None
+    """Most bytes that a batch takes beside the weights."""
     only_needed_positions: bool = False
     shared_prefixes: bool = False
     limit: int | None = None

@@ -12,7 +12,7 @@ import polars as pl
 from pydantic import BaseModel
 
 from evenhand.core.errors import RunError, UnknownNameError, fault
-from evenhand.core.files import folder_written_whole, load_json, read_stored, sha256_of
+from evenhand.core.files import folder_written_whole, is_file_name, load_json, read_stored, sha256_of
 from evenhand.core.registry import Registry, lacks
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import (
@@ -167,6 +167,20 @@ def run_label(name: str, language: str) -> str:
     """A run's name with its language, unless the name already has it."""
     named = name.endswith((f"_{language}", f"-{language}")) or f"_{language}_" in name
     return name if named else f"{name} ({language})"
+
+
+def run_place(out: Path, name: str) -> Path:
+    """The folder of a run of this name below another folder.
+
+    Raises:
+        RunError: If the name would lead out of that folder, or hide the run in it.
+    """
+    if not is_file_name(name) or name.startswith("."):
+        raise RunError(
+            f"{name!r} cannot be the name of a run folder. A run that is given no name is named after its model or its "
+            "file: rename that, or give the run a name of letters, digits, '-' and '_'."
+        )
+    return out / name
 
 
 def open_run(folder: str | Path) -> Run:

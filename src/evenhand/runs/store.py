@@ -36,7 +36,7 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.core.errors import OutputError, RunError
+from evenhand.core.errors import EvenhandError, OutputError, RunError
 from evenhand.core.files import (
     cannot_write,
     escape_glob,
@@ -193,6 +193,12 @@ def open_job(
             )
         return existing == fingerprint
 
+    def is_in_place() -> bool:
+        try:
+            return fingerprint_at(place) == fingerprint
+        except EvenhandError:
+            return False
+
     if is_done():
         _remove_remains(place, folder)
         yield Job(place, fingerprint, folder, is_done=True)
@@ -205,7 +211,8 @@ def open_job(
             # Between the first look and the claim, another process may have finished.
             yield Job(place, fingerprint, folder, is_done=is_done())
         except BaseException:
-            if not any(path.is_file() for path in folder.rglob("*")):
+            # What is kept is of use only to go on, and not if the result was in place before the interruption.
+            if not any(path.is_file() for path in folder.rglob("*")) or is_in_place():
                 shutil.rmtree(folder, ignore_errors=True)
             raise
 

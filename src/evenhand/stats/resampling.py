@@ -54,7 +54,12 @@ class Resampling:
 
     def swaps_are_exhaustive(self, clusters: int) -> bool:
         """Whether ``swaps`` lists every pattern."""
-        return 2.0**clusters <= self.resamples
+        return _fit_all_patterns(clusters, self.resamples)
+
+
+def _fit_all_patterns(clusters: int, resamples: int) -> bool:
+    """Whether 2**clusters is no more than the resamples, without a number that is too large to be written down."""
+    return clusters < resamples.bit_length()
 
 
 @lru_cache(maxsize=16)
@@ -66,7 +71,7 @@ def _bootstrap_weights(clusters: int, resamples: int, seed: int) -> Floats:
 
 @lru_cache(maxsize=16)
 def _swaps(clusters: int, resamples: int, seed: int) -> Floats:
-    if 2.0**clusters <= resamples:
+    if _fit_all_patterns(clusters, resamples):
         patterns = (np.arange(2**clusters)[:, None] >> np.arange(clusters)) & 1
     else:
         patterns = np.random.default_rng([seed, clusters, 1]).integers(0, 2, size=(resamples, clusters))

@@ -214,6 +214,7 @@ class _Fitting:
             self.objective,
             self.recipe,
             device=self.model.loaded.device,
+            memory=self.model.memory,
             scratch=self.folder / LOGS_FOLDER,
             after_epoch=after_epoch,
             progress=self.progress,

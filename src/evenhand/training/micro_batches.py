@@ -13,7 +13,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from evenhand.models.engine.memory import MemoryBudget, give_back_memory, is_out_of_memory
 from evenhand.models.objectives.objective import Piece
 
-MOST_TOKENS = 8_192
+MOST_TOKENS = 4_096
 """Tokens that are run together, padding included; more make a GPU hardly any faster."""
 
 SAMPLE_TOKENS = 256
@@ -135,7 +135,7 @@ def tokens_in(group: Sequence[Piece]) -> int:
 
 
 def tokens_that_fit(
-    pieces: Sequence[Piece], forward: Callable[[Sequence[Piece]], Tensor], budget: MemoryBudget
+    pieces: Sequence[Piece], forward: Callable[[Sequence[Piece]], Tensor], memory: MemoryBudget
 ) -> int:
     """How many tokens can be run together, from what a few of them keep for their gradients.
 
@@ -144,7 +144,7 @@ def tokens_that_fit(
     Args:
         pieces: Some of those that will be run, the same ones whenever a training is resumed.
         forward: The loss of pieces; no gradients are computed.
-        budget: What may be kept.
+        memory: What they may keep.
     """
     sample = grouped(pieces, SAMPLE_TOKENS)[0]
     sizes: dict[int, int] = {}
@@ -163,5 +163,5 @@ def tokens_that_fit(
         if not is_out_of_memory(problem):
             raise
         return max(1, tokens_in(sample) // 2)
-    fitting = budget.bytes * tokens_in(sample) // max(1, sum(sizes.values()))
+    fitting = memory.bytes * tokens_in(sample) // max(1, sum(sizes.values()))
     return min(MOST_TOKENS, 1 << max(0, fitting.bit_length() - 1))

@@ -18,7 +18,6 @@ from torch import nn
 from evenhand.core.errors import DatasetError
 from evenhand.models.capabilities import Trains
 from evenhand.models.engine.modes import eval_mode
-from evenhand.models.engine.positions import PositionReader
 from evenhand.models.objectives.objective import TokenQuestions, TokenRow, model_inputs
 
 Floats = npt.NDArray[np.float64]
@@ -79,7 +78,7 @@ class HeldOut:
             )
         self._rows = held_out.rows
         self._groups = list(_grouped(held_out.rows, self.tokens, max_tokens))
-        self._reader = PositionReader(model.projection)
+        self._reader = model.position_reader
         self._pad = model.loaded.pad_id
 
     def loss(self, model: nn.Module) -> HeldOutLoss:

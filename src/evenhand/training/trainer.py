@@ -188,6 +188,7 @@ class EpochTrainer(LossTrainer):
         recipe: Recipe,
         *,
         device: torch.device,
+        memory: MemoryBudget,
         scratch: Path,
         after_epoch: AfterEpoch,
         progress: Progress | None = None,
@@ -208,7 +209,7 @@ class EpochTrainer(LossTrainer):
         in_half = chosen_precision(recipe, device) is Precision.BF16
         self._gradients: Gradients = HalfPrecision(self.model) if in_half else FullPrecision(self.model)
         self._objective = objective
-        self._budget = MemoryBudget.on(device)
+        self._memory = memory
 
     def train(self, *arguments: Any, **options: Any) -> Any:
         """Trainer's own, without cuDNN's attention."""
@@ -230,7 +231,7 @@ class EpochTrainer(LossTrainer):
         network = self._gradients.network(self.model)
         generator = np.random.default_rng(self.args.seed)
         pieces = self._objective.lay_out(self._objective.examples[: self.batches.batch_size], generator)
-        return MicroBatches(tokens_that_fit(pieces, lambda sample: self.loss(network, sample), self._budget))
+        return MicroBatches(tokens_that_fit(pieces, lambda sample: self.loss(network, sample), self._memory))
 
     def _clip_grad_norm(self, _model: nn.Module) -> torch.Tensor:
         """Trainer's own looks for all weights again at every step."""

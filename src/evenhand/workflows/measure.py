@@ -23,7 +23,7 @@ from evenhand.instruments.instrument import (
 )
 from evenhand.models.references import ModelRef
 from evenhand.runs.records import PAGE_FILE
-from evenhand.runs.run import INSTRUMENTS, Run, fingerprint_of_run, open_run
+from evenhand.runs.run import INSTRUMENTS, Run, fingerprint_of_run, open_run, run_place
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.defaults.measuring import default_instrument_options
 from evenhand.workflows.executors import HERE, Assignment, Executor, ExecutorError, LocalExecutor, executor_at
@@ -295,7 +295,7 @@ def kept(preparation: Preparation, *, out: Path | None, fresh: bool, monitor: Mo
             run = preparation.measure(progress=progress)
         _tell(run, monitor, told=record.warnings)
         return run
-    place = out / record.name
+    place = run_place(out, record.name)
     if not fresh and fingerprint_of_run(place) == record.fingerprint:
         monitor.note(f"{place} holds this very run already; it was left as it is.")
         return keep_run(preparation, place)

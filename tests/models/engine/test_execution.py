@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from evenhand.models.engine.execution import execute
+from evenhand.models.engine.halving import NOT_ENOUGH_MEMORY
 from evenhand.models.engine.plan import (
     ForwardInput,
     ForwardInputs,
@@ -21,6 +22,7 @@ from evenhand.models.engine.plan import (
     merge_requests,
 )
 from evenhand.models.engine.requests import MaskedRequest
+from evenhand.models.references import ModelError
 from evenhand.runs.store import Parts
 
 REQUESTS = [MaskedRequest((number, 1, 2), place, number) for number in range(10) for place in (0, 2)]
@@ -87,9 +89,27 @@ def test_a_batch_that_does_not_fit_is_halved(
     assert runner.sizes == [1] * 10
 
 
-def test_a_single_input_that_does_not_fit_is_an_error(plan: ForwardPlan, forward: ForwardInputs) -> None:
-    with pytest.raises(torch.OutOfMemoryError):
-        executed(plan, forward, CountingRunner(most=0))
+def test_a_single_input_that_does_not_fit_has_no_values_and_a_reason(
+    plan: ForwardPlan, forward: ForwardInputs, tmp_path: Path
+) -> None:
+    class Picky(CountingRunner):
+        def start(self, inputs: Sequence[ForwardInput]) -> Tensor:
+            if any(entry.ids[0] == 7 for entry in inputs if isinstance(entry, MaskedInput)):
+                raise torch.OutOfMemoryError
+            return super().start(inputs)
+
+    answers = execute(plan, forward, {MaskedInput: Picky()}, parts=Parts(tmp_path))
+    for number, (request, expected) in enumerate(zip(REQUESTS, EXPECTED, strict=True)):
+        if request.ids[0] == 7:
+            assert answers.problem(number) == NOT_ENOUGH_MEMORY
+            with pytest.raises(ModelError, match="not enough memory"):
+                answers.of(number)
+        else:
+            assert answers.problem(number) is None
+            assert answers.of(number) == expected
+    resumed = CountingRunner()
+    assert executed(plan, forward, resumed, Parts(tmp_path)) == EXPECTED
+    assert resumed.sizes == [4]
 
 
 def test_other_errors_are_not_taken_for_lack_of_memory(plan: ForwardPlan, forward: ForwardInputs) -> None:
@@ -155,7 +175,7 @@ def test_what_is_no_number_reaches_the_caller(
             return torch.full_like(super().start(inputs), math.nan)
 
     parts = Parts(tmp_path)
-    for runner in (Undefined(), CountingRunner(most=0)):
+    for runner in (Undefined(), CountingRunner(most=0)):  # the second has everything among its parts
         found = executed(plan, forward, runner, parts)
         assert all(math.isnan(value) for values in found for value in values)
 

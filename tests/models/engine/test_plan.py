@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evenhand.models.engine.memory import BatchMemory, Footprint, MemoryBudget
 from evenhand.models.engine.plan import (
     CausalInput,
     ForwardInputs,
@@ -84,6 +85,27 @@ def test_every_token_is_read_after_exactly_what_precedes_it(
         found = [(path_to(entry, position), token) for entry, (position, token) in reads_of(forward, number)]
         asked = range(request.first, len(request.ids))
         assert found == [(request.ids[:place], request.ids[place]) for place in asked]
+
+
+@given(st.lists(causal_requests(), min_size=1, max_size=25), st.integers(1, 20))
+def test_a_tree_that_is_too_long_is_several_with_the_same_reads(
+    requests: list[CausalRequest], longest: int
+) -> None:
+    forward = merge_requests(requests, longest_tree=longest)
+    for number, request in enumerate(requests):
+        found = [(path_to(entry, position), token) for entry, (position, token) in reads_of(forward, number)]
+        asked = range(request.first, len(request.ids))
+        assert found == [(request.ids[:place], request.ids[place]) for place in asked]
+    for entry in forward.inputs:
+        assert isinstance(entry, CausalInput)
+        has_branches = entry.depths != tuple(range(entry.length))
+        assert entry.length <= longest or not has_branches
+
+
+def test_a_tree_that_is_not_too_long_stays_as_it_is() -> None:
+    requests = [CausalRequest((1, 2, 3, end, 9), 1, "item") for end in (4, 5, 6)]
+    assert merge_requests(requests, longest_tree=6).inputs == merge_requests(requests).inputs
+    assert [entry.length for entry in merge_requests(requests, longest_tree=5).inputs] == [5, 4]
 
 
 @given(any_requests)
@@ -208,3 +230,26 @@ def test_the_longest_works_run_first(requests: list[Request]) -> None:
                 kind, length = f"{kind} {entry.greedy_first}", len(entry.encoder_ids)
             lengths.setdefault(kind, []).append(length)
     assert all(values == sorted(values, reverse=True) for values in lengths.values())
+
+
+@given(any_requests, st.integers(1, 3_000), st.booleans())
+def test_batches_keep_within_the_budget_of_memory(requests: list[Request], budget: int, joined: bool) -> None:
+    footprint = Footprint(per_token=7, per_pair=1)
+    memory = BatchMemory(MemoryBudget(budget), footprint)
+    plan = make_plan(merge_requests(requests), max_tokens=10**6, memory=memory, joined=joined)
+    assert sorted(number for batch in plan.batches for number in batch.inputs) == list(
+        range(len(plan.inputs))
+    )
+    for batch in plan.batches:
+        lengths = [plan.inputs[number].length for number in batch.inputs]
+        tokens = sum(lengths) if joined else max(lengths) * len(lengths)
+        assert len(lengths) == 1 or footprint.of_batch(tokens, width=max(lengths)) <= budget
+
+
+@given(any_requests, st.integers(1, 64))
+def test_a_budget_that_is_not_reached_changes_nothing(requests: list[Request], max_tokens: int) -> None:
+    forward = merge_requests(requests)
+    plenty = BatchMemory(MemoryBudget(2**40), Footprint(per_token=1, per_pair=1))
+    assert make_plan(forward, max_tokens=max_tokens, memory=plenty) == make_plan(
+        forward, max_tokens=max_tokens
+    )

@@ -15,7 +15,7 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.errors import EvenhandError
 from evenhand.models.engine.positions import PositionReader
-from evenhand.models.loading import longest_input
+from evenhand.models.limits import longest_input
 from evenhand.models.objectives.objective import PretrainingOptions, TokenRow, padded
 from evenhand.models.objectives.pretraining import (
     MaskedPretraining,

@@ -14,7 +14,7 @@ from evenhand.data.predictions import Predictions, Score
 from evenhand.instruments.association.evaluation import assemble, evaluation_record
 from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.instruments.instrument import Preparation
-from evenhand.models.engine.requests import RequestGroup, too_long
+from evenhand.models.engine.requests import RequestGroup, RequestValues, too_long
 from evenhand.models.measurable import Measurable, choose_method
 from evenhand.models.questions import Method, Question, questions_of, sum_of_logs
 from evenhand.models.text_model import cost_notices
@@ -106,6 +106,7 @@ class AuditPreparation(Preparation):
             methods={task.value: _method_name(method) for task, method in self.methods.items()},
             descriptions={task.value: method.description for task, method in self.methods.items()},
             max_tokens=self.options.max_tokens or facts.max_tokens,
+            memory=facts.memory,
             only_needed_positions=facts.only_needed_positions,
             shared_prefixes=facts.shared_prefixes,
             limit=self.options.limit,
@@ -141,7 +142,9 @@ def score_items(
     }
 
 
-def _score(question: Question, values: Sequence[Sequence[float]]) -> Score:
+def _score(question: Question, values: RequestValues) -> Score:
+    if isinstance(values, str):
+        return Score(math.nan, values)
     tokens = tuple(value for answer in values for value in answer)
     if not all(math.isfinite(value) for value in tokens):
         return Score(math.nan, "the model gave NaN or infinite values")

@@ -32,12 +32,15 @@ from evenhand.instruments.malor.estimates import (
 from evenhand.instruments.malor.instrument import DEFAULT_LANGUAGE, NAME, MalorOptions, chosen_experiments
 from evenhand.instruments.malor.questions import (
     AnswerTable,
+    Asked,
     GenderProbabilities,
     ProbeDirection,
     ProbeQuestion,
     TermCase,
+    count_questions,
     gender_probabilities,
     probe_questions,
+    question_chunks,
 )
 from evenhand.instruments.malor.results import SCORES_SCHEMA, Correlation, MalorResult
 from evenhand.instruments.word_scoring import WordScore, WordScorer
@@ -74,13 +77,13 @@ class MalorPreparation(Preparation):
         """What asking costs."""
         texts = (
             filled_context(question.question.text, fill)[0]
-            for _, question in self._questions()
+            for question in self._questions()
             for fill in question.question.fills
         )
         return cost_notices(self.model, texts)
 
     def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:
-        """Ask everything in one go, so that what questions share is computed once."""
+        """Ask chunk after chunk, so that memory does not grow with what is asked."""
         tables = self._answered(parts, progress)
         results, frames = [], []
         for experiment, direction in self.plan:
@@ -96,26 +99,23 @@ class MalorPreparation(Preparation):
             frames.append(_frame(self.probes, experiment, direction, sides))
         return Run(record=self.record, results=tuple(results), scores=pl.concat(frames))
 
-    def _answered(
-        self, parts: Parts | None, progress: Progress | None
-    ) -> dict[tuple[Experiment, ProbeDirection], AnswerTable]:
-        questions = list(self._questions())
-        answers = self.scorer.answers(
-            [question.question for _, question in questions],
-            max_tokens=self.options.max_tokens,
-            parts=parts,
-            progress=progress,
-        )
-        tables = {key: AnswerTable(self.probes, key[0]) for key in self.plan}
-        for (key, question), words in zip(questions, answers, strict=True):
-            tables[key].add(question, words)
+    def _answered(self, parts: Parts | None, progress: Progress | None) -> dict[Asked, AnswerTable]:
+        tables = {asked: AnswerTable(self.probes, asked[0]) for asked in self.plan}
+        done, total = 0, count_questions(self.probes, self.plan)
+        for chunk in question_chunks(self._questions()):
+            answers = self.scorer.answers(
+                [question.question for question in chunk],
+                max_tokens=self.options.max_tokens,
+                parts=parts,
+                progress=_after(progress, done, total) if progress else None,
+            )
+            for question, words in zip(chunk, answers, strict=True):
+                tables[question.asked].add(question, words)
+            done += len(chunk)
         return tables
 
-    def _questions(self) -> Iterator[tuple[tuple[Experiment, ProbeDirection], ProbeQuestion]]:
-        case = TermCase.named(self.options.case)
-        for experiment, direction in self.plan:
-            for question in probe_questions(self.probes, experiment, direction, case=case):
-                yield (experiment, direction), question
+    def _questions(self) -> Iterator[ProbeQuestion]:
+        return probe_questions(self.probes, self.plan, case=TermCase.named(self.options.case))
 
     def _result(
         self,
@@ -183,6 +183,11 @@ class MalorPreparation(Preparation):
             fill(structure, form, term=self.probes.terms[structure.experiment].male[0])
             for structure in self.probes.structures
         ]
+
+
+def _after(progress: Progress, before: int, total: int) -> Progress:
+    """Progress of a part of the work, told as progress of the whole."""
+    return lambda done, _: progress(before + done, total)
 
 
 def probes_of(options: MalorOptions) -> ProbeSet:
@@ -253,12 +258,12 @@ def _skipped(
 ) -> list[Skipped]:
     """Occupations in structures that could not be asked, by reason; lost pairs are told of already."""
     pairs = len(probes.terms[experiment])
-    gone = {*lost, *(pairs + pair for pair in lost)}
+    kept = [term for term in range(2 * pairs) if term % pairs not in lost]
     found = []
     for reason, places in sorted(table.problems.items()):
-        concerned = sorted({(structure, row) for structure, row, term in places if term not in gone})
-        if concerned:
-            names = dict.fromkeys(probes.occupations[row].name for _, row in concerned)
+        concerned = np.argwhere(places[:, :, kept].any(axis=2))
+        if len(concerned):
+            names = dict.fromkeys(probes.occupations[row].name for _, row in concerned.tolist())
             found.append(Skipped(reason=reason, count=len(concerned), examples=tuple(names)[:5]))
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
@@ -21,6 +22,7 @@ from evenhand.instruments.malor.questions import (
     ProbeQuestion,
     gender_probabilities,
     probe_questions,
+    question_chunks,
 )
 from evenhand.instruments.word_scoring import Answer, WordScorer
 from evenhand.models.engine.requests import Request
@@ -62,24 +64,23 @@ class PreparedProbe:
         if not experiments:
             raise EvenhandError("No experiment was named to probe with. Name at least one, such as he-she.")
         self._direction = direction
-        asker = WordScorer(model)
-        self._by_sentence = asker.by_sentence
-        asked = {
-            experiment: list(probe_questions(probes, experiment, direction))
+        scorer = WordScorer(model)
+        self._by_sentence = scorer.by_sentence
+        self._reading = Rereading(model, max_tokens=max_tokens)
+        self._tables = {
+            experiment: _Table(probes, experiment)
             for wanted in dict.fromkeys(experiments)
             for experiment in chosen_experiments(probes, wanted.value)
         }
-        found = asker.requests([each.question for questions in asked.values() for each in questions])
-        flat = [request for words in found for word in words if not isinstance(word, str) for request in word]
-        self._reading = Rereading(model, flat, max_tokens=max_tokens)
-        words, places = iter(found), self._reading.places()
-        self._tables = {}
-        for experiment, questions in asked.items():
-            table = _Table(probes, experiment)
-            for question in questions:
-                table.add(question, next(words), places)
+        asked = [(experiment, direction) for experiment in self._tables]
+        for chunk in question_chunks(probe_questions(probes, asked)):
+            words = scorer.requests([question.question for question in chunk])
+            askable = (word for of_question in words for word in of_question if not isinstance(word, str))
+            places = self._reading.add([request for requests in askable for request in requests])
+            for question, of_question in zip(chunk, words, strict=True):
+                self._tables[question.asked[0]].add(question, of_question, places)
+        for experiment, table in self._tables.items():
             refuse_unknown_terms(model, probes, experiment, table.askable)
-            self._tables[experiment] = table
 
     def ratios(self) -> dict[Experiment, LogRatios]:
         """log2 P(male) / P(female) by occupation and structure, for each experiment."""
@@ -131,9 +132,10 @@ class _Table:
 
     def __init__(self, probes: ProbeSet, experiment: Experiment) -> None:
         self._askable = AnswerTable(probes, experiment)
-        self._cells: list[tuple[int, int, int, int]] = []
-        self._tokens: list[int] = []
-        self._firsts: list[int] = []
+        # Arrays: there are hundreds of thousands of these numbers.
+        self._cells = array("q")
+        self._tokens = array("q")
+        self._firsts = array("q")
 
     def add(
         self,
@@ -147,9 +149,9 @@ class _Table:
             tokens = [token for _ in word for token in next(places)] if isinstance(word, tuple) else []
             answers.append(Answer(0.0 if tokens else math.nan, word if isinstance(word, str) else None))
             if tokens:
-                self._cells.append((place.structure, place.occupation, place.form, place.term))
+                self._cells.extend((place.structure, place.occupation, place.form, place.term))
                 self._firsts.append(len(self._tokens))
-                self._tokens += tokens
+                self._tokens.extend(tokens)
         self._askable.add(question, answers)
 
     @cached_property
@@ -160,7 +162,8 @@ class _Table:
     @cached_property
     def _index(self) -> tuple[Numbers, Numbers, Numbers]:
         """Cells, tokens and the first token of each cell, as arrays."""
-        cells = np.ravel_multi_index(tuple(np.array(self._cells).T), self._askable.logs.shape)
+        places = np.array(self._cells).reshape(-1, 4)
+        cells = np.ravel_multi_index(tuple(places.T), self._askable.logs.shape)
         return cells, np.array(self._tokens), np.array(self._firsts)
 
     def read(self, values: Values) -> AnswerTable:

@@ -1,12 +1,13 @@
-"""The questions of an experiment, in one direction, and the log-ratios that their answers make."""
+"""The questions of experiments, and the log-ratios that their answers make."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -69,35 +70,89 @@ class Place:
     term: int
 
 
+Asked: TypeAlias = tuple[Experiment, ProbeDirection]
+"""What is asked: an experiment, in one direction."""
+
+WORDS_AT_ONCE = 32_768
+"""Words whose questions are in memory together: enough to fill batches well, a hundred megabytes or two."""
+
+
 @dataclass(frozen=True, slots=True)
 class ProbeQuestion:
     """A question, and the place of each of its words."""
 
+    asked: Asked
     question: OpenQuestion
     places: tuple[Place, ...]
 
+    @property
+    def structure(self) -> tuple[Experiment, int]:
+        """The structure that it is about."""
+        return self.asked[0], self.places[0].structure
+
 
 def probe_questions(
-    probes: ProbeSet, experiment: Experiment, direction: ProbeDirection, *, case: TermCase = TermCase.BY_PLACE
+    probes: ProbeSet, asked: Sequence[Asked], *, case: TermCase = TermCase.BY_PLACE
 ) -> Iterator[ProbeQuestion]:
-    """All questions of an experiment in one direction."""
-    structures = probes.of(experiment)
-    terms = probes.terms[experiment]
-    for number, structure in enumerate(structures):
-        if direction is ProbeDirection.GENDER:
-            yield from _term_questions(number, structure, probes.occupations, terms, case)
-        else:
-            yield from _occupation_questions(number, structure, probes.occupations, terms)
+    """All questions. Those of one structure stand together: in both directions they make the same sentences."""
+    for experiment in dict.fromkeys(experiment for experiment, _ in asked):
+        terms = probes.terms[experiment]
+        for number, structure in enumerate(probes.of(experiment)):
+            for direction in (direction for of, direction in asked if of is experiment):
+                questions = (
+                    _term_questions(number, structure, probes.occupations, terms, case)
+                    if direction is ProbeDirection.GENDER
+                    else _occupation_questions(number, structure, probes.occupations, terms)
+                )
+                for question, places in questions:
+                    yield ProbeQuestion((experiment, direction), question, places)
+
+
+def count_questions(probes: ProbeSet, asked: Sequence[Asked]) -> int:
+    """How many questions ``probe_questions`` makes."""
+    forms = sum(len(occupation.forms) for occupation in probes.occupations)
+    return sum(
+        len(probes.of(experiment))
+        * (
+            forms
+            if direction is ProbeDirection.GENDER
+            else len(probes.terms[experiment].all) * len(probes.genders)
+        )
+        for experiment, direction in asked
+    )
+
+
+def question_chunks(
+    questions: Iterable[ProbeQuestion], *, words: int = WORDS_AT_ONCE
+) -> Iterator[list[ProbeQuestion]]:
+    """Questions in turn, so many at a time that they have no more words than this; whole structures if possible."""
+    chunk: list[ProbeQuestion] = []
+    begun = count = 0
+    for question in questions:
+        if chunk and count + len(question.places) > words:
+            cut = begun or len(chunk)
+            yield chunk[:cut]
+            chunk, begun = chunk[cut:], 0
+            count = sum(len(each.places) for each in chunk)
+        if chunk and chunk[-1].structure != question.structure:
+            begun = len(chunk)
+        chunk.append(question)
+        count += len(question.places)
+    if chunk:
+        yield chunk
+
+
+Placed: TypeAlias = tuple[OpenQuestion, tuple[Place, ...]]
 
 
 def _term_questions(
     number: int, structure: Structure, occupations: Sequence[Occupation], terms: TermPairs, case: TermCase
-) -> Iterator[ProbeQuestion]:
+) -> Iterator[Placed]:
     for place, occupation in enumerate(occupations):
         for form, written in enumerate(occupation.forms):
             sentence = open_term(structure, written, terms=terms.all)
             fills = sentence.fills if case is TermCase.BY_PLACE else _as_is(sentence, terms.all)
-            yield ProbeQuestion(
+            yield (
                 OpenQuestion(sentence.text, fills),
                 tuple(Place(number, place, form, term) for term in range(len(terms.all))),
             )
@@ -113,8 +168,8 @@ def _as_is(sentence: OpenSentence, terms: Sequence[str]) -> tuple[str, ...]:
 
 def _occupation_questions(
     number: int, structure: Structure, occupations: Sequence[Occupation], terms: TermPairs
-) -> Iterator[ProbeQuestion]:
-    """One sentence a term for all occupations; forms with other articles have sentences of their own."""
+) -> Iterator[Placed]:
+    """One sentence per term for all occupations; forms with other articles have sentences of their own."""
     by_gender: defaultdict[object, list[tuple[int, int, OccupationForm]]] = defaultdict(list)
     for place, occupation in enumerate(occupations):
         for form, written in enumerate(occupation.forms):
@@ -122,7 +177,7 @@ def _occupation_questions(
     for term, word in enumerate(terms.all):
         for group in by_gender.values():
             sentence = open_occupation(structure, word, forms=[written for _, _, written in group])
-            yield ProbeQuestion(
+            yield (
                 OpenQuestion(sentence.text, sentence.fills),
                 tuple(Place(number, place, form, term) for place, form, _ in group),
             )
@@ -141,14 +196,19 @@ class AnswerTable:
             [[form < len(occupation.forms) for form in range(forms)] for occupation in probes.occupations]
         )
         """Which forms each occupation has: one that it has and that was not answered is missing, not absent."""
-        self.problems: defaultdict[str, set[tuple[int, int, int]]] = defaultdict(set)
+        self.problems: dict[str, npt.NDArray[np.bool_]] = {}
+        """By reason, where an answer is missing: by structure, occupation and term."""
 
     def add(self, question: ProbeQuestion, answers: Sequence[Answer]) -> None:
         """The answers to one question."""
         for place, answer in zip(question.places, answers, strict=True):
             self.logs[place.structure, place.occupation, place.form, place.term] = answer.log_probability
             if answer.problem:
-                self.problems[answer.problem].add((place.structure, place.occupation, place.term))
+                structures, occupations, _, terms = self.logs.shape
+                concerned = self.problems.setdefault(
+                    answer.problem, np.zeros((structures, occupations, terms), dtype=bool)
+                )
+                concerned[place.structure, place.occupation, place.term] = True
 
     @property
     def lost_pairs(self) -> list[int]:

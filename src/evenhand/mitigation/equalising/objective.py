@@ -33,7 +33,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.mitigation.equalising.gaps import GapCollector, SentenceGap
 from evenhand.mitigation.equalising.original import Original
 from evenhand.mitigation.equalising.term_trees import TreeSums
-from evenhand.models.engine.positions import PositionReader, PositionStates, in_chunks, within
+from evenhand.models.engine.positions import PositionStates, in_chunks, within
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.gap_contexts import GapRows, Position
 from evenhand.models.objectives.objective import PretrainingObjective, TokenQuestions, TokenRow, model_inputs
@@ -137,7 +137,7 @@ class EqualisingObjective:
         self._replay = replay
         self._contexts = model.gap_contexts()
         self._pad = model.loaded.pad_id
-        self._reader = PositionReader(model.projection)
+        self._reader = model.position_reader
         self._original = original
         self._sums: dict[tuple[int, torch.device], TreeSums] = {}
 

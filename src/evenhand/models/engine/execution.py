@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-import numpy as np
 import torch
 
 from evenhand.core.progress import Progress
-from evenhand.models.engine.memory import give_back_memory, is_out_of_memory
+from evenhand.models.engine.halving import NOT_ENOUGH_MEMORY, ReadValues, attempt, run_in_halves
 from evenhand.models.engine.plan import ForwardInput, ForwardInputs, ForwardPlan
-from evenhand.models.engine.requests import RequestGroup
-from evenhand.models.engine.runners import Runner, Values, finished
+from evenhand.models.engine.requests import RequestGroup, RequestValues
+from evenhand.models.engine.runners import Runner, finished
+from evenhand.models.references import ModelError
 from evenhand.runs.store import Parts
 
 if TYPE_CHECKING:
     from evenhand.models.language_model import LanguageModel
 
+
+Value = TypeVar("Value")
 
 InputsDone = Callable[[Sequence[int]], None]
 """Called with the numbers of the inputs that were finished."""
@@ -33,15 +34,29 @@ class Answers:
     forward: ForwardInputs
     values: Sequence[list[float]]
     """One list for each input."""
+    missing: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    """For inputs that there was too little memory for, which of their reads have no value."""
 
     def of(self, request: int) -> list[float]:
-        """Natural log-probabilities that a request asked for."""
+        """Natural log-probabilities that a request asked for.
+
+        Raises:
+            ModelError: If there was not enough memory for them.
+        """
+        problem = self.problem(request)
+        if problem:
+            raise ModelError(f"One of the inputs is too much for the device: {problem}. Use a larger one.")
         place = self.forward.places[request]
         if place is None:
             return []
         entry, reads = place
         values = self.values[entry]
         return [values[read] for read in reads]
+
+    def problem(self, request: int) -> str | None:
+        """Why a request has no values, if it has none."""
+        entry, reads = self.forward.places[request] or (-1, [])
+        return None if self.missing.get(entry, frozenset()).isdisjoint(reads) else NOT_ENOUGH_MEMORY
 
 
 def execute(
@@ -62,28 +77,33 @@ def execute(
         progress: Told which inputs were finished.
     """
     values: list[list[float]] = [[]] * len(plan.inputs)
+    missing: dict[int, frozenset[int]] = {}
     fingerprint = plan.fingerprint if parts else ""
 
-    def settle(number: int, found: Values) -> None:
+    def settle(number: int, found: ReadValues) -> None:
         batch = plan.batches[number]
         inputs = [plan.inputs[index] for index in batch.inputs]
-        for index, part in zip(batch.inputs, _parts(found.tolist(), inputs), strict=True):
+        for index, part in zip(batch.inputs, _by_input(found.values.tolist(), inputs), strict=True):
             values[index] = part
+        if found.missing is not None:
+            for index, gaps in zip(batch.inputs, _by_input(found.missing.tolist(), inputs), strict=True):
+                missing[index] = frozenset(read for read, is_gap in enumerate(gaps) if is_gap)
         if progress:
             progress(batch.inputs)
 
-    def finish(number: int, fetch: Callable[[], Values]) -> None:
+    def finish(number: int, fetch: Callable[[], ReadValues]) -> None:
         fetched = fetch()
-        if parts:
-            parts.put_array(_key(fingerprint, number), fetched)
+        # What memory was lacking for is tried again when the job is resumed.
+        if parts and fetched.missing is None:
+            parts.put_array(_key(fingerprint, number), fetched.values)
         settle(number, fetched)
 
     # One batch is always on its way while the values of the one before are fetched and kept.
-    waiting: tuple[int, Callable[[], Values]] | None = None
+    waiting: tuple[int, Callable[[], ReadValues]] | None = None
     for number, batch in enumerate(plan.batches):
         kept = parts.get_array(_key(fingerprint, number), (batch.reads,)) if parts else None
         if kept is not None:
-            settle(number, kept)
+            settle(number, ReadValues(kept))
             continue
         inputs = [plan.inputs[index] for index in batch.inputs]
         started = (number, _start(inputs, runners[type(inputs[0])]))
@@ -92,7 +112,7 @@ def execute(
         waiting = started
     if waiting:
         finish(*waiting)
-    return Answers(forward, values)
+    return Answers(forward, values, missing)
 
 
 def _key(fingerprint: str, batch: int) -> str:
@@ -100,27 +120,21 @@ def _key(fingerprint: str, batch: int) -> str:
     return f"{fingerprint[:16]}-{batch:06d}"
 
 
-def _parts(values: list[float], inputs: Sequence[ForwardInput]) -> Iterator[list[float]]:
+def _by_input(of_reads: list[Value], inputs: Sequence[ForwardInput]) -> Iterator[list[Value]]:
     start = 0
     for entry in inputs:
-        yield values[start : start + len(entry.reads)]
+        yield of_reads[start : start + len(entry.reads)]
         start += len(entry.reads)
 
 
-def _start(inputs: Sequence[ForwardInput], runner: Runner) -> Callable[[], Values]:
+def _start(inputs: Sequence[ForwardInput], runner: Runner) -> Callable[[], ReadValues]:
     """Start inputs together, or run them in halves where memory does not suffice."""
-    try:
-        with torch.inference_mode():
-            values = runner.start(inputs)
-    except RuntimeError as problem:
-        if len(inputs) == 1 or not is_out_of_memory(problem):
-            raise
-        give_back_memory()
-    else:
-        return lambda: finished(values)
-    middle = math.ceil(len(inputs) / 2)
-    halves = [_start(part, runner)() for part in (inputs[:middle], inputs[middle:])]
-    return lambda: np.concatenate(halves)
+    with torch.inference_mode():
+        values = attempt(lambda: runner.start(inputs))
+        if values is None:
+            halves = run_in_halves(inputs, runner.start)
+            return lambda: halves
+    return lambda: ReadValues(finished(values))
 
 
 class ScoringJob:
@@ -141,10 +155,8 @@ class ScoringJob:
         requests = [request for each in groups for request in each.requests]
         self.plan, self.forward = model.plan(requests, max_tokens=max_tokens)
 
-    def answers(
-        self, *, parts: Parts | None = None, progress: Progress | None = None
-    ) -> list[list[list[float]]]:
-        """For each group, the natural log-probabilities of each of its requests.
+    def answers(self, *, parts: Parts | None = None, progress: Progress | None = None) -> list[RequestValues]:
+        """For each group, the natural log-probabilities of each of its requests, or why there are none.
 
         Args:
             parts: Where finished batches are kept, so that an interrupted job goes on. They are of one model only.
@@ -154,7 +166,12 @@ class ScoringJob:
         runners = self.model.runners(self.plan)
         answers = execute(self.plan, self.forward, runners, parts=parts, progress=counter)
         numbers = count()
-        return [[answers.of(next(numbers)) for _ in each.requests] for each in self.groups]
+        return [_values(answers, [next(numbers) for _ in each.requests]) for each in self.groups]
+
+
+def _values(answers: Answers, requests: Sequence[int]) -> RequestValues:
+    problem = next(filter(None, map(answers.problem, requests)), None) if answers.missing else None
+    return problem or [answers.of(request) for request in requests]
 
 
 class _ItemProgress:

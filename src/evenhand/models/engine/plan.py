@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from evenhand.models.engine.memory import BatchMemory
 from evenhand.models.engine.requests import (
     CausalRequest,
     MaskedRequest,
@@ -20,6 +21,9 @@ from evenhand.models.engine.requests import (
     Seq2SeqRequest,
     Tokens,
 )
+
+JOINED_ROW = {"cpu": 128, "cuda": 256}
+"""Tokens in a row of joined inputs: long enough to fill well, short enough for attention to cost little."""
 
 Read: TypeAlias = tuple[int, int]
 """A position of an input and a token: the token's log-probability in the distribution there.
@@ -129,12 +133,16 @@ class ForwardInputs:
         return number, places
 
 
-def merge_requests(requests: Sequence[Request], *, share_prefixes: bool = True) -> ForwardInputs:
+def merge_requests(
+    requests: Sequence[Request], *, share_prefixes: bool = True, longest_tree: int | None = None
+) -> ForwardInputs:
     """Turn requests into inputs that occur once.
 
     Args:
         requests: What is asked.
         share_prefixes: Whether what sequences of a group share is computed once.
+        longest_tree: Most tokens in a tree, as far as its sequences are no longer themselves. A group that needs more
+            makes several trees, each with the beginning that its sequences share.
     """
     forward = ForwardInputs(places=[None] * len(requests))
     groups: dict[Hashable, list[tuple[int, CausalRequest]]] = {}
@@ -165,22 +173,53 @@ def merge_requests(requests: Sequence[Request], *, share_prefixes: bool = True) 
                 reads = [(0, 0)]
         forward.places[index] = forward.add_reads(number, reads)
     for members in groups.values():
-        _gather_tree(members, forward)
+        _gather_trees(members, forward, longest_tree)
     return forward
 
 
-def _gather_tree(members: list[tuple[int, CausalRequest]], forward: ForwardInputs) -> None:
-    """One tree for the sequences of a group.
+def _gather_trees(
+    members: list[tuple[int, CausalRequest]], forward: ForwardInputs, longest: int | None
+) -> None:
+    """Trees for the sequences of a group.
 
     A sequence's last token is only asked for and nothing comes after it, so the model need not see it.
     """
-    rows: dict[Tokens, list[int]] = {}
+    places: dict[Tokens, tuple[int, list[int]]] = {}
+    for sequences in _parted(sorted({request.ids[:-1] for _, request in members}), longest):
+        tree, paths = _tree(sequences)
+        key = ("causal", tree.ids, tree.depths, tree.ends)
+        number = forward.add_input(key, lambda tree=tree: tree)  # type: ignore[misc]
+        places |= {sequence: (number, path) for sequence, path in zip(sequences, paths, strict=True)}
+    for index, request in members:
+        number, path = places[request.ids[:-1]]
+        tree_reads = zip(path[request.first - 1 :], request.ids[request.first :], strict=True)
+        forward.places[index] = forward.add_reads(number, tree_reads)
+
+
+def _parted(sequences: Sequence[Tokens], longest: int | None) -> Iterator[list[Tokens]]:
+    """Sorted sequences in runs whose trees are no longer than wanted; a sequence that is longer stands alone."""
+    run: list[Tokens] = []
+    length = 0
+    for sequence in sequences:
+        added = len(sequence) - (_shared_prefix(run[-1], sequence) if run else 0)
+        if run and longest is not None and length + added > longest:
+            yield run
+            run, length, added = [], 0, len(sequence)
+        run.append(sequence)
+        length += added
+    if run:
+        yield run
+
+
+def _tree(sequences: Sequence[Tokens]) -> tuple[CausalInput, list[list[int]]]:
+    """The tree of sorted sequences, and for each of them the places of its tokens in the tree's row."""
     ids: list[int] = []
     depths: list[int] = []
     ends: list[int] = []
+    paths: list[list[int]] = []
     before: Tokens = ()
     path: list[int] = []
-    for sequence in sorted({request.ids[:-1] for _, request in members}):
+    for sequence in sequences:
         shared = _shared_prefix(before, sequence)
         for place in path[shared:]:
             ends[place] = len(ids) - 1
@@ -188,16 +227,11 @@ def _gather_tree(members: list[tuple[int, CausalRequest]], forward: ForwardInput
         ids += sequence[shared:]
         depths += range(shared, len(sequence))
         ends += [0] * (len(sequence) - shared)
-        rows[sequence] = path
+        paths.append(path)
         before = sequence
     for place in path:
         ends[place] = len(ids) - 1
-    row = (tuple(ids), tuple(depths), tuple(ends))
-    number = forward.add_input(("causal", *row), lambda: CausalInput(*row))
-    for index, request in members:
-        places = rows[request.ids[:-1]]
-        tree_reads = zip(places[request.first - 1 :], request.ids[request.first :], strict=True)
-        forward.places[index] = forward.add_reads(number, tree_reads)
+    return CausalInput(tuple(ids), tuple(depths), tuple(ends)), paths
 
 
 def _shared_prefix(one: Tokens, other: Tokens) -> int:
@@ -235,12 +269,15 @@ class ForwardPlan:
         return sum(entry.length for entry in self.inputs)
 
 
-def make_plan(forward: ForwardInputs, *, max_tokens: int, joined: bool = False) -> ForwardPlan:
+def make_plan(
+    forward: ForwardInputs, *, max_tokens: int, memory: BatchMemory | None = None, joined: bool = False
+) -> ForwardPlan:
     """Sort and pack inputs, longest first, so that running out of memory shows at once.
 
     Args:
         forward: The inputs.
         max_tokens: Most tokens in a batch, padding included. A single longer entry makes a batch of its own.
+        memory: What fits into a batch; if not given, only tokens are counted.
         joined: Whether several inputs stand in one row of a batch, so that there is hardly any padding.
     """
     inputs = forward.inputs
@@ -249,7 +286,7 @@ def make_plan(forward: ForwardInputs, *, max_tokens: int, joined: bool = False) 
     )
     batches = tuple(
         Batch(inputs=tuple(numbers), reads=sum(len(inputs[number].reads) for number in numbers))
-        for numbers in _packed(inputs, order, max_tokens, joined)
+        for numbers in _packed(inputs, order, _Room(max_tokens, memory, joined))
     )
     return ForwardPlan(inputs=inputs, batches=batches, joined=joined)
 
@@ -271,15 +308,35 @@ def _negative_size(entry: ForwardInput) -> tuple[int, ...]:
             return (-entry.length, *entry.ids)
 
 
-def _packed(
-    inputs: Sequence[ForwardInput], order: Sequence[int], max_tokens: int, joined: bool
-) -> Iterator[list[int]]:
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """What may stand in a batch."""
+
+    max_tokens: int
+    memory: BatchMemory | None
+    joined: bool
+
+    def holds(self, *, count: int, tokens: int, widest: int) -> bool:
+        """Whether so many inputs fit that have so many tokens together, and so many in the widest of them."""
+        laid_out = tokens if self.joined else widest * count
+        if laid_out > self.max_tokens:
+            return False
+        if self.memory is None:
+            return True
+        if not self.joined:
+            return self.memory.holds(laid_out, width=widest)
+        width = max(widest, *JOINED_ROW.values())
+        # The last of the rows that inputs are joined in is not full.
+        return self.memory.holds(tokens + width, width=width)
+
+
+def _packed(inputs: Sequence[ForwardInput], order: Sequence[int], room: _Room) -> Iterator[list[int]]:
     current: list[int] = []
     tokens = widest = 0
     for number in order:
         length = inputs[number].length
-        cost = tokens + length if joined else max(widest, length) * (len(current) + 1)
-        if current and (_kind(inputs[current[0]]) != _kind(inputs[number]) or cost > max_tokens):
+        fits = room.holds(count=len(current) + 1, tokens=tokens + length, widest=max(widest, length))
+        if current and not (fits and _kind(inputs[current[0]]) == _kind(inputs[number])):
             yield current
             current, tokens, widest = [], 0, 0
         current.append(number)

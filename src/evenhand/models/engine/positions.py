@@ -21,9 +21,12 @@ from torch.utils.checkpoint import checkpoint
 from evenhand.models.engine.memory import MemoryBudget
 from evenhand.models.engine.projection import Projection, SplitProjection
 
-ARRAYS = 16
-"""Arrays of the size of a chunk's scores that fit into the memory of a batch: with gradients, half as many are needed,
-and the body's own values lie beside them."""
+CHUNK_BYTES = {"cpu": 64 * 2**20, "cuda": 256 * 2**20}
+"""Scores of one chunk in 32-bit floats, by device, if memory allows: more are hardly faster."""
+
+SCORE_COPIES = 16
+"""Blocks as large as a chunk's scores that must fit into memory: while they are compared and gradients go back, half as
+many stand at once, and what the body keeps lies beside them."""
 
 Found = TypeVar("Found")
 
@@ -96,13 +99,12 @@ def within(places: Tensor, chunk: slice) -> slice:
 class PositionReader:
     """Reads a model, its copies and its wrapped self at chosen places."""
 
-    def __init__(self, projection: Projection) -> None:
+    def __init__(self, projection: Projection, memory: MemoryBudget) -> None:
         takes = inspect.signature(projection.model.forward).parameters
         # Nothing is written on, so a decoder need not remember what it saw.
         self._options = {"use_cache": False} if "use_cache" in takes else {}
-        device = next(projection.model.parameters()).device
-        # Settled once: while a model is trained, less and less memory is free.
-        self._chunk_bytes = MemoryBudget.on(device).bytes // ARRAYS
+        device = next(projection.model.parameters()).device.type
+        self._chunk_bytes = min(CHUNK_BYTES.get(device, CHUNK_BYTES["cpu"]), memory.bytes // SCORE_COPIES)
         self._vocabulary = 0
         self._body: str | None = None
         if isinstance(projection, SplitProjection):

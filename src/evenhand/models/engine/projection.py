@@ -15,7 +15,9 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor, nn
 
-CHUNK_BYTES = {"cpu": 256 * 2**20, "cuda": 2 * 2**30}
+from evenhand.models.engine.memory import SCORE_COPIES, MemoryBudget
+
+CHUNK_BYTES = {"cpu": 256 * 2**20, "cuda": 2**30}
 """Largest block of vocabulary scores in 32-bit floats, by device: the one saves memory, the other launches."""
 
 
@@ -40,10 +42,13 @@ def _decoder(model: nn.Module) -> nn.Module | None:
 class SplitProjection:
     """The fast way: body once, head on the needed positions, in chunks."""
 
-    def __init__(self, model: nn.Module, body: nn.Module, vocabulary: int) -> None:
+    def __init__(
+        self, model: nn.Module, body: nn.Module, vocabulary: int, *, budget: MemoryBudget | None = None
+    ) -> None:
         self.model = model
         self.body = body
         self.vocabulary = vocabulary
+        self.budget = budget
 
     def log_probabilities(
         self, inputs: Mapping[str, Any], rows: Tensor, columns: Tensor, reads: Tensor, tokens: Tensor
@@ -59,7 +64,7 @@ class SplitProjection:
         """
         output, hidden = self._hidden(inputs)
         needed = hidden[rows, columns]
-        rows_at_once = max(1, CHUNK_BYTES[hidden.device.type] // (4 * self.vocabulary))
+        rows_at_once = self._rows_at_once(hidden.device)
         if len(needed) <= rows_at_once:
             return normalised(self._head(needed, output, inputs), reads, tokens)
         values = torch.empty(len(tokens), dtype=torch.float32, device=hidden.device)
@@ -71,6 +76,14 @@ class SplitProjection:
             places = (reads - start).clamp(0, len(chunk) - 1)
             values = torch.where(here, normalised(self._head(chunk, output, inputs), places, tokens), values)
         return values
+
+    def _rows_at_once(self, device: torch.device) -> int:
+        """Positions whose scores over the vocabulary may stand in memory together."""
+        most = CHUNK_BYTES.get(device.type, CHUNK_BYTES["cpu"])
+        if self.budget is not None:
+            # The mask and the body's output stand beside the scores, so they may have half of the budget.
+            most = min(most, self.budget.bytes // (2 * SCORE_COPIES))
+        return max(1, most // (4 * self.vocabulary))
 
     def states(
         self, inputs: Mapping[str, Any], rows: Tensor, columns: Tensor

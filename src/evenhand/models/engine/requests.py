@@ -61,6 +61,10 @@ Requests: TypeAlias = tuple[Any, ...]
 """What a model is asked by a method of its own; only that model needs to understand it."""
 
 
+RequestValues: TypeAlias = list[list[float]] | str
+"""Natural log-probabilities that each request of a group asked for, or why there are none."""
+
+
 @dataclass(frozen=True, slots=True)
 class RequestGroup:
     """Requests that belong together, and the item that they are about; an item may have several of these."""

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import pickle
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from evenhand.models.engine.memory import give_back_memory, is_out_of_memory
+from evenhand.models.engine.halving import ReadValues, attempt, run_in_halves
 from evenhand.models.engine.modes import eval_mode
+from evenhand.models.engine.plan import ForwardInput
 from evenhand.models.engine.requests import Request
 from evenhand.models.engine.runners import ReadyRunner, Values, finished
 from evenhand.models.language_model import LanguageModel
+from evenhand.models.references import ModelError
+
+Start: TypeAlias = Callable[[], Callable[[], ReadValues]]
+"""Starts a batch; what it gives waits for the values."""
 
 
 class Rereading:
@@ -23,59 +30,99 @@ class Rereading:
     meanwhile. A model in training is read as in evaluation, and goes on in training.
     """
 
-    def __init__(
-        self, model: LanguageModel, requests: Sequence[Request], *, max_tokens: int | None = None
-    ) -> None:
+    def __init__(self, model: LanguageModel, *, max_tokens: int | None = None) -> None:
         self.loaded = model.loaded
+        self._model = model
+        self._max_tokens = max_tokens
         # Fast ways are tried against the plain one, which would not agree with itself under dropout.
         with eval_mode(self.loaded.model):
             self.projection = model.projection
-            self.plan, self._gathered = model.plan(requests, max_tokens=max_tokens)
-        self._first = [0] * len(self.plan.inputs)
-        read = 0
-        for number in (number for batch in self.plan.batches for number in batch.inputs):
-            self._first[number] = read
-            read += len(self.plan.inputs[number].reads)
         self._device: torch.device | None = None
-        self._batches: list[Callable[[], Tensor]] = []
+        self._batches: list[_StoredBatch] = []
+        self._ready: list[Start] = []
+        self._reads = 0
 
-    def places(self) -> Iterator[list[int]]:
-        """For each request in turn, where its values stand among all."""
-        for place in self._gathered.places:
-            entry, reads = place or (0, [])
-            yield [self._first[entry] + read for read in reads]
+    def add(self, requests: Sequence[Request]) -> Iterator[list[int]]:
+        """Plan more requests together; nothing but arrays is kept of them.
+
+        Returns:
+            For each request in turn, where its values stand among all.
+        """
+        with eval_mode(self.loaded.model):
+            plan, forward = self._model.plan(requests, max_tokens=self._max_tokens)
+        first = [0] * len(plan.inputs)
+        for batch in plan.batches:
+            inputs = [plan.inputs[number] for number in batch.inputs]
+            self._batches.append(_StoredBatch(plan.joined, pickle.dumps(inputs)))
+            for number in batch.inputs:
+                first[number] = self._reads
+                self._reads += len(plan.inputs[number].reads)
+        self._device = None
+        places = [place or (0, []) for place in forward.places]
+        return ([first[entry] + read for read in reads] for entry, reads in places)
 
     def values(self) -> Values:
-        """Natural log-probabilities of all that is read, from the model as it is now."""
+        """Natural log-probabilities of all that is read, from the model as it is now.
+
+        Those that there was too little memory for, even one by one, are NaN, and a warning says how many they are.
+
+        Raises:
+            ModelError: If there was too little memory for all.
+        """
         # Not in inference mode: what a module then keeps for later, such as tables of positions, could not be trained
         # with.
         with torch.no_grad(), eval_mode(self.loaded.model):
-            started = [run() for run in self._laid_out()]
-            return finished(torch.cat(started)) if started else np.empty(0)
+            started = [start() for start in self._laid_out()]
+            found = [fetch() for fetch in started]
+        missing = sum(int(part.missing.sum()) for part in found if part.missing is not None)
+        if missing:
+            self._tell_of_missing(missing)
+        return np.concatenate([part.values for part in found]) if found else np.empty(0)
 
-    def _laid_out(self) -> list[Callable[[], Tensor]]:
+    def _tell_of_missing(self, missing: int) -> None:
+        problem = f"There was not enough memory to read {missing:,} of {self._reads:,} values from {self.loaded.ref.id}"
+        if missing == self._reads:
+            raise ModelError(f"{problem}. Train with a smaller --batch-size, or on a larger device.")
+        warnings.warn(f"{problem}; they are left out.", stacklevel=3)
+
+    def _laid_out(self) -> list[Start]:
         """The batches on the model's device, laid out anew if it was moved."""
         device = next(self.loaded.model.parameters()).device
         if device != self._device:
             here = replace(self.loaded, device=device)
-            runner = here.family.runner(here, self.projection, share_prefixes=self.plan.joined)
-            self._batches = [self._batch(runner, batch.inputs) for batch in self.plan.batches]
+            runners = {
+                joined: here.family.runner(here, self.projection, share_prefixes=joined)
+                for joined in {batch.joined for batch in self._batches}
+            }
+            self._ready = [_ready(batch, runners[batch.joined]) for batch in self._batches]
             self._device = device
-        return self._batches
+        return self._ready
 
-    def _batch(self, runner: ReadyRunner, numbers: Sequence[int]) -> Callable[[], Tensor]:
-        inputs = [self.plan.inputs[number] for number in numbers]
-        ready = runner.ready(inputs)
 
-        def run() -> Tensor:
-            try:
-                return ready()
-            except RuntimeError as problem:
-                # A training needs memory of its own, and not always as much.
-                if len(inputs) == 1 or not is_out_of_memory(problem):
-                    raise
-                give_back_memory()
-            middle = len(inputs) // 2
-            return torch.cat([self._batch(runner, part)() for part in (numbers[:middle], numbers[middle:])])
+@dataclass(frozen=True, slots=True)
+class _StoredBatch:
+    """The inputs of a batch in few bytes: as objects, those of a whole probe would take gigabytes."""
 
-        return run
+    joined: bool
+    pickled: bytes
+
+    def inputs(self) -> list[ForwardInput]:
+        inputs: list[ForwardInput] = pickle.loads(self.pickled)  # noqa: S301 # made by this very process
+        return inputs
+
+
+def _ready(batch: _StoredBatch, runner: ReadyRunner) -> Start:
+    """The batch as tensors on the device. It is run in halves where memory does not suffice.
+
+    A training needs memory of its own, and not always as much.
+    """
+    ready = runner.ready(batch.inputs())
+
+    def start() -> Callable[[], ReadValues]:
+        values = attempt(ready)
+        if values is None:
+            halves = run_in_halves(batch.inputs(), runner.start)
+            return lambda: halves
+        return lambda: ReadValues(finished(values))
+
+    return start

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from evenhand.models.engine.plan import (
+    JOINED_ROW,
     CausalInput,
     ForwardInput,
     MaskedInput,
@@ -20,9 +21,6 @@ from evenhand.models.engine.plan import (
     Seq2SeqInput,
 )
 from evenhand.models.engine.projection import Projection
-
-JOINED_ROW = {"cpu": 128, "cuda": 256}
-"""Tokens in a row of joined inputs: long enough to fill well, short enough for attention to cost little."""
 
 SHORTEST_GAP = 8
 """A row with less room than this is full."""
@@ -142,20 +140,27 @@ class JoinedCausalRunner(ReadyRunner):
         trees = [entry for entry in inputs if isinstance(entry, CausalInput)]
         places = joined([tree.length for tree in trees], JOINED_ROW[self.device.type])
         ids, positions, ends = self._laid_out(trees, places)
-        width = ids.shape[1]
-        places_in_row = torch.arange(width, device=self.device)
-        # ReadIndex j is seen from place i if j <= i <= ends[j]; see ``CausalInput``.
-        seen = (places_in_row[:, None] >= places_in_row) & (places_in_row[:, None] <= ends[:, None, :])
-        lowest = torch.finfo(self.dtype).min
-        mask = torch.zeros(seen.shape, dtype=self.dtype, device=self.device).masked_fill_(~seen, lowest)
-        arguments = {
-            "input_ids": ids,
-            "position_ids": positions,
-            "attention_mask": mask[:, None],
-            "use_cache": False,
-        }
         index = read_index([tree.reads for tree in trees], self.device, places)
-        return lambda: self.projection.log_probabilities(arguments, *index)
+
+        def run() -> Tensor:
+            # The mask is made here: those of many batches that are ready would take far more than their tokens.
+            arguments = {
+                "input_ids": ids,
+                "position_ids": positions,
+                "attention_mask": self._mask(ends)[:, None],
+                "use_cache": False,
+            }
+            return self.projection.log_probabilities(arguments, *index)
+
+        return run
+
+    def _mask(self, ends: Tensor) -> Tensor:
+        """One square for each row: place j is seen from place i if j <= i <= ends[j]; see ``CausalInput``."""
+        places = torch.arange(ends.shape[1], device=self.device)
+        hidden = places[:, None] > ends[:, None, :]
+        hidden |= places[:, None] < places
+        lowest = torch.finfo(self.dtype).min
+        return torch.zeros(hidden.shape, dtype=self.dtype, device=self.device).masked_fill_(hidden, lowest)
 
     def _laid_out(
         self, trees: Sequence[CausalInput], places: Sequence[tuple[int, int]]

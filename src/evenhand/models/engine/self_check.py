@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
+from evenhand.models.engine.memory import MemoryBudget
 from evenhand.models.engine.plan import ForwardInputs, merge_requests
 from evenhand.models.engine.projection import Projection, SplitProjection, WholeProjection, bodies_of
 from evenhand.models.engine.requests import Request
@@ -28,16 +29,24 @@ Values: TypeAlias = np.ndarray[tuple[int], np.dtype[np.float64]]
 class SelfCheck:
     """Which fast ways give the same numbers on a model. Each way runs once, when it is first asked about."""
 
-    def __init__(self, loaded: Loaded) -> None:
+    def __init__(self, loaded: Loaded, budget: MemoryBudget) -> None:
+        """Choose what to try.
+
+        Args:
+            loaded: The model.
+            budget: What scores over the vocabulary may take.
+        """
         self.loaded = loaded
+        self.budget = budget
         self._requests = _sample(loaded)
 
     @cached_property
     def projection(self) -> Projection:
         """The fast way if it gives the same numbers on this model, otherwise the plain one."""
         model: Any = self.loaded.model
+        vocabulary = model.get_input_embeddings().num_embeddings
         for body in bodies_of(model):
-            fast = SplitProjection(model, body, model.get_input_embeddings().num_embeddings)
+            fast = SplitProjection(model, body, vocabulary, budget=self.budget)
             if self._agrees(fast, share_prefixes=False):
                 return fast
         plain = WholeProjection(model)

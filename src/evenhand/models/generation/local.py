@@ -10,7 +10,8 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from evenhand.models.engine.memory import give_back_memory, is_out_of_memory
+from evenhand.models.engine.halving import NOT_ENOUGH_MEMORY, attempt
+from evenhand.models.engine.memory import Footprint, MemoryBudget, cache_bytes
 from evenhand.models.generation.batches import BatchLimits, Row, pack, windows
 from evenhand.models.generation.codec import TextCodec
 from evenhand.models.generation.stepping import StepperMaker, choose_stepper, next_tokens
@@ -23,7 +24,8 @@ from evenhand.models.generation.texts import (
     part_key,
     read_texts,
 )
-from evenhand.models.loading import Loaded, longest_input
+from evenhand.models.limits import longest_input
+from evenhand.models.loading import Loaded
 from evenhand.models.references import ModelError
 from evenhand.runs.store import Parts
 
@@ -32,14 +34,24 @@ GPU_TOKENS = 16_384
 
 CPU_LOGITS = 2**22
 GPU_LOGITS = 2**24
-"""Most logits at a step: rows times entries of the vocabulary. Sampling takes about 100 bytes for each."""
+"""Most logits at a step: rows times entries of the vocabulary."""
+
+LOGIT_BYTES = 100
+"""What sampling takes for each logit."""
 
 
 class LocalGenerator:
     """Writes texts with a loaded decoder or encoder-decoder."""
 
-    def __init__(self, loaded: Loaded) -> None:
+    def __init__(self, loaded: Loaded, budget: MemoryBudget | None = None) -> None:
+        """Prepare to write texts.
+
+        Args:
+            loaded: The model.
+            budget: What a batch may take beside the weights; if not given, a share of what is free.
+        """
         self._loaded = loaded
+        self._budget = budget or MemoryBudget.on(loaded.device, loaded.ref.memory)
         self.codec = TextCodec(loaded)
         self._longest = longest_input(loaded)
 
@@ -53,7 +65,12 @@ class LocalGenerator:
         on_gpu = self._loaded.device.type == "cuda"
         tokens, logits = (GPU_TOKENS, GPU_LOGITS) if on_gpu else (CPU_TOKENS, CPU_LOGITS)
         vocabulary = self._loaded.model.get_input_embeddings().num_embeddings  # type: ignore[operator]
-        return BatchLimits(max_tokens=max_tokens or tokens, max_rows=max(1, logits // vocabulary))
+        footprint = Footprint.of_model(self._loaded.model, projects_all=False)
+        per_token = footprint.per_token + cache_bytes(self._loaded.model)
+        return BatchLimits(
+            max_tokens=max(1, min(max_tokens or tokens, self._budget.bytes // per_token)),
+            max_rows=max(1, min(logits, self._budget.bytes // LOGIT_BYTES) // vocabulary),
+        )
 
     def generate(
         self,
@@ -113,13 +130,15 @@ class LocalGenerator:
 
     def _generate_or_halve(self, rows: Sequence[Row], options: GenerationOptions) -> list[GeneratedText]:
         """The texts of rows, generated together, or in halves where memory does not suffice."""
-        try:
-            with torch.inference_mode():
-                return self._generate(rows, options)
-        except RuntimeError as problem:
-            if len(rows) == 1 or not is_out_of_memory(problem):
-                raise
-            give_back_memory()
+        with torch.inference_mode():
+            texts = attempt(lambda: self._generate(rows, options))
+        if texts is not None:
+            return texts
+        if len(rows) == 1:
+            raise ModelError(
+                f"{self._loaded.ref.id} cannot go on from prompt {rows[0].number}: {NOT_ENOUGH_MEMORY}. Shorten it, "
+                "lower max_new_tokens, or use a larger device."
+            )
         middle = math.ceil(len(rows) / 2)
         return [
             text for part in (rows[:middle], rows[middle:]) for text in self._generate_or_halve(part, options)

@@ -11,7 +11,6 @@ import numpy.typing as npt
 import torch
 
 from evenhand.core.errors import EvenhandError
-from evenhand.models.engine.positions import PositionReader
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.objectives.held_out import random_spans, sentinels_of
 from evenhand.models.objectives.objective import TokenQuestions, TokenRow, model_inputs
@@ -109,7 +108,7 @@ class _TokenObjective:
     """Rows of tokens, some of which a model has to find: the mean surprise at them is to be lowered."""
 
     def __init__(self, model: LanguageModel) -> None:
-        self._reader = PositionReader(model.projection)
+        self._reader = model.position_reader
         self._pad = model.loaded.pad_id
 
     def loss(self, model: Any, pieces: Sequence[TokenRow]) -> torch.Tensor:

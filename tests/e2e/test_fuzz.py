@@ -1,0 +1,61 @@
+"""A few hundred damaged inputs, of every kind that is quickly read: each is read or refused, and nothing else.
+
+``benchmarks/fuzz.py`` does the same for every kind, ten thousand times.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import fuzz
+import pytest
+
+QUICK = {
+    "run folders": 40,
+    "learning curves": 40,
+    "StereoSet files": 15,
+    "scores": 15,
+    "probe files": 12,
+    "CrowS-Pairs files": 15,
+    "Winogender files": 15,
+    "labelled text": 40,
+    "twin pairs": 40,
+    "calibrations": 15,
+    "model folders": 20,
+}
+SEED = 14
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("inputs")
+    fuzz.make_inputs(folder, set(QUICK))
+    return folder
+
+
+@contextmanager
+def patience(seconds: int) -> Iterator[None]:
+    """Fail what takes longer."""
+
+    def give_up(*_: object) -> None:
+        raise TimeoutError
+
+    former = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, former)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("reader", list(QUICK))
+def test_damaged_inputs_are_read_or_refused(reader: str, inputs: Path, tmp_path: Path) -> None:
+    for number in range(QUICK[reader]):
+        with patience(60):
+            outcome = fuzz.try_case(fuzz.Case(reader, number, SEED), inputs, tmp_path)
+        assert outcome.kind in (fuzz.ACCEPTED, fuzz.REFUSED), f"{outcome.damage}\n{outcome.details}"
