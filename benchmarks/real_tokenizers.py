@@ -142,13 +142,13 @@ class Differences:
 
     def __init__(self) -> None:
         self.largest = 0.0
-        self.count = 0
 
     def add(
         self, found: Mapping[Any, float | None], expected: Mapping[Any, float], *, relative: bool
     ) -> None:
         """Compare values by their keys; those that are missing or do not vary are infinitely far off."""
-        if found.keys() != expected.keys() or max(expected.values()) - min(expected.values()) < TOLERANCE:
+        highest, lowest = max(expected.values()), min(expected.values())
+        if found.keys() != expected.keys() or highest - lowest < TOLERANCE * max(abs(highest), abs(lowest)):
             self.largest = math.inf
             return
         for key, value in expected.items():
@@ -156,10 +156,9 @@ class Differences:
             scale = abs(value) if relative else 1.0
             difference = math.inf if actual is None else abs(actual - value) / scale
             self.largest = max(self.largest, math.inf if math.isnan(difference) else difference)
-            self.count += 1
 
     def __str__(self) -> str:
-        return f"{self.largest:.0e}" if self.count else "none"
+        return f"{self.largest:.0e}"
 
 
 class Comparison:

@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import gguf
 import numpy as np
 import pytest
 import zoo_tokenizers
@@ -54,6 +55,23 @@ def test_scores_are_those_of_the_same_weights_in_a_folder(
     items = (*starter_items(Task.INTRASENTENCE)[::3], *starter_items(Task.INTERSENTENCE)[::3])
     assert engine_scores(model, items, protocol=protocol) == engine_scores(same, items, protocol=protocol)
     assert engine_scores(model, items) != engine_scores(load(folder), items)
+
+
+def test_loading_parses_the_file_once_and_shows_no_bar(
+    quantised: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    parsed: list[str] = []
+
+    class Counted(gguf.GGUFReader):
+        def __init__(self, path: str) -> None:
+            parsed.append(path)
+            super().__init__(path)
+
+    monkeypatch.setattr(gguf, "GGUFReader", Counted)
+    load(quantised)
+    assert parsed == [str(quantised)]
+    assert capfd.readouterr().err == ""
+    assert gguf.GGUFReader is Counted
 
 
 def test_the_record_says_what_the_weights_were_made_from(model: LanguageModel) -> None:
