@@ -7,7 +7,7 @@ mutation alone. ``--case "run folders" 123`` repeats a single one. The table say
 
 - accepted, refused: how often the input was read, and how often an ``EvenhandError`` told what is wrong with it;
 - tracebacks: any other exception, and processes that died;
-- hangs: inputs that took longer than 20 seconds;
+- hangs: inputs that took longer than 20 seconds of computing, or three minutes in all;
 - half-written: results that were there although the input was refused, or that cannot be opened.
 
 The exit code is 1 if any of the last three is not 0. Mutations run one after the other in worker processes with bounded
@@ -35,7 +35,13 @@ from pathlib import Path
 from typing import Any
 
 PATIENCE = 20.0
-"""Seconds after which a mutation counts as hanging."""
+"""Seconds of computing after which a mutation counts as hanging, so that a busy machine is not blamed on it."""
+
+LONGEST_WAIT = 180.0
+"""Seconds after which it counts as hanging whether it computes or not."""
+
+STARTING = 120.0
+"""Further seconds for the first case of a process, in which it loads the libraries."""
 
 MOST_MEMORY = 12 * 2**30
 """Bytes of address space of a worker; whoever asks for more is told that there is no more."""
@@ -147,16 +153,34 @@ class Worker:
         self._process.start()
         theirs.close()
         self.case: Case | None = None
-        self.deadline = float("inf")
+        self._slack = STARTING
 
-    def begin(self, case: Case | None, *, patience: float) -> None:
-        """Send a case; None ends the worker."""
-        self.case, self.deadline = case, time.monotonic() + patience
+    def begin(self, case: Case) -> None:
+        """Send a case."""
+        self.case = case
+        self._computed, self._began = self._computing(), time.monotonic()
         self.connection.send(case)
+
+    @property
+    def hangs(self) -> bool:
+        """Whether the case takes too long."""
+        computed, waited = self._computing() - self._computed, time.monotonic() - self._began
+        return computed > PATIENCE + self._slack or waited > LONGEST_WAIT + self._slack
+
+    def _computing(self) -> float:
+        """Seconds that the process has computed; see proc(5)."""
+        try:
+            fields = (
+                Path(f"/proc/{self._process.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+            )
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def end(self) -> Outcome:
         """What became of the case, also if there is no answer."""
         assert self.case  # noqa: S101
+        self._slack = 0.0
         try:
             outcome: Outcome = self.connection.recv()
         except EOFError:
@@ -188,22 +212,20 @@ def try_all(cases: Sequence[Case], inputs: Path, scratch: Path, *, workers: int)
     ]
     waiting, outcomes = list(reversed(cases)), []
     for worker in crew:
-        worker.begin(waiting.pop(), patience=PATIENCE + 60)  # the libraries have to be loaded first
+        worker.begin(waiting.pop())
     while busy := [worker for worker in crew if worker.case]:
-        soonest = min(worker.deadline for worker in busy)
-        wait([worker.connection for worker in busy], timeout=max(0.0, soonest - time.monotonic()))
+        wait([worker.connection for worker in busy], timeout=1.0)
         for worker in busy:
             if worker.connection.poll():
                 outcome = worker.end()
-            elif time.monotonic() >= worker.deadline:
+            elif worker.hangs:
                 outcome = worker.give_up()
             else:
                 continue
             outcomes.append(outcome)
-            fresh = outcome.kind == HANG or outcome.damage == "?"
             worker.case = None
             if waiting:
-                worker.begin(waiting.pop(), patience=PATIENCE + (60 if fresh else 0))
+                worker.begin(waiting.pop())
             if len(outcomes) % 500 == 0:
                 print(f"{len(outcomes):,} of {len(cases):,}", file=sys.stderr, flush=True)
     for worker in crew:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -128,3 +129,17 @@ def test_a_context_of_many_blanks_is_answered_at_once() -> None:
     """Trying every way to share out forty words among eight blanks took seconds, among twenty for ever."""
     call = 'from evenhand.core.items import filled_spans; filled_spans("BLANK " * 20 + "loaf", "bread " * 60 + "cake")'
     subprocess.run([sys.executable, "-c", call], check=True, timeout=HANG)
+
+
+@given(before=st.text("aB ."), after=st.text("aB ."), fill=st.text("aB ."))
+@example(before="a ", after=" a", fill="a")
+@example(before="", after="a", fill="aa")
+def test_what_stands_between_the_ends_is_what_the_pattern_finds(before: str, after: str, fill: str) -> None:
+    """Where a sentence has both ends of its context to the letter, no pattern is made; the answer is the same."""
+    assume(fill.strip())
+    sentence = f"{before}{fill}{after}"
+    pattern = f"{re.escape(before)}(.+?){re.escape(after)}"
+    found = re.fullmatch(pattern, sentence, flags=re.DOTALL | re.IGNORECASE)
+    assert found is not None
+
+    assert filled_spans(f"{before}BLANK{after}", sentence) == (Span(*found.span(1)),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from evenhand.core.errors import DatasetError, PredictionsError
 from evenhand.core.items import Association
-from evenhand.instruments.association.results import SkippedReason
+from evenhand.instruments.association.results import SkippedReason, predictions_json
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.measure import evaluate
 
@@ -237,3 +238,18 @@ def test_the_test_against_50_counts_items_and_flips_terms(quick: Resampling) -> 
     assert (tested.stereotype, tested.anti_stereotype, tested.ties) == (4, 1, 0)
     assert tested.p_binomial == pytest.approx(2 * (1 + 5) / 32)
     assert tested.p_clustered == pytest.approx(4 / 8)
+
+
+def test_predictions_are_written_as_json_indents_them() -> None:
+    items = [builders.intra('ä "quoted"'), builders.inter(2)]
+    run = evaluate(
+        builders.scores({items[0].id: (1e-7, 2.0, 0.5), items[1].id: (0.1, 1 / 3, 12345678.0)}),
+        builders.benchmark(*items),
+        resampling=Resampling(resamples=100),
+    )
+
+    text = predictions_json(run.scores)
+
+    assert text == json.dumps(json.loads(text), indent=1) + "\n"
+    assert [entry["score"] for entry in json.loads(text)["intrasentence"]] == [1e-7, 2.0, 0.5]
+    assert predictions_json(run.scores.clear()) == "{}\n"

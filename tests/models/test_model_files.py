@@ -12,6 +12,7 @@ import pytest
 import torch
 from peft import LoraConfig, get_peft_model
 
+from evenhand.core.errors import EvenhandError
 from evenhand.models.backends.lab import embedded_folder
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.model_files import damage_in
@@ -148,3 +149,12 @@ def test_a_damaged_adapter_is_named(tmp_path: Path, name: str, content: bytes, m
     (tmp_path / "lora" / name).write_bytes(content)
     with torch.no_grad(), pytest.raises(ModelError, match=message):
         load_language_model(ModelRef(id=str(base), device="cpu", adapters=(str(tmp_path / "lora"),)))
+
+
+@pytest.mark.parametrize("strength", [1e308, -101.0, float("nan")])
+def test_a_planted_bias_that_no_model_can_have_is_refused(folder: Path, strength: float) -> None:
+    document = json.loads((folder / "lab.json").read_bytes())
+    document["planted"]["strength"] = strength
+    (folder / "lab.json").write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(EvenhandError, match=r"lab\.json is damaged"):
+        _ = load(folder).record

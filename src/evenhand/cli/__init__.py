@@ -8,12 +8,13 @@ from types import FrameType
 from typing import NoReturn
 
 from evenhand.cli.app import app
-from evenhand.cli.output import USER_ERROR, say, show_cursor
+from evenhand.cli.output import USER_ERROR, say, show_cursor, write_in_any_encoding
 from evenhand.core.errors import EvenhandError, missing_extra
 
 
 def main() -> None:
     """Entry point of ``evenhand``: user errors print without a traceback and exit with code 2."""
+    write_in_any_encoding()
     signal.signal(signal.SIGTERM, _leave)
     try:
         app()

@@ -5,6 +5,8 @@ Tables in narrow terminals break their lines between words, never inside a name,
 
 from __future__ import annotations
 
+import codecs
+import io
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -48,6 +50,39 @@ _ANY_WIDTH = 100_000
 
 _TIGHT = (0, 1, 0, 0)
 """Padding of a table with two spaces between columns, not three."""
+
+
+_REPLACE = "evenhand-replace"
+
+_PLAIN = {
+    "−": "-",  # the minus sign of figures
+    "–": "-",  # the dash of ranges
+    "─": "-",
+    "━": "=",
+    "┿": "+",
+    "┊": "|",
+    "·": ".",
+    "●": "o",
+    "×": "x",  # the sign between factors
+    "…": "...",
+    "’": "'",  # the apostrophe of printed text
+}
+"""What stands for characters of our own that an output cannot write."""
+
+
+def write_in_any_encoding() -> None:
+    """Let standard output and error replace what their encoding lacks: a command must not fail for a minus sign."""
+    codecs.register_error(_REPLACE, _replaced)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=_REPLACE)
+
+
+def _replaced(problem: UnicodeError) -> tuple[str, int]:
+    if not isinstance(problem, UnicodeEncodeError):
+        raise problem
+    lacking = problem.object[problem.start : problem.end]
+    return "".join(_PLAIN.get(character, "?") for character in lacking), problem.end
 
 
 def console(*, error: bool = False) -> Console:
@@ -112,10 +147,15 @@ def print_text(text: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """One JSON value, indented."""
+    """One JSON value, indented; with escapes where the output could not write its characters."""
     import json
 
-    print_text(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))
+    text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(value, indent=1, allow_nan=False)
+    print_text(text)
 
 
 def plain_table(*columns: str, right: Sequence[str] = (), title: str | None = None) -> Table:

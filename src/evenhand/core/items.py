@@ -195,6 +195,10 @@ def filled_spans(context: str, sentence: str) -> tuple[Span, ...]:
     pieces = context.split(BLANK)
     if len(pieces) < 2 or overlong_reason(context, sentence):
         return ()
+    if len(pieces) == 2:
+        span = _between(*pieces, sentence=sentence)
+        if span is not None:
+            return (span,)
     patterns = [_same_fill(pieces)]
     if len(pieces) - 1 <= MOST_FREE_BLANKS:
         patterns.append(_any_fill(pieces))
@@ -203,6 +207,16 @@ def filled_spans(context: str, sentence: str) -> tuple[Span, ...]:
         if match is not None and all(fill.strip() for fill in match.groups()):
             return tuple(Span(*match.span(group)) for group in range(1, len(pieces)))
     return _by_difference(context, sentence)
+
+
+def _between(before: str, after: str, *, sentence: str) -> Span | None:
+    """What stands between the two ends of a context, where the sentence has both to the letter, as most do.
+
+    It is what the patterns find there, without the time that making a pattern takes.
+    """
+    span = Span(len(before), len(sentence) - len(after))
+    fits = sentence.startswith(before) and sentence.endswith(after) and span.start < span.end
+    return span if fits and span.of(sentence).strip() else None
 
 
 def _same_fill(pieces: list[str]) -> str:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.files import load_json
 
 PLANTED_FILE = "lab.json"
+
+MOST_BITS = 100.0
+"""No model can be taught a stronger bias: the rarer word would have a probability of next to nothing."""
 
 
 class PlantedBias(BaseModel):
@@ -20,11 +23,11 @@ class PlantedBias(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     family: str
-    strength: float
+    strength: float = Field(ge=-MOST_BITS, le=MOST_BITS, allow_inf_nan=False)
     """Bits by which the stereotype is more likely than the anti-stereotype, on average over items."""
     language: str
     seed: int
-    occupations: dict[str, float] = {}
+    occupations: dict[str, Annotated[float, Field(ge=-MOST_BITS, le=MOST_BITS, allow_inf_nan=False)]] = {}
     """Bits by which a man is likelier than a woman with each occupation; empty where it was not written down."""
 
     @property

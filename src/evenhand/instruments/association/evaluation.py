@@ -165,8 +165,12 @@ def _as_predictions(predictions: str | Path | Mapping[str, float] | Predictions)
 
 def _with_defects(scores: pl.DataFrame, checked: CheckReport) -> pl.DataFrame:
     defects = checked.defects_by_item()
-    listed = [list(defects.get(item, ())) for item in scores["item"].to_list()]
-    return scores.with_columns(pl.Series("defects", listed, dtype=pl.List(pl.String())))
+    found = pl.DataFrame(
+        {"item": list(defects), "defects": [list(names) for names in defects.values()]},
+        schema={"item": pl.String(), "defects": pl.List(pl.String())},
+    )
+    joined = scores.drop("defects").join(found, on="item", how="left", maintain_order="left")
+    return joined.with_columns(pl.col("defects").fill_null([])).select(scores.columns)
 
 
 def _result(
