@@ -87,6 +87,7 @@ def our_epoch(model: LanguageModel, texts: list[str], scratch: Path) -> float:
         pretraining_objective(texts, model),
         Recipe(epochs=WARMED_UP + TIMED, batch_size=BATCH),
         device=model.loaded.device,
+        memory=model.memory,
         scratch=scratch,
         after_epoch=after_epoch,
     )

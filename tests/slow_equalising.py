@@ -6,147 +6,116 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import torch
+from torch import Tensor
 
+from evenhand.mitigation.equalising.objective import GapPiece
 from evenhand.mitigation.equalising.term_trees import GenderedGroup, TermTree
 from evenhand.models.engine.requests import Tokens
-from evenhand.models.families.decoder import DECODER
-from evenhand.models.families.denoiser import shifted
-from evenhand.models.families.sentinel import SENTINEL, decoder_start
+from evenhand.models.families.sentinel import SENTINEL
 from evenhand.models.language_model import LanguageModel
-
-IGNORED = -100
-Distribution = list[float]
-
-
-class RecordingReplay:
-    """An objective that remembers the batches that it made."""
-
-    def __init__(self, inner: Any) -> None:
-        self.name = inner.name
-        self.examples: Sequence[Any] = inner.examples
-        self.batches: list[dict[str, torch.Tensor]] = []
-        self._inner = inner
-
-    def collate(self, examples: Sequence[Any], generator: np.random.Generator) -> dict[str, torch.Tensor]:
-        made = self._inner.collate(examples, generator)
-        self.batches.append({name: values.clone() for name, values in made.items()})
-        return dict(made)
-
-    def loss(self, model: Any, batch: dict[str, torch.Tensor]) -> torch.Tensor:  # noqa: ARG002
-        raise AssertionError("ordinary sentences are not learnt, they are kept as they were")
+from evenhand.models.objectives.gap_contexts import GapRows
+from evenhand.models.objectives.objective import InputRow, TokenRow
 
 
-def distributions(torch_model: Any, model: LanguageModel, ids: Tokens, decoder: Tokens = ()) -> torch.Tensor:
-    """What a model expects at every place of one row."""
-    inputs = {"input_ids": torch.tensor([ids])}
+def distributions(network: Any, model: LanguageModel, row: InputRow) -> Tensor:
+    """What a network expects at every place of one row."""
+    inputs = {"input_ids": torch.tensor([row.ids])}
     if model.family is SENTINEL:
-        inputs["decoder_input_ids"] = torch.tensor([decoder])
-    with torch.no_grad():
-        return torch.as_tensor(torch_model(**inputs)[0][0]).double().softmax(-1)
+        inputs = {"input_ids": torch.tensor([row.source]), "decoder_input_ids": torch.tensor([row.ids])}
+    return torch.as_tensor(network(**inputs)[0][0]).double().softmax(-1)
 
 
-def kl(wanted: Distribution, found: Distribution) -> float:
-    return sum(share * math.log(share / own) for share, own in zip(wanted, found, strict=True) if share > 0)
+def kl(wanted: Tensor, found: Tensor) -> Tensor:
+    possible = wanted > 0
+    return (wanted[possible] * (wanted[possible] / found[possible]).log()).sum()
 
 
-def of_word(word: Tokens, given: Mapping[Tokens, Distribution]) -> float:
-    return math.prod(given[word[:step]][token] for step, token in enumerate(word))
+def of_word(word: Tokens, given: Mapping[Tokens, Tensor]) -> Tensor:
+    return torch.stack(
+        [given[()].new_ones(()), *(given[word[:n]][token] for n, token in enumerate(word))]
+    ).prod()
 
 
-def loss_at_gap(
-    tree: TermTree, original: Mapping[Tokens, Distribution], found: Mapping[Tokens, Distribution]
-) -> float:
+def loss_at_gap(tree: TermTree, original: Mapping[Tokens, Tensor], found: Mapping[Tokens, Tensor]) -> Tensor:
     """Of one gap: the divergence at every node, and the shares within every group."""
     scale: dict[Tokens, float] = {}
-    total = 0.0
+    total = torch.zeros((), dtype=torch.float64)
     for group in tree.groups:
-        male, female = sums(group, original)
+        male, female = (float(share) for share in sums(group, original))
         if abs(math.log2(male / female)) > 8:
             continue
         for side, own in ((group.male, male), (group.female, female)):
             scale |= dict.fromkeys(side, (male + female) / 2 / own)
-        new_male, new_female = sums(group, found)
-        both = new_male + new_female
-        total += kl([0.5, 0.5], [new_male / both, new_female / both])
+        shares = torch.stack(sums(group, found))
+        total = total + kl(torch.full((2,), 0.5, dtype=torch.float64), shares / shares.sum())
     if not scale:
         return total
     for node in tree.nodes:
         reached = of_word(node, original)
-        joint = [reached * share for share in original[node]]
+        joint = reached * original[node]
         for word in tree.words:
             if word[: len(node)] == node and word in scale:
                 joint[word[len(node)]] += (scale[word] - 1) * of_word(word, original)
-        whole = sum(joint)
-        total += reached * kl([share / whole for share in joint], found[node])
+        total = total + reached * kl(joint / joint.sum(), found[node])
     return total
 
 
-def sums(group: GenderedGroup, given: Mapping[Tokens, Distribution]) -> tuple[float, float]:
-    male, female = (sum(of_word(word, given) for word in side) for side in (group.male, group.female))
+def sums(group: GenderedGroup, given: Mapping[Tokens, Tensor]) -> tuple[Tensor, Tensor]:
+    male, female = (
+        torch.stack([of_word(word, given) for word in side]).sum() for side in (group.male, group.female)
+    )
     return male, female
 
 
 def slow_loss(
-    batch: Mapping[str, torch.Tensor],
-    replayed: Mapping[str, torch.Tensor],
+    pieces: Sequence[GapPiece | TokenRow],
     *,
+    gaps: int,
     trees: Sequence[TermTree],
     model: LanguageModel,
     original: Any,
     trained: Any,
     weight: float,
-) -> float:
-    """The loss of a batch; ``replayed`` is what the pre-training objective made of ordinary sentences."""
-    rows = [
-        tuple(ids[: int(seen.sum())].tolist())
-        for ids, seen in zip(batch["input_ids"], batch["attention_mask"], strict=True)
+) -> Tensor:
+    """The loss of a batch of so many gaps, with gradients."""
+    total = torch.zeros((), dtype=torch.float64)
+    for piece in pieces:
+        if isinstance(piece, GapPiece):
+            tree = trees[piece.tree]
+            uneven = slow_gap_loss(piece.shown, tree, model=model, original=original, trained=trained)
+            total = total + weight * uneven / gaps
+    changed = [
+        value
+        for piece in pieces
+        if isinstance(piece, TokenRow)
+        for value in changes(piece, model=model, original=original, trained=trained)
     ]
-    first_ordinary = len(rows) - len(replayed["input_ids"])
-    decoder: Tokens = ()
-    if model.family is SENTINEL:
-        decoder = (decoder_start(model.loaded), model.loaded.tokenizer.convert_tokens_to_ids("<extra_id_0>"))
-    seen = [
-        [distributions(known, model, row, decoder) for known in (original, trained)]
-        for row in rows[:first_ordinary]
-    ]
+    return total + (torch.stack(changed).mean() if changed else 0.0)
 
-    def at(place: Sequence[int]) -> list[Distribution]:
-        return [known[place[1]].tolist() for known in seen[place[0]]]
 
-    nodes = iter(batch["nodes"].T.tolist())
-    uneven = 0.0
-    for number in batch["trees"].tolist():
-        read = {node: at(next(nodes)) for node in trees[number].nodes}
-        uneven += loss_at_gap(
-            trees[number],
-            {node: own[0] for node, own in read.items()},
-            {node: own[1] for node, own in read.items()},
+def slow_gap_loss(
+    shown: GapRows, tree: TermTree, *, model: LanguageModel, original: Any, trained: Any
+) -> Tensor:
+    before = [distributions(original, model, row).detach() for row in shown.rows]
+    after = [distributions(trained, model, row) for row in shown.rows]
+    uneven = torch.zeros((), dtype=torch.float64)
+    if shown.nodes:
+        places = dict(zip(tree.nodes, shown.nodes, strict=True))
+        uneven = loss_at_gap(
+            tree,
+            {node: before[row][column] for node, (row, column) in places.items()},
+            {node: after[row][column] for node, (row, column) in places.items()},
         )
-    assert next(nodes, None) is None
-    for male, female in zip(batch["after_male"].T.tolist(), batch["after_female"].T.tolist(), strict=True):
-        (man, new_man), (woman, new_woman) = at(male), at(female)
-        middle = [(one + other) / 2 for one, other in zip(man, woman, strict=True)]
-        uneven += (kl(middle, new_man) + kl(middle, new_woman)) / 2
-    changed = list(changes(replayed, model=model, original=original, trained=trained))
-    return weight * uneven / len(batch["trees"]) + (sum(changed) / len(changed) if changed else 0.0)
+    for (man, first), (woman, second) in zip(shown.after_male, shown.after_female, strict=True):
+        middle = (before[man][first] + before[woman][second]) / 2
+        uneven = uneven + (kl(middle, after[man][first]) + kl(middle, after[woman][second])) / 2
+    return uneven
 
 
-def changes(
-    replayed: Mapping[str, torch.Tensor], *, model: LanguageModel, original: Any, trained: Any
-) -> Iterator[float]:
+def changes(row: TokenRow, *, model: LanguageModel, original: Any, trained: Any) -> Iterator[Tensor]:
     """By how much the model differs from the original, at every place that pre-training asks for."""
-    for ids, mask, labels in zip(
-        replayed["input_ids"], replayed["attention_mask"], replayed["labels"], strict=True
-    ):
-        row = tuple(ids[: int(mask.sum())].tolist())
-        wanted = labels.tolist()
-        decoder: Tokens = ()
-        if model.family is SENTINEL:
-            decoder = shifted(model.loaded, tuple(label for label in wanted if label != IGNORED))
-        before, after = (distributions(known, model, row, decoder) for known in (original, trained))
-        offset = 1 if model.family is DECODER else 0
-        for place, label in enumerate(wanted):
-            if label != IGNORED and place >= offset:
-                yield kl(before[place - offset].tolist(), after[place - offset].tolist())
+    before = distributions(original, model, row).detach()
+    after = distributions(trained, model, row)
+    for place in row.places:
+        yield kl(before[place], after[place])

@@ -117,6 +117,7 @@ def test_faulty_files_are_refused(
         (("--test", "malor", "--data", "/nonexistent"), "not a dataset such as '/nonexistent'"),
         (("--test", "cosine", "--language", "de"), "--language is not an option of cosine"),
         (("--test", "direct-bias", "--max-tokens", "9"), "--max-tokens is not an option of direct-bias"),
+        (("--memory", "much"), "such as 4GB"),
         (("--test", "direct-bias", "--set", "data=x"), "Unknown option of direct-bias 'data'"),
     ],
 )

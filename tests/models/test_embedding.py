@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 import zoo
+from allocations import peak_of
 from slow_vectors import slow_vector
 from zoo_fixtures import Zoo
 
@@ -17,6 +18,8 @@ from evenhand.core.items import Span
 from evenhand.models import embedding
 from evenhand.models.capabilities import Embeds, NotEmbedded
 from evenhand.models.embedding import WordEmbedder
+from evenhand.models.engine.halving import NOT_ENOUGH_MEMORY
+from evenhand.models.engine.memory import MemoryBudget
 from evenhand.models.engine.runners import padded
 from evenhand.models.families import FAMILIES, Family
 from evenhand.models.language_model import LanguageModel, load_language_model
@@ -131,6 +134,44 @@ def test_a_batch_that_does_not_fit_into_memory_is_halved(
 
     np.testing.assert_allclose(np.array(embedder.embed(texts, spans)), expected, rtol=1e-4, atol=1e-5)
     assert sizes == [6, 3, 1, 2, 3, 1, 2]
+
+
+def test_a_text_that_does_not_fit_alone_has_a_reason_and_the_others_their_vectors(
+    menagerie: Zoo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedder = WordEmbedder(menagerie.model("bert").loaded)
+    texts, spans = [text for text, _ in WORDS], [span_of(*word) for word in WORDS]
+    expected = embedder.embed(texts, spans)
+    plain = WordEmbedder._vectors
+
+    def cramped(self: WordEmbedder, batch: Any, layer: int) -> Any:
+        if any(place.number == 3 for place in batch):
+            raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+        return plain(self, batch, layer)
+
+    monkeypatch.setattr(WordEmbedder, "_vectors", cramped)
+
+    found = embedder.embed(texts, spans)
+    assert found.pop(3) == NotEmbedded(NOT_ENOUGH_MEMORY)
+    expected.pop(3)
+    np.testing.assert_allclose(np.array(found), np.array(expected), rtol=1e-4, atol=1e-5)
+
+
+def test_vectors_stay_within_the_budget_of_memory(menagerie: Zoo) -> None:
+    """All layers are kept; a hundred texts at once would take ten times as much."""
+    loaded = menagerie.model("gpt2").loaded
+    texts = [
+        f"The nurse number {number} said that nobody knew what the others had done." for number in range(100)
+    ]
+    spans = [span_of(text, "nurse") for text in texts]
+    embedder = WordEmbedder(loaded, MemoryBudget(2**19), max_tokens=10_000)
+    assert embedder.layers == zoo.LAYERS
+    found: list[Any] = []
+    taken = peak_of(lambda: found.extend(embedder.embed(texts, spans)))
+    together = WordEmbedder(loaded, MemoryBudget(2**30), max_tokens=10_000)
+    assert peak_of(lambda: together.embed(texts, spans)) > 2**20
+    assert taken < 2**19 + np.array(found).nbytes
+    np.testing.assert_allclose(np.array(found), np.array(together.embed(texts, spans)), rtol=1e-4, atol=1e-5)
 
 
 def test_a_decoder_knows_only_what_comes_before_and_others_know_all(menagerie: Zoo) -> None:

@@ -16,12 +16,13 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.errors import EvenhandError
 from evenhand.models.capabilities import Generates
+from evenhand.models.engine.memory import MemoryBudget
 from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, local, stepping
 from evenhand.models.generation.batches import WINDOW_ROWS
 from evenhand.models.generation.local import LocalGenerator
 from evenhand.models.generation.stepping import CachedDecoder, CachedEncoderDecoder, Recomputed
 from evenhand.models.language_model import LanguageModel, load_language_model
-from evenhand.models.references import ModelRef
+from evenhand.models.references import ModelError, ModelRef
 from evenhand.runs.store import Parts
 
 PROMPTS = (
@@ -283,6 +284,27 @@ def test_a_batch_that_does_not_fit_into_memory_is_halved(
 
     assert list(gpt2.generate(PROMPTS, SAMPLED)) == expected
     assert max(sizes) == 2
+
+
+def test_a_prompt_that_does_not_fit_alone_is_refused(
+    gpt2: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hopeless(*_arguments: object) -> list[GeneratedText]:
+        raise torch.OutOfMemoryError("no room")
+
+    monkeypatch.setattr(LocalGenerator, "_generate", hopeless)
+    with pytest.raises(ModelError, match=r"cannot go on from prompt \d+: there was not enough memory"):
+        list(gpt2.generate(PROMPTS, SAMPLED))
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama", "t5"])
+def test_a_budget_of_memory_makes_batches_smaller_and_no_other_texts(menagerie: Zoo, name: str) -> None:
+    model = menagerie.model(name)
+    small = LocalGenerator(model.loaded, MemoryBudget(2**19))
+    large = LocalGenerator(model.loaded, MemoryBudget(2**32))
+    assert small.limits().max_tokens < large.limits().max_tokens == 2048
+    assert small.limits().max_rows < large.limits().max_rows
+    assert list(small.generate(PROMPTS, SAMPLED)) == list(large.generate(PROMPTS, SAMPLED))
 
 
 @pytest.mark.parametrize("name", ["gpt2", "t5"])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from evenhand.core.errors import EvenhandError
 from evenhand.models.references import ModelError, ModelRef, refuse_missing_path
 
 
@@ -21,6 +23,18 @@ def test_folder_is_itself_even_with_the_sign_in_its_name(tmp_path: Path) -> None
     folder = tmp_path / "model@home"
     folder.mkdir()
     assert ModelRef.parse(str(folder)) == (str(folder), None)
+
+
+def test_memory_is_written_as_people_write_it() -> None:
+    assert ModelRef(id="gpt2", memory="4GB").memory == 4 * 10**9
+    assert ModelRef(id="gpt2", memory=2**30).memory == 2**30
+    assert ModelRef(id="gpt2").memory is None
+
+
+@pytest.mark.parametrize("memory", ["much", "1kB", 0, -5])
+def test_memory_that_cannot_be_is_refused(memory: Any) -> None:
+    with pytest.raises(EvenhandError, match="memory"):
+        ModelRef(id="gpt2", memory=memory)
 
 
 def test_revision_alone_names_no_model() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
-from evenhand.models.objectives.objective import Batch
-from evenhand.training.batches import DrawnExamples, EpochBatches, collation
+from evenhand.training.batches import DrawnExamples, EpochBatches, piece_layout
 
 LENGTHS = np.random.default_rng(3).integers(3, 60, size=3000)
 EXAMPLES = [tuple(range(length)) for length in LENGTHS]
@@ -67,17 +67,26 @@ def test_an_epoch_is_sorted_in_quarters_at_most() -> None:
     assert max(together) == math.ceil(94 / 23) == 5
 
 
+@dataclass(frozen=True)
+class Number:
+    """A piece that is nothing but chance."""
+
+    drawn: float
+    rows: int = 1
+    length: int = 1
+
+
 class Chance:
     """An objective whose batches are nothing but chance."""
 
     name = "chance"
     examples = tuple(range(20))
 
-    def collate(self, examples: Sequence[Any], generator: np.random.Generator) -> Batch:
-        return {"drawn": torch.from_numpy(generator.random(len(examples)))}
+    def lay_out(self, examples: Sequence[Any], generator: np.random.Generator) -> list[Number]:
+        return [Number(drawn) for drawn in generator.random(len(examples)).tolist()]
 
-    def loss(self, model: Any, batch: Batch) -> torch.Tensor:
-        loss: torch.Tensor = model(batch["drawn"]).sum()
+    def loss(self, model: Any, pieces: Sequence[Number]) -> torch.Tensor:
+        loss: torch.Tensor = model(torch.tensor([piece.drawn for piece in pieces])).sum()
         return loss
 
 
@@ -85,12 +94,10 @@ def test_chance_depends_on_seed_epoch_and_examples_alone() -> None:
     drawn = DrawnExamples(Chance.examples)
     batches = EpochBatches(Chance.examples, batch_size=4, seed=1)
 
-    def draws(epoch: int, seed: int) -> list[tuple[float, ...]]:
+    def draws(epoch: int, seed: int) -> list[tuple[Any, ...]]:
         batches.set_epoch(epoch)
-        collate = collation(Chance(), seed=seed)
-        return [
-            tuple(collate([drawn[draw] for draw in batch])["drawn"].tolist()) for batch in list(batches)[::-1]
-        ]
+        lay_out = piece_layout(Chance(), seed=seed)
+        return [tuple(lay_out([drawn[draw] for draw in batch])) for batch in list(batches)[::-1]]
 
     first = draws(1, 1)
     assert draws(1, 1) == first

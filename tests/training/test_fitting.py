@@ -39,7 +39,7 @@ from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.runs.mitigation_records import LearningCurve
 from evenhand.training import checkpoints
-from evenhand.training.batches import DrawnExamples, EpochBatches, collation
+from evenhand.training.batches import DrawnExamples, EpochBatches, piece_layout
 from evenhand.training.fitting import Fitted, fit
 from evenhand.training.pretraining import pretraining_objective
 
@@ -107,7 +107,7 @@ def test_the_weights_are_those_of_a_plain_loop(bert: Path, tmp_path: Path) -> No
     network = plain.loaded.model.train()
     optimizer = torch.optim.AdamW(network.parameters(), lr=RECIPE.learning_rate, weight_decay=0.0)
     batches = EpochBatches(objective.examples, batch_size=RECIPE.batch_size, seed=RECIPE.seed)
-    drawn, collate = DrawnExamples(objective.examples), collation(objective, seed=RECIPE.seed)
+    drawn, lay_out = DrawnExamples(objective.examples), piece_layout(objective, seed=RECIPE.seed)
     step = 0
     for epoch in range(EPOCHS):
         batches.set_epoch(epoch)
@@ -115,7 +115,7 @@ def test_the_weights_are_those_of_a_plain_loop(bert: Path, tmp_path: Path) -> No
             for group in optimizer.param_groups:
                 group["lr"] = RECIPE.learning_rate * (1 - step / (EPOCHS * STEPS))
             optimizer.zero_grad()
-            objective.loss(network, collate([drawn[draw] for draw in batch])).backward()  # type: ignore[no-untyped-call]
+            objective.loss(network, lay_out([drawn[draw] for draw in batch])).backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
             optimizer.step()
             step += 1

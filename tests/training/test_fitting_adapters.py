@@ -5,15 +5,20 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
-from fitting_runs import RECIPE, same, small_fit, stop_after, weights_of
+from fitting_runs import RECIPE, SENTENCES, ScriptedEvaluator, same, small_fit, stop_after, weights_of
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import MissingExtraError
-from evenhand.core.recipes import LoraRecipe
+from evenhand.core.recipes import LoraRecipe, Precision
 from evenhand.models.language_model import load_language_model
-from evenhand.models.references import ModelError
+from evenhand.models.references import ModelError, ModelRef
+from evenhand.training.adapters import Adapters, adapters_disabled
+from evenhand.training.fitting import fit
+from evenhand.training.half_precision import HalfPrecision
+from evenhand.training.pretraining import pretraining_objective
 
 
 @pytest.fixture(scope="module")
@@ -57,3 +62,41 @@ def test_modules_that_do_not_exist_get_no_adapter(bert: Path, tmp_path: Path) ->
     recipe = RECIPE.model_copy(update={"lora": LoraRecipe(targets=("no_such_module",))})
     with pytest.raises(ModelError, match=r"No adapter can be put into .*no_such_module"):
         small_fit(bert, tmp_path, recipe=recipe)
+
+
+def test_a_model_in_bf16_is_trained_with_adapters_alone(menagerie: Zoo, tmp_path: Path) -> None:
+    ref = ModelRef(id=str(menagerie.folder("llama")), device="cpu", precision=Precision.BF16)
+    model, original = load_language_model(ref), load_language_model(ref)
+    recipe = RECIPE.model_copy(
+        update={"lora": LoraRecipe(rank=2), "epochs": 2, "precision": Precision.BF16, "learning_rate": 0.02}
+    )
+    objective = pretraining_objective(SENTENCES, model)
+    fitted = fit(model, objective, recipe, evaluator=ScriptedEvaluator(model), folder=tmp_path)
+    assert fitted.adapter is not None
+    assert {weight.dtype for weight in weights_of(model).values()} == {torch.bfloat16}
+    assert not same(weights_of(model), weights_of(original))
+    pieces = objective.lay_out(objective.examples, np.random.default_rng(0))
+    after, before = (objective.loss(known.loaded.model, pieces).item() for known in (model, original))
+    assert after < before
+
+
+def test_weights_that_are_not_trained_are_shared_with_the_double_and_the_original(menagerie: Zoo) -> None:
+    ref = ModelRef(id=str(menagerie.folder("llama")), device="cpu", precision=Precision.BF16)
+    network = load_language_model(ref).loaded.model
+    Adapters(network, LoraRecipe(rank=2))
+    double = HalfPrecision(network).network(network)
+    own = {name: weight.data_ptr() for name, weight in network.named_parameters()}
+    copied = {name for name, weight in double.named_parameters() if weight.data_ptr() != own[name]}
+    assert copied
+    assert all("lora_" in name for name in copied)
+    rows = torch.tensor([[2, 5, 6, 3]])
+    before = load_language_model(ref).loaded.model(rows).logits
+    for computing in (network, double):
+        for name, weight in computing.named_parameters():
+            if "lora_B" in name:
+                torch.nn.init.normal_(weight)
+        assert not torch.equal(computing(rows).logits, before)
+        with adapters_disabled(computing):
+            assert torch.equal(computing(rows).logits, before)
+        assert not torch.equal(computing(rows).logits, before)
+        assert all(weight.requires_grad == ("lora_" in name) for name, weight in computing.named_parameters())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,12 @@ from evenhand.training.pretraining import pretraining_objective
 
 SENTENCES = tuple(dict.fromkeys(zoo_tokenizers.sentences()))[:8]
 FAMILIES = ["bert", "distilbert", "roberta", "albert", "xlm-roberta", "gpt2", "llama", "t5", "mt5"]
+
+
+def backward(half: HalfPrecision, loss: Callable[[nn.Module], Tensor]) -> Tensor:
+    """The gradients of a batch of one loss."""
+    half.start()
+    return half.add(nn.Identity(), loss)
 
 
 def gradients_of(model: nn.Module) -> dict[str, Tensor]:
@@ -52,13 +59,13 @@ def test_gradients_are_those_of_the_model_in_bf16_again_and_again(menagerie: Zoo
     half = HalfPrecision(network)
     optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
     for step in range(2):
-        batch = objective.collate(objective.examples, np.random.default_rng(step))
+        batch = objective.lay_out(objective.examples, np.random.default_rng(step))
         plain = loaded_in_bf16(menagerie.folder(name), network)
         torch.manual_seed(step)
         expected = objective.loss(plain, batch)
         torch.autograd.backward(expected)
         torch.manual_seed(step)
-        found = half.backward(lambda double, batch=batch: objective.loss(double, batch))  # type: ignore[misc]
+        found = backward(half, lambda double, batch=batch: objective.loss(double, batch))  # type: ignore[misc]
         made, wanted = gradients_of(network), gradients_of(plain)
         assert found.item() == pytest.approx(expected.item(), rel=1e-6)
         assert made.keys() == wanted.keys()
@@ -72,13 +79,13 @@ def test_a_trained_model_is_pulled_in_the_direction_of_full_precision(name: str)
     model = load_language_model(name, device="cpu")
     network = model.loaded.model
     objective = pretraining_objective(SENTENCES, model)
-    batch = objective.collate(objective.examples, np.random.default_rng(0))
+    batch = objective.lay_out(objective.examples, np.random.default_rng(0))
     exact = objective.loss(network.eval(), batch)
     torch.autograd.backward(exact)
     wanted = gradients_of(network)
     network.zero_grad()
     half = HalfPrecision(network)
-    found = half.backward(lambda double: objective.loss(double.eval(), batch))
+    found = backward(half, lambda double: objective.loss(double.eval(), batch))
     assert found.item() == pytest.approx(exact.item(), rel=0.005)
     assert torch.cosine_similarity(flat(gradients_of(network)), flat(wanted), dim=0) > 0.999
 
@@ -90,7 +97,7 @@ def test_steps_that_bf16_would_round_away_add_up(menagerie: Zoo) -> None:
     before = weight.detach().clone()
     half = HalfPrecision(network)
     for _ in range(50):
-        half.backward(lambda double: next(double.parameters()).sum().float())
+        backward(half, lambda double: next(double.parameters()).sum().float())
         assert weight.grad is not None
         with torch.no_grad():
             weight.sub_(1e-4 * before.abs().mean() * weight.grad)
@@ -105,8 +112,8 @@ def test_gradients_are_clipped_as_torch_clips_them(menagerie: Zoo, most: float) 
     objective = pretraining_objective(SENTENCES, model)
     network = model.loaded.model
     half = HalfPrecision(network)
-    batch = objective.collate(objective.examples, np.random.default_rng(0))
-    half.backward(lambda double: objective.loss(double.eval(), batch))
+    batch = objective.lay_out(objective.examples, np.random.default_rng(0))
+    backward(half, lambda double: objective.loss(double.eval(), batch))
     twin = copy.deepcopy(network)
     for weight, own in zip(twin.parameters(), network.parameters(), strict=True):
         weight.grad = None if own.grad is None else own.grad.clone()
@@ -118,10 +125,10 @@ def test_gradients_are_clipped_as_torch_clips_them(menagerie: Zoo, most: float) 
 def test_a_weight_that_sits_out_a_step_does_not_count_in_it(menagerie: Zoo) -> None:
     network = load_language_model(str(menagerie.folder("bert")), device="cpu").loaded.model
     half = HalfPrecision(network)
-    half.backward(lambda double: sum(weight.float().sum() for weight in double.parameters()))  # type: ignore[arg-type,return-value]
+    backward(half, lambda double: sum(weight.float().sum() for weight in double.parameters()))  # type: ignore[arg-type,return-value]
     assert all(weight.grad is not None for weight in network.parameters())
     network.zero_grad()
-    half.backward(lambda double: next(double.parameters()).float().sum())
+    backward(half, lambda double: next(double.parameters()).float().sum())
     having = [weight for weight in network.parameters() if weight.grad is not None]
     assert len(having) == 1
     assert half.clip(1e6).item() == pytest.approx(having[0].numel() ** 0.5, rel=1e-4)
@@ -133,7 +140,7 @@ def test_the_model_itself_stays_in_full_precision(menagerie: Zoo) -> None:
     rows = torch.tensor([[2, 5, 6, 3]])
     before, names = network(rows).logits, list(network.state_dict())
     half = HalfPrecision(network)
-    half.backward(lambda double: double(rows).logits.float().sum())
+    backward(half, lambda double: double(rows).logits.float().sum())
     assert torch.equal(network(rows).logits, before)
     assert list(network.state_dict()) == names
     assert {weight.dtype for weight in network.parameters()} == {torch.float32}
@@ -144,8 +151,8 @@ def test_of_adapters_only_their_own_weights_get_gradients(menagerie: Zoo) -> Non
     network = model.loaded.model
     Adapters(network, LoraRecipe())
     objective = pretraining_objective(SENTENCES, model)
-    batch = objective.collate(objective.examples, np.random.default_rng(0))
-    HalfPrecision(network).backward(lambda double: objective.loss(double, batch))
+    batch = objective.lay_out(objective.examples, np.random.default_rng(0))
+    backward(HalfPrecision(network), lambda double: objective.loss(double, batch))
     made = gradients_of(network)
     assert made
     assert all("lora_" in name for name in made)
@@ -158,4 +165,4 @@ def test_a_model_that_mixes_number_formats_is_refused(menagerie: Zoo) -> None:
         return (torch.ones(1, 1) @ next(double.parameters())[:1, :1]).sum()
 
     with pytest.raises(ModelError, match=r"BertFor\w+ does not compute in bf16.*--precision fp32"):
-        half.backward(mixing)
+        backward(half, mixing)

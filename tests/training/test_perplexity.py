@@ -36,19 +36,25 @@ def held_out(loaded: Any, sentences: tuple[str, ...] = SENTENCES, **options: Any
     return HeldOut(sentences, LanguageModel(loaded), **options)
 
 
-class Spy(nn.Module):
-    """A model that remembers, row by row and without padding, what it was shown."""
+class Spy:
+    """Remembers, row by row and without padding, what a model is shown while it is asked."""
 
     def __init__(self, model: nn.Module) -> None:
-        super().__init__()
-        self.model = model
         self.shown: list[tuple[list[int], list[int]]] = []
+        self._handle = model.register_forward_pre_hook(self._note, with_kwargs=True)
 
-    def forward(self, **inputs: Any) -> Any:
+    def _note(self, _model: nn.Module, _arguments: Any, inputs: dict[str, Any]) -> None:
+        if "attention_mask" not in inputs:
+            return  # it is only its head that runs
         decoder = inputs.get("decoder_input_ids", inputs["input_ids"])
         for ids, mask, written in zip(inputs["input_ids"], inputs["attention_mask"], decoder, strict=True):
             self.shown.append((ids[mask.bool()].tolist(), written.tolist()))
-        return self.model(**inputs)
+
+    def __enter__(self) -> Spy:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._handle.remove()
 
 
 def nats_by_the_model(model: Any, labels: list[int], **inputs: list[int]) -> float:
@@ -62,8 +68,9 @@ def nats_by_the_model(model: Any, labels: list[int], **inputs: list[int]) -> flo
 @pytest.mark.parametrize("name", MASKED)
 def test_masked_models_lose_what_their_own_loss_says_at_the_hidden_tokens(menagerie: Any, name: str) -> None:
     loaded = menagerie.model(name).loaded
-    spy = Spy(loaded.model)
-    found = held_out(loaded).loss(spy)
+    asked = held_out(loaded)
+    with Spy(loaded.model) as spy:
+        found = asked.loss(loaded.model)
     assert len(spy.shown) == len(SENTENCES)
     mask = loaded.tokenizer.mask_token_id
     for number, sentence in enumerate(SENTENCES):
@@ -105,8 +112,9 @@ def test_decoders_lose_what_their_own_loss_says_over_the_whole_sentence(menageri
 @pytest.mark.parametrize("name", SENTINELS)
 def test_models_with_sentinels_are_asked_for_the_hidden_spans_alone(menagerie: Any, name: str) -> None:
     loaded = menagerie.model(name).loaded
-    spy = Spy(loaded.model)
-    found = held_out(loaded).loss(spy)
+    asked = held_out(loaded)
+    with Spy(loaded.model) as spy:
+        found = asked.loss(loaded.model)
     sentinels = loaded.tokenizer.convert_tokens_to_ids([f"<extra_id_{number}>" for number in range(5)])
     seen = set()
     for shown, written in spy.shown:

@@ -30,7 +30,7 @@ OVERRIDDEN = {
 WRAPPED = {"__init__", "train"}
 """Public methods that ours extend and call."""
 
-USED = ("_prepare_inputs", "remove_callback")
+USED = ("remove_callback",)
 """Methods that we call."""
 
 SET = ("accelerator", "args", "data_collator", "lr_scheduler", "model", "optimizer", "state", "train_dataset")

@@ -9,10 +9,13 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.errors import DatasetError, UnknownNameError
 from evenhand.core.probes import Experiment
+from evenhand.core.recipes import LoraRecipe, Precision, Recipe
 from evenhand.data.probes import load_probes
 from evenhand.lab.items import lab_probes
+from evenhand.mitigation.equalising.equalise import EqualiseOptions
+from evenhand.mitigation.mitigation import MitigationOptions
 from evenhand.models.references import ModelRef
-from evenhand.workflows.defaults.mitigating import default_data
+from evenhand.workflows.defaults.mitigating import default_data, trained_reference
 
 LAB = ModelRef(id="lab:masked")
 
@@ -57,3 +60,11 @@ def test_what_does_not_exist_is_refused(tmp_path: Path) -> None:
         default_data(LAB, [tmp_path / "missing"])
     with pytest.raises(UnknownNameError, match="experiment"):
         default_data(LAB, experiments=["she-he"])
+
+
+def test_weights_that_are_not_trained_are_loaded_in_bf16_on_demand() -> None:
+    in_half = Recipe(lora=LoraRecipe(), precision=Precision.BF16)
+    assert trained_reference(LAB, EqualiseOptions(recipe=in_half)).precision is Precision.BF16
+    for recipe in (Recipe(lora=LoraRecipe()), Recipe(precision=Precision.BF16), None):
+        assert trained_reference(LAB, EqualiseOptions(recipe=recipe)) == LAB
+    assert trained_reference(LAB, MitigationOptions()) == LAB

@@ -40,6 +40,7 @@ from evenhand.cli.options import (
     Device,
     Fresh,
     Json,
+    Memory,
     TrustRemoteCode,
     model_reference,
 )
@@ -123,6 +124,7 @@ def equalise_command(
     report_to: ReportTo = None,
     json: Json = False,
     fresh: Fresh = False,
+    memory: Memory = None,
 ) -> None:
     """Teach a model its own predictions, with the probability of gendered terms shared equally.
 
@@ -146,6 +148,7 @@ def equalise_command(
         device=device,
         allow_pickle_weights=allow_pickle_weights,
         trust_remote_code=trust_remote_code,
+        memory=memory,
     )
     options = chosen_mitigation(
         EQUALISE,
@@ -196,6 +199,7 @@ def counterfactual_command(
     report_to: ReportTo = None,
     json: Json = False,
     fresh: Fresh = False,
+    memory: Memory = None,
 ) -> None:
     """Go on with a model's own pre-training, on sentences and their twins.
 
@@ -217,6 +221,7 @@ def counterfactual_command(
         device=device,
         allow_pickle_weights=allow_pickle_weights,
         trust_remote_code=trust_remote_code,
+        memory=memory,
     )
     options = chosen_mitigation(
         COUNTERFACTUAL,
@@ -267,6 +272,7 @@ def _command_of(method: str) -> Any:
         settings: Settings = None,
         json: Json = False,
         fresh: Fresh = False,
+        memory: Memory = None,
     ) -> None:
         say(f"Mitigating {model}")
         require_extra("hf", purpose=f"evenhand mitigate {method}")
@@ -275,6 +281,7 @@ def _command_of(method: str) -> Any:
             device=device,
             allow_pickle_weights=allow_pickle_weights,
             trust_remote_code=trust_remote_code,
+            memory=memory,
         )
         options = chosen_mitigation(method, ref, recipe={}, seeds=(), own={}, settings=settings)
         data = _data(ref, corpus=corpus, experiment=experiment, language=language, held_out=held_out)

@@ -51,6 +51,7 @@ from evenhand.cli.options import (
     Confidence,
     Device,
     Json,
+    Memory,
     On,
     Resamples,
     TrustRemoteCode,
@@ -113,6 +114,7 @@ def study_command(
     resamples: Resamples = DEFAULT_RESAMPLES,
     confidence: Confidence = DEFAULT_CONFIDENCE,
     json: Json = False,
+    memory: Memory = None,
     on: On = DEFAULT_ON,
 ) -> None:
     """Mitigate a model and prove what that did: baseline, mitigation, the same measures again, certificate.
@@ -137,6 +139,7 @@ def study_command(
         device=device,
         allow_pickle_weights=allow_pickle_weights,
         trust_remote_code=trust_remote_code,
+        memory=memory,
     )
     options = chosen_mitigation(
         mitigation,

@@ -285,6 +285,12 @@ class _Training(Generic[TrainedOptions]):
                 progress=progress,
                 on_epoch=on_epoch,
             )
+        for fitted in fits.fits:
+            for reason, count in fitted.skipped.items():
+                monitor.warn(
+                    f"{count:,} times a sentence was left out of a training step: {reason}. Cut long sentences with "
+                    "--max-tokens, or train with --lora."
+                )
         return _Trial(
             settings=settings,
             objective=prepared.objective.name,

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from evenhand.models.engine.positions import PositionReader
     from evenhand.models.generation import GeneratedText, GenerationOptions, TextProgress
     from evenhand.models.loading import Loaded
     from evenhand.models.objectives.held_out import HeldOutRows
-    from evenhand.models.objectives.objective import Objective, PretrainingOptions
+    from evenhand.models.objectives.objective import PretrainingObjective, PretrainingOptions
     from evenhand.models.references import ModelRef
     from evenhand.runs.records import ModelRecord
     from evenhand.runs.store import Parts
@@ -177,7 +178,14 @@ class Trains(Protocol):
         """Weights, tokenizer and configuration."""
         ...
 
-    def pretraining_objective(self, sentences: Sequence[str], options: PretrainingOptions) -> Objective:
+    @property
+    def position_reader(self) -> PositionReader:
+        """What reads it, and copies of it, at chosen places."""
+        ...
+
+    def pretraining_objective(
+        self, sentences: Sequence[str], options: PretrainingOptions
+    ) -> PretrainingObjective:
         """The objective that it was first taught with, over other sentences."""
         ...
 

@@ -39,6 +39,7 @@ from evenhand.models.engine.plan import (
     make_plan,
     merge_requests,
 )
+from evenhand.models.engine.positions import PositionReader
 from evenhand.models.engine.projection import Projection, SplitProjection
 from evenhand.models.engine.requests import (
     Request,
@@ -60,7 +61,7 @@ from evenhand.models.measurable import MethodOptions, ScoringFacts
 from evenhand.models.next_sentence import NextSentence
 from evenhand.models.objectives.gap_contexts import GapContexts
 from evenhand.models.objectives.held_out import HeldOutRows
-from evenhand.models.objectives.objective import Objective, PretrainingOptions
+from evenhand.models.objectives.objective import PretrainingObjective, PretrainingOptions
 from evenhand.models.questions import Method, WordMethod
 from evenhand.models.references import ModelError, ModelRef, UnscorableError, load_model
 from evenhand.models.sentence_pairs import PairMethod
@@ -146,6 +147,11 @@ class LanguageModel:
         """How hidden states become probabilities on this model."""
         return self.self_check.projection
 
+    @cached_property
+    def position_reader(self) -> PositionReader:
+        """What reads it, and copies of it, at chosen places."""
+        return PositionReader(self.projection, self.memory)
+
     @property
     def is_split(self) -> bool:
         """Whether only the needed positions are projected to the vocabulary."""
@@ -193,7 +199,9 @@ class LanguageModel:
         """How the probability of a word in a blank is read."""
         return self.family.word_method(self)
 
-    def pretraining_objective(self, sentences: Sequence[str], options: PretrainingOptions) -> Objective:
+    def pretraining_objective(
+        self, sentences: Sequence[str], options: PretrainingOptions
+    ) -> PretrainingObjective:
         """The objective that it was first taught with, over other sentences."""
         return self.family.pretraining_objective(self, sentences, options)
 

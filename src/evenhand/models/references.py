@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from evenhand.core.errors import EvenhandError, RunError, UnknownNameError
-from evenhand.core.memory import parse_memory
+from evenhand.core.memory import SMALLEST_MEMORY, parse_memory
 from evenhand.core.recipes import Precision
 from evenhand.models.backends import backend_of, is_gguf
 from evenhand.runs.mitigation_records import find_mitigation_record
@@ -44,7 +44,11 @@ class ModelRef(BaseModel):
     @classmethod
     def _bytes(cls, memory: Any) -> Any:
         """An amount may be written as people write it: 4GB."""
-        return parse_memory(memory) if isinstance(memory, str) else memory
+        if isinstance(memory, str):
+            return parse_memory(memory)
+        if isinstance(memory, int) and memory < SMALLEST_MEMORY:
+            raise ModelError(f"{memory:,} bytes are too little memory for a batch. Give more, such as '4GB'.")
+        return memory
 
     @classmethod
     def parse(cls, text: str) -> tuple[str, str | None]:

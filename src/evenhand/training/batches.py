@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from torch.utils.data import Dataset, Sampler
 
-from evenhand.models.objectives.objective import Batch, Objective
+from evenhand.models.objectives.objective import Objective, Piece
 
 SORTED_TOGETHER = 64
 """Batches whose examples are sorted by length together, but at most a quarter of an epoch, so that it stays random."""
 
-_ORDER, _COLLATION = 0x0D3, 0xC01
+_ORDER, _LAYOUT = 0x0D3, 0xC01
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Draw:
 
 
 class DrawnExamples(Dataset[Any]):
-    """Examples by their turn, which goes with them so that collation needs no memory of its own."""
+    """Examples by their turn, which goes with them so that laying them out needs no memory of its own."""
 
     def __init__(self, examples: Sequence[Any]) -> None:
         self.examples = examples
@@ -76,12 +76,14 @@ class EpochBatches(Sampler[list[Draw]]):
         return [batches[place] for place in generator.permutation(len(batches))]
 
 
-def collation(objective: Objective, *, seed: int) -> Callable[[Sequence[tuple[Draw, Any]]], Batch]:
-    """How drawn examples become a batch, with chance that depends on the seed, the epoch and the first example."""
+def piece_layout(
+    objective: Objective, *, seed: int
+) -> Callable[[Sequence[tuple[Draw, Any]]], Sequence[Piece]]:
+    """How drawn examples become pieces, with chance that depends on the seed, the epoch and the first example."""
 
-    def collate(drawn: Sequence[tuple[Draw, Any]]) -> Batch:
+    def lay_out(drawn: Sequence[tuple[Draw, Any]]) -> Sequence[Piece]:
         first = drawn[0][0]
-        generator = np.random.default_rng([seed, first.epoch, first.place, _COLLATION])
-        return objective.collate([example for _, example in drawn], generator)
+        generator = np.random.default_rng([seed, first.epoch, first.place, _LAYOUT])
+        return objective.lay_out([example for _, example in drawn], generator)
 
-    return collate
+    return lay_out

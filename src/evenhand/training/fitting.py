@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -95,6 +95,8 @@ class Fitted:
     stopped: str
     """Why it ended when it did."""
     folder: Path
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    """How often a sentence was left out of a step, by reason."""
 
     @property
     def best(self) -> EpochMetrics:
@@ -130,7 +132,7 @@ def fit(
     same CPU, with the same bytes. Called again after it finished, it only loads the result.
 
     Args:
-        model: The original, in full precision.
+        model: The original, in full precision; in bf16 if adapters alone are trained.
         objective: Examples and loss.
         recipe: How long and how fast.
         evaluator: Reads bias and quality off ``model``.
@@ -144,7 +146,7 @@ def fit(
         ModelError: If the model cannot be trained as asked.
         OutputError: If a checkpoint could not be written; the one before is whole.
     """
-    _refuse_impossible(model, objective)
+    _refuse_impossible(model, objective, recipe)
     _claim(folder, training_identity(model, objective, recipe, identity or {}))
     return _Fitting(model, objective, recipe, evaluator, folder, progress, on_epoch).run()
 
@@ -168,6 +170,7 @@ class _Fitting:
         self.progress = progress
         self.on_epoch = on_epoch
         self.checkpoints = Checkpoints(folder)
+        self.skipped: dict[str, int] = {}
 
     def run(self) -> Fitted:
         """Train what is not yet trained, and load the best."""
@@ -211,11 +214,13 @@ class _Fitting:
             self.objective,
             self.recipe,
             device=self.model.loaded.device,
+            memory=self.model.memory,
             scratch=self.folder / LOGS_FOLDER,
             after_epoch=after_epoch,
             progress=self.progress,
         )
         trainer.train(resume_from_checkpoint=str(latest.folder) if latest else None)
+        self.skipped = dict(trainer.micro_batches.skipped)
         return curve
 
     def _evaluated(self, epoch: int) -> EpochMetrics:
@@ -255,7 +260,7 @@ class _Fitting:
 
     def _finished(self, curve: LearningCurve) -> Fitted:
         stopped = "the learning curve was flat" if self._is_flat(curve) else "all epochs were done"
-        fitted = Fitted(self.recipe, curve, stopped, self.folder)
+        fitted = Fitted(self.recipe, curve, stopped, self.folder, self.skipped)
         self.checkpoints.finish(fitted.best.epoch)
         summary = {
             "best": fitted.best.model_dump(),
@@ -273,12 +278,14 @@ def _logged(curve: LearningCurve) -> dict[str, float]:
     return {**bias, "bias/relative": curve.relative_bias(curve.last), **quality}
 
 
-def _refuse_impossible(model: LanguageModel, objective: Objective) -> None:
+def _refuse_impossible(model: LanguageModel, objective: Objective, recipe: Recipe) -> None:
     loaded = model.loaded
-    if loaded.dtype is not torch.float32:
+    stays = recipe.lora is not None and loaded.dtype is torch.bfloat16
+    if loaded.dtype is not torch.float32 and not stays:
         raise ModelError(
             f"{loaded.ref.id} is loaded in {loaded.ref.precision.value}, in which small steps of training are lost. "
-            "Load it in fp32; the computing itself can be in bf16."
+            "Load it in fp32; the computing itself can be in bf16. In bf16 it can be trained with --lora, which leaves "
+            "its own weights as they are."
         )
     if not len(objective.examples):
         raise EvenhandError(f"There is nothing to train on: {objective.name} has no examples.")

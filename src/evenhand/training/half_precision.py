@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from evenhand.models.references import ModelError
+from evenhand.training.micro_batches import PieceLoss
 
 _ALIGNED = 64
 """Gradients start at multiples of so many numbers, as fast kernels like it."""
@@ -27,7 +27,7 @@ class HalfPrecision:
     """A model in training, and its double."""
 
     def __init__(self, model: nn.Module) -> None:
-        self._double = _in_bf16(model).train()
+        self._double = in_bf16(model).train()
         pairs = zip(model.parameters(), self._double.parameters(), strict=True)
         trained = [(weight, copied) for weight, copied in pairs if weight.requires_grad]
         rooms = [math.ceil(weight.numel() / _ALIGNED) * _ALIGNED for weight, _ in trained]
@@ -37,23 +37,34 @@ class HalfPrecision:
             for (weight, copied), room in zip(trained, torch.split(self._gradients, rooms), strict=True)
         ]
 
-    def backward(self, loss: Callable[[nn.Module], Tensor]) -> Tensor:
-        """The loss of the model as it is now; the gradients are with the model's own weights.
+    def start(self) -> None:
+        """See ``Gradients``; the double gets the weights of now."""
+        with torch.no_grad():
+            torch._foreach_copy_([pair.copied for pair in self._pairs], [pair.weight for pair in self._pairs])
+        self._gradients.zero_()
+        for pair in self._pairs:
+            pair.weight.grad = None
+
+    def network(self, _model: nn.Module) -> nn.Module:
+        """The double."""
+        return self._double
+
+    def add(self, _model: nn.Module, loss: PieceLoss) -> Tensor:
+        """See ``Gradients``; the double computes, and its gradients go to the model's own weights.
 
         Raises:
             ModelError: If the model's own code mixes number formats.
         """
-        with torch.no_grad():
-            torch._foreach_copy_([pair.copied for pair in self._pairs], [pair.weight for pair in self._pairs])
         try:
             lost = loss(self._double)
+            torch.autograd.backward(lost)
         except RuntimeError as problem:
+            self._double.zero_grad()  # what went back before it failed
             if "BFloat16" not in str(problem):
                 raise
             raise ModelError(
                 f"{type(self._double).__name__} does not compute in bf16: {problem}. Use --precision fp32."
             ) from problem
-        torch.autograd.backward(lost)
         self._hand_back()
         return lost.detach()
 
@@ -64,22 +75,23 @@ class HalfPrecision:
         return length
 
     def _hand_back(self) -> None:
-        """Gradients of copies become those of the weights; a weight that had no part in the loss has none."""
-        received = []
-        for pair in self._pairs:
-            if pair.copied.grad is None:
-                pair.gradient.zero_()
-            else:
-                received.append((pair, pair.copied.grad))
-        torch._foreach_copy_([pair.gradient for pair, _ in received], [gradient for _, gradient in received])
+        """Add gradients of copies to those of the weights; a weight that had no part in any loss has none."""
+        received = [(pair, pair.copied.grad) for pair in self._pairs if pair.copied.grad is not None]
+        torch._foreach_add_([pair.gradient for pair, _ in received], [gradient for _, gradient in received])
         for pair, _ in received:
             pair.weight.grad = pair.gradient
             pair.copied.grad = None
 
 
-def _in_bf16(model: nn.Module) -> nn.Module:
-    """A copy as Transformers would load it in bf16: what is not saved, such as rotary frequencies, stays as it is."""
-    double = copy.deepcopy(model)
+def in_bf16(model: nn.Module) -> nn.Module:
+    """A copy as Transformers would load it in bf16: what is not saved, such as rotary frequencies, stays as it is.
+
+    Weights that are in bf16 already and that no training changes are not copied but shared.
+    """
+    shared = [
+        weight for weight in model.parameters() if weight.dtype is torch.bfloat16 and not weight.requires_grad
+    ]
+    double = copy.deepcopy(model, {id(weight): weight for weight in shared})
     for saved in double.state_dict(keep_vars=True).values():
         if saved.is_floating_point():
             saved.data = saved.data.to(torch.bfloat16)

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import nn
-from torch.nn import functional
 
 from evenhand.core.errors import DatasetError
 from evenhand.models.capabilities import Trains
-from evenhand.models.objectives.held_out import HeldOutRow
-from evenhand.models.objectives.objective import Batch, padded
+from evenhand.models.engine.modes import eval_mode
+from evenhand.models.objectives.objective import TokenQuestions, TokenRow, model_inputs
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -79,37 +76,28 @@ class HeldOut:
             raise DatasetError(
                 "The held-out text has no word that the model could be asked for. Give other text."
             )
-        fill = model.loaded.pad_id
-        self._batches = [
-            _batch(held_out.rows, chosen, fill) for chosen in _grouped(held_out.rows, self.tokens, max_tokens)
-        ]
+        self._rows = held_out.rows
+        self._groups = list(_grouped(held_out.rows, self.tokens, max_tokens))
+        self._reader = model.position_reader
+        self._pad = model.loaded.pad_id
 
     def loss(self, model: nn.Module) -> HeldOutLoss:
         """The surprise of a model as it is now, on the device that it is on; its mode is left as it was."""
         device = next(model.parameters()).device
         nats = np.zeros(self.sentences)
-        with _evaluating(model):
-            for batch in self._batches:
-                here = {name: part.to(device) for name, part in batch.inputs.items()}
-                logits = model(**here, **batch.options).logits
-                read = logits[batch.rows.to(device), batch.places.to(device)].float()
-                lost = functional.cross_entropy(read, batch.targets.to(device), reduction="none")
-                np.add.at(nats, batch.numbers, lost.double().cpu().numpy())
+        with eval_mode(model), torch.no_grad():
+            for numbers in self._groups:
+                rows = [self._rows[number] for number in numbers]
+                asked = TokenQuestions.of(rows, device=device)
+                inputs = model_inputs(rows, pad=self._pad, device=device)
+                states = self._reader.states(model, inputs, rows=asked.rows, columns=asked.columns)
+                logs = states.token_logs(torch.arange(len(states)), asked.targets)
+                sentences = np.repeat(np.array(numbers), self.tokens[numbers])
+                np.add.at(nats, sentences, -logs.double().cpu().numpy())
         return HeldOutLoss(nats, self.tokens)
 
 
-@dataclass(frozen=True, slots=True)
-class _HeldOutBatch:
-    inputs: Batch
-    options: dict[str, Any]
-    rows: torch.Tensor
-    places: torch.Tensor
-    targets: torch.Tensor
-    numbers: Ints
-    """For each read the number of its sentence."""
-
-
-def _grouped(rows: Sequence[HeldOutRow], tokens: Ints, max_tokens: int) -> Iterator[list[int]]:
+def _grouped(rows: Sequence[TokenRow], tokens: Ints, max_tokens: int) -> Iterator[list[int]]:
     """Numbers of sentences of about one length, so many that a batch is full."""
     batch: list[int] = []
     for number in sorted(np.flatnonzero(tokens).tolist(), key=lambda number: -rows[number].length):
@@ -118,38 +106,3 @@ def _grouped(rows: Sequence[HeldOutRow], tokens: Ints, max_tokens: int) -> Itera
             batch = []
         batch.append(number)
     yield batch
-
-
-def _batch(rows: Sequence[HeldOutRow], numbers: Sequence[int], fill: int) -> _HeldOutBatch:
-    chosen = [rows[number] for number in numbers]
-    reads = [len(row.places) for row in chosen]
-    ids = padded([row.ids for row in chosen], fill)
-    mask = padded([[1] * len(row.ids) for row in chosen], 0)
-    if chosen[0].source:
-        inputs = {
-            "input_ids": padded([row.source for row in chosen], fill),
-            "attention_mask": padded([[1] * len(row.source) for row in chosen], 0),
-            "decoder_input_ids": ids,
-        }
-    else:
-        inputs = {"input_ids": ids, "attention_mask": mask}
-    return _HeldOutBatch(
-        inputs=inputs,
-        options={"use_cache": False} if chosen[0].remembers else {},
-        rows=torch.from_numpy(np.repeat(np.arange(len(chosen)), reads)),
-        places=torch.tensor([place for row in chosen for place in row.places]),
-        targets=torch.tensor([token for row in chosen for token in row.targets]),
-        numbers=np.repeat(np.array(numbers), reads),
-    )
-
-
-@contextmanager
-def _evaluating(model: nn.Module) -> Iterator[None]:
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        for module, training in modes:
-            module.training = training

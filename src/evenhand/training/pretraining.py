@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.objectives.objective import Objective, PretrainingOptions
+from evenhand.models.objectives.objective import PretrainingObjective, PretrainingOptions
 
 
 def pretraining_objective(
@@ -14,7 +14,7 @@ def pretraining_objective(
     *,
     whole_words: bool = False,
     max_tokens: int | None = None,
-) -> Objective:
+) -> PretrainingObjective:
     """The objective that a model was first taught with, over other sentences.
 
     Args:

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +23,18 @@ from transformers.integrations import get_available_reporting_integrations
 from evenhand.core.errors import EvenhandError
 from evenhand.core.progress import Progress
 from evenhand.core.recipes import Precision, Recipe
-from evenhand.models.objectives.objective import Batch, Objective
+from evenhand.models.engine.memory import MemoryBudget
+from evenhand.models.objectives.objective import Batch, Objective, Piece
 from evenhand.models.references import ModelError
-from evenhand.training.batches import DrawnExamples, EpochBatches, collation
+from evenhand.training.batches import DrawnExamples, EpochBatches, piece_layout
 from evenhand.training.checkpoints import Checkpoint
 from evenhand.training.half_precision import HalfPrecision
+from evenhand.training.micro_batches import FullPrecision, Gradients, MicroBatches, tokens_that_fit
 
 Collate = Callable[[list[Any]], Batch]
 
-Loss = Callable[[Any, Batch], torch.Tensor]
-"""From a model and a batch to what is to be lowered."""
+Loss = Callable[[Any, Any], torch.Tensor]
+"""From a model and a batch, or pieces of one, to what is to be lowered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +188,7 @@ class EpochTrainer(LossTrainer):
         recipe: Recipe,
         *,
         device: torch.device,
+        memory: MemoryBudget,
         scratch: Path,
         after_epoch: AfterEpoch,
         progress: Progress | None = None,
@@ -195,7 +199,7 @@ class EpochTrainer(LossTrainer):
             model=model,
             args=training_arguments(recipe, device=device, scratch=scratch),
             train_dataset=DrawnExamples(objective.examples),
-            data_collator=collation(objective, seed=recipe.seed),
+            data_collator=piece_layout(objective, seed=recipe.seed),
             callbacks=[
                 _EpochByEpoch(self, after_epoch, seed=recipe.seed),
                 *([StepReporting(progress)] if progress else []),
@@ -203,28 +207,35 @@ class EpochTrainer(LossTrainer):
         )
         self.remove_callback(PrinterCallback)
         in_half = chosen_precision(recipe, device) is Precision.BF16
-        self._half_precision = HalfPrecision(self.model) if in_half else None
-        self._weights = [weight for weight in model.parameters() if weight.requires_grad]
+        self._gradients: Gradients = HalfPrecision(self.model) if in_half else FullPrecision(self.model)
+        self._objective = objective
+        self._memory = memory
 
     def train(self, *arguments: Any, **options: Any) -> Any:
         """Trainer's own, without cuDNN's attention."""
         with sdpa_kernel(_ATTENTION):
             return super().train(*arguments, **options)
 
-    def training_step(self, model: nn.Module, inputs: Batch, *_: Any, **__: Any) -> torch.Tensor:
-        """A step of one process on one device. Trainer's own also sets the mode of every module, each time."""
-        batch = self._prepare_inputs(inputs)
-        if self._half_precision:
-            return self._half_precision.backward(lambda double: self.loss(double, batch))
-        loss = self.compute_loss(model, batch)
-        self.accelerator.backward(loss)
-        return loss.detach()
+    def training_step(self, model: nn.Module, inputs: Sequence[Piece], *_: Any, **__: Any) -> torch.Tensor:
+        """The gradients of a batch, as many pieces at a time as memory allows, in one process on one device."""
+        self._gradients.start()
+        lost = self.micro_batches.run(
+            inputs,
+            lambda pieces: self._gradients.add(model, lambda network: self.loss(network, pieces)),
+        )
+        return torch.as_tensor(lost, device=self.args.device)
+
+    @cached_property
+    def micro_batches(self) -> MicroBatches:
+        """How batches are split, settled at the first step."""
+        network = self._gradients.network(self.model)
+        generator = np.random.default_rng(self.args.seed)
+        pieces = self._objective.lay_out(self._objective.examples[: self.batches.batch_size], generator)
+        return MicroBatches(tokens_that_fit(pieces, lambda sample: self.loss(network, sample), self._memory))
 
     def _clip_grad_norm(self, _model: nn.Module) -> torch.Tensor:
         """Trainer's own looks for all weights again at every step."""
-        if self._half_precision:
-            return self._half_precision.clip(self.args.max_grad_norm)
-        return nn.utils.clip_grad_norm_(self._weights, self.args.max_grad_norm)
+        return self._gradients.clip(self.args.max_grad_norm)
 
     def get_train_dataloader(self) -> Any:
         """The batches of an epoch, in the order of the seed and the epoch."""
@@ -232,7 +243,6 @@ class EpochTrainer(LossTrainer):
             self.train_dataset,
             batch_sampler=self.batches,
             collate_fn=self.data_collator,
-            pin_memory=self.args.device.type == "cuda",
         )
         return self.accelerator.prepare(loader)
 

@@ -11,7 +11,7 @@ from evenhand.mitigation import mitigate as mitigation_room
 from evenhand.mitigation.mitigation import MitigatedModel, Mitigation, MitigationData, MitigationOptions
 from evenhand.mitigation.registry import MITIGATIONS
 from evenhand.models.references import ModelRef
-from evenhand.workflows.defaults.mitigating import default_data, default_options
+from evenhand.workflows.defaults.mitigating import default_data, default_options, trained_reference
 from evenhand.workflows.models import reference_to
 
 DEFAULT_METHOD = "equalise"
@@ -52,7 +52,7 @@ def mitigate(
     chosen_options = default_options(ref, mitigation, options)
     monitor.note(f"Loading {ref.id}")
     mitigated = mitigation_room.mitigate(
-        ref,
+        trained_reference(ref, chosen_options),
         mitigation,
         data=chosen_data,
         out=Path(out),

@@ -109,7 +109,7 @@ def test_only_the_experiments_that_are_wanted_have_gaps(menagerie: Zoo) -> None:
 
 def test_a_batch_of_what_was_prepared_has_a_loss(menagerie: Zoo) -> None:
     found = prepared(menagerie, *GAPS, *ORDINARY)
-    batch = found.objective.collate(found.objective.examples, np.random.default_rng(0))
+    batch = found.objective.lay_out(found.objective.examples, np.random.default_rng(0))
     assert found.objective.loss(menagerie.model("bert").loaded.model, batch).item() > 0
 
 

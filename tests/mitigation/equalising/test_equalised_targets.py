@@ -5,14 +5,20 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.mitigation.equalising.objective import SETTLED_BITS, EqualisedTargets, equalised_targets
-from evenhand.mitigation.equalising.term_trees import GenderedGroup, TermTree, build_term_tree
+from evenhand.mitigation.equalising.objective import SETTLED_BITS, equalised_targets
+from evenhand.mitigation.equalising.term_trees import (
+    GenderedGroup,
+    TermTree,
+    TreeSums,
+    build_term_tree,
+)
 from evenhand.models.engine.requests import Tokens
 
 VOCABULARY = 5
@@ -71,8 +77,30 @@ def evened_sequences(
     return after, was_open
 
 
-def assert_as_written_out(tree: TermTree, logs: torch.Tensor) -> EqualisedTargets:
-    found = equalised_targets(logs, tree)
+@dataclass
+class DenseTargets:
+    """Targets over the whole vocabulary."""
+
+    probabilities: torch.Tensor
+    weights: torch.Tensor
+    is_open: torch.Tensor
+
+
+def edge_logs(tree: TermTree, logs: torch.Tensor) -> torch.Tensor:
+    nodes, tokens = zip(*tree.edges, strict=True)
+    return logs[:, nodes, tokens]
+
+
+def dense_targets(logs: torch.Tensor, tree: TermTree) -> DenseTargets:
+    found = equalised_targets(edge_logs(tree, logs), TreeSums(tree, logs.device))
+    probabilities = logs.exp() * found.factors[:, :, None]
+    for number, (node, token) in enumerate(tree.edges):
+        probabilities[:, node, token] = found.edges[:, number]
+    return DenseTargets(probabilities, found.weights, found.is_open)
+
+
+def assert_as_written_out(tree: TermTree, logs: torch.Tensor) -> DenseTargets:
+    found = dense_targets(logs, tree)
     length = max(map(len, tree.words))
     for sentence in range(len(logs)):
         before = sequences(conditionals(tree, logs[sentence]), length)
@@ -86,7 +114,7 @@ def assert_as_written_out(tree: TermTree, logs: torch.Tensor) -> EqualisedTarget
     return found
 
 
-def assert_even(tree: TermTree, logs: torch.Tensor, found: EqualisedTargets) -> None:
+def assert_even(tree: TermTree, logs: torch.Tensor, found: DenseTargets) -> None:
     """A model that answers with the targets has equal sides, and together they have what they had."""
     length = max(map(len, tree.words))
     for sentence in range(len(logs)):
@@ -104,7 +132,7 @@ def assert_even(tree: TermTree, logs: torch.Tensor, found: EqualisedTargets) -> 
 def test_a_pair_of_tokens_shares_what_it_had_and_nothing_else_changes() -> None:
     tree = TermTree((GenderedGroup(((1,),), ((3,),)),))
     before = [0.1, 0.3, 0.25, 0.05, 0.3]
-    found = equalised_targets(torch.tensor([[before]], dtype=torch.float64).log(), tree)
+    found = dense_targets(torch.tensor([[before]], dtype=torch.float64).log(), tree)
     assert found.probabilities[0, 0].tolist() == pytest.approx([0.1, 0.175, 0.25, 0.175, 0.3], rel=1e-12)
     assert found.weights.tolist() == [[1.0]]
     assert found.is_open.tolist() == [[1.0]]
@@ -112,13 +140,13 @@ def test_a_pair_of_tokens_shares_what_it_had_and_nothing_else_changes() -> None:
 
 def test_groups_have_half_each_and_keep_their_shape() -> None:
     tree = TermTree((GenderedGroup(((0,), (1,)), ((2,), (3,))),))
-    found = equalised_targets(torch.tensor([[[0.3, 0.2, 0.04, 0.06, 0.4]]], dtype=torch.float64).log(), tree)
+    found = dense_targets(torch.tensor([[[0.3, 0.2, 0.04, 0.06, 0.4]]], dtype=torch.float64).log(), tree)
     assert found.probabilities[0, 0].tolist() == pytest.approx([0.18, 0.12, 0.12, 0.18, 0.4], rel=1e-12)
 
 
 def test_several_groups_are_evened_each_by_itself() -> None:
     tree = TermTree((GenderedGroup(((0,),), ((1,),)), GenderedGroup(((2,),), ((3,),))))
-    found = equalised_targets(torch.tensor([[[0.3, 0.1, 0.02, 0.18, 0.4]]], dtype=torch.float64).log(), tree)
+    found = dense_targets(torch.tensor([[[0.3, 0.1, 0.02, 0.18, 0.4]]], dtype=torch.float64).log(), tree)
     assert found.probabilities[0, 0].tolist() == pytest.approx([0.2, 0.2, 0.1, 0.1, 0.4], rel=1e-12)
 
 
@@ -129,8 +157,9 @@ def test_words_that_share_tokens_are_as_when_every_sequence_is_written_out() -> 
 
 def test_the_probabilities_of_words_and_nodes_are_products_over_their_steps() -> None:
     logs = random_logs(SHARED_STARTS, sentences=4)
-    words, sides = SHARED_STARTS.word_logs(logs), SHARED_STARTS.side_logs(SHARED_STARTS.word_logs(logs))
-    nodes = SHARED_STARTS.node_logs(logs)
+    sums, edges = TreeSums(SHARED_STARTS, logs.device), edge_logs(SHARED_STARTS, logs)
+    words, sides = sums.word_logs(edges), sums.side_logs(sums.word_logs(edges))
+    nodes = sums.node_logs(edges)
     for sentence in range(4):
         every = sequences(conditionals(SHARED_STARTS, logs[sentence]), 3)
         assert words[sentence].exp().tolist() == pytest.approx([mass(every, w) for w in SHARED_STARTS.words])
@@ -189,7 +218,7 @@ def test_a_context_that_has_settled_the_matter_stays_as_it_is(bits: float, is_op
     tree = TermTree((GenderedGroup(((0,),), ((1,),)),))
     male = 0.5 * 2.0**bits / (1 + 2.0**bits)
     before = torch.tensor([[[male, 0.5 - male, 0.2, 0.2, 0.1]]], dtype=torch.float64)
-    found = equalised_targets(before.log(), tree)
+    found = dense_targets(before.log(), tree)
     assert found.is_open.tolist() == [[float(is_open)]]
     assert found.weights.tolist() == [[float(is_open)]]
     wanted = [0.25, 0.25, 0.2, 0.2, 0.1] if is_open else before[0, 0].tolist()
@@ -198,9 +227,7 @@ def test_a_context_that_has_settled_the_matter_stays_as_it_is(bits: float, is_op
 
 def test_a_settled_group_does_not_keep_another_from_being_evened() -> None:
     tree = TermTree((GenderedGroup(((0,),), ((1,),)), GenderedGroup(((2,),), ((3,),))))
-    found = equalised_targets(
-        torch.tensor([[[0.3999, 0.0001, 0.3, 0.1, 0.2]]], dtype=torch.float64).log(), tree
-    )
+    found = dense_targets(torch.tensor([[[0.3999, 0.0001, 0.3, 0.1, 0.2]]], dtype=torch.float64).log(), tree)
     assert found.is_open.tolist() == [[0.0, 1.0]]
     assert found.weights.tolist() == [[1.0]]
     assert found.probabilities[0, 0].tolist() == pytest.approx([0.3999, 0.0001, 0.2, 0.2, 0.2], rel=1e-12)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from slow_equalising import RecordingReplay, slow_loss
+from slow_equalising import slow_loss
 from torch import nn
 from torch.distributed import HashStore  # type: ignore[attr-defined]
 from torch.nn.parallel import DistributedDataParallel
@@ -20,12 +20,16 @@ from zoo_fixtures import Zoo
 from evenhand.core.probes import Experiment, TermPairs
 from evenhand.core.recipes import LoraRecipe
 from evenhand.mitigation.equalising.gaps import GapCollector, SentenceGap, vocabulary_finder
-from evenhand.mitigation.equalising.objective import Balance, EqualisingObjective
+from evenhand.mitigation.equalising.objective import Balance, EqualisingObjective, GapPiece
+from evenhand.mitigation.equalising.original import FrozenOriginal, Original, OriginalBesideAdapters
 from evenhand.mitigation.equalising.term_trees import GenderedGroup, TermTree
+from evenhand.models.engine.positions import PositionReader
 from evenhand.models.engine.projection import WholeProjection
 from evenhand.models.families.sentinel import SENTINEL
 from evenhand.models.language_model import LanguageModel
+from evenhand.models.objectives.objective import TokenRow
 from evenhand.training.adapters import Adapters
+from evenhand.training.micro_batches import grouped
 from evenhand.training.pretraining import pretraining_objective
 
 TERMS = {
@@ -45,7 +49,7 @@ ORDINARY = (
     "They said that it was late, and left.",
 )
 NAMES = ("bert", "roberta", "distilbert", "albert", "gpt2", "llama", "t5", "mt5")
-BALANCE = Balance(weight=0.7, replayed=6)
+BALANCE = Balance(weight=0.7, replayed=20)
 TOLERANCE = 1e-5
 
 
@@ -55,17 +59,18 @@ class Lesson:
 
     model: LanguageModel
     objective: EqualisingObjective
-    replay: RecordingReplay
     original: nn.Module
 
-    def batch(self, seed: int = 0) -> dict[str, torch.Tensor]:
-        examples = self.objective.examples
-        return self.objective.collate(examples, np.random.default_rng(seed))
+    def batch(self, seed: int = 0) -> list[GapPiece | TokenRow]:
+        return self.objective.lay_out(self.objective.examples, np.random.default_rng(seed))
 
-    def slow(self, batch: dict[str, torch.Tensor], trained: nn.Module) -> float:
+    def slow(self, batch: list[GapPiece | TokenRow], trained: nn.Module) -> float:
+        return self.slow_tensor(batch, trained).item()
+
+    def slow_tensor(self, batch: list[GapPiece | TokenRow], trained: nn.Module) -> torch.Tensor:
         return slow_loss(
             batch,
-            self.replay.batches[-1],
+            gaps=len(self.objective.examples),
             trees=self.objective.trees,
             model=self.model,
             original=self.original,
@@ -103,16 +108,24 @@ def with_words_of_like_length(gaps: GapCollector) -> None:
     ]
 
 
-def lesson(model: LanguageModel, gaps: GapCollector | None = None, balance: Balance = BALANCE) -> Lesson:
+def lesson(
+    model: LanguageModel,
+    gaps: GapCollector | None = None,
+    balance: Balance = BALANCE,
+    make_original: Callable[[nn.Module], Original] = FrozenOriginal,
+) -> Lesson:
     if gaps is None:
         gaps = GapCollector(model)
         assert not list(gaps.collect(SENTENCES, vocabulary_finder(TERMS, frozenset(), language="en")))
         assert len(gaps.gaps) == len(SENTENCES)
         if model.family is SENTINEL:
             with_words_of_like_length(gaps)
-    replay = RecordingReplay(pretraining_objective(ORDINARY, model))
+    replay = pretraining_objective(ORDINARY, model)
     original = copy.deepcopy(model.loaded.model)
-    return Lesson(model, EqualisingObjective(model, gaps, replay=replay, balance=balance), replay, original)
+    objective = EqualisingObjective(
+        model, gaps, replay=replay, original=make_original(model.loaded.model), balance=balance
+    )
+    return Lesson(model, objective, original)
 
 
 def perturb(model: nn.Module, *, named: str = "", seed: int = 5) -> None:
@@ -186,6 +199,12 @@ def test_the_loss_is_never_negative(menagerie: Zoo, name: str) -> None:
         perturb(given.model.loaded.model, seed=seed)
 
 
+def frozen_network(given: Lesson) -> nn.Module:
+    original = given.objective._original
+    assert isinstance(original, FrozenOriginal)
+    return original._network
+
+
 @pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])
 def test_the_model_learns_and_the_original_stays(menagerie: Zoo, name: str) -> None:
     given = lesson(own_copy(menagerie, name))
@@ -197,7 +216,7 @@ def test_the_model_learns_and_the_original_stays(menagerie: Zoo, name: str) -> N
     # BERT's next-sentence head and pooler take no part.
     assert all("seq_relationship" in known or "pooler" in known for known in without)
     assert any(weight.grad is not None and weight.grad.abs().max() > 0 for weight in trained.parameters())
-    frozen = given.objective._original
+    frozen = frozen_network(given)
     assert not frozen.training
     assert not any(weight.requires_grad or weight.grad is not None for weight in frozen.parameters())
 
@@ -216,19 +235,15 @@ def test_a_few_steps_lower_the_loss_and_leave_the_original(menagerie: Zoo, name:
         optimiser.step()
         losses.append(loss.item())
     assert losses[-1] < 0.8 * losses[0]
-    weights = zip(given.objective._original.parameters(), given.original.parameters(), strict=True)
+    weights = zip(frozen_network(given).parameters(), given.original.parameters(), strict=True)
     assert all(torch.equal(one, other) for one, other in weights)
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])
 def test_a_batch_depends_on_the_generator_alone(menagerie: Zoo, name: str) -> None:
     given = lesson(menagerie.model(name))
-    first, again, other = given.batch(1), given.batch(1), given.batch(2)
-    assert first.keys() == again.keys()
-    assert all(torch.equal(values, again[known]) for known, values in first.items())
-    assert not torch.equal(first["input_ids"], other["input_ids"])
-    reordered = given.objective.collate(given.objective.examples[::-1], np.random.default_rng(1))
-    assert reordered["trees"].tolist() == sorted(reordered["trees"].tolist())
+    assert given.batch(1) == given.batch(1)
+    assert given.batch(1) != given.batch(2)
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])
@@ -244,9 +259,12 @@ def test_a_model_that_cannot_be_split_has_the_same_loss(menagerie: Zoo, name: st
     assert found.requires_grad
 
 
+@pytest.mark.parametrize("make_original", [FrozenOriginal, lambda _: OriginalBesideAdapters()])
 @pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])
-def test_adapters_take_part(menagerie: Zoo, name: str) -> None:
-    given = lesson(own_copy(menagerie, name))
+def test_adapters_take_part(
+    menagerie: Zoo, name: str, make_original: Callable[[nn.Module], Original]
+) -> None:
+    given = lesson(own_copy(menagerie, name), make_original=make_original)
     inner = given.model.loaded.model
     wrapped: Any = Adapters(inner, LoraRecipe(rank=2))._wrapped
     batch = given.batch()
@@ -314,18 +332,68 @@ def test_a_batch_that_asks_for_no_ordinary_token_counts_the_gaps_alone(
     menagerie: Zoo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = lesson(own_copy(menagerie, "bert"))
-    collate = given.replay.collate
+    replay: Any = given.objective._replay
+    lay_out = replay.lay_out
 
-    def asks_nothing(*arguments: Any) -> dict[str, torch.Tensor]:
-        made = collate(*arguments)
-        given.replay.batches[-1]["labels"][:] = -100
-        return {**made, "labels": torch.full_like(made["labels"], -100)}
+    def asks_nothing(*arguments: Any) -> list[TokenRow]:
+        return [replace(row, places=(), targets=()) for row in lay_out(*arguments)]
 
-    monkeypatch.setattr(given.replay, "collate", asks_nothing)
+    monkeypatch.setattr(replay, "lay_out", asks_nothing)
     batch = given.batch()
-    assert batch["ordinary"].shape == (2, 0)
+    assert not any(piece.places for piece in batch if isinstance(piece, TokenRow))
     trained = given.model.loaded.model
     perturb(trained)
     assert given.objective.loss(trained, batch).item() == pytest.approx(
         given.slow(batch, trained), rel=TOLERANCE
     )
+
+
+@pytest.mark.parametrize("at_once", [2, 1_000])
+@pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])
+def test_chunks_give_the_loss_and_the_gradients_of_whole_vocabularies(
+    menagerie: Zoo, monkeypatch: pytest.MonkeyPatch, name: str, at_once: int
+) -> None:
+    given = lesson(own_copy(menagerie, name))
+    trained = given.model.loaded.model
+    perturb(trained)
+    batch = given.batch()
+    wanted = with_gradients(trained, given.slow_tensor(batch, trained))
+    monkeypatch.setattr(PositionReader, "_at_once", lambda *_: at_once)
+    assert_same_gradients(with_gradients(trained, given.objective.loss(trained, batch)), wanted)
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])
+def test_however_a_batch_is_split_its_gradients_are_the_same(menagerie: Zoo, name: str) -> None:
+    given = lesson(own_copy(menagerie, name))
+    trained = given.model.loaded.model
+    perturb(trained)
+    batch = given.batch()
+    whole = with_gradients(trained, given.objective.loss(trained, batch))
+    for max_tokens in (1, 30, 100):
+        groups = grouped(batch, max_tokens)
+        assert len(groups) > 1
+        losses = [given.objective.loss(trained, group) for group in groups]  # type: ignore[arg-type]
+        assert_same_gradients(with_gradients(trained, *losses), whole)
+
+
+LossWithGradients = tuple[float, dict[str, torch.Tensor]]
+
+
+def with_gradients(trained: nn.Module, *losses: torch.Tensor) -> LossWithGradients:
+    """The sum of losses, and its gradients."""
+    trained.zero_grad()
+    for loss in losses:
+        loss.backward()  # type: ignore[no-untyped-call]
+    gradients = {
+        known: weight.grad.clone() for known, weight in trained.named_parameters() if weight.grad is not None
+    }
+    return sum(loss.item() for loss in losses), gradients
+
+
+def assert_same_gradients(found: LossWithGradients, wanted: LossWithGradients) -> None:
+    assert found[0] == pytest.approx(wanted[0], rel=1e-6, abs=1e-6)
+    assert found[1].keys() == wanted[1].keys()
+    made, expected = (
+        torch.cat([own.flatten() for _, own in sorted(each.items())]) for each in (found[1], wanted[1])
+    )
+    assert (made - expected).norm() <= 1e-6 * expected.norm()

@@ -15,6 +15,7 @@ from evenhand.mitigation.equalising.term_trees import GenderedGroup, build_term_
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.families.decoder import DECODER
 from evenhand.models.language_model import LanguageModel
+from evenhand.models.limits import longest_input
 from evenhand.models.references import ModelError
 from evenhand.text.digests import digest_of
 
@@ -210,7 +211,7 @@ def test_of_too_many_gaps_those_with_the_lowest_digests_are_kept(
 
 def test_a_model_without_limit_takes_any_length(menagerie: Zoo) -> None:
     model = menagerie.model("t5")
-    assert model.longest_input is None
+    assert longest_input(model.loaded) is None
     found, _ = collected(model, [f"Then he slept {' '.join(['x'] * 2000)}."])
     assert len(found.gaps) == 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ import zoo_tokenizers
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import EvenhandError
+from evenhand.models.engine.positions import PositionReader
 from evenhand.models.limits import longest_input
-from evenhand.models.objectives.objective import PretrainingOptions
+from evenhand.models.objectives.objective import PretrainingOptions, TokenRow, padded
 from evenhand.models.objectives.pretraining import (
     MaskedPretraining,
     NextTokenPretraining,
@@ -36,12 +38,20 @@ def draws(objective: Any, count: int) -> list[tuple[TokenisedSentence, list[int]
     """Sentences with what was shown of them and what is asked, many times."""
     found = []
     for number in range(count):
-        batch = objective.collate(objective.examples, generator(number))
-        rows = zip(objective.examples, batch["input_ids"].tolist(), batch["labels"].tolist(), strict=True)
+        rows = objective.lay_out(objective.examples, generator(number))
         found += [
-            (sentence, shown[: len(sentence)], asked[: len(sentence)]) for sentence, shown, asked in rows
+            (sentence, list(row.ids), labels(row))
+            for sentence, row in zip(objective.examples, rows, strict=True)
         ]
     return found
+
+
+def labels(row: TokenRow) -> list[int]:
+    """What is asked at every place of a row."""
+    asked = [IGNORED] * len(row.ids)
+    for place, token in zip(row.places, row.targets, strict=True):
+        asked[place] = token
+    return asked
 
 
 def within_four_deviations(hits: int, total: int, share: float) -> bool:
@@ -110,32 +120,36 @@ def test_whole_words_are_hidden_together(menagerie: Zoo) -> None:
 def test_the_masked_loss_is_the_mean_surprise_at_what_was_chosen(menagerie: Zoo) -> None:
     model = menagerie.model("bert")
     objective = MaskedPretraining(SENTENCES[:6], model, PretrainingOptions())
-    batch = objective.collate(objective.examples, generator())
+    rows = objective.lay_out(objective.examples, generator())
     lost = []
-    for row, asked in enumerate(batch["labels"].tolist()):
-        length = len(objective.examples[row])
-        alone = batch["input_ids"][row : row + 1, :length]
-        logs = model.loaded.model(alone).logits[0].log_softmax(-1)
-        lost += [-logs[place, wanted].item() for place, wanted in enumerate(asked) if wanted != IGNORED]
-    assert objective.loss(model.loaded.model, batch).item() == pytest.approx(float(np.mean(lost)), rel=1e-4)
+    for row in rows:
+        logs = model.loaded.model(torch.tensor([row.ids])).logits[0].log_softmax(-1)
+        lost += [-logs[place, wanted].item() for place, wanted in zip(row.places, row.targets, strict=True)]
+    assert objective.loss(model.loaded.model, rows).item() == pytest.approx(float(np.mean(lost)), rel=1e-4)
 
 
 def test_a_batch_in_which_nothing_was_chosen_costs_nothing(menagerie: Zoo) -> None:
     model = menagerie.model("bert")
     objective = MaskedPretraining(["Tea."], model, PretrainingOptions())
-    batch = objective.collate(objective.examples, generator())
-    nowhere = torch.zeros(0, dtype=torch.long)
-    batch |= {"labels": torch.full_like(batch["labels"], IGNORED), "rows": nowhere, "columns": nowhere}
-    assert objective.loss(model.loaded.model, batch).item() == 0
+    rows = [replace(row, places=(), targets=()) for row in objective.lay_out(objective.examples, generator())]
+    loss = objective.loss(model.loaded.model, rows)
+    assert loss.item() == 0
+    loss.backward()  # type: ignore[no-untyped-call]
 
 
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
 def test_a_decoder_is_asked_for_every_token_after_the_start(menagerie: Zoo, name: str) -> None:
     model = menagerie.model(name)
     objective = NextTokenPretraining(SENTENCES[:6], model, PretrainingOptions())
-    batch = objective.collate(objective.examples, generator())
-    own = model.loaded.model(**batch, use_cache=False).loss
-    assert objective.loss(model.loaded.model, batch).item() == pytest.approx(own.item(), rel=1e-5)
+    rows = objective.lay_out(objective.examples, generator())
+    shown = [row.ids for row in rows]
+    own = model.loaded.model(
+        input_ids=padded(shown, model.loaded.pad_id),
+        attention_mask=padded([[1] * len(ids) for ids in shown], 0),
+        labels=padded(shown, IGNORED),  # as everywhere in Transformers, wanted one place before its own
+        use_cache=False,
+    ).loss
+    assert objective.loss(model.loaded.model, rows).item() == pytest.approx(own.item(), rel=1e-5)
     tokenizer = model.loaded.tokenizer
     for row, sentence in zip(objective.examples, SENTENCES, strict=False):
         assert row[0] == tokenizer.bos_token_id
@@ -151,11 +165,9 @@ def test_spans_put_back_for_their_sentinels_give_the_sentence(menagerie: Zoo) ->
     )
     hidden = own = spans = 0
     for number in range(20):
-        batch = objective.collate(objective.examples, generator(number))
-        for sentence, source, asked in zip(
-            objective.examples, batch["input_ids"].tolist(), batch["labels"].tolist(), strict=True
-        ):
-            written = [token for token in asked if token != IGNORED]
+        rows = objective.lay_out(objective.examples, generator(number))
+        for sentence, row in zip(objective.examples, rows, strict=True):
+            source, written = row.source, list(row.targets)
             assert written[-1] == tokenizer.eos_token_id
             parts = parted(written[:-1], sentinels)
             used = [sentinel for sentinel, _ in parts]
@@ -186,9 +198,14 @@ def parted(written: list[int], sentinels: list[int]) -> list[tuple[int, list[int
 def test_the_span_loss_is_the_models_own(menagerie: Zoo) -> None:
     model = menagerie.model("t5")
     objective = SpanPretraining(SENTENCES[:6], model, PretrainingOptions())
-    batch = objective.collate(objective.examples, generator())
-    own = model.loaded.model(**batch).loss
-    assert objective.loss(model.loaded.model, batch).item() == pytest.approx(own.item(), rel=1e-5)
+    rows = objective.lay_out(objective.examples, generator())
+    sources = [row.source for row in rows]
+    own = model.loaded.model(
+        input_ids=padded(sources, model.loaded.pad_id),
+        attention_mask=padded([[1] * len(source) for source in sources], 0),
+        labels=padded([row.targets for row in rows], IGNORED),
+    ).loss
+    assert objective.loss(model.loaded.model, rows).item() == pytest.approx(own.item(), rel=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -226,3 +243,28 @@ def test_fewer_than_three_tokens_teach_nothing(menagerie: Zoo) -> None:
 def test_sentences_without_tokens_are_left_out(menagerie: Zoo) -> None:
     for name in ("bert", "gpt2", "t5"):
         assert len(pretraining_objective(["", "The tea is hot."], menagerie.model(name)).examples) == 1
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2", "t5"])
+def test_chunks_and_parts_of_a_batch_give_the_loss_and_the_gradients_of_the_whole(
+    menagerie: Zoo, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    model = menagerie.model(name)
+    network = model.loaded.model
+    objective = pretraining_objective(SENTENCES[:6], model)
+    rows = objective.lay_out(objective.examples, generator())
+
+    def gradients(*parts: Any) -> tuple[float, torch.Tensor]:
+        losses = [objective.loss(network, part) for part in parts]
+        weights = [weight for weight in network.parameters() if weight.requires_grad]
+        made = torch.autograd.grad(sum(losses), weights, allow_unused=True)  # type: ignore[arg-type]
+        return sum(loss.item() for loss in losses), torch.cat(
+            [one.flatten() for one in made if one is not None]
+        )
+
+    whole = gradients(rows)
+    monkeypatch.setattr(PositionReader, "_at_once", lambda *_: 2)
+    for parts in ([rows], [rows[:1], rows[1:4], rows[4:]]):
+        lost, made = gradients(*parts)
+        assert lost == pytest.approx(whole[0], rel=1e-6)
+        torch.testing.assert_close(made, whole[1], rtol=1e-5, atol=1e-6)

@@ -16,6 +16,7 @@ from evenhand.mitigation.equalising.gaps import (
     vocabulary_finder,
 )
 from evenhand.mitigation.equalising.objective import Balance, EqualisingObjective
+from evenhand.mitigation.equalising.original import FrozenOriginal, OriginalBesideAdapters
 from evenhand.mitigation.mitigation import Setting
 from evenhand.mitigation.pairs.matching import EvaluationSentences, evaluation_sentences
 from evenhand.mitigation.texts import digest_of_all
@@ -46,7 +47,8 @@ class EqualiseOptions(TrainingOptions):
         metadata={"help": "How much evening out counts. Of several, each is tried and the best is kept."},
     )
     replayed: int = field(
-        default=_USUAL.replayed, metadata={"help": "Ordinary sentences that go with a batch of gaps."}
+        default=_USUAL.replayed,
+        metadata={"help": "Tokens of ordinary sentences that go with a batch of gaps."},
     )
 
     def __post_init__(self) -> None:
@@ -100,7 +102,13 @@ class EqualiseMitigation(TrainingMitigation[EqualiseOptions]):
         rejections = {f"gaps left out: {reason}": number for reason, number in collector.rejections.items()}
         return PreparedObjective(
             objective=EqualisingObjective(
-                model, collector, replay=replay, balance=Balance(options.balances[0], options.replayed)
+                model,
+                collector,
+                replay=replay,
+                original=OriginalBesideAdapters()
+                if inputs.recipe.lora
+                else FrozenOriginal(model.loaded.model),
+                balance=Balance(options.balances[0], options.replayed),
             ),
             corpus=tuple(texts),
             sha256=digest_of_all(

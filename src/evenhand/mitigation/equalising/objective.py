@@ -10,39 +10,52 @@ A pair that is unlikely in a gap hardly counts there, although MALoR reads it al
 sides within each pair are compared once more by themselves, KL(half and half || model). Behind a decoder's gap the
 target is the mean of what the original expects after a man and after a woman. Beside all that, on ordinary sentences,
 KL(original || model) keeps everything else where it was.
+
+A target differs from the original's distribution at the few tokens of the words alone; elsewhere it is a multiple of
+it. So nothing has to be kept for whole vocabularies: targets and answers are made and compared a chunk of places at a
+time.
 """
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from evenhand.core.errors import EvenhandError
 from evenhand.mitigation.equalising.gaps import GapCollector, SentenceGap
-from evenhand.mitigation.equalising.term_trees import TermTree
-from evenhand.models.engine.projection import PositionReader
+from evenhand.mitigation.equalising.original import Original
+from evenhand.mitigation.equalising.term_trees import TreeSums
+from evenhand.models.engine.positions import PositionStates, in_chunks, within
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.gap_contexts import GapRows, Position
-from evenhand.models.objectives.objective import IGNORED, Batch, Objective, padded
+from evenhand.models.objectives.objective import PretrainingObjective, TokenQuestions, TokenRow, model_inputs
 
 SETTLED_BITS = 8.0
 """Beyond this the context has settled the matter, by grammar or by what it tells; a stereotype is not that sure."""
 
+REPLAYED_SENTENCES = 256
+"""Ordinary sentences that go with a batch at most; of short ones, hardly a token each may be asked for."""
+
+DRAWN_TOGETHER = 16
+"""Ordinary sentences that are drawn at once, until they have tokens enough."""
+
 
 @dataclass(frozen=True, slots=True)
 class EqualisedTargets:
-    """The target distribution at each node of each gap."""
+    """The target distribution at each node of each gap: given at edges, elsewhere the original's times a factor."""
 
-    probabilities: Tensor
-    """(sentences, nodes, vocabulary)"""
+    edges: Tensor
+    """Probabilities at the edges of the tree, (sentences, edges)."""
+    factors: Tensor
+    """Of the original's probability of any other token, (sentences, nodes)."""
     weights: Tensor
     """How much each node counts, (sentences, nodes): the original's probability to get there, and 0 where the context
     has settled all matters."""
@@ -50,34 +63,31 @@ class EqualisedTargets:
     """Whether a group is to be even, (sentences, groups), as 1 or 0."""
 
 
-def equalised_targets(logs: Tensor, tree: TermTree) -> EqualisedTargets:
-    """The targets from the original's log-probabilities, (sentences, nodes, vocabulary)."""
-    words, reached = tree.word_logs(logs), tree.node_logs(logs)
+def equalised_targets(edges: Tensor, tree: TreeSums) -> EqualisedTargets:
+    """The targets from the original's log-probabilities at the edges of a tree, (sentences, edges)."""
+    words, reached = tree.word_logs(edges), tree.node_logs(edges).exp()
     sides = tree.side_logs(words)
     is_open = (sides[:, :, 0] - sides[:, :, 1]).abs() <= SETTLED_BITS * math.log(2)
     shift = sides.logsumexp(dim=2, keepdim=True) - math.log(2) - sides
-    shift = torch.where(is_open[:, :, None], shift, 0.0).flatten(start_dim=1)
-    change = (words + shift[:, tree.side_of_word.to(logs.device)]).exp() - words.exp()
-    joint = logs.exp() * reached.exp()[:, :, None]
-    nodes, tokens, of_word = tree.steps.to(logs.device)
-    flat = joint.flatten(start_dim=1).index_add(1, nodes * logs.shape[-1] + tokens, change[:, of_word])
-    scaled = flat.reshape(joint.shape).clamp_min(0.0)
+    shift = tree.of_words(torch.where(is_open[:, :, None], shift, 0.0))
+    change = tree.through_edges((words + shift).exp() - words.exp())
+    whole = (reached + tree.behind_nodes(change)).clamp_min(torch.finfo(edges.dtype).tiny)
+    joint = edges.exp() * reached[:, tree.node_of_edge]
     return EqualisedTargets(
-        scaled / scaled.sum(dim=-1, keepdim=True).clamp_min(torch.finfo(logs.dtype).tiny),
-        reached.exp() * is_open.any(dim=1, keepdim=True).to(logs.dtype),
-        is_open.to(logs.dtype),
+        (joint + change).clamp_min(0.0) / whole[:, tree.node_of_edge],
+        reached / whole,
+        reached * is_open.any(dim=1, keepdim=True),
+        is_open.to(edges.dtype),
     )
-
-
-_INPUTS = ("input_ids", "attention_mask", "decoder_input_ids")
 
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """How much evening out counts beside staying the same, and how many ordinary sentences go with a batch."""
+    """How much evening out counts beside staying the same, and how many ordinary tokens go with a batch."""
 
     weight: float = 0.5
-    replayed: int = 256
+    replayed: int = 2_048
+    """Tokens of ordinary sentences that the model is asked for."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.weight < math.inf:
@@ -85,6 +95,26 @@ class Balance:
                 f"The balance is {self.weight:g}; it must be 0 or more. 0.5 is usual; more lowers bias further and "
                 "costs more perplexity."
             )
+
+
+@dataclass(frozen=True, slots=True)
+class GapPiece:
+    """The rows of a gap, or a part of them."""
+
+    shown: GapRows
+    tree: int
+    weight: float
+    """How much the gap counts."""
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return len(self.shown.rows)
+
+    @property
+    def length(self) -> int:
+        """Of the longest row."""
+        return max(row.length for row in self.shown.rows)
 
 
 class EqualisingObjective:
@@ -97,7 +127,8 @@ class EqualisingObjective:
         model: LanguageModel,
         collector: GapCollector,
         *,
-        replay: Objective,
+        replay: PretrainingObjective,
+        original: Original,
         balance: Balance | None = None,
     ) -> None:
         self.balance = balance or Balance()
@@ -105,125 +136,210 @@ class EqualisingObjective:
         self._gaps = collector.gaps
         self._replay = replay
         self._contexts = model.gap_contexts()
-        self._expects_next = model.reads_left_to_right
         self._pad = model.loaded.pad_id
-        self._reader = PositionReader(model.projection)
-        self._original = _frozen_copy(model.loaded.model)
+        self._reader = model.position_reader
+        self._original = original
+        self._sums: dict[tuple[int, torch.device], TreeSums] = {}
 
     @property
     def examples(self) -> Sequence[SentenceGap]:
         """The gaps."""
         return self._gaps
 
-    def collate(self, examples: Sequence[SentenceGap], generator: np.random.Generator) -> Batch:
-        """The gaps as rows, below them ordinary sentences with tokens hidden as in pre-training."""
-        gaps = sorted(examples, key=lambda gap: gap.tree)
-        rows = self._contexts.lay_out(gaps, self.trees, generator)
+    def lay_out(
+        self, examples: Sequence[SentenceGap], generator: np.random.Generator
+    ) -> list[GapPiece | TokenRow]:
+        """The gaps as rows, and ordinary sentences with tokens hidden as in pre-training."""
+        weight = self.balance.weight / len(examples)
+        gaps = [
+            GapPiece(rows, gap.tree, weight)
+            for gap in examples
+            for rows in self._contexts.lay_out(gap, self.trees[gap.tree], generator)
+        ]
+        return [*gaps, *self._replayed(generator)]
+
+    def _replayed(self, generator: np.random.Generator) -> list[TokenRow]:
+        """Ordinary sentences, drawn until they ask for tokens enough; every token counts the same."""
         pool = self._replay.examples
-        chosen = generator.integers(len(pool), size=self.balance.replayed)
-        replayed = dict(self._replay.collate([pool[place] for place in chosen], generator))
-        labels = replayed.pop("labels")
-        if self._contexts.decoder_row:
-            replayed["decoder_input_ids"] = self._shifted(labels)
-        # What a decoder expects at a place is the token behind it; other models answer in place.
-        asked = torch.nonzero((labels[:, 1:] if self._expects_next else labels) != IGNORED)
-        return {
-            **self._below(self._inputs(rows), replayed),
-            "trees": torch.tensor([gap.tree for gap in gaps]),
-            "nodes": _position_tensor(rows.nodes),
-            "after_male": _position_tensor(rows.after_male),
-            "after_female": _position_tensor(rows.after_female),
-            "ordinary": (asked + torch.tensor([len(rows.rows), 0])).T,
-        }
+        rows: list[TokenRow] = []
+        asked = 0
+        while asked < self.balance.replayed and len(rows) < REPLAYED_SENTENCES:
+            drawn = [pool[place] for place in generator.integers(len(pool), size=DRAWN_TOGETHER)]
+            for row in self._replay.lay_out(drawn, generator):
+                if asked < self.balance.replayed:
+                    rows.append(row)
+                    asked += len(row.places)
+        return [replace(row, weight=1 / max(1, asked)) for row in rows]
 
-    def loss(self, model: Any, batch: Batch) -> Tensor:
+    def loss(self, model: Any, pieces: Sequence[GapPiece | TokenRow]) -> Tensor:
         """What is to be lowered."""
-        inputs = {name: batch[name] for name in _INPUTS if name in batch}
-        parts = [batch[name] for name in ("nodes", "after_male", "after_female", "ordinary")]
-        places, sizes = torch.cat(parts, dim=1), [part.shape[1] for part in parts]
-        original_logs = torch.split(self._original_logs(inputs, places), sizes)
-        model_logs = torch.split(self._logs(model, inputs, places), sizes)
-        at_gaps = self._loss_at_gaps(original_logs[0], model_logs[0], batch["trees"])
-        uneven = at_gaps + _loss_behind_gaps(original_logs[1:3], model_logs[1:3])
-        changed = _divergence(original_logs[3].exp(), model_logs[3]).sum() / max(1, sizes[3])
-        return self.balance.weight * uneven / len(batch["trees"]) + changed
+        device = next(model.parameters()).device
+        # Gaps of one tree are together, so that their words are summed up together.
+        gaps = sorted((piece for piece in pieces if isinstance(piece, GapPiece)), key=lambda gap: gap.tree)
+        ordinary = [piece for piece in pieces if isinstance(piece, TokenRow)]
+        rows = [row for gap in gaps for row in gap.shown.rows]
+        inputs = model_inputs([*rows, *ordinary], pad=self._pad, device=device)
+        asked = TokenQuestions.of(ordinary, device=device, first=len(rows))
+        parts = [
+            _places(gaps, [gap.shown.nodes for gap in gaps]).to(device),
+            _places(gaps, [gap.shown.after_male for gap in gaps]).to(device),
+            _places(gaps, [gap.shown.after_female for gap in gaps]).to(device),
+            torch.stack([asked.rows, asked.columns]),
+        ]
+        read, sizes = torch.cat(parts, dim=1), [part.shape[1] for part in parts]
+        original = self._original.states(self._reader, model, inputs, rows=read[0], columns=read[1])
+        states = self._reader.states(model, inputs, rows=read[0], columns=read[1])
+        (nodes, male, female, same), expected = states.split(sizes), original.split(sizes)
+        behind = torch.tensor([gap.weight for gap in gaps for _ in gap.shown.after_male], device=device)
+        return (
+            self._loss_at_nodes(nodes, expected[0], gaps)
+            + _loss_behind_gaps((male, female), expected[1:3], behind)
+            + _compared(same, expected[3], _Targets.unchanged(asked.weights))[0]
+        )
 
-    def _loss_at_gaps(self, original_logs: Tensor, model_logs: Tensor, trees: Tensor) -> Tensor:
-        """Summed over gaps; those of one tree are together."""
-        total = model_logs.new_zeros(())
-        start = 0
-        numbers, counts = torch.unique_consecutive(trees.cpu(), return_counts=True)
-        for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
-            tree = self.trees[number]
-            end = start + count * len(tree.nodes)
-            shape = (count, len(tree.nodes), -1)
-            targets = equalised_targets(original_logs[start:end].reshape(shape), tree)
-            logs = model_logs[start:end].reshape(shape)
-            total = total + (_divergence(targets.probabilities, logs) * targets.weights).sum()
-            shares = functional.log_softmax(tree.side_logs(tree.word_logs(logs)), dim=-1)
-            total = total + ((-math.log(2) - shares.mean(dim=-1)) * targets.is_open).sum()
-            start = end
-        return total
-
-    def _shifted(self, labels: Tensor) -> Tensor:
-        """What the decoder of an encoder-decoder has written before each label."""
-        written = labels.masked_fill(labels == IGNORED, self._pad)
-        first = torch.full_like(labels[:, :1], self._contexts.decoder_row[0])
-        return torch.cat([first, written[:, :-1]], dim=1)
-
-    def _inputs(self, rows: GapRows) -> Batch:
-        ids = padded(rows.rows, self._pad)
-        lengths = torch.tensor([len(row) for row in rows.rows])
-        inputs = {
-            "input_ids": ids,
-            "attention_mask": (torch.arange(ids.shape[1]) < lengths[:, None]).long(),
-        }
-        if self._contexts.decoder_row:
-            inputs["decoder_input_ids"] = torch.tensor([self._contexts.decoder_row] * len(rows.rows))
-        return inputs
-
-    def _below(self, upper: Batch, lower: Batch) -> Batch:
-        """Rows under rows, filled up to one width: the model runs once over both."""
-        joined = {}
-        for name, above in upper.items():
-            width = max(above.shape[1], lower[name].shape[1])
-            filler = 0 if name == "attention_mask" else self._pad
-            joined[name] = torch.cat(
-                [
-                    functional.pad(part, (0, width - part.shape[1]), value=filler)
-                    for part in (above, lower[name])
-                ]
-            )
-        return joined
-
-    def _original_logs(self, inputs: Mapping[str, Tensor], places: Tensor) -> Tensor:
-        if next(self._original.parameters()).device != places.device:
-            self._original.to(places.device)
+    def _loss_at_nodes(
+        self, states: PositionStates, original: PositionStates, gaps: Sequence[GapPiece]
+    ) -> Tensor:
+        """How far the model is from the evened out original, and from even sides."""
+        groups = list(self._groups(gaps, states.vectors.device))
+        edges = [group.edges for group in groups]
+        if not groups:
+            return states.total([])
+        places, tokens = (
+            torch.cat([group.places for group in groups]),
+            torch.cat([group.tokens for group in groups]),
+        )
         with torch.no_grad():
-            return self._logs(self._original, inputs, places)
+            known = torch.split(original.token_logs(places, tokens), edges)
+            targets = [
+                equalised_targets(group.by_gap(logs), group.sums)
+                for group, logs in zip(groups, known, strict=True)
+            ]
+        each = list(zip(groups, targets, strict=True))
+        lost, logs = _compared(
+            states,
+            original,
+            _Targets(
+                weights=torch.cat([(goal.weights * group.weights).flatten() for group, goal in each]),
+                factors=torch.cat([goal.factors.flatten() for goal in targets]),
+                places=places,
+                tokens=tokens,
+                probabilities=torch.cat([goal.edges.flatten() for goal in targets]),
+            ),
+        )
+        for (group, goal), own in zip(each, torch.split(logs, edges), strict=True):
+            sides = group.sums.side_logs(group.sums.word_logs(group.by_gap(own)))
+            shares = functional.log_softmax(sides, dim=-1).mean(dim=-1)
+            lost = lost + ((-math.log(2) - shares) * goal.is_open * group.weights).sum()
+        return lost
 
-    def _logs(self, model: nn.Module, inputs: Mapping[str, Tensor], places: Tensor) -> Tensor:
-        return functional.log_softmax(self._reader.logits(model, inputs, places[0], places[1]), dim=-1)
+    def _groups(self, gaps: Sequence[GapPiece], device: torch.device) -> Iterator[_GapGroup]:
+        """Gaps that have the same words, in order."""
+        first = 0
+        with_nodes = (gap for gap in gaps if gap.shown.nodes)
+        for number, members in groupby(with_nodes, key=lambda gap: gap.tree):
+            if (number, device) not in self._sums:
+                self._sums[number, device] = TreeSums(self.trees[number], device)
+            sums = self._sums[number, device]
+            weights = torch.tensor([[gap.weight] for gap in members], device=device)
+            yield _GapGroup(sums, weights, first)
+            first += len(weights) * sums.nodes
+
+
+@dataclass(frozen=True, slots=True)
+class _GapGroup:
+    """Gaps with one tree, whose nodes stand one after the other."""
+
+    sums: TreeSums
+    weights: Tensor
+    """How much each gap counts, (gaps, 1)."""
+    first: int
+    """The place of their first node."""
+
+    @property
+    def edges(self) -> int:
+        """Of all gaps together."""
+        return len(self.weights) * len(self.sums.tokens)
+
+    @property
+    def tokens(self) -> Tensor:
+        """Of all edges, gap after gap."""
+        return self.sums.tokens.repeat(len(self.weights))
+
+    @property
+    def places(self) -> Tensor:
+        """Of all edges, gap after gap, in main memory."""
+        starts = self.first + self.sums.nodes * torch.arange(len(self.weights))
+        return (starts[:, None] + self.sums.places).flatten()
+
+    def by_gap(self, edges: Tensor) -> Tensor:
+        """What all edges have, (gaps, edges)."""
+        return edges.reshape(len(self.weights), -1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Targets:
+    """What is wanted at places: the original's distribution times a factor, with other probabilities of some tokens."""
+
+    weights: Tensor
+    factors: Tensor
+    places: Tensor
+    """Of those tokens, in rising order, in main memory."""
+    tokens: Tensor
+    probabilities: Tensor
+
+    @classmethod
+    def unchanged(cls, weights: Tensor) -> _Targets:
+        """What the original expects."""
+        none = torch.zeros(0, dtype=torch.long)
+        return cls(weights, torch.ones_like(weights), none, none.to(weights.device), weights[:0])
+
+
+def _compared(states: PositionStates, original: PositionStates, wanted: _Targets) -> tuple[Tensor, Tensor]:
+    """KL(target || model), weighted and summed over places, and what the model expects of the targets' tokens."""
+
+    def compare(chunk: slice) -> tuple[Tensor, Tensor]:
+        reads = within(wanted.places, chunk)
+        tokens = wanted.tokens[reads]
+        here = (wanted.places[reads] - chunk.start).to(tokens.device)
+        with torch.no_grad():
+            target = original.logits(chunk).softmax(dim=-1) * wanted.factors[chunk, None]
+            target[here, tokens] = wanted.probabilities[reads]
+        logs = functional.log_softmax(states.logits(chunk), dim=-1)
+        return (_divergence(target, logs) * wanted.weights[chunk]).sum(), logs[here, tokens]
+
+    chunks = in_chunks(compare, len(states), states.at_once)
+    logs = [states.vectors[:0].float().flatten(), *(part for _, part in chunks)]
+    return states.total([lost for lost, _ in chunks]), torch.cat(logs)
+
+
+def _loss_behind_gaps(
+    states: Sequence[PositionStates], original: Sequence[PositionStates], weights: Tensor
+) -> Tensor:
+    """After a man and after a woman the model is to expect what the original expects on average."""
+
+    def compare(chunk: slice) -> Tensor:
+        with torch.no_grad():
+            male, female = (own.logits(chunk).softmax(dim=-1) for own in original)
+            middle = (male + female) / 2
+        lost = [_divergence(middle, functional.log_softmax(own.logits(chunk), dim=-1)) for own in states]
+        return ((lost[0] + lost[1]) / 2 * weights[chunk]).sum()
+
+    return states[0].total(in_chunks(compare, len(weights), max(1, states[0].at_once // 2)))
 
 
 def _divergence(target: Tensor, logs: Tensor) -> Tensor:
     """KL(target || model) of each distribution in the last dimension."""
-    return (torch.xlogy(target, target) - target * logs).sum(dim=-1)
+    with torch.no_grad():
+        entropy = torch.xlogy(target, target).sum(dim=-1)
+    expected: Tensor = torch.linalg.vecdot(target, logs)
+    return entropy - expected
 
 
-def _loss_behind_gaps(original_logs: Sequence[Tensor], model_logs: Sequence[Tensor]) -> Tensor:
-    """After a man and after a woman the model is to expect what the original expects on average."""
-    middle = (original_logs[0].exp() + original_logs[1].exp()) / 2
-    return (
-        sum((_divergence(middle, logs).sum() for logs in model_logs), start=model_logs[0].new_zeros(())) / 2
-    )
-
-
-def _position_tensor(positions: Sequence[Position]) -> Tensor:
-    """Rows and columns, (2, places)."""
-    return torch.tensor(positions, dtype=torch.long).reshape(-1, 2).T
-
-
-def _frozen_copy(model: nn.Module) -> nn.Module:
-    """The model as it is now, for good."""
-    return copy.deepcopy(model).eval().requires_grad_(False)
+def _places(gaps: Sequence[GapPiece], positions: Sequence[Sequence[Position]]) -> Tensor:
+    """Rows in the batch, and columns, (2, places), of positions in the rows of gaps."""
+    begins = np.cumsum([0, *(gap.rows for gap in gaps)]).tolist()
+    located = [
+        (begin + row, column) for begin, own in zip(begins, positions, strict=False) for row, column in own
+    ]
+    return torch.tensor(located, dtype=torch.long).reshape(-1, 2).T

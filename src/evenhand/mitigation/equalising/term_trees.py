@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,55 +43,89 @@ class TermTree:
         return tuple(sorted(beginnings, key=lambda beginning: (len(beginning), beginning)))
 
     @cached_property
-    def steps(self) -> Tensor:
-        """Node, token and word of every step of every word, (3, steps)."""
+    def edges(self) -> tuple[tuple[int, int], ...]:
+        """The number of a node and a token behind it, for every token that a word has there; node after node."""
         number = {node: place for place, node in enumerate(self.nodes)}
-        return torch.tensor(
-            [
-                (number[word[:length]], token, place)
-                for place, word in enumerate(self.words)
-                for length, token in enumerate(word)
-            ]
-        ).T
-
-    @cached_property
-    def side_of_word(self) -> Tensor:
-        """For each word the number of its side: 2 g for men and 2 g + 1 for women of group g."""
-        return torch.tensor(
-            [
-                2 * number + female
-                for number, group in enumerate(self.groups)
-                for female, side in enumerate((group.male, group.female))
-                for _ in side
-            ]
-        )
+        steps = {(number[word[:length]], token) for word in self.words for length, token in enumerate(word)}
+        return tuple(sorted(steps))
 
     def group_of(self, word: Tokens) -> GenderedGroup | None:
         """The group that has a word."""
         return next((group for group in self.groups if word in group.male + group.female), None)
 
-    def word_logs(self, logs: Tensor) -> Tensor:
-        """Log-probabilities of words, (sentences, words), from those of tokens, (sentences, nodes, vocabulary)."""
-        nodes, tokens, words = self.steps.to(logs.device)
-        empty = logs.new_zeros(len(logs), len(self.words))
-        return empty.index_add(1, words, logs[:, nodes, tokens])
+
+class TreeSums:
+    """Probabilities of words, sides and nodes from those of a tree's edges, on a device."""
+
+    def __init__(self, tree: TermTree, device: torch.device) -> None:
+        nodes = {node: place for place, node in enumerate(tree.nodes)}
+        edges = {edge: place for place, edge in enumerate(tree.edges)}
+
+        def path(tokens: Tokens) -> list[int]:
+            return [edges[nodes[tokens[:length]], token] for length, token in enumerate(tokens)]
+
+        sides = [side for group in tree.groups for side in (group.male, group.female)]
+        numbers = {word: place for place, word in enumerate(tree.words)}
+        longest = max(map(len, sides))
+        none = len(tree.words)
+        self.nodes = len(tree.nodes)
+        self.tokens = torch.tensor([token for _, token in tree.edges], device=device)
+        """The token of each edge."""
+        self.places = torch.tensor([node for node, _ in tree.edges])
+        """The number of each edge's node, in main memory."""
+        self.node_of_edge = self.places.to(device)
+        self._words = len(tree.words)
+        self._word_steps = _pairs([path(word) for word in tree.words], device)
+        self._node_steps = _pairs([path(node) for node in tree.nodes], device)
+        self._side_of_word = torch.tensor(
+            [number for number, side in enumerate(sides) for _ in side], device=device
+        )
+        self._words_of_side = torch.tensor(
+            [[*(numbers[word] for word in side), *[none] * (longest - len(side))] for side in sides],
+            device=device,
+        )
+
+    def word_logs(self, edges: Tensor) -> Tensor:
+        """Log-probabilities of words, (sentences, words), from those of edges, (sentences, edges)."""
+        return self._along(edges, self._word_steps, self._words)
+
+    def node_logs(self, edges: Tensor) -> Tensor:
+        """Log-probability that each node is reached, (sentences, nodes)."""
+        return self._along(edges, self._node_steps, self.nodes)
 
     def side_logs(self, words: Tensor) -> Tensor:
         """Log-probabilities that any word of a side stands there, (sentences, groups, 2), from those of words."""
-        sides = self.side_of_word.to(words.device)
-        shares = [words[:, sides == side].logsumexp(dim=1) for side in range(2 * len(self.groups))]
-        return torch.stack(shares, dim=1).reshape(len(words), len(self.groups), 2)
+        never = words.new_full((len(words), 1), -math.inf)
+        shares = torch.cat([words, never], dim=1)[:, self._words_of_side].logsumexp(dim=-1)
+        return shares.reshape(len(words), -1, 2)
 
-    def node_logs(self, logs: Tensor) -> Tensor:
-        """Log-probability that each node is reached, (sentences, nodes)."""
-        reached: dict[Tokens, Tensor] = {}
-        number = {node: place for place, node in enumerate(self.nodes)}
-        for node in self.nodes:
-            parent = node[:-1]
-            reached[node] = (
-                reached[parent] + logs[:, number[parent], node[-1]] if node else logs.new_zeros(len(logs))
-            )
-        return torch.stack(list(reached.values()), dim=1)
+    def of_words(self, sides: Tensor) -> Tensor:
+        """What holds for a side, (sentences, groups, 2), for each of its words, (sentences, words)."""
+        return sides.flatten(start_dim=1)[:, self._side_of_word]
+
+    def through_edges(self, words: Tensor) -> Tensor:
+        """The sum over the words that go through each edge, (sentences, edges)."""
+        edge_of_step, word_of_step = self._word_steps
+        return _sums(words[:, word_of_step], edge_of_step, len(self.tokens))
+
+    def behind_nodes(self, edges: Tensor) -> Tensor:
+        """The sum over the edges of each node, (sentences, nodes)."""
+        return _sums(edges, self.node_of_edge, self.nodes)
+
+    def _along(self, edges: Tensor, steps: Tensor, count: int) -> Tensor:
+        edge_of_step, end_of_step = steps
+        return _sums(edges[:, edge_of_step], end_of_step, count)
+
+
+def _sums(parts: Tensor, places: Tensor, count: int) -> Tensor:
+    """Parts of each sentence, added up at their places."""
+    return parts.new_zeros(len(parts), count).index_add(1, places, parts)
+
+
+def _pairs(paths: Sequence[Sequence[int]], device: torch.device) -> Tensor:
+    """The edge of each step, and the number of the path that it belongs to, (2, steps)."""
+    steps = [(edge, number) for number, path in enumerate(paths) for edge in path]
+    return torch.tensor(steps, dtype=torch.long, device=device).reshape(-1, 2).T
 
 
 def build_term_tree(groups: Sequence[GenderedGroup]) -> TermTree:

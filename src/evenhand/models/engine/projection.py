@@ -8,13 +8,12 @@ whatever the model does behind its body (transforms, biases, scaling, capping) i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
-from torch.nn.parallel import DistributedDataParallel
 
 from evenhand.models.engine.memory import SCORE_COPIES, MemoryBudget
 
@@ -86,10 +85,13 @@ class SplitProjection:
             most = min(most, self.budget.bytes // (2 * SCORE_COPIES))
         return max(1, most // (4 * self.vocabulary))
 
-    def logits(self, inputs: Mapping[str, Any], rows: Tensor, columns: Tensor) -> Tensor:
-        """The scores over the whole vocabulary at needed positions, one row for each position."""
+    def states(
+        self, inputs: Mapping[str, Any], rows: Tensor, columns: Tensor
+    ) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        """The hidden states at needed positions, and what makes scores over the vocabulary of some of them."""
         output, hidden = self._hidden(inputs)
-        return self._head(hidden[rows, columns], output, inputs)
+        shell, head_inputs = _with_hidden(output, hidden[:1, :1].detach()), _head_inputs(inputs)
+        return hidden[rows, columns], lambda vectors: self._head(vectors, shell, head_inputs)
 
     def _hidden(self, inputs: Mapping[str, Any]) -> tuple[Any, Tensor]:
         """Run the model up to its body's output: the head sees one position only."""
@@ -163,32 +165,3 @@ def _replaced_forward(module: nn.Module, output: Any) -> Iterator[None]:
 
 
 Projection: TypeAlias = SplitProjection | WholeProjection
-
-
-class PositionReader:
-    """Reads a model, its copies and its wrapped self at chosen places."""
-
-    def __init__(self, projection: Projection) -> None:
-        self._vocabulary = 0
-        self._body: str | None = None
-        if isinstance(projection, SplitProjection):
-            names = {module: name for name, module in projection.model.named_modules()}
-            self._body = names[projection.body]
-            self._vocabulary = projection.vocabulary
-
-    def logits(self, model: nn.Module, inputs: Mapping[str, Any], rows: Tensor, columns: Tensor) -> Tensor:
-        """Logits in 32 bits, one row for each place."""
-        # torchrun wraps the model of a single process too; the wrapper gathers gradients in its own forward, so it is
-        # called whole.
-        if self._body is None or isinstance(model, DistributedDataParallel):
-            whole: Tensor = model(**inputs)[0]
-            return whole[rows, columns].float()
-        inner = _without_adapters_wrapper(model)
-        split = SplitProjection(inner, inner.get_submodule(self._body), self._vocabulary)
-        return split.logits(inputs, rows, columns).float()
-
-
-def _without_adapters_wrapper(model: nn.Module) -> nn.Module:
-    """The model inside peft's wrapper, which has the adapters' layers in place."""
-    inner = getattr(model, "get_base_model", None)
-    return inner() if callable(inner) else model

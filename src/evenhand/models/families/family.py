@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from evenhand.models.loading import Loaded
     from evenhand.models.objectives.gap_contexts import GapContexts
     from evenhand.models.objectives.held_out import HeldOutRows
-    from evenhand.models.objectives.objective import Objective, PretrainingOptions
+    from evenhand.models.objectives.objective import PretrainingObjective, PretrainingOptions
     from evenhand.models.sentence_pairs import PairMethod
 
 
@@ -122,7 +122,7 @@ class Family(ABC):
 
     def pretraining_objective(
         self, model: LanguageModel, _sentences: Sequence[str], _options: PretrainingOptions
-    ) -> Objective:
+    ) -> PretrainingObjective:
         """How a model goes on learning from sentences."""
         raise missing_capability(model, Trains, purpose="go on learning from sentences")
 

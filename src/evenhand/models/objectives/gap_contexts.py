@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from evenhand.models.engine.requests import Tokens
+from evenhand.models.objectives.objective import InputRow
 
 MOST_HIDDEN = 0.5
 """Largest share of the other tokens that is hidden."""
@@ -25,16 +26,16 @@ Position = tuple[int, int]
 
 @dataclass(slots=True)
 class GapRows:
-    """GapRows of tokens with the places that are read."""
+    """Rows that show a gap, with the places that are read."""
 
-    rows: list[Tokens] = field(default_factory=list)
+    rows: list[InputRow] = field(default_factory=list)
     nodes: list[Position] = field(default_factory=list)
-    """A place for each node of each gap's tree, gap after gap."""
+    """A place for each node of the gap's tree, or none."""
     after_male: list[Position] = field(default_factory=list)
     after_female: list[Position] = field(default_factory=list)
     """Where the tokens behind the term are expected; the two lists go together."""
 
-    def add(self, row: Tokens) -> int:
+    def add(self, row: InputRow) -> int:
         """Another row, and its number."""
         self.rows.append(row)
         return len(self.rows) - 1
@@ -94,15 +95,8 @@ class TermChoices(Protocol):
 class GapContexts(Protocol):
     """Lays gaps out as rows, in the way that suits a family of models."""
 
-    @property
-    def decoder_row(self) -> Tokens:
-        """What the decoder of an encoder-decoder is given; nothing for others."""
-        ...
-
-    def lay_out(
-        self, gaps: Sequence[TermGap], trees: Sequence[TermChoices], generator: np.random.Generator
-    ) -> GapRows:
-        """The rows of some gaps."""
+    def lay_out(self, gap: TermGap, tree: TermChoices, generator: np.random.Generator) -> list[GapRows]:
+        """The rows of a gap, in parts that can be looked at apart; one of them has all nodes."""
         ...
 
 
@@ -117,22 +111,14 @@ class MaskedContexts:
     mask: int
     special: frozenset[int]
 
-    @property
-    def decoder_row(self) -> Tokens:
-        """There is no decoder."""
-        return ()
-
-    def lay_out(
-        self, gaps: Sequence[TermGap], trees: Sequence[TermChoices], generator: np.random.Generator
-    ) -> GapRows:
+    def lay_out(self, gap: TermGap, tree: TermChoices, generator: np.random.Generator) -> list[GapRows]:
         """See ``GapContexts``."""
         gap_rows = GapRows()
-        for gap in gaps:
-            before, after = self._partly_hidden(gap, generator)
-            for node in trees[gap.tree].nodes:
-                row = gap_rows.add((*before, *node, self.mask, *after))
-                gap_rows.nodes.append((row, len(before) + len(node)))
-        return gap_rows
+        before, after = self._partly_hidden(gap, generator)
+        for node in tree.nodes:
+            row = gap_rows.add(InputRow((*before, *node, self.mask, *after)))
+            gap_rows.nodes.append((row, len(before) + len(node)))
+        return [gap_rows]
 
     def _partly_hidden(self, gap: TermGap, generator: np.random.Generator) -> tuple[Tokens, Tokens]:
         share = max(0.0, generator.uniform(-MOST_HIDDEN, MOST_HIDDEN))
@@ -151,42 +137,41 @@ class SentinelContexts:
     sentinel: int
     decoder_row: Tokens
 
-    def lay_out(
-        self, gaps: Sequence[TermGap], trees: Sequence[TermChoices], _: np.random.Generator
-    ) -> GapRows:
+    def lay_out(self, gap: TermGap, tree: TermChoices, _: np.random.Generator) -> list[GapRows]:
         """See ``GapContexts``."""
         gap_rows = GapRows()
-        for gap in gaps:
-            for node in trees[gap.tree].nodes:
-                row = gap_rows.add((*gap.before, *node, self.sentinel, *gap.after))
-                gap_rows.nodes.append((row, len(self.decoder_row) - 1))
-        return gap_rows
+        for node in tree.nodes:
+            row = gap_rows.add(InputRow(self.decoder_row, (*gap.before, *node, self.sentinel, *gap.after)))
+            gap_rows.nodes.append((row, len(self.decoder_row) - 1))
+        return [gap_rows]
 
 
 @dataclass(frozen=True, slots=True)
 class LeftContexts:
-    """The sentence with a male and with a female word; nodes are read in these rows or in short rows of their own."""
+    """The sentence with a male and with a female word; nodes are read in the first, or in short rows of their own.
 
-    decoder_row: Tokens = ()
+    A row that ends with a node has all beginnings of the node on its way, so only the longest nodes have rows.
+    """
 
-    def lay_out(
-        self, gaps: Sequence[TermGap], trees: Sequence[TermChoices], generator: np.random.Generator
-    ) -> GapRows:
+    def lay_out(self, gap: TermGap, tree: TermChoices, generator: np.random.Generator) -> list[GapRows]:
         """See ``GapContexts``."""
-        gap_rows = GapRows()
-        for gap in gaps:
-            tree = trees[gap.tree]
-            words = _a_man_and_a_woman(gap, tree, generator)
-            rows = [gap_rows.add((*gap.before, *word, *gap.after)) for word in words]
-            for places, row, word in zip(
-                (gap_rows.after_male, gap_rows.after_female), rows, words, strict=True
-            ):
-                first = len(gap.before) + len(word) - 1
-                places += [(row, first + step) for step in range(len(gap.after))]
-            for node in tree.nodes:
-                row = rows[0] if not node else gap_rows.add((*gap.before, *node))
-                gap_rows.nodes.append((row, len(gap.before) + len(node) - 1))
-        return gap_rows
+        words = _a_man_and_a_woman(gap, tree, generator)
+        sentences, beginnings = GapRows(), GapRows()
+        for places, word in zip((sentences.after_male, sentences.after_female), words, strict=True):
+            row = sentences.add(InputRow((*gap.before, *word, *gap.after)))
+            first = len(gap.before) + len(word) - 1
+            places += [(row, first + step) for step in range(len(gap.after))]
+        root = len(gap.before) - 1
+        if len(tree.nodes) == 1:
+            sentences.nodes.append((0, root))
+            return [sentences]
+        row_of: dict[Tokens, int] = {}
+        for node in reversed(tree.nodes):
+            if node not in row_of:
+                row = beginnings.add(InputRow((*gap.before, *node)))
+                row_of |= {node[:length]: row for length in range(len(node) + 1)}
+        beginnings.nodes += [(row_of[node], root + len(node)) for node in tree.nodes]
+        return [beginnings, sentences] if gap.after else [beginnings]
 
 
 def _a_man_and_a_woman(

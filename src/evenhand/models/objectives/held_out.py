@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.models.engine.requests import Tokens
+from evenhand.models.objectives.objective import TokenRow
 from evenhand.models.references import ModelError
 from evenhand.models.tokenised_text import start_token
 
@@ -31,33 +31,15 @@ _RESERVED = 2
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOutRow:
-    """A sentence as a model sees it, and what is asked at which of its places."""
-
-    ids: Tokens
-    places: Tokens
-    targets: Tokens
-    source: Tokens = ()
-    """What an encoder sees, where there is one; ``ids`` are then the decoder's."""
-    remembers: bool = False
-    """Whether the model would keep a cache for tokens to come."""
-
-    @property
-    def length(self) -> int:
-        """Of the longer input."""
-        return max(len(self.ids), len(self.source))
-
-
-@dataclass(frozen=True, slots=True)
 class HeldOutRows:
     """The rows of all sentences."""
 
-    rows: tuple[HeldOutRow, ...]
+    rows: tuple[TokenRow, ...]
     whole: npt.NDArray[np.bool_]
     """Which sentences are scored from their first character to their last."""
 
 
-NOTHING = HeldOutRow((), (), ())
+NOTHING = TokenRow(())
 
 
 def masked_rows(sentences: Sequence[str], tokenizer: Any, config: Any, *, seed: int) -> HeldOutRows:
@@ -66,12 +48,12 @@ def masked_rows(sentences: Sequence[str], tokenizer: Any, config: Any, *, seed: 
     if mask is None:
         raise ModelError("The model's tokenizer has no mask token, so nothing can be hidden from the model.")
 
-    def row(ids: list[int], own: list[int], generator: np.random.Generator) -> HeldOutRow:
+    def row(ids: list[int], own: list[int], generator: np.random.Generator) -> TokenRow:
         places = sorted(generator.choice(own, size=_hidden(len(own)), replace=False).tolist())
         shown = list(ids)
         for place in places:
             shown[place] = mask
-        return HeldOutRow(tuple(shown), tuple(places), tuple(ids[place] for place in places))
+        return TokenRow(tuple(shown), places=tuple(places), targets=tuple(ids[place] for place in places))
 
     return _with_special_tokens(sentences, tokenizer, config, seed=seed, row=row)
 
@@ -86,9 +68,7 @@ def decoder_rows(sentences: Sequence[str], tokenizer: Any, config: Any) -> HeldO
         seen = (*(() if start is None else (start,)), *ids[:limit])
         has_targets = len(seen) > 1
         rows.append(
-            HeldOutRow(seen, tuple(range(len(seen) - 1)), seen[1:], remembers=True)
-            if has_targets
-            else NOTHING
+            TokenRow(seen, places=tuple(range(len(seen) - 1)), targets=seen[1:]) if has_targets else NOTHING
         )
     whole = np.array([start is not None and 0 < len(ids) <= limit for ids in encoded], dtype=bool)
     return HeldOutRows(tuple(rows), whole)
@@ -100,7 +80,7 @@ def sentinel_rows(sentences: Sequence[str], tokenizer: Any, config: Any, *, seed
     start = getattr(config, "decoder_start_token_id", None)
     first = tokenizer.pad_token_id if start is None else start
 
-    def row(ids: list[int], own: list[int], generator: np.random.Generator) -> HeldOutRow:
+    def row(ids: list[int], own: list[int], generator: np.random.Generator) -> TokenRow:
         spans = random_spans(len(own), len(sentinels), generator)
         source = list(ids[: own[0]])
         written, places, targets = [first], [], []
@@ -114,7 +94,7 @@ def sentinel_rows(sentences: Sequence[str], tokenizer: Any, config: Any, *, seed
                 written.append(ids[place])
             after = end
         source += [*(ids[place] for place in own[after:]), *ids[own[-1] + 1 :]]
-        return HeldOutRow(tuple(written[:-1]), tuple(places), tuple(targets), tuple(source), remembers=True)
+        return TokenRow(tuple(written[:-1]), tuple(source), places=tuple(places), targets=tuple(targets))
 
     return _with_special_tokens(sentences, tokenizer, config, seed=seed, row=row)
 
@@ -140,7 +120,7 @@ def longest_sentence(tokenizer: Any, config: Any) -> int:
     return min(limits)
 
 
-_MakeRow = Callable[[list[int], list[int], np.random.Generator], HeldOutRow]
+_MakeRow = Callable[[list[int], list[int], np.random.Generator], TokenRow]
 """From tokens, the places of those that are no special ones, and chance."""
 
 

@@ -9,10 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-Batch = dict[str, torch.Tensor]
+from evenhand.models.engine.requests import Tokens
 
-IGNORED = -100
-"""A label that no loss counts."""
+Batch = dict[str, torch.Tensor]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +24,49 @@ class PretrainingOptions:
     """Longer sentences are cut."""
 
 
+@dataclass(frozen=True, slots=True)
+class InputRow:
+    """A row of tokens that a model is shown."""
+
+    ids: Tokens
+    source: Tokens = ()
+    """What an encoder sees, where there is one; ``ids`` are then the decoder's."""
+
+    @property
+    def length(self) -> int:
+        """Of the longer input."""
+        return max(len(self.ids), len(self.source))
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRow(InputRow):
+    """A sentence as a model sees it, and what is asked at which of its places."""
+
+    places: Tokens = ()
+    targets: Tokens = ()
+    weight: float = 1.0
+    """How much each of the targets counts."""
+
+    @property
+    def rows(self) -> int:
+        """One."""
+        return 1
+
+
+class Piece(Protocol):
+    """The smallest part of a batch that has a loss of its own: a few rows that belong together."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+        ...
+
+    @property
+    def length(self) -> int:
+        """Tokens in the longest of them."""
+        ...
+
+
 class Objective(Protocol):
     """Examples, and how far a model is from what they want."""
 
@@ -35,16 +77,28 @@ class Objective(Protocol):
         """What is gone through once an epoch, in an order drawn anew each time."""
         ...
 
-    def collate(self, examples: Sequence[Any], generator: np.random.Generator) -> Batch:
-        """Examples as a batch of CPU tensors.
+    def lay_out(self, examples: Sequence[Any], generator: np.random.Generator) -> Sequence[Piece]:
+        """The pieces of a batch.
 
         All chance (masks, replayed sentences) comes from the generator, which depends on the seed, the epoch and the
         examples alone, so that a training that was interrupted goes on exactly as it would have.
         """
         ...
 
-    def loss(self, model: Any, batch: Batch) -> torch.Tensor:
-        """What is to be lowered, from the model in training and a batch on its device."""
+    def loss(self, model: Any, pieces: Sequence[Any]) -> torch.Tensor:
+        """What is to be lowered, from the model in training and some pieces of a batch.
+
+        However a batch is split into pieces that are run together, their losses add up to that of the batch: its size
+        is the recipe's, whatever fits into memory at once.
+        """
+        ...
+
+
+class PretrainingObjective(Objective, Protocol):
+    """An objective over sentences that asks for tokens of them."""
+
+    def lay_out(self, examples: Sequence[Any], generator: np.random.Generator) -> Sequence[TokenRow]:
+        """Sentences as rows, with what is asked of them; every token of the batch counts the same."""
         ...
 
 
@@ -54,3 +108,36 @@ def padded(rows: Sequence[Sequence[int]], filler: int) -> torch.Tensor:
     for number, row in enumerate(rows):
         table[number, : len(row)] = row
     return torch.from_numpy(table)
+
+
+def model_inputs(rows: Sequence[InputRow], *, pad: int, device: torch.device) -> Batch:
+    """What a model's ``forward`` takes for rows, each filled up to the longest."""
+    has_encoder = bool(rows[0].source)
+    shown = [row.source if has_encoder else row.ids for row in rows]
+    inputs = {
+        "input_ids": padded(shown, pad),
+        "attention_mask": padded([[1] * len(row) for row in shown], 0),
+    }
+    if has_encoder:
+        inputs["decoder_input_ids"] = padded([row.ids for row in rows], pad)
+    return {name: values.to(device) for name, values in inputs.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class TokenQuestions:
+    """What rows ask: at which row and column which token, and how much it counts."""
+
+    rows: torch.Tensor
+    columns: torch.Tensor
+    targets: torch.Tensor
+    weights: torch.Tensor
+
+    @classmethod
+    def of(cls, rows: Sequence[TokenRow], *, device: torch.device, first: int = 0) -> TokenQuestions:
+        """Of rows, the first of which has a number in its batch."""
+        counts = [len(row.places) for row in rows]
+        numbers = np.repeat(np.arange(first, first + len(rows)), counts)
+        columns = np.array([place for row in rows for place in row.places], dtype=np.int64)
+        targets = np.array([token for row in rows for token in row.targets], dtype=np.int64)
+        weights = np.repeat(np.array([row.weight for row in rows], dtype=np.float32), counts)
+        return cls(*(torch.from_numpy(part).to(device) for part in (numbers, columns, targets, weights)))

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from torch.nn import functional
 
 from evenhand.core.errors import EvenhandError
-from evenhand.models.engine.projection import PositionReader
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.objectives.held_out import random_spans, sentinels_of
-from evenhand.models.objectives.objective import IGNORED, Batch, padded
+from evenhand.models.objectives.objective import TokenQuestions, TokenRow, model_inputs
 from evenhand.models.references import ModelError
 
 if TYPE_CHECKING:
@@ -106,7 +104,30 @@ MASKED, REPLACED = 0.8, 0.1
 Flags = npt.NDArray[np.bool_]
 
 
-class MaskedPretraining:
+class _TokenObjective:
+    """Rows of tokens, some of which a model has to find: the mean surprise at them is to be lowered."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self._reader = model.position_reader
+        self._pad = model.loaded.pad_id
+
+    def loss(self, model: Any, pieces: Sequence[TokenRow]) -> torch.Tensor:
+        """The weighted surprise at what was asked for."""
+        device = next(model.parameters()).device
+        asked = TokenQuestions.of(pieces, device=device)
+        inputs = model_inputs(pieces, pad=self._pad, device=device)
+        states = self._reader.states(model, inputs, rows=asked.rows, columns=asked.columns)
+        return states.surprise(asked.targets, asked.weights)
+
+
+def _weighted(rows: Sequence[TokenRow]) -> list[TokenRow]:
+    """Rows of a batch in which every token that is asked for counts the same."""
+    # In a small batch it can happen that nothing was chosen: then there is nothing to learn, not 0 / 0.
+    asked = max(1, sum(len(row.places) for row in rows))
+    return [replace(row, weight=1 / asked) for row in rows]
+
+
+class MaskedPretraining(_TokenObjective):
     """BERT's own objective: 15% of tokens, of them 80% masked, 10% replaced by another, 10% left.
 
     Each token is chosen by itself, or with ``whole_words`` together with the other tokens of its word. Special tokens
@@ -116,6 +137,7 @@ class MaskedPretraining:
     name = "masked language modelling"
 
     def __init__(self, sentences: Sequence[str], model: LanguageModel, options: PretrainingOptions) -> None:
+        super().__init__(model)
         tokenizer = model.loaded.tokenizer
         if tokenizer.mask_token_id is None:
             raise ModelError(
@@ -124,39 +146,32 @@ class MaskedPretraining:
             )
         self.examples = tokenised(sentences, model, max_tokens=options.max_tokens)
         self.whole_words = options.whole_words
-        self._reader = PositionReader(model.projection)
         self._mask = tokenizer.mask_token_id
-        self._pad = model.loaded.pad_id
         special = set(tokenizer.all_special_ids)
         self._ordinary = np.array([token for token in range(len(tokenizer)) if token not in special])
 
-    def collate(self, examples: Sequence[TokenisedSentence], generator: np.random.Generator) -> Batch:
+    def lay_out(
+        self, examples: Sequence[TokenisedSentence], generator: np.random.Generator
+    ) -> list[TokenRow]:
         """Sentences with tokens hidden, and what is to be found there."""
-        lengths = np.array([len(example) for example in examples])
-        shape = (len(examples), int(lengths.max()))
+        shape = (len(examples), max(map(len, examples)))
         ids, words = np.full(shape, self._pad), np.full(shape, NO_WORD)
         for row, example in enumerate(examples):
             ids[row, : len(example)] = example.ids
             words[row, : len(example)] = example.words
         chosen = self._chosen(words, generator)
-        rows, columns = np.nonzero(chosen)
-        return {
-            "input_ids": torch.from_numpy(self._hidden(ids, chosen, generator)),
-            "attention_mask": torch.from_numpy((np.arange(shape[1]) < lengths[:, None]).astype(np.int64)),
-            "labels": torch.from_numpy(np.where(chosen, ids, IGNORED)),
-            "rows": torch.from_numpy(rows),
-            "columns": torch.from_numpy(columns),
-        }
-
-    def loss(self, model: Any, batch: Batch) -> torch.Tensor:
-        """Mean surprise at what was hidden."""
-        # The places are known without asking the device, which so never has to be waited for.
-        rows, columns = batch["rows"], batch["columns"]
-        inputs = {name: batch[name] for name in ("input_ids", "attention_mask")}
-        logits = self._reader.logits(model, inputs, rows, columns)
-        lost = functional.cross_entropy(logits, batch["labels"][rows, columns], reduction="sum")
-        # In a small batch it can happen that nothing was chosen: then there is nothing to learn, not 0 / 0.
-        return lost / max(1, len(rows))
+        shown = self._hidden(ids, chosen, generator)
+        rows = []
+        for row, example in enumerate(examples):
+            places = np.flatnonzero(chosen[row])
+            rows.append(
+                TokenRow(
+                    ids=tuple(shown[row, : len(example)].tolist()),
+                    places=tuple(places.tolist()),
+                    targets=tuple(ids[row, places].tolist()),
+                )
+            )
+        return _weighted(rows)
 
     def _chosen(self, words: Ids, generator: np.random.Generator) -> Flags:
         own: Flags = words != NO_WORD
@@ -175,12 +190,13 @@ class MaskedPretraining:
         return np.where(chosen, hidden, ids)
 
 
-class NextTokenPretraining:
+class NextTokenPretraining(_TokenObjective):
     """Every token from those before it, each sentence behind the model's start token."""
 
     name = "next-token prediction"
 
     def __init__(self, sentences: Sequence[str], model: LanguageModel, options: PretrainingOptions) -> None:
+        super().__init__(model)
         refuse_whole_words(model, options)
         loaded, max_tokens = model.loaded, options.max_tokens
         start = model.family.text_start(loaded)
@@ -190,63 +206,51 @@ class NextTokenPretraining:
             (*before, *sentence.ids[sentence.own].tolist())[:longest]
             for sentence in tokenised(sentences, model, max_tokens=max_tokens)
         ]
-        self._pad = loaded.pad_id
         self.examples: list[Tokens] = [row for row in rows if len(row) > 1]
 
-    def collate(self, examples: Sequence[Tokens], _generator: np.random.Generator) -> Batch:
-        """Rows that are their own labels: as everywhere in Transformers, a label is wanted one place before its own."""
-        return {
-            "input_ids": padded(examples, self._pad),
-            "attention_mask": padded([[1] * len(row) for row in examples], 0),
-            "labels": padded(examples, IGNORED),
-        }
-
-    def loss(self, model: Any, batch: Batch) -> torch.Tensor:
-        """Mean surprise at every next token."""
-        logits = model(
-            input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], use_cache=False
-        ).logits
-        return functional.cross_entropy(
-            logits[:, :-1].flatten(0, 1).float(), batch["labels"][:, 1:].flatten(), ignore_index=IGNORED
+    def lay_out(self, examples: Sequence[Tokens], _generator: np.random.Generator) -> list[TokenRow]:
+        """Rows in which every token is asked for at the place before its own."""
+        return _weighted(
+            [TokenRow(ids=row, places=tuple(range(len(row) - 1)), targets=row[1:]) for row in examples]
         )
 
 
-class SpanPretraining:
+class SpanPretraining(_TokenObjective):
     """Spans of 15% of the tokens, three long on average, each behind a sentinel that the decoder writes out.
 
     The encoder reads the rest with a sentinel for every span; the decoder writes each sentinel with its span, then the
-    sentinel after the last and the end token. The decoder's input is what the model's own shift makes of that.
+    sentinel after the last and the end token. What it has written so far is its input, behind its start token.
     """
 
     name = "span corruption"
 
     def __init__(self, sentences: Sequence[str], model: LanguageModel, options: PretrainingOptions) -> None:
+        super().__init__(model)
         refuse_whole_words(model, options)
         self.examples = tokenised(sentences, model, max_tokens=options.max_tokens)
         self._sentinels = sentinels_of(model.loaded.tokenizer)
         self._end = model.loaded.tokenizer.eos_token_id
-        self._pad = model.loaded.pad_id
+        start = getattr(model.loaded.config, "decoder_start_token_id", None)
+        self._start = self._pad if start is None else int(start)
 
-    def collate(self, examples: Sequence[TokenisedSentence], generator: np.random.Generator) -> Batch:
+    def lay_out(
+        self, examples: Sequence[TokenisedSentence], generator: np.random.Generator
+    ) -> list[TokenRow]:
         """What the encoder reads, and what the decoder is to write."""
-        pairs = [self._corrupted(example, generator) for example in examples]
-        sources = [source for source, _ in pairs]
-        return {
-            "input_ids": padded(sources, self._pad),
-            "attention_mask": padded([[1] * len(source) for source in sources], 0),
-            "labels": padded([target for _, target in pairs], IGNORED),
-        }
+        rows = []
+        for example in examples:
+            source, written = self._corrupted(example, generator)
+            rows.append(
+                TokenRow(
+                    ids=(self._start, *written[:-1]),
+                    source=source,
+                    places=tuple(range(len(written))),
+                    targets=written,
+                )
+            )
+        return _weighted(rows)
 
-    def loss(self, model: Any, batch: Batch) -> torch.Tensor:
-        """Mean surprise at what the decoder is to write."""
-        logits = model(**batch, use_cache=False).logits
-        return functional.cross_entropy(
-            logits.flatten(0, 1).float(), batch["labels"].flatten(), ignore_index=IGNORED
-        )
-
-    def _corrupted(
-        self, example: TokenisedSentence, generator: np.random.Generator
-    ) -> tuple[list[int], list[int]]:
+    def _corrupted(self, example: TokenisedSentence, generator: np.random.Generator) -> tuple[Tokens, Tokens]:
         ids, own = example.ids.tolist(), example.own.tolist()
         most = max(1, len(self._sentinels) - 1)  # one is left for the end, where the tokenizer has several
         source, target, after = ids[: own[0]], [], 0
@@ -257,4 +261,4 @@ class SpanPretraining:
             after = end
         source += [*(ids[place] for place in own[after:]), *ids[own[-1] + 1 :]]
         target += self._sentinels[number + 1 : number + 2]
-        return source, target if self._end is None else [*target, self._end]
+        return tuple(source), tuple(target if self._end is None else [*target, self._end])

@@ -15,7 +15,7 @@ from evenhand.certificate import CertificatePlan, Finetuning, HeldOutText, Margi
 from evenhand.core.items import Benchmark
 from evenhand.core.planted_bias import PlantedBias
 from evenhand.core.probes import Experiment, ProbeSet
-from evenhand.core.recipes import Recipe
+from evenhand.core.recipes import Precision, Recipe
 from evenhand.data.corpora import sentences
 from evenhand.data.crows_pairs import load_pairs
 from evenhand.data.labelled import load_labelled
@@ -99,6 +99,14 @@ def default_options(
     if not (isinstance(chosen, TrainingOptions) and isinstance(mitigation, TrainingMitigation)):
         return chosen
     return replace(chosen, recipe=chosen.recipe or default_recipe(ref, mitigation))
+
+
+def trained_reference(ref: ModelRef, options: MitigationOptions) -> ModelRef:
+    """How a model is loaded to be mitigated: in bf16 where that was asked for and its own weights are not trained."""
+    recipe = options.recipe if isinstance(options, TrainingOptions) else None
+    if recipe is None or recipe.lora is None or recipe.precision is not Precision.BF16:
+        return ref
+    return ref.model_copy(update={"precision": Precision.BF16})
 
 
 @dataclass(frozen=True, kw_only=True)
