@@ -52,4 +52,4 @@ def test_model_without_a_readme_says_nothing(tmp_path: Path, monkeypatch: pytest
 
 def test_a_readme_without_end_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "README.md").symlink_to("/dev/zero")
-    assert declared_languages(str(tmp_path)) == ()
+    assert description.declared_languages(str(tmp_path)) == ()
