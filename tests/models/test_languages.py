@@ -48,3 +48,8 @@ def test_model_without_a_readme_says_nothing(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(description, "hf_hub_download", fail)
     assert description.declared_languages("somebody/some-model") == ()
     assert description.declared_languages(str(tmp_path)) == ()
+
+
+def test_a_readme_without_end_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "README.md").symlink_to("/dev/zero")
+    assert description.declared_languages(str(tmp_path)) == ()

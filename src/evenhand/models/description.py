@@ -11,7 +11,7 @@ import yaml
 from huggingface_hub import hf_hub_download
 from huggingface_hub.errors import HfHubHTTPError
 
-from evenhand.core.files import remembered_sha256
+from evenhand.core.files import read_stored, remembered_sha256
 from evenhand.core.items import Benchmark, Task
 from evenhand.core.planted_bias import read_planted_bias
 from evenhand.core.probes import Experiment
@@ -101,8 +101,8 @@ def declared_languages(model: str, revision: str | None = None) -> tuple[str, ..
     if is_gguf(model):
         return read_gguf_header(gguf_path(ModelRef(id=model, revision=revision))).languages
     try:
-        text = _readme(model, revision).read_text(encoding="utf-8")
-    except (OSError, ValueError, HfHubHTTPError):
+        text = read_stored(_readme(model, revision), error=ModelError).decode()
+    except (OSError, ValueError, HfHubHTTPError, ModelError):
         return ()
     if not text.startswith("---"):
         return ()
