@@ -18,7 +18,7 @@ from rich.table import Table
 import evenhand as eh
 from evenhand.cli.data import check_command
 from evenhand.cli.options import TableChoice
-from evenhand.cli.output import console, plain_table, print_lines, print_table, say, warn
+from evenhand.cli.output import console, plain_table, print_lines, print_table, progress_bar, say, warn
 from evenhand.cli.results import show_results
 
 SENTENCE = (
@@ -182,3 +182,12 @@ def test_the_cursor_is_given_back_when_a_command_is_terminated() -> None:
         assert process.wait(timeout=20) == 128 + signal.SIGTERM
     os.close(ours)
     assert shown.rfind(b"\x1b[?25h") > shown.rfind(b"\x1b[?25l")
+
+
+def test_a_bar_says_when_only_what_has_no_count_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    with shown_on(Screen(), 120, monkeypatch) as screen, progress_bar("scores") as report:
+        report(1, 2)
+        assert "finishing" not in screen.getvalue()
+        report(2, 2)
+
+    assert "scores, finishing" in screen.getvalue()

@@ -12,6 +12,7 @@ import pytest
 
 from evenhand.core.errors import DatasetError, PredictionsError
 from evenhand.core.items import Association
+from evenhand.instruments.association.evaluation import Evaluation
 from evenhand.instruments.association.results import SkippedReason, predictions_json
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.measure import evaluate
@@ -253,3 +254,16 @@ def test_predictions_are_written_as_json_indents_them() -> None:
     assert text == json.dumps(json.loads(text), indent=1) + "\n"
     assert [entry["score"] for entry in json.loads(text)["intrasentence"]] == [1e-7, 2.0, 0.5]
     assert predictions_json(run.scores.clear()) == "{}\n"
+
+
+def test_progress_is_counted_in_items(items: tuple[Association, ...], quick: Resampling) -> None:
+    told: list[tuple[int, int]] = []
+    scores = builders.scores({item.id: HIGH_LOW for item in items})
+    evaluation = Evaluation(scores, builders.benchmark(*items, name="watched"), resampling=quick)
+
+    evaluation.measure(progress=lambda done, total: told.append((done, total)))
+
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert len({done for done, _ in told}) > 3
+    assert {total for _, total in told} == {len(items)}
+    assert told[-1] == (len(items), len(items))

@@ -310,6 +310,11 @@ def progress_bar(description: str, unit: str = "items") -> Iterator[Callable[[in
         def report(done: int, total: int) -> None:
             elapsed = bar.tasks[0].elapsed or 0
             speed = f"{done / elapsed:,.0f} {unit}/s" if elapsed and done / elapsed >= 1 else ""
-            bar.update(shown, completed=done, total=total, speed=speed)
+            if done < total:
+                bar.update(shown, completed=done, total=total, speed=speed)
+            else:  # what is left, statistics and the page, has no count: the bar moves to and fro
+                bar.update(
+                    shown, description=f"{description}, finishing", completed=done, total=None, speed=""
+                )
 
         yield report

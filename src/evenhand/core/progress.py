@@ -43,5 +43,10 @@ class _Silent:
 SILENT: Monitor = _Silent()
 
 
+def share_of(progress: Progress, count: int, *, first: float, last: float) -> Progress:
+    """The progress of a part of some work, from one share of its count to another."""
+    return lambda done, total: progress(int(count * (first + (last - first) * done / total)), count)
+
+
 def no_progress(_done: int, _total: int) -> None:
     """For whoever does not want to know."""

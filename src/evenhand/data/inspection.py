@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from evenhand.core.items import OVERALL, Benchmark, Task
+from evenhand.core.progress import Progress, no_progress
 from evenhand.data.defects import DEFECT_CLASSES, DefectClass, DefectUnit
 
 if TYPE_CHECKING:
@@ -105,22 +106,39 @@ class CheckReport:
         )
 
 
+def check(benchmark: Benchmark, *, progress: Progress = no_progress) -> CheckReport:
+    """Run every check on a benchmark; one that was checked lately is not checked again.
+
+    Args:
+        benchmark: What is checked.
+        progress: Told how many checks are done.
+    """
+    return _report(_Check(benchmark, progress))
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """A benchmark to check; who watches makes no difference to the report."""
+
+    benchmark: Benchmark
+    progress: Progress = field(compare=False)
+
+
 @lru_cache(maxsize=8)
-def check(benchmark: Benchmark) -> CheckReport:
-    """Run every check on a benchmark."""
+def _report(job: _Check) -> CheckReport:
+    benchmark = job.benchmark
     checked = [
         defect
         for defect in DEFECT_CLASSES
         if defect.languages is None or benchmark.language in defect.languages
     ]
-    findings = tuple(
-        Finding(defect, task, tuple(defect.find(benchmark.of_task(task))))
-        for defect in checked
-        for task in defect.tasks
-        if task in benchmark.tasks
-    )
+    tasks = [(defect, task) for defect in checked for task in defect.tasks if task in benchmark.tasks]
+    findings = []
+    for number, (defect, task) in enumerate(tasks, start=1):
+        findings.append(Finding(defect, task, tuple(defect.find(benchmark.of_task(task)))))
+        job.progress(number, len(tasks))
     unchecked = tuple(defect.name for defect in DEFECT_CLASSES if defect not in checked)
-    return CheckReport(benchmark, findings, unchecked)
+    return CheckReport(benchmark, tuple(findings), unchecked)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import polars as pl
 from evenhand.core.errors import PredictionsError, shortlist
 from evenhand.core.files import sha256_of
 from evenhand.core.items import Association, Benchmark, Task, common_reason
-from evenhand.core.progress import Progress
+from evenhand.core.progress import Progress, no_progress, share_of
 from evenhand.core.protocols import DEFAULT_PROTOCOL, Protocol, get_protocol
 from evenhand.data.inspection import CheckReport, check
 from evenhand.data.layouts import load_dataset
@@ -75,14 +75,19 @@ class Evaluation(Preparation):
         )
 
     def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:  # noqa: ARG002
-        """Turn the scores into a run with estimates, intervals and tests; it takes moments."""
+        """Turn the scores into a run with estimates, intervals and tests; it takes moments for thousands of items."""
         return assemble(
             self.record,
             self.predictions,
             self.benchmark,
             protocol=self.protocol,
             resampling=self.resampling,
+            progress=progress or no_progress,
         )
+
+
+CHECKED = 0.75
+"""The share of the time after which the data are checked; the rest goes to the estimates."""
 
 
 def assemble(
@@ -93,12 +98,15 @@ def assemble(
     protocol: Protocol,
     resampling: Resampling,
     warnings: tuple[str, ...] = (),
+    progress: Progress = no_progress,
 ) -> Run:
-    """Make a run of scores, whoever gave them."""
+    """Make a run of scores, whoever gave them; progress is counted in items."""
     scores, unknown = score_table(benchmark, predictions)
-    checked = check(benchmark)
+    count = len(benchmark)
+    checked = check(benchmark, progress=share_of(progress, count, first=0, last=CHECKED))
     scores = _with_defects(scores, checked)
-    result = _result(record.name, benchmark, scores, checked, unknown, protocol, resampling)
+    estimated = share_of(progress, count, first=CHECKED, last=1)
+    result = _result(record.name, benchmark, scores, checked, unknown, protocol, resampling, estimated)
     result = result.model_copy(update={"warnings": (*warnings, *result.warnings)})
     return Run(
         record=_completed(record, result, checked=checked, unknown=unknown), results=(result,), scores=scores
@@ -181,23 +189,26 @@ def _result(
     unknown: tuple[str, ...],
     protocol: Protocol,
     resampling: Resampling,
+    progress: Progress,
 ) -> RunResult:
     empty = RunResult(name=name, language=benchmark.language, protocol=protocol.name, tasks={})
     items = items_from_scores(scores)
     flagged = checked.flagged_items()
     skipped = _skipped_reasons(scores)
+    frames = tasks_of(items)
+    tasks = {}
+    for number, (task, frame) in enumerate(frames.items(), start=1):
+        tasks[task] = estimate_task(
+            frame,
+            protocol=protocol,
+            resampling=resampling,
+            flagged=flagged,
+            defects=checked.flagged_defects(task),
+        )
+        progress(number, len(frames))
     return empty.model_copy(
         update={
-            "tasks": {
-                task: estimate_task(
-                    frame,
-                    protocol=protocol,
-                    resampling=resampling,
-                    flagged=flagged,
-                    defects=checked.flagged_defects(task),
-                )
-                for task, frame in tasks_of(items).items()
-            },
+            "tasks": tasks,
             "skipped": skipped,
             "warnings": _warnings(benchmark, unknown, skipped, items),
         }
