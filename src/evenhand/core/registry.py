@@ -14,8 +14,10 @@ that it comes from. ``EVENHAND_PLUGINS=off`` leaves other packages out.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import TypeVar
@@ -152,9 +154,15 @@ def _importer(place: str) -> Callable[[], object]:
     return lambda: getattr(import_module(module), attribute)
 
 
-def _entry_points(group: str) -> list[EntryPoint]:
+def _entry_points(group: str) -> Sequence[EntryPoint]:
     if os.environ.get(PLUGINS_VARIABLE, "").casefold() == "off":
-        return []
+        return ()
+    return _installed_entry_points(group, tuple(sys.path))
+
+
+@cache
+def _installed_entry_points(group: str, _path: tuple[str, ...]) -> Sequence[EntryPoint]:
+    """Those of the packages on a path. Looking through all packages takes tens of milliseconds."""
     return sorted(
         entry_points(group=group), key=lambda point: (point.dist.name if point.dist else "", point.name)
     )
