@@ -217,7 +217,7 @@ class LanguageModel:
         self, requests: Sequence[Request], *, max_tokens: int | None = None, share_prefixes: bool = True
     ) -> tuple[ForwardPlan, ForwardInputs]:
         """Everything that has to be run to answer the requests."""
-        self._refuse_prefix()
+        self.ref.refuse_prefix()
         memory, config = self.batch_memory, self.loaded.config
         share = share_prefixes and self.shares_prefixes and fits_window(config, requests)
         longest = min(longest_tree(config), memory.longest_row) if share else None
@@ -337,17 +337,9 @@ class LanguageModel:
         Layer 0 is the embeddings before any context, -1 the last. A decoder's vector of a word knows only what comes
         before the word.
         """
-        self._refuse_prefix()
+        self.ref.refuse_prefix()
         refuse_unfit_texts(texts, argument="texts")
         return self.embedder.embed(texts, spans, layer=layer)
-
-    def _refuse_prefix(self) -> None:
-        """A prefix steers what the model writes; a score that ignores it would not be the model's."""
-        if self.ref.prefix:
-            raise ModelError(
-                f"{self.ref.id} has the prefix {self.ref.prefix!r}, which counts when it writes texts. Leave it out to "
-                "score texts or to read vectors."
-            )
 
     @cached_property
     def generator(self) -> LocalGenerator:

@@ -73,6 +73,14 @@ class ModelRef(BaseModel):
         parts = [part for part in name.split("/") if part not in ("", ".", "..")]
         return "_".join(parts[-2:]) if not name.startswith(("/", ".")) else (parts[-1] if parts else "model")
 
+    def refuse_prefix(self) -> None:
+        """A prefix steers what the model writes; a score that ignores it would not be the model's."""
+        if self.prefix:
+            raise ModelError(
+                f"{self.id} has the prefix {self.prefix!r}, which counts when it writes texts. Leave it out to score "
+                "texts or to read vectors."
+            )
+
 
 def refuse_missing_path(name: str) -> None:
     """Refuse what can only be a folder or file and is none, before the hub is asked for a model of that name."""
