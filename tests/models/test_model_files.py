@@ -158,3 +158,19 @@ def test_a_planted_bias_that_no_model_can_have_is_refused(folder: Path, strength
     (folder / "lab.json").write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(EvenhandError, match=r"lab\.json is damaged"):
         _ = load(folder).record
+
+
+def test_a_mask_that_the_model_does_not_know_is_refused(folder: Path) -> None:
+    settings = json.loads((folder / "tokenizer_config.json").read_bytes()) | {"mask_token": "[GAP]"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
+    with pytest.raises(ModelError, match=r"the mask_token '\[GAP\]' at [\d,]+, beyond the [\d,]+ entries"):
+        load(folder)
+
+
+@pytest.mark.parametrize("start", [10**6, 2**63, -1])
+def test_a_decoder_cannot_start_with_a_token_that_is_none(tmp_path: Path, start: int) -> None:
+    folder = shutil.copytree(embedded_folder("lab:encoder-decoder"), tmp_path / "model")
+    config = json.loads((folder / "config.json").read_bytes()) | {"decoder_start_token_id": start}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(ModelError, match=r"decoder_start_token_id|cannot be used"):
+        load(folder).score_fills("The BLANK is here.", ["man"])

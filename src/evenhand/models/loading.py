@@ -42,6 +42,9 @@ BERT_FOLLOWS_CLASS = 0
 _FEWEST_TOKENS = 10
 """Entries of a vocabulary beside the special ones. Where its file is missing, libraries make up a tokenizer without."""
 
+_TOKENS_IN_TEXTS = ("bos_token", "eos_token", "unk_token", "cls_token", "sep_token", "mask_token")
+"""Special tokens that are put into texts, so that a model has to know them."""
+
 _DTYPES = {Precision.FP32: torch.float32, Precision.BF16: torch.bfloat16, Precision.FP16: torch.float16}
 
 
@@ -63,8 +66,9 @@ class Loaded:
 
     @property
     def pad_id(self) -> int:
-        """What fills up rows; it is masked, so any id does for a model without a padding token."""
-        return self.tokenizer.pad_token_id if self.tokenizer.pad_token_id is not None else 0
+        """What fills up rows; it is masked, so any id does for a model that does not know its padding token."""
+        pad, entries = self.tokenizer.pad_token_id, self.model.get_input_embeddings().num_embeddings  # type: ignore[operator]
+        return pad if pad is not None and pad < entries else 0
 
 
 def choose_device(wanted: str) -> torch.device:
@@ -151,6 +155,13 @@ def _fit_tokenizer(ref: ModelRef, tokenizer: Any, *, entries: int) -> None:
             f"The tokenizer of {ref.id} has {len(tokenizer):,} entries, the model's embedding only {entries:,}: "
             "they do not belong together. Give the tokenizer that the model was trained with."
         )
+    for name in _TOKENS_IN_TEXTS:
+        number = getattr(tokenizer, f"{name}_id", None)
+        if number is not None and not 0 <= number < entries:
+            raise ModelError(
+                f"The tokenizer of {ref.id} has the {name} {getattr(tokenizer, name)!r} at {number:,}, beyond the "
+                f"{entries:,} entries of the model's embedding. Give the tokenizer that the model was trained with."
+            )
     if beyond:
         tokenizer.split_special_tokens = True
 

@@ -53,7 +53,15 @@ def sentinel_id(tokenizer: Any) -> int | None:
 def decoder_start(loaded: Loaded) -> int:
     """What the decoder of an encoder-decoder starts with."""
     start = getattr(loaded.config, "decoder_start_token_id", None)
-    return int(start) if start is not None else loaded.pad_id
+    if start is None:
+        return loaded.pad_id
+    entries = loaded.model.get_input_embeddings().num_embeddings  # type: ignore[operator]
+    if not 0 <= start < entries:
+        raise ModelError(
+            f"The configuration of {loaded.ref.id} has the decoder start with token {start:,}, beyond the {entries:,} "
+            "entries of the embedding. Correct decoder_start_token_id in its config.json."
+        )
+    return int(start)
 
 
 @dataclass(frozen=True, slots=True)
