@@ -211,7 +211,17 @@ def asked_run(answers: Mapping[tuple[str, int], float | None], *, experiment: st
         [(occupation, structure, ratio) for (occupation, structure), ratio in answers.items()],
         schema=columns,
         orient="row",
-    ).with_columns(experiment=pl.lit(experiment), direction=pl.lit("gender"))
+    ).select(
+        experiment=pl.lit(experiment),
+        direction=pl.lit("gender"),
+        structure="structure",
+        text=pl.lit("[MASK] is a [OCC]."),
+        occupation="occupation",
+        field=pl.lit("care"),
+        log2_male=pl.col("log2_ratio") - 1.0,
+        log2_female=pl.col("log2_ratio") * 0.0 - 1.0,
+        log2_ratio="log2_ratio",
+    )
     leans = {
         occupation: estimate(float(np.mean(known)), 0.1, n=len(known))
         for occupation in dict.fromkeys(name for name, _ in answers)
@@ -236,6 +246,17 @@ def pairs_run(preferences: Mapping[str, float | None]) -> Run:
             "preference": pl.Float64,
         },
         orient="row",
+    ).select(
+        pair="pair",
+        language=pl.lit("en"),
+        bias_type="bias_type",
+        direction="direction",
+        more=pl.lit("One sentence."),
+        less=pl.lit("Another sentence."),
+        more_score=pl.col("preference") - 2.0,
+        less_score=pl.col("preference") * 0.0 - 1.5,
+        preference="preference",
+        skipped_reason=pl.when(pl.col("preference").is_null()).then(pl.lit("not asked")),
     )
     made = probe_run(crows_pairs())
     return Run(record=made.record, results=made.results, scores=scores)

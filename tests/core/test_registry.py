@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import metadata
 from importlib.metadata import EntryPoint
 from typing import Any
@@ -20,14 +21,33 @@ def numbers(**own: str) -> Registry[Any]:
 
 
 @pytest.fixture
-def plug(monkeypatch: pytest.MonkeyPatch) -> Any:
+def plug(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Pretend that a package is installed which adds these entries."""
 
     def install(**entries: str) -> None:
         found = metadata.EntryPoints(EntryPoint(name, value, GROUP) for name, value in entries.items())
         monkeypatch.setattr(registry_module, "entry_points", lambda group: found.select(group=group))
+        registry_module.installed_entry_points.cache_clear()
 
-    return install
+    yield install
+    registry_module.installed_entry_points.cache_clear()
+
+
+def test_packages_are_looked_through_once_for_a_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = []
+
+    def look(group: str) -> metadata.EntryPoints:
+        looked.append(group)
+        return metadata.EntryPoints()
+
+    monkeypatch.setattr(registry_module, "entry_points", look)
+    known = Registry[Any]("number", "evenhand.never-looked-for", {"tau": "math:tau"})
+    assert [known.names() for _ in range(3)] == [("tau",)] * 3
+    assert len(looked) == 1
+
+    monkeypatch.syspath_prepend("/another/folder")
+    known.names()
+    assert len(looked) == 2
 
 
 def test_an_entry_of_ours_is_imported_when_it_is_asked_for() -> None:

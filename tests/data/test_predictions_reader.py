@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.data.predictions import Score, as_score, read_predictions
+from evenhand.data.predictions import LARGEST_SCORE, Score, as_score, read_predictions
 
 Scores = dict[str, float]
 Writer = Callable[[Path, Scores], None]
@@ -89,8 +89,10 @@ IDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_si
 
 
 @pytest.mark.parametrize("write", [stereoset, plain_list, json_lines, csv_file, parquet_candidate])
-@given(scores=st.dictionaries(IDS, st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=8))
-def test_any_finite_scores_survive_being_written_and_read(
+@given(
+    scores=st.dictionaries(IDS, st.floats(-LARGEST_SCORE, LARGEST_SCORE), min_size=1, max_size=8),
+)
+def test_any_usable_scores_survive_being_written_and_read(
     tmp_path_factory: pytest.TempPathFactory, write: Writer, scores: Scores
 ) -> None:
     path = tmp_path_factory.mktemp("scores") / "scores.file"

@@ -157,11 +157,11 @@ def _importer(place: str) -> Callable[[], object]:
 def _entry_points(group: str) -> Sequence[EntryPoint]:
     if os.environ.get(PLUGINS_VARIABLE, "").casefold() == "off":
         return ()
-    return _installed_entry_points(group, tuple(sys.path))
+    return installed_entry_points(group, tuple(sys.path))
 
 
 @cache
-def _installed_entry_points(group: str, _path: tuple[str, ...]) -> Sequence[EntryPoint]:
+def installed_entry_points(group: str, _path: tuple[str, ...]) -> Sequence[EntryPoint]:
     """Those of the packages on a path. Looking through all packages takes tens of milliseconds."""
     return sorted(
         entry_points(group=group), key=lambda point: (point.dist.name if point.dist else "", point.name)
