@@ -1,4 +1,4 @@
-"""A few hundred damaged inputs, of every kind that is quickly read: each is read or refused, and nothing else.
+"""More than a hundred damaged inputs, of every kind that is quickly read: each is read or refused, and nothing else.
 
 ``benchmarks/fuzz.py`` does the same for every kind, ten thousand times.
 """
@@ -14,17 +14,17 @@ import fuzz
 import pytest
 
 QUICK = {
-    "run folders": 40,
+    "run folders": 20,
     "learning curves": 40,
-    "StereoSet files": 15,
-    "scores": 15,
-    "probe files": 12,
-    "CrowS-Pairs files": 15,
-    "Winogender files": 15,
+    "StereoSet files": 8,
+    "scores": 8,
+    "probe files": 6,
+    "CrowS-Pairs files": 8,
+    "Winogender files": 8,
     "labelled text": 40,
     "twin pairs": 40,
-    "calibrations": 15,
-    "model folders": 20,
+    "calibrations": 8,
+    "model folders": 8,
 }
 SEED = 14
 
@@ -56,6 +56,6 @@ def patience(seconds: int) -> Iterator[None]:
 @pytest.mark.parametrize("reader", list(QUICK))
 def test_damaged_inputs_are_read_or_refused(reader: str, inputs: Path, tmp_path: Path) -> None:
     for number in range(QUICK[reader]):
-        with patience(60):
+        with patience(300):
             outcome = fuzz.try_case(fuzz.Case(reader, number, SEED), inputs, tmp_path)
         assert outcome.kind in (fuzz.ACCEPTED, fuzz.REFUSED), f"{outcome.damage}\n{outcome.details}"
