@@ -41,7 +41,7 @@ def ratios(run: Run, experiment: str, direction: str) -> dict[tuple[int, str], f
 @pytest.mark.parametrize("language", ["en", "de"])
 @pytest.mark.parametrize("name", MODELS)
 def test_log_ratios_are_those_of_the_slow_way(menagerie: Zoo, name: str, language: str) -> None:
-    probes = small_probes(language)
+    probes = small_probes(language, names=2)
     run = probe(menagerie.model(name), probes, options=MalorOptions(direction="both", resampling=FEW))
     slow = SlowProbe(menagerie.reference(name), zoo.SPECIES[name].family)
     for experiment in Experiment:
