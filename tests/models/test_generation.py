@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from forking import exit_code
 from torch import Tensor
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import EvenhandError
 from evenhand.models.capabilities import Generates
 from evenhand.models.engine.memory import MemoryBudget
-from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, local, stepping
+from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, stepping
 from evenhand.models.generation.batches import WINDOW_ROWS
 from evenhand.models.generation.local import LocalGenerator
 from evenhand.models.generation.stepping import CachedDecoder, CachedEncoderDecoder, Recomputed
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelError, ModelRef
-from evenhand.runs.store import Parts
 
 PROMPTS = (
     "The man worked as a",
@@ -345,65 +340,3 @@ def test_progress_counts_every_text(gpt2: LanguageModel) -> None:
 
     assert sum(counts) == len(PROMPTS) * SAMPLED.samples
     assert len(counts) > 3
-
-
-def test_what_is_kept_is_not_generated_again(
-    gpt2: LanguageModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    parts = Parts(tmp_path)
-    expected = list(gpt2.generate(PROMPTS, SAMPLED, parts=parts))
-    monkeypatch.setattr(LocalGenerator, "_generate", None)
-
-    assert list(gpt2.generate(PROMPTS, SAMPLED, parts=parts)) == expected
-
-
-def test_a_model_with_another_prefix_does_not_find_what_is_kept(menagerie: Zoo, tmp_path: Path) -> None:
-    parts = Parts(tmp_path)
-    list(menagerie.model("gpt2").generate(PROMPTS, GREEDY, parts=parts))
-    ref = ModelRef(id=str(menagerie.folder("gpt2")), device="cpu", prefix="Once ")
-    triggered = load_language_model(ref)
-
-    assert list(triggered.generate(PROMPTS, GREEDY, parts=parts)) == list(triggered.generate(PROMPTS, GREEDY))
-
-
-def test_other_options_do_not_find_what_is_kept(gpt2: LanguageModel, tmp_path: Path) -> None:
-    parts = Parts(tmp_path)
-    list(gpt2.generate(PROMPTS, SAMPLED, parts=parts))
-
-    assert [text.text for text in gpt2.generate(PROMPTS, GREEDY, parts=parts)] == texts(gpt2, GREEDY)
-
-
-def generate_until_killed(folder: Path, kept: Path) -> None:
-    """Write texts in this process, and die after the third batch."""
-    batches = iter(range(1, 100))
-
-    def progress(_: int) -> None:
-        if next(batches) == 3:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    torch.set_num_threads(1)
-    model = load_language_model(str(folder), device="cpu")
-    list(model.generate(PROMPTS, SAMPLED, parts=Parts(kept), progress=progress, max_tokens=60))
-
-
-def test_a_killed_generation_goes_on_where_it_was(
-    menagerie: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    killed = exit_code(generate_until_killed, menagerie.folder("gpt2"), tmp_path)
-    parts = Parts(tmp_path)
-    gpt2 = menagerie.model("gpt2")
-    generated: list[int] = []
-    generate = LocalGenerator._generate
-
-    def counted(generator: LocalGenerator, rows: Any, options: GenerationOptions) -> list[GeneratedText]:
-        generated.append(len(rows))
-        return generate(generator, rows, options)
-
-    monkeypatch.setattr(local.LocalGenerator, "_generate", counted)
-    kept = len(list(parts))
-    resumed = list(gpt2.generate(PROMPTS, SAMPLED, parts=parts, max_tokens=60))
-
-    assert killed == -signal.SIGKILL
-    assert kept == 3
-    assert len(generated) == len(list(parts)) - 3
-    assert resumed == list(gpt2.generate(PROMPTS, SAMPLED))
