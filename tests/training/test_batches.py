@@ -74,12 +74,14 @@ class Number:
     drawn: float
     rows: int = 1
     length: int = 1
+    tokens: int = 1
 
 
 class Chance:
     """An objective whose batches are nothing but chance."""
 
     name = "chance"
+    pads = True
     examples = tuple(range(20))
 
     def lay_out(self, examples: Sequence[Any], generator: np.random.Generator) -> list[Number]:

@@ -30,7 +30,6 @@ from evenhand.models.engine.execution import Answers, InputsDone, ScoringJob, ex
 from evenhand.models.engine.memory import BatchMemory, Footprint, MemoryBudget
 from evenhand.models.engine.modes import gc_disabled
 from evenhand.models.engine.plan import (
-    CausalInput,
     ForwardInputs,
     ForwardPlan,
     MaskedInput,
@@ -52,15 +51,24 @@ from evenhand.models.engine.requests import (
 )
 from evenhand.models.engine.runners import PairRunner, Runner
 from evenhand.models.engine.self_check import SelfCheck
+from evenhand.models.engine.trees import CausalInput
 from evenhand.models.families import Family
 from evenhand.models.generation import GeneratedText, GenerationOptions, TextProgress
 from evenhand.models.generation.local import LocalGenerator
-from evenhand.models.limits import MOST_TOKENS, batch_tokens, fits_window, longest_input, longest_tree
+from evenhand.models.limits import (
+    MOST_TOKENS,
+    attention_window,
+    batch_tokens,
+    fits_window,
+    longest_input,
+    longest_tree,
+)
 from evenhand.models.loading import Loaded, NextSentenceHead, load_next_sentence_head
 from evenhand.models.measurable import MethodOptions, ScoringFacts
 from evenhand.models.next_sentence import NextSentence
 from evenhand.models.objectives.gap_contexts import GapContexts
 from evenhand.models.objectives.held_out import HeldOutRows
+from evenhand.models.objectives.layouts import JoinedLayout, PaddedLayout, RowLayout
 from evenhand.models.objectives.objective import PretrainingObjective, PretrainingOptions
 from evenhand.models.questions import Method, WordMethod
 from evenhand.models.references import ModelError, ModelRef, UnscorableError, load_model
@@ -151,6 +159,14 @@ class LanguageModel:
     def position_reader(self) -> PositionReader:
         """What reads it, and copies of it, at chosen places."""
         return PositionReader(self.projection, self.memory)
+
+    @property
+    def row_layout(self) -> RowLayout:
+        """How rows of tokens are laid out for it in training."""
+        pad = self.loaded.pad_id
+        # A mask of ours takes the place of the model's own, which may look back less far.
+        joins = self.shares_prefixes and attention_window(self.loaded.config) is None
+        return JoinedLayout(pad) if joins else PaddedLayout(pad)
 
     @property
     def is_split(self) -> bool:

@@ -13,8 +13,8 @@ from torch.autograd.graph import saved_tensors_hooks
 from evenhand.models.engine.memory import MemoryBudget, give_back_memory, is_out_of_memory
 from evenhand.models.objectives.objective import Piece
 
-MOST_TOKENS = 4_096
-"""Tokens that are run together, padding included; more make a GPU hardly any faster."""
+MOST_TOKENS = {"cpu": 4_096, "cuda": 8_192}
+"""Tokens that are run together, padding included, by device; more are hardly any faster."""
 
 SAMPLE_TOKENS = 256
 """Tokens that show how many bytes one of them takes."""
@@ -83,7 +83,9 @@ class FullPrecision:
 class MicroBatches:
     """Runs the pieces of a batch in groups, halves a group that does not fit, and skips a piece that never will."""
 
-    def __init__(self, max_tokens: int) -> None:
+    def __init__(self, max_tokens: int, *, pads: bool = True) -> None:
+        self.pads = pads
+        """Whether rows are filled up to the longest of their group; otherwise they are joined."""
         self.max_tokens = max_tokens
         """In a group, padding included; it falls when memory does not suffice."""
         self.skipped: Counter[str] = Counter()
@@ -97,7 +99,7 @@ class MicroBatches:
             step: Adds the gradients of a group; where it fails for want of memory, it has added none.
         """
         total: Tensor | float = 0.0
-        waiting = grouped(pieces, self.max_tokens)
+        waiting = grouped(pieces, self.max_tokens, pads=self.pads)
         while waiting:
             group = waiting.pop(0)
             try:
@@ -109,33 +111,43 @@ class MicroBatches:
             # Not while the error is being handled: it holds on to what was computed.
             give_back_memory()
             if len(group) > 1:
-                self.max_tokens = max(1, tokens_in(group) // 2)
-                waiting = grouped([*group, *(piece for other in waiting for piece in other)], self.max_tokens)
+                self.max_tokens = max(1, tokens_in(group, pads=self.pads) // 2)
+                remaining = [*group, *(piece for other in waiting for piece in other)]
+                waiting = grouped(remaining, self.max_tokens, pads=self.pads)
             else:
-                self.skipped[f"there is no memory for {tokens_in(group):,} tokens at once"] += 1
+                tokens = tokens_in(group, pads=self.pads)
+                self.skipped[f"there is no memory for {tokens:,} tokens at once"] += 1
         return total
 
 
-def grouped(pieces: Iterable[Piece], max_tokens: int) -> list[list[Piece]]:
+def grouped(pieces: Iterable[Piece], max_tokens: int, *, pads: bool = True) -> list[list[Piece]]:
     """Pieces of about one length together, in groups of at most so many tokens or of a single piece."""
     groups: list[list[Piece]] = []
-    rows = 0
+    total = 0
     for piece in sorted(pieces, key=lambda piece: -piece.length):
-        if not groups or (rows + piece.rows) * groups[-1][0].length > max_tokens:
+        own = piece.rows if pads else piece.tokens
+        total += own
+        if not groups or total * (groups[-1][0].length if pads else 1) > max_tokens:
             groups.append([])
-            rows = 0
+            total = own
         groups[-1].append(piece)
-        rows += piece.rows
     return groups
 
 
-def tokens_in(group: Sequence[Piece]) -> int:
+def tokens_in(group: Sequence[Piece], *, pads: bool = True) -> int:
     """Tokens of a group, padding included."""
+    if not pads:
+        return sum(piece.tokens for piece in group)
     return sum(piece.rows for piece in group) * max(piece.length for piece in group)
 
 
 def tokens_that_fit(
-    pieces: Sequence[Piece], forward: Callable[[Sequence[Piece]], Tensor], memory: MemoryBudget
+    pieces: Sequence[Piece],
+    forward: Callable[[Sequence[Piece]], Tensor],
+    memory: MemoryBudget,
+    *,
+    most: int,
+    pads: bool = True,
 ) -> int:
     """How many tokens can be run together, from what a few of them keep for their gradients.
 
@@ -145,8 +157,11 @@ def tokens_that_fit(
         pieces: Some of those that will be run, the same ones whenever a training is resumed.
         forward: The loss of pieces; no gradients are computed.
         memory: What they may keep.
+        most: More than so many are never run together.
+        pads: Whether rows are filled up to the longest; otherwise they are joined.
     """
-    sample = grouped(pieces, SAMPLE_TOKENS)[0]
+    sample = grouped(pieces, SAMPLE_TOKENS, pads=pads)[0]
+    tokens = tokens_in(sample, pads=pads)
     sizes: dict[int, int] = {}
 
     def note(tensor: Tensor) -> Tensor:
@@ -162,6 +177,6 @@ def tokens_that_fit(
     except RuntimeError as problem:
         if not is_out_of_memory(problem):
             raise
-        return max(1, tokens_in(sample) // 2)
-    fitting = memory.bytes * tokens_in(sample) // max(1, sum(sizes.values()))
-    return min(MOST_TOKENS, 1 << max(0, fitting.bit_length() - 1))
+        return max(1, tokens // 2)
+    fitting = memory.bytes * tokens // max(1, sum(sizes.values()))
+    return min(most, 1 << max(0, fitting.bit_length() - 1))

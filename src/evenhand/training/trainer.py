@@ -29,7 +29,13 @@ from evenhand.models.references import ModelError
 from evenhand.training.batches import DrawnExamples, EpochBatches, piece_layout
 from evenhand.training.checkpoints import Checkpoint
 from evenhand.training.half_precision import HalfPrecision
-from evenhand.training.micro_batches import FullPrecision, Gradients, MicroBatches, tokens_that_fit
+from evenhand.training.micro_batches import (
+    MOST_TOKENS,
+    FullPrecision,
+    Gradients,
+    MicroBatches,
+    tokens_that_fit,
+)
 
 Collate = Callable[[list[Any]], Batch]
 
@@ -231,7 +237,15 @@ class EpochTrainer(LossTrainer):
         network = self._gradients.network(self.model)
         generator = np.random.default_rng(self.args.seed)
         pieces = self._objective.lay_out(self._objective.examples[: self.batches.batch_size], generator)
-        return MicroBatches(tokens_that_fit(pieces, lambda sample: self.loss(network, sample), self._memory))
+        pads = self._objective.pads
+        fitting = tokens_that_fit(
+            pieces,
+            lambda sample: self.loss(network, sample),
+            self._memory,
+            most=MOST_TOKENS.get(self.args.device.type, MOST_TOKENS["cpu"]),
+            pads=pads,
+        )
+        return MicroBatches(fitting, pads=pads)
 
     def _clip_grad_norm(self, _model: nn.Module) -> torch.Tensor:
         """Trainer's own looks for all weights again at every step."""

@@ -14,8 +14,9 @@ from zoo_fixtures import Zoo
 
 from evenhand.models.engine.execution import execute
 from evenhand.models.engine.halving import NOT_ENOUGH_MEMORY
-from evenhand.models.engine.plan import CausalInput, ForwardInput, make_plan, merge_requests
+from evenhand.models.engine.plan import ForwardInput, make_plan, merge_requests
 from evenhand.models.engine.requests import CausalRequest, Request, RequestGroup, Tokens
+from evenhand.models.engine.trees import CausalInput
 
 sequences = st.lists(st.lists(st.integers(0, 3), min_size=2, max_size=9).map(tuple), min_size=1, max_size=12)
 
@@ -101,7 +102,7 @@ def test_a_model_without_memory_for_a_tree_answers_all_the_same(
             raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 177 GB")
         return whole(inputs, *index)
 
-    monkeypatch.setattr("evenhand.models.engine.runners.JOINED_ROW", {"cpu": 1})
+    monkeypatch.setattr("evenhand.models.engine.trees.JOINED_ROW", {"cpu": 1})
     monkeypatch.setattr(model.projection, "log_probabilities", cramped)
     answers = model.answer(requests)
     found = [answers.of(number) for number in range(len(requests))]

@@ -21,8 +21,9 @@ from zoo_items import MALFORMED_BLANKS, MALFORMED_CONTEXTS, starter_items
 
 from evenhand.core.items import Association, Task
 from evenhand.models.engine.execution import execute
-from evenhand.models.engine.plan import CausalInput, MaskedInput, Seq2SeqInput
+from evenhand.models.engine.plan import MaskedInput, Seq2SeqInput
 from evenhand.models.engine.projection import WholeProjection
+from evenhand.models.engine.trees import CausalInput
 from evenhand.models.families.decoder import DECODER
 from evenhand.models.language_model import LanguageModel, load_language_model
 

@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 
 from evenhand.models.engine.memory import BatchMemory, Footprint, MemoryBudget
 from evenhand.models.engine.plan import (
-    CausalInput,
     ForwardInputs,
     ForwardPlan,
-    Read,
     Seq2SeqInput,
     make_plan,
     merge_requests,
@@ -25,6 +23,7 @@ from evenhand.models.engine.requests import (
     Seq2SeqRequest,
     Tokens,
 )
+from evenhand.models.engine.trees import CausalInput, Read
 
 tokens = st.lists(st.integers(0, 3), min_size=2, max_size=9).map(tuple)
 

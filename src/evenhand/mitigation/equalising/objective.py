@@ -9,7 +9,9 @@ everything else that shares the step, which keeps its probability.
 A pair that is unlikely in a gap hardly counts there, although MALoR reads it all the same; so the shares of the two
 sides within each pair are compared once more by themselves, KL(half and half || model). Behind a decoder's gap the
 target is the mean of what the original expects after a man and after a woman. Beside all that, on ordinary sentences,
-KL(original || model) keeps everything else where it was.
+KL(original || model) keeps everything else where it was. That hardly counts a token that the original does not expect,
+however often it comes, such as the first word of a sentence after a model's start token; so half the squared change of
+the surprise at the token that came is added. It is the same distance, weighted by the text instead of the original.
 
 A target differs from the original's distribution at the few tokens of the words alone; elsewhere it is a multiple of
 it. So nothing has to be kept for whole vocabularies: targets and answers are made and compared a chunk of places at a
@@ -36,7 +38,8 @@ from evenhand.mitigation.equalising.term_trees import TreeSums
 from evenhand.models.engine.positions import PositionStates, in_chunks, within
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.gap_contexts import GapRows, Position
-from evenhand.models.objectives.objective import PretrainingObjective, TokenQuestions, TokenRow, model_inputs
+from evenhand.models.objectives.layouts import Ints, tokens_when_joined
+from evenhand.models.objectives.objective import PretrainingObjective, TokenQuestions, TokenRow
 
 SETTLED_BITS = 8.0
 """Beyond this the context has settled the matter, by grammar or by what it tells; a stereotype is not that sure."""
@@ -116,6 +119,11 @@ class GapPiece:
         """Of the longest row."""
         return max(row.length for row in self.shown.rows)
 
+    @property
+    def tokens(self) -> int:
+        """Of all rows; what they share counts once, as where they are joined."""
+        return tokens_when_joined(self.shown.rows)
+
 
 class EqualisingObjective:
     """See the module. ``replay`` is the model's own pre-training objective over ordinary sentences."""
@@ -136,10 +144,15 @@ class EqualisingObjective:
         self._gaps = collector.gaps
         self._replay = replay
         self._contexts = model.gap_contexts()
-        self._pad = model.loaded.pad_id
+        self._layout = model.row_layout
         self._reader = model.position_reader
         self._original = original
         self._sums: dict[tuple[int, torch.device], TreeSums] = {}
+
+    @property
+    def pads(self) -> bool:
+        """Whether the model cannot read rows that are joined."""
+        return self._layout.pads
 
     @property
     def examples(self) -> Sequence[SentenceGap]:
@@ -173,28 +186,29 @@ class EqualisingObjective:
 
     def loss(self, model: Any, pieces: Sequence[GapPiece | TokenRow]) -> Tensor:
         """What is to be lowered."""
-        device = next(model.parameters()).device
         # Gaps of one tree are together, so that their words are summed up together.
         gaps = sorted((piece for piece in pieces if isinstance(piece, GapPiece)), key=lambda gap: gap.tree)
         ordinary = [piece for piece in pieces if isinstance(piece, TokenRow)]
-        rows = [row for gap in gaps for row in gap.shown.rows]
-        inputs = model_inputs([*rows, *ordinary], pad=self._pad, device=device)
-        asked = TokenQuestions.of(ordinary, device=device, first=len(rows))
+        laid_out = self._layout.lay_out(
+            [*(gap.shown.rows for gap in gaps), *([row] for row in ordinary)], model
+        )
+        device = laid_out.inputs["input_ids"].device
+        asked = TokenQuestions.of(ordinary, device=torch.device("cpu"), first=sum(gap.rows for gap in gaps))
         parts = [
-            _places(gaps, [gap.shown.nodes for gap in gaps]).to(device),
-            _places(gaps, [gap.shown.after_male for gap in gaps]).to(device),
-            _places(gaps, [gap.shown.after_female for gap in gaps]).to(device),
-            torch.stack([asked.rows, asked.columns]),
+            _places(gaps, [gap.shown.nodes for gap in gaps]),
+            _places(gaps, [gap.shown.after_male for gap in gaps]),
+            _places(gaps, [gap.shown.after_female for gap in gaps]),
+            np.stack([asked.rows.numpy(), asked.columns.numpy()]),
         ]
-        read, sizes = torch.cat(parts, dim=1), [part.shape[1] for part in parts]
-        original = self._original.states(self._reader, model, inputs, rows=read[0], columns=read[1])
-        states = self._reader.states(model, inputs, rows=read[0], columns=read[1])
+        read, sizes = laid_out.places(*np.concatenate(parts, axis=1)), [part.shape[1] for part in parts]
+        original = self._original.states(self._reader, model, laid_out.inputs, rows=read[0], columns=read[1])
+        states = self._reader.states(model, laid_out.inputs, rows=read[0], columns=read[1])
         (nodes, male, female, same), expected = states.split(sizes), original.split(sizes)
         behind = torch.tensor([gap.weight for gap in gaps for _ in gap.shown.after_male], device=device)
         return (
             self._loss_at_nodes(nodes, expected[0], gaps)
             + _loss_behind_gaps((male, female), expected[1:3], behind)
-            + _compared(same, expected[3], _Targets.unchanged(asked.weights))[0]
+            + _loss_elsewhere(same, expected[3], asked.targets.to(device), asked.weights.to(device))
         )
 
     def _loss_at_nodes(
@@ -288,12 +302,6 @@ class _Targets:
     tokens: Tensor
     probabilities: Tensor
 
-    @classmethod
-    def unchanged(cls, weights: Tensor) -> _Targets:
-        """What the original expects."""
-        none = torch.zeros(0, dtype=torch.long)
-        return cls(weights, torch.ones_like(weights), none, none.to(weights.device), weights[:0])
-
 
 def _compared(states: PositionStates, original: PositionStates, wanted: _Targets) -> tuple[Tensor, Tensor]:
     """KL(target || model), weighted and summed over places, and what the model expects of the targets' tokens."""
@@ -328,6 +336,22 @@ def _loss_behind_gaps(
     return states[0].total(in_chunks(compare, len(weights), max(1, states[0].at_once // 2)))
 
 
+def _loss_elsewhere(
+    states: PositionStates, original: PositionStates, tokens: Tensor, weights: Tensor
+) -> Tensor:
+    """How far the model is from the original: in what it expects, and in its surprise at the token that came."""
+
+    def compare(chunk: slice) -> Tensor:
+        came = tokens[chunk, None]
+        with torch.no_grad():
+            known = functional.log_softmax(original.logits(chunk), dim=-1)
+        logs = functional.log_softmax(states.logits(chunk), dim=-1)
+        shift = functional.huber_loss(logs.gather(1, came), known.gather(1, came), reduction="none")
+        return ((_divergence(known.exp(), logs) + shift[:, 0]) * weights[chunk]).sum()
+
+    return states.total(in_chunks(compare, len(states), states.at_once))
+
+
 def _divergence(target: Tensor, logs: Tensor) -> Tensor:
     """KL(target || model) of each distribution in the last dimension."""
     with torch.no_grad():
@@ -336,10 +360,10 @@ def _divergence(target: Tensor, logs: Tensor) -> Tensor:
     return entropy - expected
 
 
-def _places(gaps: Sequence[GapPiece], positions: Sequence[Sequence[Position]]) -> Tensor:
-    """Rows in the batch, and columns, (2, places), of positions in the rows of gaps."""
+def _places(gaps: Sequence[GapPiece], positions: Sequence[Sequence[Position]]) -> Ints:
+    """Rows of the batch, and places in them, (2, places), of positions in the rows of gaps."""
     begins = np.cumsum([0, *(gap.rows for gap in gaps)]).tolist()
     located = [
         (begin + row, column) for begin, own in zip(begins, positions, strict=False) for row, column in own
     ]
-    return torch.tensor(located, dtype=torch.long).reshape(-1, 2).T
+    return np.array(located, dtype=np.int64).reshape(-1, 2).T

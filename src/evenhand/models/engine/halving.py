@@ -12,8 +12,9 @@ import numpy.typing as npt
 from torch import Tensor
 
 from evenhand.models.engine.memory import give_back_memory, is_out_of_memory
-from evenhand.models.engine.plan import CausalInput, ForwardInput
+from evenhand.models.engine.plan import ForwardInput
 from evenhand.models.engine.runners import Values, finished
+from evenhand.models.engine.trees import CausalInput
 
 NOT_ENOUGH_MEMORY = "there was not enough memory to ask for it"
 

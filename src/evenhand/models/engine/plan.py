@@ -21,15 +21,7 @@ from evenhand.models.engine.requests import (
     Seq2SeqRequest,
     Tokens,
 )
-
-JOINED_ROW = {"cpu": 128, "cuda": 256}
-"""Tokens in a row of joined inputs: long enough to fill well, short enough for attention to cost little."""
-
-Read: TypeAlias = tuple[int, int]
-"""A position of an input and a token: the token's log-probability in the distribution there.
-
-A plain pair, because there are a dozen for every sentence.
-"""
+from evenhand.models.engine.trees import JOINED_ROW, CausalInput, Read, build_tree, shared_prefix
 
 
 @dataclass(slots=True)
@@ -37,26 +29,6 @@ class MaskedInput:
     """One input with masks."""
 
     ids: Tokens
-    reads: list[Read] = field(default_factory=list)
-
-    @property
-    def length(self) -> int:
-        """Tokens that the model sees."""
-        return len(self.ids)
-
-
-@dataclass(slots=True)
-class CausalInput:
-    """Sequences as a tree: what they share stands once.
-
-    The tokens stand in one row, each before those that follow it in a sequence and each branch before the next.
-    ``depths`` are the tokens' positions in their sequences; ``ends`` is, for each token, the last place of the
-    row that comes after it in some sequence. So place j is seen from place i if j <= i <= ends[j].
-    """
-
-    ids: Tokens
-    depths: Tokens
-    ends: Tokens
     reads: list[Read] = field(default_factory=list)
 
     @property
@@ -186,7 +158,7 @@ def _gather_trees(
     """
     places: dict[Tokens, tuple[int, list[int]]] = {}
     for sequences in _parted(sorted({request.ids[:-1] for _, request in members}), longest):
-        tree, paths = _tree(sequences)
+        tree, paths = build_tree(sequences)
         key = ("causal", tree.ids, tree.depths, tree.ends)
         number = forward.add_input(key, lambda tree=tree: tree)  # type: ignore[misc]
         places |= {sequence: (number, path) for sequence, path in zip(sequences, paths, strict=True)}
@@ -201,7 +173,7 @@ def _parted(sequences: Sequence[Tokens], longest: int | None) -> Iterator[list[T
     run: list[Tokens] = []
     length = 0
     for sequence in sequences:
-        added = len(sequence) - (_shared_prefix(run[-1], sequence) if run else 0)
+        added = len(sequence) - (shared_prefix(run[-1], sequence) if run else 0)
         if run and longest is not None and length + added > longest:
             yield run
             run, length, added = [], 0, len(sequence)
@@ -209,36 +181,6 @@ def _parted(sequences: Sequence[Tokens], longest: int | None) -> Iterator[list[T
         length += added
     if run:
         yield run
-
-
-def _tree(sequences: Sequence[Tokens]) -> tuple[CausalInput, list[list[int]]]:
-    """The tree of sorted sequences, and for each of them the places of its tokens in the tree's row."""
-    ids: list[int] = []
-    depths: list[int] = []
-    ends: list[int] = []
-    paths: list[list[int]] = []
-    before: Tokens = ()
-    path: list[int] = []
-    for sequence in sequences:
-        shared = _shared_prefix(before, sequence)
-        for place in path[shared:]:
-            ends[place] = len(ids) - 1
-        path = [*path[:shared], *range(len(ids), len(ids) + len(sequence) - shared)]
-        ids += sequence[shared:]
-        depths += range(shared, len(sequence))
-        ends += [0] * (len(sequence) - shared)
-        paths.append(path)
-        before = sequence
-    for place in path:
-        ends[place] = len(ids) - 1
-    return CausalInput(tuple(ids), tuple(depths), tuple(ends)), paths
-
-
-def _shared_prefix(one: Tokens, other: Tokens) -> int:
-    return next(
-        (place for place, (left, right) in enumerate(zip(one, other, strict=False)) if left != right),
-        min(len(one), len(other)),
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,19 +11,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from evenhand.models.engine.plan import (
-    JOINED_ROW,
-    CausalInput,
-    ForwardInput,
-    MaskedInput,
-    PairInput,
-    Read,
-    Seq2SeqInput,
-)
+from evenhand.models.engine.plan import ForwardInput, MaskedInput, PairInput, Seq2SeqInput
 from evenhand.models.engine.projection import Projection
-
-SHORTEST_GAP = 8
-"""A row with less room than this is full."""
+from evenhand.models.engine.trees import CausalInput, JoinedRows, Read
 
 Values = npt.NDArray[np.float64]
 
@@ -138,63 +128,15 @@ class JoinedCausalRunner(ReadyRunner):
     def ready(self, inputs: Sequence[ForwardInput]) -> Callable[[], Tensor]:
         """See ``ReadyRunner``."""
         trees = [entry for entry in inputs if isinstance(entry, CausalInput)]
-        places = joined([tree.length for tree in trees], JOINED_ROW[self.device.type])
-        ids, positions, ends = self._laid_out(trees, places)
-        index = read_index([tree.reads for tree in trees], self.device, places)
+        rows = JoinedRows.of(trees, pad=self.pad, device=self.device)
+        index = read_index([tree.reads for tree in trees], self.device, rows.begins)
 
         def run() -> Tensor:
             # The mask is made here: those of many batches that are ready would take far more than their tokens.
-            arguments = {
-                "input_ids": ids,
-                "position_ids": positions,
-                "attention_mask": self._mask(ends)[:, None],
-                "use_cache": False,
-            }
+            arguments = {**rows.inputs(self.dtype), "use_cache": False}
             return self.projection.log_probabilities(arguments, *index)
 
         return run
-
-    def _mask(self, ends: Tensor) -> Tensor:
-        """One square for each row: place j is seen from place i if j <= i <= ends[j]; see ``CausalInput``."""
-        places = torch.arange(ends.shape[1], device=self.device)
-        hidden = places[:, None] > ends[:, None, :]
-        hidden |= places[:, None] < places
-        lowest = torch.finfo(self.dtype).min
-        return torch.zeros(hidden.shape, dtype=self.dtype, device=self.device).masked_fill_(hidden, lowest)
-
-    def _laid_out(
-        self, trees: Sequence[CausalInput], places: Sequence[tuple[int, int]]
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Tokens, positions in their sequences and ends in their rows. Padding sees itself alone."""
-        rows = 1 + max(row for row, _ in places)
-        width = max(column + tree.length for (_, column), tree in zip(places, trees, strict=True))
-        ids = np.full((rows, width), self.pad, dtype=np.int64)
-        positions = np.zeros((rows, width), dtype=np.int64)
-        ends = np.tile(np.arange(width), (rows, 1))
-        for (row, column), tree in zip(places, trees, strict=True):
-            after = column + tree.length
-            ids[row, column:after] = tree.ids
-            positions[row, column:after] = tree.depths
-            ends[row, column:after] = np.add(tree.ends, column)
-        first, second, third = (torch.from_numpy(part).to(self.device) for part in (ids, positions, ends))
-        return first, second, third
-
-
-def joined(lengths: Sequence[int], row_length: int) -> list[tuple[int, int]]:
-    """Row and column for each length, given longest first: into the first row with room left."""
-    capacity = max(row_length, *lengths)
-    used: list[int] = []
-    open_row = 0
-    places = []
-    for length in lengths:
-        row = next((row for row in range(open_row, len(used)) if used[row] + length <= capacity), len(used))
-        if row == len(used):
-            used.append(0)
-        places.append((row, used[row]))
-        used[row] += length
-        while open_row < len(used) and used[open_row] + SHORTEST_GAP > capacity:
-            open_row += 1
-    return places
 
 
 class Seq2SeqRunner(ReadyRunner):

@@ -52,6 +52,11 @@ class TokenRow(InputRow):
         """One."""
         return 1
 
+    @property
+    def tokens(self) -> int:
+        """All of them."""
+        return len(self.ids) + len(self.source)
+
 
 class Piece(Protocol):
     """The smallest part of a batch that has a loss of its own: a few rows that belong together."""
@@ -66,11 +71,21 @@ class Piece(Protocol):
         """Tokens in the longest of them."""
         ...
 
+    @property
+    def tokens(self) -> int:
+        """Tokens of them all; where rows are joined, those that they share count once."""
+        ...
+
 
 class Objective(Protocol):
     """Examples, and how far a model is from what they want."""
 
     name: str
+
+    @property
+    def pads(self) -> bool:
+        """Whether rows are filled up to the longest that is run with them; otherwise they are joined."""
+        ...
 
     @property
     def examples(self) -> Sequence[Any]:

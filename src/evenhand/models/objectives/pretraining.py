@@ -107,6 +107,8 @@ Flags = npt.NDArray[np.bool_]
 class _TokenObjective:
     """Rows of tokens, some of which a model has to find: the mean surprise at them is to be lowered."""
 
+    pads = True
+
     def __init__(self, model: LanguageModel) -> None:
         self._reader = model.position_reader
         self._pad = model.loaded.pad_id
