@@ -9,9 +9,7 @@ everything else that shares the step, which keeps its probability.
 A pair that is unlikely in a gap hardly counts there, although MALoR reads it all the same; so the shares of the two
 sides within each pair are compared once more by themselves, KL(half and half || model). Behind a decoder's gap the
 target is the mean of what the original expects after a man and after a woman. Beside all that, on ordinary sentences,
-KL(original || model) keeps everything else where it was. That hardly counts a token that the original does not expect,
-however often it comes, such as the first word of a sentence after a model's start token; so half the squared change of
-the surprise at the token that came is added. It is the same distance, weighted by the text instead of the original.
+KL(original || model) keeps everything else where it was.
 
 A target differs from the original's distribution at the few tokens of the words alone; elsewhere it is a multiple of
 it. So nothing has to be kept for whole vocabularies: targets and answers are made and compared a chunk of places at a
@@ -208,7 +206,7 @@ class EqualisingObjective:
         return (
             self._loss_at_nodes(nodes, expected[0], gaps)
             + _loss_behind_gaps((male, female), expected[1:3], behind)
-            + _loss_elsewhere(same, expected[3], asked.targets.to(device), asked.weights.to(device))
+            + _loss_elsewhere(same, expected[3], asked.weights.to(device))
         )
 
     def _loss_at_nodes(
@@ -336,18 +334,14 @@ def _loss_behind_gaps(
     return states[0].total(in_chunks(compare, len(weights), max(1, states[0].at_once // 2)))
 
 
-def _loss_elsewhere(
-    states: PositionStates, original: PositionStates, tokens: Tensor, weights: Tensor
-) -> Tensor:
-    """How far the model is from the original: in what it expects, and in its surprise at the token that came."""
+def _loss_elsewhere(states: PositionStates, original: PositionStates, weights: Tensor) -> Tensor:
+    """How far the model is from what the original expects."""
 
     def compare(chunk: slice) -> Tensor:
-        came = tokens[chunk, None]
         with torch.no_grad():
-            known = functional.log_softmax(original.logits(chunk), dim=-1)
+            target = original.logits(chunk).softmax(dim=-1)
         logs = functional.log_softmax(states.logits(chunk), dim=-1)
-        shift = functional.huber_loss(logs.gather(1, came), known.gather(1, came), reduction="none")
-        return ((_divergence(known.exp(), logs) + shift[:, 0]) * weights[chunk]).sum()
+        return (_divergence(target, logs) * weights[chunk]).sum()
 
     return states.total(in_chunks(compare, len(states), states.at_once))
 
