@@ -18,9 +18,12 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from fetch import fetch
+
+from evenhand.runs.mitigation_records import read_mitigation_record
 
 PROMPTS = tuple(
     f"The {occupation} {verb}"
@@ -57,6 +60,39 @@ def write_samples(models: dict[str, str], out: Path) -> None:
     out.write_text(json.dumps(samples, indent=1) + "\n", encoding="utf-8")
 
 
+def evenhand_at_once(commands: dict[str, Sequence[object]], logs: Path, *, at_once: int) -> None:
+    """Run several commands, some of them side by side; what each of them says goes to a log with its name."""
+
+    def run(name: str) -> None:
+        words = [str(argument) for argument in commands[name]]
+        print("$ evenhand", *words, flush=True)
+        with (logs / f"{name}.log").open("w", encoding="utf-8") as log:
+            finished = subprocess.run(
+                [sys.executable, "-m", "evenhand", *words], check=False, stdout=log, stderr=subprocess.STDOUT
+            )
+        if finished.returncode:
+            raise SystemExit(f"{name} ended with {finished.returncode}; see {log.name}")
+        print(f"{name} is done", flush=True)
+
+    logs.mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(at_once) as pool:
+        list(pool.map(run, commands))
+
+
+def best_of(models: Sequence[Path]) -> Path:
+    """The mitigated model with the least bias of those that kept the quality, or the one that lost least of it."""
+
+    def merit(model: Path) -> tuple[bool, float]:
+        training = read_mitigation_record(model).chosen
+        if training is None:
+            raise SystemExit(f"{model} has no record of its training.")
+        curve, best = training.curve, training.best
+        lost = curve.relative_bias(best) if training.keeps_quality else curve.quality_loss(best)
+        return not training.keeps_quality, lost
+
+    return min(models, key=merit)
+
+
 def main() -> None:
     """From the wheel to the certificate."""
     parser = argparse.ArgumentParser(
@@ -68,22 +104,47 @@ def main() -> None:
     parser.add_argument("--sst2", type=Path, required=True)
     parser.add_argument("--stereoset", default="stereoset")
     parser.add_argument("--crows-pairs", default="crows-pairs")
-    parser.add_argument("--balances", type=float, nargs="+", default=[0.5, 1.0])
+    parser.add_argument("--balances", type=float, nargs="+", default=[1.0, 3.0])
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--at-once", type=int, default=1, help="commands that run side by side on one GPU")
     chosen = parser.parse_args()
 
     model = fetch(chosen.folder)
-    runs, even, certificate = (chosen.folder / name for name in ("runs", "even", "certificate.html"))
-    evenhand("audit", model, "--data", chosen.stereoset, "--language", "en", "--out", runs)
-    evenhand("probe", model, "--direction", "both", "--out", runs)
-    evenhand("probe", model, "--test", "crows-pairs", "--data", chosen.crows_pairs, "--out", runs)
-    if not even.exists():
-        evenhand(
-            "mitigate", "equalise", model, "--corpus", chosen.corpus, "--held-out", chosen.wikitext / "valid.txt",
-            *(argument for balance in chosen.balances for argument in ("--balance", balance)),
-            "--seeds", chosen.seeds, "--epochs", chosen.epochs, "--quality-margin", 0.003, "--out", even,
-        )  # fmt: skip
+    runs, certificate = chosen.folder / "runs", chosen.folder / "certificate.html"
+    shared = (
+        model, "--corpus", chosen.corpus, "--held-out", chosen.wikitext / "valid.txt", "--epochs", chosen.epochs,
+        "--quality-margin", 0.003,
+    )  # fmt: skip
+    trained = {
+        f"even-{balance:g}-{seed}": ("--balance", balance, "--seed", seed)
+        for balance in chosen.balances
+        for seed in range(chosen.seeds)
+    }
+    evenhand_at_once(
+        {
+            "audit": ("audit", model, "--data", chosen.stereoset, "--language", "en", "--out", runs),
+            "probe": ("probe", model, "--direction", "both", "--out", runs),
+            "crows-pairs": (
+                "probe",
+                model,
+                "--test",
+                "crows-pairs",
+                "--data",
+                chosen.crows_pairs,
+                "--out",
+                runs,
+            ),
+            **{
+                name: ("mitigate", "equalise", *shared, *own, "--out", chosen.folder / name)
+                for name, own in trained.items()
+            },
+        },
+        chosen.folder / "logs",
+        at_once=chosen.at_once,
+    )
+    even = best_of([chosen.folder / name for name in trained])
+    print(f"{even.name} is certified", flush=True)
     evenhand(
         "certify", model, even, "--held-out", chosen.wikitext / "test.txt", "--data", chosen.stereoset,
         "--crows-pairs", chosen.crows_pairs, "--labelled", chosen.sst2, "--margin", "perplexity=0.3%",

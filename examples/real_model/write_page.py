@@ -18,7 +18,7 @@ import altair as alt
 
 from evenhand.runs.certificate_files import read_certificate
 from evenhand.runs.certificates import BiasRow, Certificate, QualityRow
-from evenhand.runs.mitigation_records import PERPLEXITY, MitigationRecord, find_mitigation_record
+from evenhand.runs.mitigation_records import PERPLEXITY, read_mitigation_record
 from evenhand.runs.run import open_run
 
 ROOT = Path(__file__).parents[2]
@@ -45,16 +45,19 @@ def measured(folder: Path) -> list[dict[str, Any]]:
     ]
 
 
-def trainings(record: MitigationRecord) -> list[dict[str, Any]]:
-    """Every epoch of every seed of the kept balance."""
+def trainings(folder: Path) -> list[dict[str, Any]]:
+    """Every epoch of every training."""
+    records = [read_mitigation_record(path) for path in sorted(folder.glob("even-*")) if path.is_dir()]
     return [
         {
+            "balance": record.settings["weight"],
             "seed": training.seed,
             "epoch": metrics.epoch,
             "bias": dict(metrics.bias),
             "perplexity": metrics.quality[PERPLEXITY],
             "kept": metrics.epoch == training.best.epoch,
         }
+        for record in records
         for training in record.seeds
         for metrics in training.curve.epochs
     ]
@@ -63,17 +66,14 @@ def trainings(record: MitigationRecord) -> list[dict[str, Any]]:
 def collect(folder: Path) -> dict[str, Any]:
     """All figures of the page."""
     certificate = read_certificate(folder / "certificate.json")
-    record = find_mitigation_record(folder / "even")
-    if record is None:
-        raise SystemExit(f"{folder / 'even'} has no record of a mitigation.")
+    data = read_mitigation_record(next(path for path in folder.glob("even-*") if path.is_dir())).data
     return {
         "before": measured(folder),
         "certificate": certificate.model_dump(
             mode="json", include={"verdict", "words", "trained", "untrained", "quality", "settings"}
         ),
-        "trainings": trainings(record),
-        "frontier": [point.model_dump(mode="json") for point in record.frontier],
-        "data": record.data.counts if record.data else {},
+        "trainings": trainings(folder),
+        "data": data.counts if data else {},
         "samples": json.loads((folder / "samples.json").read_text(encoding="utf-8")),
     }
 
@@ -128,24 +128,24 @@ def measured_table(figures: list[dict[str, Any]]) -> str:
 
 
 def trainings_table(results: dict[str, Any]) -> str:
-    """The kept epoch of every seed, and the balances that were tried."""
-    kept = [row for row in results["trainings"] if row["kept"]]
-    original = {row["seed"]: row["perplexity"] for row in results["trainings"] if row["epoch"] == 0}
-    keys = sorted(kept[0]["bias"])
+    """The kept epoch of every training, as change from the original."""
+    of_training: dict[tuple[float, int], list[dict[str, Any]]] = {}
+    for row in results["trainings"]:
+        of_training.setdefault((row["balance"], row["seed"]), []).append(row)
+    keys = sorted(results["trainings"][0]["bias"])
     lines = [
-        f"| seed | kept epoch | {' | '.join(key.replace('.', ', ') for key in keys)} | perplexity, WikiText-2 valid |",
-        f"|---|---|{'---|' * len(keys)}---|",
+        f"| balance | seed | kept epoch | {' | '.join(key.replace('.', ', ') for key in keys)} | "
+        "perplexity, WikiText-2 valid |",
+        f"|---|---|---|{'---|' * len(keys)}---|",
     ]
-    for row in kept:
-        change = 100 * (row["perplexity"] / original[row["seed"]] - 1)
-        values = " | ".join(f"{row['bias'][key]:.3f}" for key in keys)
-        lines.append(f"| {row['seed']} | {row['epoch']} | {values} | {signed(change)}% |")
-    for point in results["frontier"]:
-        values = " | ".join(f"{value:.3f}" for _, value in sorted(point["malor"].items()))
-        lines.append(
-            f"| balance {point['weight']:g}{', kept' if point['chosen'] else ''} | | {values} | "
-            f"{signed(point['perplexity_change'])}% |"
+    for (balance, seed), rows in sorted(of_training.items()):
+        original, kept = rows[0], next(row for row in rows if row["kept"])
+        changes = " | ".join(
+            f"{kept['bias'][key]:.3f} ({signed(100 * (kept['bias'][key] / original['bias'][key] - 1), 0)}%)"
+            for key in keys
         )
+        quality = 100 * (kept["perplexity"] / original["perplexity"] - 1)
+        lines.append(f"| {balance:g} | {seed} | {kept['epoch']} | {changes} | {signed(quality)}% |")
     return "\n".join(lines)
 
 

@@ -49,18 +49,50 @@ def test_scores_that_do_not_follow_meaning_take_the_lean_back() -> None:
     assert "says little" in " ".join(reading.sentences)
 
 
-def test_below_guessing_is_not_called_more_than_guessing() -> None:
-    assert (
-        "0.0% of the time, less often than guessing would (50)"
-        in interpret_association(run_with([True] * 12, sense=False)).sentences[2]
-    )
-    items = [builders.intra(number, cluster=f"term {number:02d}") for number in range(12)]
-    # Sense beats nonsense in seven of twelve.
-    triples = {item.id: (2.0, 1.0, 0.5 if place < 7 else 5.0) for place, item in enumerate(items)}
-    run = evaluate(
+def run_with_sense(right: int, *, of: int) -> Run:
+    """One item a term; sense beats nonsense in the first ``right`` of them."""
+    items = [builders.intra(number, cluster=f"term {number:03d}") for number in range(of)]
+    triples = {item.id: (2.0, 1.0, 0.5 if place < right else 5.0) for place, item in enumerate(items)}
+    return evaluate(
         builders.scores(triples), builders.benchmark(*items), resampling=Resampling(resamples=1000)
     )
-    assert (
-        "58.3% of the time, hardly more often than guessing would (50)"
-        in interpret_association(run).sentences[2]
+
+
+@pytest.mark.parametrize(
+    ("right", "of", "said"),
+    [
+        (
+            0,
+            12,
+            "only 0.0% of the time, less often than guessing would (50). The scores do not follow meaning",
+        ),
+        (98, 200, "only 49.0% of the time, less often than guessing would (50). The scores do not follow"),
+        (
+            104,
+            200,
+            "only 52.0% of the time, hardly more often than guessing would (50). The scores do not follow",
+        ),
+        (130, 200, "65.0% of the time (guessing gives 50): the items are understood only in part"),
+        (200, 200, "every time (guessing gives 50), so the scores follow meaning and the lean can be read."),
+        (
+            1,
+            1,
+            "every time (guessing gives 50). How sure that is cannot be said: an interval needs at least two",
+        ),
+    ],
+)
+def test_sense_is_told_from_guessing_by_its_interval(right: int, of: int, said: str) -> None:
+    assert said in interpret_association(run_with_sense(right, of=of)).sentences[2]
+
+
+def test_few_items_that_are_all_right_are_not_called_guesses() -> None:
+    reading = interpret_association(run_with_sense(3, of=3))
+    assert reading.lean is Lean.UNKNOWN
+    assert reading.verdict == "Not enough data to say"
+    low = run_with_sense(3, of=3).result.tasks["intrasentence"].LMS.low
+    assert reading.sentences[2] == (
+        f"Sense beat nonsense every time (95% interval {low:.1f} to 100.0). The interval includes 50, which guessing "
+        "gives: 3 items about 3 target terms are too few to tell whether the scores follow meaning, so the lean above "
+        "says little."
     )
+    assert "58.3% of the time (95% interval " in interpret_association(run_with_sense(7, of=12)).sentences[2]

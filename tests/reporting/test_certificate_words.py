@@ -12,15 +12,15 @@ from probe_runs import estimate, without_interval
 
 from evenhand.reporting.certificate.page import render_certificate_page
 from evenhand.reporting.certificate.words import (
-    CERTIFICATE_COLUMNS,
     UntrainedVerdict,
-    certificate_rows,
     certificate_sentences,
     margin_words,
+    moved_quality,
     relative_words,
     untrained_verdict,
     untrained_words,
 )
+from evenhand.reporting.tables import CERTIFICATE_COLUMNS, certificate_rows
 from evenhand.runs.certificate_files import sealed
 from evenhand.runs.certificates import (
     BiasRow,
@@ -95,6 +95,55 @@ def test_kept_quality_names_what_it_rests_on_only_where_something_is_missing() -
     )
     lost = Verdict(bias=BiasVerdict.LOWERED, quality=QualityVerdict.LOST)
     assert certificate_sentences(certificates.certificate(verdict=lost))[1].startswith("Quality was lost. ")
+
+
+FELL = certificates.quality_row("perplexity", -8.3, QualityVerdict.KEPT, half=0.4, margin=1.0)
+ROSE = certificates.quality_row("LMS", 3.1, QualityVerdict.KEPT, half=0.5, margin=-2.0, unit="points")
+
+
+def test_quality_that_clearly_moved_is_named_although_it_was_kept() -> None:
+    made = certificates.certificate(quality=(FELL, certificates.unmeasured("accuracy")))
+    assert certificate_sentences(made)[2] == (
+        "Perplexity fell by 8.30% (95% interval 7.90% to 8.70%), by more than its margin. A mitigation should leave "
+        "quality where it was. Here the model changed in more than its bias: see whether it learned from text of the "
+        "kind that it is for."
+    )
+    assert moved_quality(certificates.certificate(quality=(FELL, ROSE))).startswith(
+        "Perplexity fell by 8.30% (95% interval 7.90% to 8.70%) and LMS rose by 3.10 points (95% interval 2.60 to "
+        "3.60 points), by more than their margins. "
+    )
+
+
+def test_quality_that_moved_is_in_the_table_the_page_and_the_json() -> None:
+    made = certificates.certificate(quality=(FELL, certificates.unmeasured("accuracy")))
+    assert certificate_rows(made)[-2][-1] == "kept but moved, margin +1%"
+    page = render_certificate_page(made)
+    assert f'<p class="attention">{moved_quality(made)}</p>' in page
+    assert "kept but moved; margin +1%" in page
+    assert '<span class="chip open">kept but moved</span>' in page
+    found = json.loads(made.model_dump_json())["quality"]
+    assert [(row["verdict"], row["moved"]) for row in found] == [("kept", True), ("not measured", False)]
+    assert Certificate.model_validate_json(made.model_dump_json()) == made
+
+
+@pytest.mark.parametrize(
+    ("difference", "half", "moved"),
+    [(-8.3, 0.4, True), (-0.9, 0.4, False), (-8.3, 9.0, False), (8.3, 0.4, True), (-1.1, 0.4, True)],
+)
+def test_a_move_counts_if_it_is_clear_and_larger_than_the_margin(
+    difference: float, half: float, moved: bool
+) -> None:
+    row = certificates.quality_row("perplexity", difference, QualityVerdict.KEPT, half=half, margin=1.0)
+    assert row.moved is moved
+    fallen = row.model_copy(update={"margin": -1.0})
+    assert fallen.moved is moved
+
+
+def test_what_has_no_interval_or_is_lost_has_no_second_sentence() -> None:
+    unsure = FELL.model_copy(update={"difference": without_interval(-8.3)})
+    lost = certificates.quality_row("perplexity", 8.3, QualityVerdict.LOST)
+    assert moved_quality(certificates.certificate(quality=(unsure, lost))) == ""
+    assert "attention" not in render_certificate_page(certificates.certificate()).split("</style>")[-1]
 
 
 def test_what_is_away_from_neutral_is_named_only_where_its_interval_says_so() -> None:

@@ -162,7 +162,7 @@ def certify_command(
 
 def show_certificate(certificate: Certificate, *, json: bool) -> None:
     """Print the figures and the verdict, and exit with a code of its own when quality is lost."""
-    from evenhand.reporting.certificate.words import CERTIFICATE_COLUMNS, certificate_rows
+    from evenhand.reporting.tables import CERTIFICATE_COLUMNS, certificate_rows
     from evenhand.runs.certificates import QualityVerdict
 
     if json:

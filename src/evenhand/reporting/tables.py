@@ -1,4 +1,4 @@
-"""Tables of runs and of comparisons, as frames, CSV, Markdown, LaTeX and plain values for JSON."""
+"""Tables of runs, of comparisons and of certificates, as frames, CSV, Markdown, LaTeX and plain values for JSON."""
 
 from __future__ import annotations
 
@@ -13,10 +13,22 @@ from pydantic import BaseModel
 
 from evenhand.core.protocols import HEADLINE
 from evenhand.instruments.malor.results import MalorResult
-from evenhand.reporting.numbers import NOT_THERE, number, show, show_p
+from evenhand.reporting.certificate.words import (
+    MOVES,
+    change_words,
+    figure_words,
+    margin_words,
+    quality_outcome,
+    relative_words,
+)
+from evenhand.reporting.numbers import NOT_THERE, number, show, show_p, signed, signed_interval
+from evenhand.reporting.words import in_brackets
+from evenhand.runs.certificates import Certificate, QualityVerdict
 from evenhand.runs.comparison import ALL_ITEMS, Comparison
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run
+
+CERTIFICATE_COLUMNS = ("measure", "trained on", "before", "after", "difference", "interval", "verdict")
 
 PROBE_COLUMNS = ("Run", "Test", "Experiment", "Direction", "Value", "Signed mean", "Skipped")
 
@@ -281,3 +293,39 @@ def _entry(run: Run, result: BaseModel) -> dict[str, Any]:
 
 def _or_null(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+def certificate_rows(certificate: Certificate) -> list[tuple[str, ...]]:
+    """One row per measure: bias first, then quality."""
+    trained_on = "yes" if certificate.trained_known else "?"
+    rows: list[tuple[str, ...]] = [
+        (
+            row.measure,
+            trained,
+            f"{row.before:.2f}",
+            f"{row.after:.2f}",
+            " ".join(
+                part
+                for part in (signed(row.difference.value), in_brackets(relative_words(row)).strip())
+                if part
+            ),
+            signed_interval(row.difference) or NOT_THERE,
+            MOVES[row.movement],
+        )
+        for trained, measured in ((trained_on, certificate.trained), ("no", certificate.untrained))
+        for row in measured
+    ]
+    for part in certificate.quality:
+        measured = part.verdict is not QualityVerdict.NOT_MEASURED
+        rows.append(
+            (
+                part.measure,
+                "quality",
+                figure_words(part.before) if measured else NOT_THERE,
+                figure_words(part.after) if measured else NOT_THERE,
+                change_words(part) if measured else NOT_THERE,
+                signed_interval(part.difference) or NOT_THERE,
+                f"{quality_outcome(part)}, margin {margin_words(part)}" if measured else part.verdict.value,
+            )
+        )
+    return rows

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, computed_field, field_validator
 
 from evenhand.core.estimates import Estimate, Number
 from evenhand.core.files import is_file_name
@@ -151,6 +151,13 @@ class QualityRow(FrozenModel):
     p_value: Number | None = None
     """Of the paired t-test over seeds."""
     seeds: tuple[SeedRow, ...] = ()
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def moved(self) -> bool:
+        """Whether it clearly changed by more than the size of its margin, for better or for worse."""
+        is_clear = self.difference.low > 0 or self.difference.high < 0
+        return is_clear and abs(self.difference.value) > abs(self.margin)
 
 
 class LeanChange(FrozenModel):

@@ -27,6 +27,7 @@ from evenhand.workflows.defaults.mitigating import (
     default_margins,
     default_options,
     default_plan,
+    trained_reference,
 )
 from evenhand.workflows.executors import HERE, Executor, executor_at
 from evenhand.workflows.mitigate import DEFAULT_METHOD, mitigate
@@ -92,7 +93,9 @@ def study(
         monitor=monitor,
         command=command,
     )
-    proof = certify(ref, mitigated.ref, options=plan, out=page, on=executor, monitor=monitor)
+    # Loaded as it was to be mitigated, so that rounding does not tell the two models apart.
+    original = trained_reference(ref, chosen_options)
+    proof = certify(original, mitigated.ref, options=plan, out=page, on=executor, monitor=monitor)
     return Study(mitigated, proof, page)
 
 

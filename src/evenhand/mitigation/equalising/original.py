@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from evenhand.models.engine.modes import eval_mode
-from evenhand.models.engine.positions import PositionReader, PositionStates
+from evenhand.models.engine.positions import FrozenReader, PositionReader, PositionStates
 from evenhand.training.adapters import adapters_disabled
 from evenhand.training.half_precision import in_bf16
 
@@ -40,6 +40,7 @@ class FrozenOriginal:
 
     def __init__(self, network: nn.Module) -> None:
         self._network = copy.deepcopy(network).eval().requires_grad_(False)
+        self._states: FrozenReader | None = None
 
     def states(
         self,
@@ -54,10 +55,13 @@ class FrozenOriginal:
         own, trained = next(self._network.parameters()), next(model.parameters())
         if own.device != trained.device:
             self._network.to(trained.device)
+            self._states = None
         if own.dtype != trained.dtype and trained.dtype is torch.bfloat16:
             self._network = in_bf16(self._network)
-        with torch.no_grad():
-            return reader.states(self._network, inputs, rows=rows, columns=columns)
+            self._states = None
+        if self._states is None:
+            self._states = reader.frozen(self._network)
+        return self._states(inputs, rows, columns)
 
 
 class OriginalBesideAdapters:

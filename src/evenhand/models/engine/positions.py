@@ -20,6 +20,7 @@ from torch.utils.checkpoint import checkpoint
 
 from evenhand.models.engine.memory import MemoryBudget
 from evenhand.models.engine.projection import Projection, SplitProjection
+from evenhand.models.engine.recording import RecordedBody
 
 CHUNK_BYTES = {"cpu": 64 * 2**20, "cuda": 256 * 2**20}
 """Scores of one chunk in 32-bit floats, by device, if memory allows: more are hardly faster."""
@@ -29,6 +30,9 @@ SCORE_COPIES = 16
 many stand at once, and what the body keeps lies beside them."""
 
 Found = TypeVar("Found")
+
+FrozenReader = Callable[[Mapping[str, Any], Tensor, Tensor], "PositionStates"]
+"""From inputs, and the rows and columns of places, to the states there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +128,26 @@ class PositionReader:
         if self._body is None or isinstance(model, DistributedDataParallel):
             scores: Tensor = model(**inputs, **self._options)[0][rows, columns]
             return PositionStates(scores, lambda vectors: vectors, self._at_once(scores.shape[-1]))
-        inner = _without_adapters_wrapper(model)
-        split = SplitProjection(inner, inner.get_submodule(self._body), self._vocabulary)
-        vectors, head = split.states({**inputs, **self._options}, rows, columns)
+        vectors, head = self._split(model, self._body).states({**inputs, **self._options}, rows, columns)
         return PositionStates(vectors, head, self._at_once(self._vocabulary))
+
+    def frozen(self, model: nn.Module) -> FrozenReader:
+        """Reads a model that is not trained, without gradients."""
+        split = self._split(model, self._body) if self._body is not None else None
+        record = RecordedBody(lambda inputs: split.hidden({**inputs, **self._options})) if split else None
+
+        def states(inputs: Mapping[str, Any], rows: Tensor, columns: Tensor) -> PositionStates:
+            with torch.no_grad():
+                if split is None:
+                    return self.states(model, inputs, rows=rows, columns=columns)
+                vectors, head = split.states(inputs, rows, columns, body=record)
+                return PositionStates(vectors, head, self._at_once(self._vocabulary))
+
+        return states
+
+    def _split(self, model: nn.Module, body: str) -> SplitProjection:
+        inner = _without_adapters_wrapper(model)
+        return SplitProjection(inner, inner.get_submodule(body), self._vocabulary)
 
     def _at_once(self, vocabulary: int) -> int:
         """Places in a chunk: their scores are computed in 32 bits."""

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from evenhand.models.engine.memory import SCORE_COPIES, MemoryBudget
+from evenhand.models.engine.recording import Body
 
 CHUNK_BYTES = {"cpu": 256 * 2**20, "cuda": 2**30}
 """Largest block of vocabulary scores in 32-bit floats, by device: the one saves memory, the other launches."""
@@ -62,7 +63,7 @@ class SplitProjection:
             reads: For each token, which of the needed positions it is read at.
             tokens: The tokens.
         """
-        output, hidden = self._hidden(inputs)
+        output, hidden = self.hidden(inputs)
         needed = hidden[rows, columns]
         rows_at_once = self._rows_at_once(hidden.device)
         if len(needed) <= rows_at_once:
@@ -86,14 +87,21 @@ class SplitProjection:
         return max(1, most // (4 * self.vocabulary))
 
     def states(
-        self, inputs: Mapping[str, Any], rows: Tensor, columns: Tensor
+        self, inputs: Mapping[str, Any], rows: Tensor, columns: Tensor, *, body: Body | None = None
     ) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        """The hidden states at needed positions, and what makes scores over the vocabulary of some of them."""
-        output, hidden = self._hidden(inputs)
+        """The hidden states at needed positions, and what makes scores over the vocabulary of some of them.
+
+        Args:
+            inputs: What the model's ``forward`` takes.
+            rows: For each needed position, its row in the batch.
+            columns: For each needed position, its column.
+            body: Runs the body in another way than ``hidden``.
+        """
+        output, hidden = (body or self.hidden)(inputs)
         shell, head_inputs = _with_hidden(output, hidden[:1, :1].detach()), _head_inputs(inputs)
         return hidden[rows, columns], lambda vectors: self._head(vectors, shell, head_inputs)
 
-    def _hidden(self, inputs: Mapping[str, Any]) -> tuple[Any, Tensor]:
+    def hidden(self, inputs: Mapping[str, Any]) -> tuple[Any, Tensor]:
         """Run the model up to its body's output: the head sees one position only."""
         kept: dict[str, Any] = {}
 

@@ -30,7 +30,9 @@ from evenhand.reporting.certificate.words import (
     figure_words,
     flipped_words,
     margin_words,
+    moved_quality,
     quality_detail,
+    quality_outcome,
     quality_scope,
     relative_words,
     turned_words,
@@ -157,6 +159,7 @@ def _statements(certificate: Certificate) -> list[dict[str, Any]]:
                 for row in certificate.trained
                 if row.difference.defined and changed
             ],
+            "attention": "",
             "detail": bias_detail(certificate),
         },
         {
@@ -169,11 +172,12 @@ def _statements(certificate: Certificate) -> list[dict[str, Any]]:
                     row.measure,
                     f"{signed(row.difference.value)}{'%' if row.unit == '%' else ''}",
                     "" if row.unit == "%" else row.unit,
-                    f"{row.verdict.value}; margin {margin_words(row)}",
+                    f"{quality_outcome(row)}; margin {margin_words(row)}",
                 )
                 for row in certificate.quality
                 if row.verdict is not QualityVerdict.NOT_MEASURED and changed
             ],
+            "attention": moved_quality(certificate),
             "detail": quality_detail(certificate),
         },
     ]
@@ -190,6 +194,7 @@ def _statements(certificate: Certificate) -> list[dict[str, Any]]:
                     for row in certificate.untrained
                     if math.isfinite(row.after)
                 ],
+                "attention": "",
                 "detail": untrained_words(certificate),
             }
         )
@@ -245,16 +250,17 @@ def _bias_view(row: BiasRow, trained: str) -> dict[str, Any]:
 
 def _quality_view(row: QualityRow) -> dict[str, Any]:
     measured = row.verdict is not QualityVerdict.NOT_MEASURED
-    difference = row.difference
+    difference, outcome = row.difference, quality_outcome(row)
     return {
         "row": row,
-        "tone": TONES[row.verdict],
+        "tone": "open" if outcome != row.verdict.value else TONES[row.verdict],
         "before": figure_words(row.before) if measured else NOT_THERE,
         "after": figure_words(row.after) if measured else NOT_THERE,
         "change": change_words(row) if measured else NOT_THERE,
         "interval": _bracketed(difference.low, difference.high)
         or (no_interval_words(difference.low, difference.reason) if measured else ""),
         "margin": margin_words(row),
+        "outcome": outcome,
     }
 
 

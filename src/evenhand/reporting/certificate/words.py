@@ -1,4 +1,4 @@
-"""What a certificate says: sentences, definitions, and rows for the terminal."""
+"""What a certificate says, in sentences and definitions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from evenhand.core.estimates import Estimate
-from evenhand.reporting.numbers import NOT_THERE, has_interval, no_interval_words, signed, signed_interval
+from evenhand.reporting.numbers import has_interval, no_interval_words, signed, signed_interval
 from evenhand.reporting.words import in_brackets, listed
 from evenhand.runs.certificates import (
     BiasRow,
@@ -43,8 +43,6 @@ DEFINITIONS = {
 }
 """What a measure is, in a sentence that begins with its name."""
 
-CERTIFICATE_COLUMNS = ("measure", "trained on", "before", "after", "difference", "interval", "verdict")
-
 MOVES = {1: "closer to neutral", 0: "open", -1: "farther from neutral"}
 
 _NAMED = 5
@@ -54,11 +52,12 @@ _LARGE = 1000
 
 
 def certificate_sentences(certificate: Certificate) -> list[str]:
-    """The verdict in sentences: bias, quality, what was not trained on, over-correction."""
+    """The verdict in sentences: bias, quality, quality that moved, what was not trained on, over-correction."""
     quality = (QUALITY_HEADLINES[certificate.verdict.quality], quality_scope(certificate))
     return [
         f"{BIAS_HEADLINES[certificate.verdict.bias]}{in_brackets(bias_scope(certificate))}. {bias_detail(certificate)}",
         f"{', '.join(part for part in quality if part)}. {quality_detail(certificate)}",
+        *([moved] if (moved := moved_quality(certificate)) else []),
         *([untrained_words(certificate)] if certificate.untrained and _changed(certificate) else []),
         *([flipped_words(certificate)] if _changed(certificate) else []),
     ]
@@ -131,6 +130,41 @@ def quality_words(row: QualityRow, *, level: str) -> str:
         f"{name} went from {figure_words(row.before)} to {figure_words(row.after)} ({change_words(row)}"
         f"{_interval_clause(row.difference, level=level, unit=row.unit)}), {says} the margin of {margin_words(row)}."
     )
+
+
+def quality_outcome(row: QualityRow) -> str:
+    """The verdict on one measure of quality, and whether it moved though it was kept."""
+    return f"{row.verdict.value} but moved" if _moved_while_kept(row) else row.verdict.value
+
+
+def moved_quality(certificate: Certificate) -> str:
+    """Quality that was kept and is elsewhere all the same; nothing where there is none.
+
+    A mitigation is taught to stay where it was, so a clear move to the better side asks for an explanation too.
+    """
+    rows = [row for row in certificate.quality if _moved_while_kept(row)]
+    if not rows:
+        return ""
+    moves = listed([_move_words(row, level=_level(certificate)) for row in rows])
+    return (
+        f"{moves[0].upper()}{moves[1:]}, by more than {'its margin' if len(rows) == 1 else 'their margins'}. A "
+        "mitigation should leave quality where it was. Here the model changed in more than its bias: see whether it "
+        "learned from text of the kind that it is for."
+    )
+
+
+def _moved_while_kept(row: QualityRow) -> bool:
+    return row.moved and row.verdict is QualityVerdict.KEPT
+
+
+def _move_words(row: QualityRow, *, level: str) -> str:
+    """How far a measure fell or rose, with the interval of that."""
+    change = row.difference
+    bounds = [figure_words(bound) for bound in sorted((abs(change.low), abs(change.high)))]
+    unit, between = ("%", "% to ") if row.unit == "%" else (f" {row.unit}", " to ")
+    interval = f" ({level} interval {between.join(bounds)}{unit})" if bounds[0] != bounds[1] else ""
+    verb = "fell" if change.value < 0 else "rose"
+    return f"{row.measure} {verb} by {figure_words(abs(change.value))}{unit}{interval}"
 
 
 def figure_words(value: float) -> str:
@@ -350,39 +384,3 @@ def _moved_words(weights: WeightsChange) -> str:
 
 def _tensors(count: int) -> str:
     return "1 tensor is" if count == 1 else f"{count:,} tensors are"
-
-
-def certificate_rows(certificate: Certificate) -> list[tuple[str, ...]]:
-    """One row per measure: bias first, then quality."""
-    trained_on = "yes" if certificate.trained_known else "?"
-    rows: list[tuple[str, ...]] = [
-        (
-            row.measure,
-            trained,
-            f"{row.before:.2f}",
-            f"{row.after:.2f}",
-            " ".join(
-                part
-                for part in (signed(row.difference.value), in_brackets(relative_words(row)).strip())
-                if part
-            ),
-            signed_interval(row.difference) or NOT_THERE,
-            MOVES[row.movement],
-        )
-        for trained, measured in ((trained_on, certificate.trained), ("no", certificate.untrained))
-        for row in measured
-    ]
-    for part in certificate.quality:
-        measured = part.verdict is not QualityVerdict.NOT_MEASURED
-        rows.append(
-            (
-                part.measure,
-                "quality",
-                figure_words(part.before) if measured else NOT_THERE,
-                figure_words(part.after) if measured else NOT_THERE,
-                change_words(part) if measured else NOT_THERE,
-                signed_interval(part.difference) or NOT_THERE,
-                f"{part.verdict.value}, margin {margin_words(part)}" if measured else part.verdict.value,
-            )
-        )
-    return rows
