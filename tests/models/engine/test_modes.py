@@ -23,9 +23,7 @@ def collector() -> Iterator[None]:
     gc.enable()
 
 
-@pytest.mark.skipif(
-    sys.version_info[:2] == (3, 12), reason="Python 3.12 counts objects of its own as frozen"
-)
+@pytest.mark.skipif(sys.version_info[:2] == (3, 12), reason="Python 3.12 counts objects of its own as frozen")
 def test_what_was_made_in_the_meantime_is_not_looked_through_at_the_end() -> None:
     with gc_disabled():
         assert not gc.isenabled()
