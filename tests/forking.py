@@ -32,6 +32,9 @@ def start(work: Callable[..., object], *arguments: object) -> BaseProcess:
 
 def _begin(work: Callable[..., object], *arguments: object) -> None:
     gc.freeze()  # the libraries stay: the garbage collector need not look through them
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # the tests themselves may run where Ctrl-C is ignored
     work(*arguments)
 
 

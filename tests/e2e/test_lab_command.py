@@ -215,12 +215,19 @@ def test_the_help_of_lab_commands_has_examples(call: Call, command: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("difference", "same_platform", "code", "message"),
+    ("difference", "same_platform", "same_libraries", "code", "message"),
     [
-        (0.0, True, 0, "the same files. Fine."),
-        (5e-5, True, 0, "scores differ by at most 5e-05. Fine."),
-        (0.02, False, 0, "scores differ by at most 0.02; it was built on another platform. Fine."),
-        (0.02, True, 3, "scores differ by at most 0.02. That is too much."),
+        (0.0, True, True, 0, "the same files. Fine."),
+        (5e-5, True, True, 0, "scores differ by at most 5e-05. Fine."),
+        (0.02, False, True, 0, "scores differ by at most 0.02; it was built on another platform. Fine."),
+        (
+            0.02,
+            True,
+            False,
+            0,
+            "scores differ by at most 0.02; it was built with other versions of the libraries. Fine.",
+        ),
+        (0.02, True, True, 3, "scores differ by at most 0.02. That is too much."),
     ],
 )
 def test_check_says_how_far_a_rebuilt_model_is_from_the_one_that_ships(
@@ -228,6 +235,7 @@ def test_check_says_how_far_a_rebuilt_model_is_from_the_one_that_ships(
     monkeypatch: pytest.MonkeyPatch,
     difference: float,
     same_platform: bool,
+    same_libraries: bool,
     code: int,
     message: str,
 ) -> None:
@@ -235,7 +243,7 @@ def test_check_says_how_far_a_rebuilt_model_is_from_the_one_that_ships(
 
     def rebuild(name: str, _: Path) -> RebuildCheck:
         rebuilt.append(name)
-        return RebuildCheck(name, difference == 0, difference, same_platform)
+        return RebuildCheck(name, difference == 0, difference, same_platform, same_libraries)
 
     monkeypatch.setattr(embedded_models, "rebuild", rebuild)
     done = call("lab", "check", "lab:masked", "lab:decoder")
@@ -254,7 +262,9 @@ def test_check_without_a_name_builds_all_embedded_models(call: Call, monkeypatch
 
     def rebuild(name: str, _: Path) -> RebuildCheck:
         rebuilt.append(name)
-        return RebuildCheck(name, name != "decoder", float(name == "decoder"), same_platform=True)
+        return RebuildCheck(
+            name, name != "decoder", float(name == "decoder"), same_platform=True, same_libraries=True
+        )
 
     monkeypatch.setattr(embedded_models, "rebuild", rebuild)
     done = call("lab", "check")

@@ -16,6 +16,7 @@ from engine_scores import engine_scores
 from gguf_builder import dequantised_folder, write_gguf
 from measuring import audit
 from running import Command
+from transformers import modeling_gguf_pytorch_utils as converter
 from zoo_fixtures import Zoo
 from zoo_items import starter_items
 
@@ -72,6 +73,28 @@ def test_loading_parses_the_file_once_and_shows_no_bar(
     assert parsed == [str(quantised)]
     assert capfd.readouterr().err == ""
     assert gguf.GGUFReader is Counted
+
+
+def test_loading_reads_the_values_of_the_file_once(quantised: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    readings: list[bool] = []
+    tables: list[tuple[object, ...]] = []
+    read, make_table = converter.load_gguf_checkpoint, gguf.get_tensor_name_map
+
+    def counted_read(path: str, return_tensors: bool = False, **options: object) -> object:
+        readings.append(return_tensors)
+        return read(path, return_tensors, **options)
+
+    def counted_table(*arguments: object) -> object:
+        tables.append(arguments)
+        return make_table(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(converter, "load_gguf_checkpoint", counted_read)
+    monkeypatch.setattr(gguf, "get_tensor_name_map", counted_table)
+    load(quantised)
+    assert sorted(readings) == [False, True]
+    assert len(tables) == 1
+    assert converter.load_gguf_checkpoint is counted_read
+    assert gguf.get_tensor_name_map is counted_table
 
 
 def test_the_record_says_what_the_weights_were_made_from(model: LanguageModel) -> None:

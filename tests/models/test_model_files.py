@@ -15,7 +15,7 @@ from peft import LoraConfig, get_peft_model
 from evenhand.core.errors import EvenhandError
 from evenhand.models.backends.lab import embedded_folder
 from evenhand.models.language_model import LanguageModel, load_language_model
-from evenhand.models.model_files import damage_in
+from evenhand.models.model_files import WEIGHTS, damage_in, loading_explained
 from evenhand.models.references import ModelError, ModelRef
 
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a21\nsize 437955512\n"
@@ -103,6 +103,30 @@ def test_a_field_that_cannot_be_is_told_with_its_part(
     (folder / name).write_text(json.dumps(document | {field: value}), encoding="utf-8")
     with pytest.raises(ModelError, match=rf"cannot be loaded\. Its ({part}) cannot be used: \S"):
         load(folder)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        (
+            "vocab_size",
+            "many",
+            "configuration cannot be used: vocab_size is 'many', and a whole number is needed",
+        ),
+        ("hidden_size", 6.5, "configuration cannot be used: hidden_size is 6.5"),
+        ("pad_token_id", [0, 1], "weights cannot be used: no tuple of ints"),
+        ("hidden_act", "many", "weights cannot be used: no tuple of ints"),
+    ],
+)
+def test_weights_are_not_blamed_for_a_size_that_is_no_number(
+    folder: Path, field: str, value: Any, message: str
+) -> None:
+    """Older versions of Transformers take such a configuration and fail when they make room for the weights."""
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_bytes()) | {field: value}), encoding="utf-8")
+
+    with pytest.raises(ModelError, match=message), loading_explained(ModelRef(id=str(folder)), WEIGHTS):
+        raise TypeError("no tuple of ints")
 
 
 def test_a_tokenizer_without_its_vocabulary_is_refused(folder: Path) -> None:

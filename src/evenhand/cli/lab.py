@@ -156,8 +156,8 @@ def check_command(
 ) -> None:
     """Build the embedded models again and compare them with those that ship.
 
-    On the platform on which they were built, scores may differ by at most 0.0001; elsewhere arithmetic differs in
-    its last digits, and the difference is only shown. The exit code is 3 when they differ more than they may.
+    On the platform on which they were built and with the same versions of the libraries, scores may differ by at most
+    0.0001. Elsewhere the difference is only shown. The exit code is 3 when they differ more than they may.
 
     **Examples**
 
@@ -185,8 +185,13 @@ def check_command(
             if found.same_files
             else f"scores differ by at most {found.largest_difference:.2g}"
         )
-        where = "" if found.same_platform else "; it was built on another platform"
-        say(f"{name}: {same}{where}. {'Fine.' if found.agrees else 'That is too much.'}")
+        if not found.same_platform:
+            how = "; it was built on another platform"
+        elif not found.same_libraries:
+            how = "; it was built with other versions of the libraries"
+        else:
+            how = ""
+        say(f"{name}: {same}{how}. {'Fine.' if found.agrees else 'That is too much.'}")
     if not agree:
         raise typer.Exit(CHECK_FAILED)
 

@@ -9,8 +9,9 @@ import math
 import mmap
 import struct
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -286,19 +287,37 @@ def forget_quantisation(model: Any) -> None:
 
 @contextmanager
 def read_once_and_quietly() -> Iterator[None]:
-    """Within the block, the gguf package parses a file once, and Transformers draws no bar of its own.
+    """Within the block, a file is parsed once, and Transformers draws no bar of its own.
 
-    Transformers lets the package parse a file for the configuration, for the tokenizer and for the weights, and each
-    time takes seconds for a vocabulary.
+    Transformers parses a file for the configuration, for the tokenizer and for the weights, and each time takes seconds
+    for a vocabulary. It also makes the table of llama.cpp's names anew for every part of the model.
     """
     import gguf
     from transformers import modeling_gguf_pytorch_utils as converter
 
-    reader, bar = gguf.GGUFReader, converter.tqdm
-    gguf.GGUFReader = cache(reader)  # type: ignore[misc,assignment]
-    converter.tqdm = partial(bar, disable=True)
+    replacements: tuple[tuple[Any, str, Any], ...] = (
+        (gguf, "GGUFReader", cache(gguf.GGUFReader)),
+        (gguf, "get_tensor_name_map", cache(gguf.get_tensor_name_map)),
+        (converter, "load_gguf_checkpoint", _values_read_once(converter.load_gguf_checkpoint)),
+        (converter, "tqdm", partial(converter.tqdm, disable=True)),
+    )
+    originals = [(owner, name, getattr(owner, name)) for owner, name, _ in replacements]
     try:
+        for owner, name, replacement in replacements:
+            setattr(owner, name, replacement)
         yield
     finally:
-        gguf.GGUFReader = reader  # type: ignore[misc]
-        converter.tqdm = bar
+        for owner, name, original in originals:
+            setattr(owner, name, original)
+
+
+def _values_read_once(load: Callable[..., Any]) -> Callable[..., Any]:
+    """Transformers' function that reads a GGUF file; the values of a file are kept, its tensors are not."""
+    values_of = cache(load)
+
+    def read(path: str, return_tensors: bool = False, **options: Any) -> Any:
+        if return_tensors:
+            return load(path, return_tensors, **options)
+        return deepcopy(values_of(path, **options))  # configurations are changed after they are made
+
+    return read

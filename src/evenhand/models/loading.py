@@ -30,7 +30,7 @@ from evenhand.models.gguf_files import (
     read_gguf_header,
     read_once_and_quietly,
 )
-from evenhand.models.model_files import loading_explained
+from evenhand.models.model_files import CONFIGURATION, WEIGHTS, loading_explained
 from evenhand.models.next_sentence import has_next_sentence_class
 from evenhand.models.references import ModelError, ModelRef
 
@@ -127,7 +127,7 @@ def _gguf_header(ref: ModelRef) -> GgufHeader | None:
 
 def _load_parts(ref: ModelRef) -> tuple[Any, Any, Family]:
     """Configuration, tokenizer and family, without weights."""
-    with loading_explained(ref, "configuration"):
+    with loading_explained(ref, CONFIGURATION):
         place, options = _source(ref)
         config = AutoConfig.from_pretrained(place, **options)
     with loading_explained(ref, "tokenizer"):
@@ -231,7 +231,7 @@ def _load_without_adapters(ref: ModelRef, auto_class: Any, dtype: torch.dtype) -
     base = adapter_base(ref)
     if base is not None:
         return with_adapter(_load_without_adapters(base, auto_class, dtype), ref.location)
-    with loading_explained(ref, "weights"):
+    with loading_explained(ref, WEIGHTS):
         place, options = _source(ref)
         model, report = auto_class.from_pretrained(
             place,

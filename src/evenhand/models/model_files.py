@@ -6,11 +6,13 @@ much is refused beforehand. The rest is found out afterwards, so that loading an
 
 from __future__ import annotations
 
+import inspect
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import transformers
 from huggingface_hub.errors import (
@@ -22,6 +24,7 @@ from huggingface_hub.errors import (
     RepositoryNotFoundError,
     RevisionNotFoundError,
 )
+from transformers import CONFIG_MAPPING
 from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 
 from evenhand.core.errors import EvenhandError
@@ -31,6 +34,10 @@ from evenhand.models.gguf_files import gguf_path, read_gguf_header
 from evenhand.models.references import ModelError, ModelRef, refuse_missing_path
 
 CONFIG_FILE = "config.json"
+
+CONFIGURATION = "configuration"
+
+WEIGHTS = "weights"
 
 _READ_BY_LIBRARIES = (".json", ".safetensors", ".bin", ".model", ".txt", ".jinja")
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
@@ -209,7 +216,27 @@ def _explanation(ref: ModelRef, part: str, problem: BaseException) -> str:
             f"{ref.id} offers no safetensors weights. Allow others with --allow-pickle-weights if you trust the "
             f"source. ({reason})"
         )
+    misfit = _misfit_in(folder / CONFIG_FILE) if part == WEIGHTS and folder.is_dir() else None
+    if misfit:
+        part, reason = CONFIGURATION, misfit
     return f"{ref.id} cannot be loaded. Its {part} cannot be used: {reason}"
+
+
+def _misfit_in(path: Path) -> str | None:
+    """The first field of a configuration that is no whole number where its kind of model has one; None where all fit.
+
+    Older versions of Transformers take any value, and fail over the weights. Null and lists fit: some sizes may be
+    left open, and a model may have several tokens that end a text.
+    """
+    fields: dict[str, Any] = load_json(path.read_text(encoding="utf-8"))
+    architecture = fields.get("model_type", "")
+    if architecture not in CONFIG_MAPPING:
+        return None
+    for name, parameter in inspect.signature(CONFIG_MAPPING[architecture]).parameters.items():
+        value = fields.get(name)
+        if type(parameter.default) is int and isinstance(value, str | float | dict):
+            return f"{name} is {value!r}, and a whole number is needed."
+    return None
 
 
 def hub_failure(ref: ModelRef, problem: BaseException) -> str | None:

@@ -11,6 +11,7 @@ from evenhand.core.errors import EvenhandError, RunError, UnknownNameError
 from evenhand.core.memory import SMALLEST_MEMORY, parse_memory
 from evenhand.core.recipes import Precision
 from evenhand.models.backends import backend_of, is_gguf
+from evenhand.models.engine.modes import gc_disabled
 from evenhand.runs.mitigation_records import find_mitigation_record
 
 
@@ -140,7 +141,8 @@ def load_model(
         model = ModelRef(
             id=name, revision=revision or pinned, device=device, precision=precision, memory=memory
         )
-    return backend_of(model.id).load(_with_recorded_fields(model))
+    with gc_disabled():  # the libraries are imported with the first model
+        return backend_of(model.id).load(_with_recorded_fields(model))
 
 
 def _with_recorded_fields(ref: ModelRef) -> ModelRef:
