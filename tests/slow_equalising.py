@@ -85,13 +85,13 @@ def slow_loss(
             tree = trees[piece.tree]
             uneven = slow_gap_loss(piece.shown, tree, model=model, original=original, trained=trained)
             total = total + weight * uneven / gaps
-    changed = [
-        value
-        for piece in pieces
-        if isinstance(piece, TokenRow)
-        for value in changes(piece, model=model, original=original, trained=trained)
-    ]
-    return total + (torch.stack(changed).mean() if changed else 0.0)
+    ordinary = [piece for piece in pieces if isinstance(piece, TokenRow)]
+    special = set(model.loaded.tokenizer.all_special_ids)
+    text = sum(token not in special for row in ordinary for token in row.targets)
+    for row in ordinary:
+        for value in changes(row, model=model, original=original, trained=trained):
+            total = total + value / text
+    return total
 
 
 def slow_gap_loss(

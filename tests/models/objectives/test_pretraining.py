@@ -177,7 +177,8 @@ def test_spans_put_back_for_their_sentinels_give_the_sentence(menagerie: Zoo) ->
             filled = dict(parts[:-1])
             back = [own for token in source for own in filled.get(token, [token])]
             assert back[: len(sentence)] == sentence.ids.tolist()
-            hidden += sum(len(span) for span in filled.values())
+            assert row.text_tokens == sum(len(span) for span in filled.values())
+            hidden += row.text_tokens
             own += len(sentence.own)
             spans += len(filled)
     assert hidden / own == pytest.approx(0.15, abs=0.01)

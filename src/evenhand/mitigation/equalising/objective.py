@@ -170,7 +170,11 @@ class EqualisingObjective:
         return [*gaps, *self._replayed(generator)]
 
     def _replayed(self, generator: np.random.Generator) -> list[TokenRow]:
-        """Ordinary sentences, drawn until they ask for tokens enough; every token counts the same."""
+        """Ordinary sentences, drawn until they ask for tokens enough; every token counts the same.
+
+        Marks of spans are kept where they were too, but the mean is over text, as that of perplexity is: marks are
+        known almost surely, and where sentences are short there are three of them for one token of text.
+        """
         pool = self._replay.examples
         rows: list[TokenRow] = []
         asked = 0
@@ -179,7 +183,7 @@ class EqualisingObjective:
             for row in self._replay.lay_out(drawn, generator):
                 if asked < self.balance.replayed:
                     rows.append(row)
-                    asked += len(row.places)
+                    asked += row.text_tokens
         return [replace(row, weight=1 / max(1, asked)) for row in rows]
 
     def loss(self, model: Any, pieces: Sequence[GapPiece | TokenRow]) -> Tensor:

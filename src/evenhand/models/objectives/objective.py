@@ -46,6 +46,13 @@ class TokenRow(InputRow):
     targets: Tokens = ()
     weight: float = 1.0
     """How much each of the targets counts."""
+    marks: int = 0
+    """Targets that are no text: the sentinels of spans, and what ends them."""
+
+    @property
+    def text_tokens(self) -> int:
+        """Tokens of the text that are asked for."""
+        return len(self.targets) - self.marks
 
     @property
     def rows(self) -> int:

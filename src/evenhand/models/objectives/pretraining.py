@@ -234,6 +234,7 @@ class SpanPretraining(_TokenObjective):
         self._end = model.loaded.tokenizer.eos_token_id
         start = getattr(model.loaded.config, "decoder_start_token_id", None)
         self._start = self._pad if start is None else int(start)
+        self._marks = frozenset((*self._sentinels, self._end))
 
     def lay_out(
         self, examples: Sequence[TokenisedSentence], generator: np.random.Generator
@@ -248,6 +249,7 @@ class SpanPretraining(_TokenObjective):
                     source=source,
                     places=tuple(range(len(written))),
                     targets=written,
+                    marks=sum(token in self._marks for token in written),
                 )
             )
         return _weighted(rows)
