@@ -19,8 +19,9 @@ import pytest
 from store_jobs import ONE, OTHER, fingerprint_at, finish, interrupt, make, refuse_with, start
 
 from evenhand.core.errors import RunError
-from evenhand.runs import store
-from evenhand.runs.store import BusyError, leftovers, open_job
+from evenhand.runs import claims
+from evenhand.runs.claims import BusyError
+from evenhand.runs.store import claim_place, leftovers, open_job
 
 _HOLD = """
 import sys, time
@@ -66,8 +67,8 @@ def test_a_killed_process_leaves_its_parts_and_no_claim(
 _RACE = """
 import sys, time
 from pathlib import Path
-from evenhand.runs import store
-from evenhand.runs.store import BusyError, open_job
+from evenhand.runs.claims import BusyError
+from evenhand.runs.store import open_job
 folder, number = Path(sys.argv[1]), sys.argv[2]
 print("ready", flush=True)
 sys.stdin.readline()
@@ -129,9 +130,9 @@ def test_of_two_that_find_the_same_void_claim_only_one_takes_it(
 ) -> None:
     (tmp_path / ".run.claim").symlink_to(f"{socket.gethostname()} {dead_process}")
     both_look, one_has_it = threading.Barrier(2), threading.Event()
-    is_dead, symlink_to = vars(store._Holder)["is_dead"].fget, Path.symlink_to
+    is_dead, symlink_to = vars(claims._Holder)["is_dead"].fget, Path.symlink_to
 
-    def look_slowly(holder: store._Holder) -> bool:
+    def look_slowly(holder: claims._Holder) -> bool:
         """Let the other one look too, if nothing keeps it from that; and let one be faster."""
         dead: bool = is_dead(holder)
         with suppress(threading.BrokenBarrierError):
@@ -143,7 +144,7 @@ def test_of_two_that_find_the_same_void_claim_only_one_takes_it(
         symlink_to(path, target)
         one_has_it.set()
 
-    monkeypatch.setattr(store._Holder, "is_dead", property(look_slowly))
+    monkeypatch.setattr(claims._Holder, "is_dead", property(look_slowly))
     monkeypatch.setattr(Path, "symlink_to", symlink_and_tell)
     over = threading.Barrier(2)
 
@@ -238,3 +239,46 @@ def test_the_claim_of_another_machine_is_believed(tmp_path: Path) -> None:
 
     with pytest.raises(BusyError, match="1 on elsewhere"):
         start(tmp_path / "run", ONE)
+
+
+def test_a_place_can_be_claimed_before_the_fingerprint_is_known(tmp_path: Path) -> None:
+    place = tmp_path / "runs" / "run"
+    with claim_place(place, fingerprint_at=fingerprint_at) as claim:
+        with pytest.raises(BusyError, match=str(os.getpid())):
+            start(place, ONE)
+        with pytest.raises(BusyError), claim_place(place, fingerprint_at=fingerprint_at):
+            pass
+        with open_job(place, ONE, fingerprint_at=fingerprint_at, claim=claim) as job:
+            finish(job)
+    assert [path.name for path in place.parent.iterdir()] == ["run"]
+
+
+def test_a_claim_on_another_place_does_not_serve_for_a_job(tmp_path: Path) -> None:
+    with claim_place(tmp_path / "run", fingerprint_at=fingerprint_at) as claim:
+        with open_job(tmp_path / "other", ONE, fingerprint_at=fingerprint_at, claim=claim):
+            assert {path.name for path in tmp_path.iterdir()} == {".run.claim", ".other.claim"}
+        assert [path.name for path in tmp_path.iterdir()] == [".run.claim"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_with_a_result_is_claimed_only_to_replace_it(tmp_path: Path) -> None:
+    make(tmp_path / "run", ONE)
+    with claim_place(tmp_path / "run", fingerprint_at=fingerprint_at) as claim:
+        assert claim is None
+        assert [path.name for path in tmp_path.iterdir()] == ["run"]
+    with claim_place(tmp_path / "run", fingerprint_at=fingerprint_at, replace=True) as claim:
+        assert claim is not None
+        with open_job(
+            tmp_path / "run", OTHER, fingerprint_at=fingerprint_at, replace=True, claim=claim
+        ) as job:
+            finish(job)
+    assert fingerprint_at(tmp_path / "run") == OTHER
+
+
+def test_a_claim_that_came_to_nothing_leaves_nothing(tmp_path: Path) -> None:
+    with (
+        pytest.raises(KeyboardInterrupt),
+        claim_place(tmp_path / "runs" / "run", fingerprint_at=fingerprint_at),
+    ):
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []

@@ -17,7 +17,7 @@ from recording_monitor import RecordingMonitor
 import evenhand as eh
 from evenhand.core.errors import EvenhandError, MissingExtraError, UnknownNameError
 from evenhand.core.progress import Monitor, Progress
-from evenhand.runs.store import release_claims
+from evenhand.runs.claims import release_claims
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.executors import Assignment, ExecutorError, LocalExecutor, executor_at
 

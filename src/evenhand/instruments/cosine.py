@@ -37,7 +37,7 @@ from evenhand.instruments.instrument import (
 )
 from evenhand.instruments.vectors import ZERO, cosine, mean_estimate, vector_options, vector_warnings
 from evenhand.models.capabilities import EmbeddingModel, Embeds, NotEmbedded
-from evenhand.models.references import ModelError
+from evenhand.models.references import ModelError, ModelRef
 from evenhand.models.text_model import measurable
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
@@ -117,6 +117,10 @@ class CosineInstrument(Instrument[CosineOptions]):
     def refuse_impossible(self, options: CosineOptions) -> None:
         """Refuse sentences that cannot be read."""
         _pairs(options)
+
+    def run_name(self, ref: ModelRef, options: CosineOptions) -> str:  # noqa: ARG002 # in English only
+        """Model, language and instrument."""
+        return default_name(ref.short_name, LANGUAGE, self.name)
 
     def prepare(self, model: Any, options: CosineOptions, *, name: str | None = None) -> Preparation:
         """Load the pairs of sentences.

@@ -31,6 +31,7 @@ from evenhand.instruments.instrument import (
 )
 from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
 from evenhand.models.measurable import Measurable
+from evenhand.models.references import ModelRef
 from evenhand.models.sentence_pairs import PairScore, score_pairs
 from evenhand.models.text_model import cost_notices, measurable
 from evenhand.runs.certificates import BiasRow
@@ -107,6 +108,10 @@ class CrowsPairsInstrument(Instrument[InstrumentOptions]):
     def refuse_impossible(self, options: InstrumentOptions) -> None:
         """Refuse pairs that cannot be read."""
         _pairs(options)
+
+    def run_name(self, ref: ModelRef, options: InstrumentOptions) -> str:
+        """Model, language of the pairs and instrument."""
+        return default_name(ref.short_name, _pairs(options).language, self.name)
 
     def prepare(self, model: Model, options: InstrumentOptions, *, name: str | None = None) -> Preparation:
         """Load the pairs and choose the method."""

@@ -17,8 +17,10 @@ from evenhand.core.frozen import FrozenModel
 from evenhand.core.progress import Progress
 from evenhand.data.predictions import LARGEST_SCORE
 from evenhand.models.capabilities import Model, has_capability, missing_capability
+from evenhand.models.references import ModelRef
 from evenhand.runs.calibration import Expectation
 from evenhand.runs.certificates import BiasRow
+from evenhand.runs.claims import Claim
 from evenhand.runs.comparison import Comparison, ComparisonOptions, compare_units
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import RunRecord, StatisticsRecord
@@ -85,6 +87,7 @@ def keep_run(
     replace: bool = False,
     progress: Progress | None = None,
     pages: Callable[[Run], Mapping[str, str]] = lambda _: {},
+    claim: Claim | None = None,
 ) -> Run:
     """The run at a place: opened if it is this very one, else measured, from where an interrupted process left off.
 
@@ -94,9 +97,10 @@ def keep_run(
         replace: Start afresh, and let another run give way.
         progress: Told how much is done.
         pages: Further text files for the run folder, by name.
+        claim: On the place, if it was claimed before.
     """
     fingerprint = preparation.record.fingerprint
-    with open_job(place, fingerprint, fingerprint_at=fingerprint_of_run, replace=replace) as job:
+    with open_job(place, fingerprint, fingerprint_at=fingerprint_of_run, replace=replace, claim=claim) as job:
         if job.is_done:
             return open_run(place)
         run = preparation.measure(parts=job.parts("answers"), progress=progress)
@@ -186,6 +190,13 @@ class Instrument(ABC, Generic[Options]):
                     f"{self.title} has no use for the option {name}, which is {getattr(options, name)!r}. Leave it "
                     "away."
                 )
+
+    def run_name(self, ref: ModelRef, options: Options) -> str | None:  # noqa: ARG002 # for those that override it
+        """What a run is called that is given no name, as far as that is known before the model is loaded.
+
+        Where it is, nobody loads a model for a run that another process is making.
+        """
+        return None
 
     @abstractmethod
     def prepare(self, model: Any, options: Options, *, name: str | None = None) -> Preparation:

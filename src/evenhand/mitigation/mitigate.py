@@ -37,7 +37,7 @@ from evenhand.runs.mitigation_records import (
 )
 from evenhand.runs.records import EnvironmentRecord
 from evenhand.runs.run import INSTRUMENTS
-from evenhand.runs.store import open_job
+from evenhand.runs.store import claim_place, open_job
 from evenhand.training.checkpoints import put_weights
 
 CARD_FILE = "README.md"
@@ -169,39 +169,42 @@ def mitigate(
             f"{mitigation.name} takes {mitigation.options_type.__name__}, not {type(chosen).__name__}."
         )
     mitigation.refuse_impossible(data, chosen)
-    fingerprint_of_model_folder(out)  # refuses a place that cannot be, before a model is loaded
-    model = load_language_model(ref)
-    fingerprint = mitigation_fingerprint(model, mitigation, data, chosen)
-    with open_job(out, fingerprint, fingerprint_at=fingerprint_of_model_folder, replace=replace) as job:
-        if job.is_done:
-            return opened_model(ref, out)
-        original = record_of(model)
-        outcome = mitigation.mitigate(model, data=data, options=chosen, job=job, monitor=monitor)
-        record = MitigationRecord(
-            method=mitigation.name,
-            summary=mitigation.summary,
-            objective=outcome.objective,
-            model=original,
-            lab=planted_bias_of(model.loaded.ref.location),
-            language=data.probes.language,
-            experiments=tuple(experiment.value for experiment in data.experiments),
-            probes=data.probes.sha256,
-            data=outcome.data,
-            settings=dict(mitigation.settings(chosen) if outcome.settings is None else outcome.settings),
-            recipe=outcome.recipe,
-            precision=outcome.precision,
-            seeds=outcome.seeds,
-            chosen_seed=outcome.chosen_seed,
-            before=dict(outcome.before),
-            after=dict(outcome.after),
-            frontier=outcome.frontier,
-            reference=_changed_reference(ref, outcome),
-            environment=EnvironmentRecord.current(),
-            libraries={name: version(name) for name in _LIBRARIES},
-            fingerprint=fingerprint,
-        )
-        with job.result_folder() as folder:
-            write_model_folder(model, record, folder, beside=outcome.beside, command=command)
+    with claim_place(out, fingerprint_at=fingerprint_of_model_folder, replace=replace) as claim:
+        monitor.note(f"Loading {ref.id}")
+        model = load_language_model(ref)
+        fingerprint = mitigation_fingerprint(model, mitigation, data, chosen)
+        with open_job(
+            out, fingerprint, fingerprint_at=fingerprint_of_model_folder, replace=replace, claim=claim
+        ) as job:
+            if job.is_done:
+                return opened_model(ref, out)
+            original = record_of(model)
+            outcome = mitigation.mitigate(model, data=data, options=chosen, job=job, monitor=monitor)
+            record = MitigationRecord(
+                method=mitigation.name,
+                summary=mitigation.summary,
+                objective=outcome.objective,
+                model=original,
+                lab=planted_bias_of(model.loaded.ref.location),
+                language=data.probes.language,
+                experiments=tuple(experiment.value for experiment in data.experiments),
+                probes=data.probes.sha256,
+                data=outcome.data,
+                settings=dict(mitigation.settings(chosen) if outcome.settings is None else outcome.settings),
+                recipe=outcome.recipe,
+                precision=outcome.precision,
+                seeds=outcome.seeds,
+                chosen_seed=outcome.chosen_seed,
+                before=dict(outcome.before),
+                after=dict(outcome.after),
+                frontier=outcome.frontier,
+                reference=_changed_reference(ref, outcome),
+                environment=EnvironmentRecord.current(),
+                libraries={name: version(name) for name in _LIBRARIES},
+                fingerprint=fingerprint,
+            )
+            with job.result_folder() as folder:
+                write_model_folder(model, record, folder, beside=outcome.beside, command=command)
     return opened_model(ref, out)
 
 

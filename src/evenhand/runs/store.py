@@ -20,15 +20,12 @@ result and by a *fingerprint* of all that determines it.
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import hashlib
 import io
 import os
 import shutil
-import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -42,20 +39,15 @@ from evenhand.core.files import (
     escape_glob,
     file_written_whole,
     folder_written_whole,
-    is_alive,
-    started_at,
     write_bytes,
 )
+from evenhand.runs.claims import BusyError, Claim, claim_on, claimed
 
 FINGERPRINT_DIGITS = 16
 """Digits of a fingerprint in the name of a folder."""
 
 _DIGEST_BYTES = 32
 _UNFINISHED = ".unfinished"
-
-
-class BusyError(RunError):
-    """Another process works on the same result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +154,7 @@ def open_job(
     *,
     fingerprint_at: Callable[[Path], str | None],
     replace: bool = False,
+    claim: Claim | None = None,
 ) -> Iterator[Job]:
     """Claim a place for a job, and go on with what an earlier process finished of it.
 
@@ -171,6 +164,7 @@ def open_job(
         fingerprint_at: Reads the fingerprint of the result at a place; None if nothing is there. Raises if what is
             there is something else.
         replace: Start afresh: forget what was kept, and let an existing result give way.
+        claim: On the place, from ``claim_place``; the caller gives it back.
 
     Raises:
         BusyError: If another process works on the same place.
@@ -203,7 +197,7 @@ def open_job(
         _remove_remains(place, folder)
         yield Job(place, fingerprint, folder, is_done=True)
         return
-    with _claimed(place):
+    with nullcontext() if claim and claim.place == place else claimed(place):
         if replace:
             for leftover in leftovers(place):
                 shutil.rmtree(leftover, ignore_errors=True)
@@ -215,6 +209,34 @@ def open_job(
             if not any(path.is_file() for path in folder.rglob("*")) or is_in_place():
                 shutil.rmtree(folder, ignore_errors=True)
             raise
+
+
+@contextmanager
+def claim_place(
+    place: str | Path, *, fingerprint_at: Callable[[Path], str | None], replace: bool = False
+) -> Iterator[Claim | None]:
+    """Claim the place of a job before its fingerprint is known, such as before a model is loaded for it.
+
+    Where a result lies already, nothing is claimed, and None is given: it may be the result of this very job.
+
+    Args:
+        place: Where the result is to lie.
+        fingerprint_at: As for ``open_job``.
+        replace: Whether an existing result is to give way.
+
+    Raises:
+        BusyError: If another process works on the same place.
+        RunError: If the place is a link to nothing.
+        OutputError: If the place cannot be written.
+    """
+    place = Path(place)
+    if not replace:
+        _refuse_broken_link(place)
+    if fingerprint_at(place) is not None and not replace:
+        yield None
+        return
+    with claimed(place) as claim:
+        yield claim
 
 
 def leftovers(place: Path) -> list[Path]:
@@ -241,141 +263,6 @@ def _remove_remains(place: Path, folder: Path) -> None:
 
     Another process may be making the same result anew, or the disk may be read-only: then it stays as it is.
     """
-    if folder.exists() or os.path.lexists(_claim_on(place)):
-        with suppress(BusyError, OutputError), _claimed(place):
+    if folder.exists() or os.path.lexists(claim_on(place)):
+        with suppress(BusyError, OutputError), claimed(place):
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def release_claims(folder: Path, owner: str) -> None:
-    """Lift the claims of a process that is known to have died, as on a machine that cannot be asked any more.
-
-    Args:
-        folder: Where its results were to lie.
-        owner: Host and process, as ``"host 123"``. Claims of other processes stand.
-    """
-    for claim in folder.glob(".*.claim"):
-        holder = _Holder.of(claim)
-        if holder is not None and f"{holder.host} {holder.process}" == owner:
-            claim.unlink(missing_ok=True)
-
-
-def _claim_on(place: Path) -> Path:
-    absolute = place.absolute()
-    return absolute.with_name(f".{absolute.name}.claim")
-
-
-@contextmanager
-def _claimed(place: Path) -> Iterator[None]:
-    """Hold the place against other processes; the claim of a process that died is void.
-
-    Folders that were made for the claim go again if nothing came to lie in them.
-    """
-    claim = _claim_on(place)
-    made = [folder for folder in claim.parents if not folder.exists()]
-    try:
-        _make_and_take(claim, place)
-    except OSError as problem:
-        raise cannot_write(place, problem) from None
-    try:
-        yield
-    finally:
-        claim.unlink(missing_ok=True)
-        for folder in made:
-            with suppress(OSError):
-                folder.rmdir()
-
-
-def _make_and_take(claim: Path, place: Path) -> None:
-    """Make the folder and claim the place in it; once more if another process that failed removed the folder again."""
-    claim.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        _take(claim, place)
-    except FileNotFoundError:
-        claim.parent.mkdir(parents=True, exist_ok=True)
-        _take(claim, place)
-
-
-def _take(claim: Path, place: Path) -> None:
-    """Write the claim, unless a living process holds one."""
-    with _locked(claim.parent):
-        holder = _Holder.of(claim)
-        if holder is not None and holder.is_dead:
-            claim.unlink(missing_ok=True)
-        try:
-            _write_claim(claim, _Holder.this_process())
-        except FileExistsError:
-            raise BusyError(
-                f"{place} is being made by {_Holder.of(claim) or 'another process'}. Wait for it, or choose another "
-                f"place with --out. If that process is gone, remove {claim}."
-            ) from None
-
-
-def _write_claim(claim: Path, holder: _Holder) -> None:
-    """Make a file that must not exist yet, which network disks honour too.
-
-    A symbolic link appears together with its content, so that nobody ever reads half of a claim.
-    """
-    try:
-        claim.symlink_to(holder.to_text())
-    except OSError as problem:
-        if problem.errno not in {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL}:
-            raise
-        # A disk without symbolic links.
-        with claim.open("x", encoding="utf-8") as stream:
-            stream.write(holder.to_text())
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Keep the other processes of this machine from removing a void claim and writing their own at the same time.
-
-    Only claims of this machine are ever found void, so a lock that holds within it is enough. It is on the folder
-    itself, leaves no file, and ends with the process. A disk that has no locks does without: claims hold all the same,
-    except when two processes find the same void one at the same moment.
-    """
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-@dataclass(frozen=True, slots=True)
-class _Holder:
-    """The process that holds a claim."""
-
-    host: str
-    process: str
-    started: str
-    """Tells it from a later process of the same number, as in a container that is started again."""
-
-    @classmethod
-    def this_process(cls) -> _Holder:
-        return cls(socket.gethostname(), str(os.getpid()), started_at(os.getpid()))
-
-    @classmethod
-    def of(cls, claim: Path) -> _Holder | None:
-        """Who holds a claim; None if nobody does."""
-        try:
-            text = str(claim.readlink()) if claim.is_symlink() else claim.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return None
-        host, process, started = (*text.split(" "), "", "", "")[:3]
-        return cls(host, process, started)
-
-    def to_text(self) -> str:
-        """What a claim holds."""
-        return f"{self.host} {self.process} {self.started}".rstrip()
-
-    @property
-    def is_dead(self) -> bool:
-        """Whether it has ended, which can be known of processes on this machine only."""
-        if self.host != socket.gethostname() or not self.process.isdigit():
-            return False
-        number = int(self.process)
-        return not is_alive(number) or (bool(self.started) and self.started != started_at(number))
-
-    def __str__(self) -> str:
-        return f"another process ({self.process} on {self.host})" if self.process else "another process"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,8 +23,10 @@ from evenhand.instruments.instrument import (
     skip_warnings,
 )
 from evenhand.models.references import ModelRef
+from evenhand.runs.claims import Claim
 from evenhand.runs.records import PAGE_FILE
 from evenhand.runs.run import INSTRUMENTS, Run, fingerprint_of_run, open_run, run_place
+from evenhand.runs.store import claim_place
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.defaults.measuring import default_instrument_options
 from evenhand.workflows.executors import HERE, Assignment, Executor, ExecutorError, LocalExecutor, executor_at
@@ -189,10 +192,11 @@ def measure_all(
 def _measure_one(
     measurement: MeasurementJob, models: LastModel, out: Path, fresh: bool, monitor: Monitor
 ) -> Path:
-    run = _measure_loaded(
-        models.get(measurement.model, monitor=monitor),
+    run = _measure_suited(
+        measurement.model,
         measurement.chosen_instrument,
-        options=measurement.chosen_options,
+        load=models.get,
+        options=_suited(measurement.model, measurement.chosen_instrument, measurement.chosen_options),
         name=measurement.name,
         out=out,
         fresh=fresh,
@@ -217,8 +221,13 @@ def _suited(
 ) -> InstrumentOptions:
     """The options with the data that suit the model, which is not loaded for that; those not used are refused."""
     instrument.refuse_unused(options)
-    ref = reference_to(model) if isinstance(model, str | ModelRef) else model.ref
-    return default_instrument_options(instrument, ref, options)
+    return default_instrument_options(instrument, _reference(model), options)
+
+
+def _reference(model: str | ModelRef | Any) -> ModelRef:
+    """What a model is loaded from, or was."""
+    ref: ModelRef = reference_to(model) if isinstance(model, str | ModelRef) else model.ref
+    return ref
 
 
 def _opened(place: Path) -> Run:
@@ -257,12 +266,13 @@ def measure(
     monitor: Monitor = SILENT,
 ) -> Run:
     """Measure a model with an instrument and keep the run."""
-    chosen = options or instrument.options_type()
-    instrument.refuse_impossible(_suited(model, instrument, chosen))
-    return _measure_loaded(
-        loaded_model(model, monitor=monitor),
+    suited = _suited(model, instrument, options or instrument.options_type())
+    instrument.refuse_impossible(suited)
+    return _measure_suited(
+        model,
         instrument,
-        options=chosen,
+        load=loaded_model,
+        options=suited,
         name=name,
         out=out,
         fresh=fresh,
@@ -270,21 +280,31 @@ def measure(
     )
 
 
-def _measure_loaded(
-    model: Any,
+def _measure_suited(
+    model: str | ModelRef | Any,
     instrument: Instrument[Any],
     *,
+    load: Callable[..., Any],
     options: InstrumentOptions,
     name: str | None,
     out: Path | None,
     fresh: bool,
     monitor: Monitor,
 ) -> Run:
-    suited = default_instrument_options(instrument, model.ref, options)
-    return kept(instrument.prepare(model, suited, name=name), out=out, fresh=fresh, monitor=monitor)
+    """Measure with options that suit the model, which is loaded when nobody else makes this run."""
+    known_name = name or instrument.run_name(_reference(model), options)
+    with (
+        nullcontext()
+        if out is None or known_name is None
+        else claim_place(run_place(out, known_name), fingerprint_at=fingerprint_of_run, replace=fresh)
+    ) as claim:
+        preparation = instrument.prepare(load(model, monitor=monitor), options, name=name)
+        return kept(preparation, out=out, fresh=fresh, monitor=monitor, claim=claim)
 
 
-def kept(preparation: Preparation, *, out: Path | None, fresh: bool, monitor: Monitor) -> Run:
+def kept(
+    preparation: Preparation, *, out: Path | None, fresh: bool, monitor: Monitor, claim: Claim | None = None
+) -> Run:
     """The run that a preparation gives: opened if it is there, made and kept otherwise."""
     record = preparation.record
     for notice in preparation.notices:
@@ -307,6 +327,7 @@ def kept(preparation: Preparation, *, out: Path | None, fresh: bool, monitor: Mo
             replace=fresh,
             progress=progress,
             pages=_page_of,
+            claim=claim,
         )
     _tell(run, monitor, told=record.warnings)
     monitor.note(f"Wrote {place / PAGE_FILE}")

@@ -50,7 +50,6 @@ def mitigate(
     corpora = [corpus] if isinstance(corpus, str | Path) else list(corpus)
     chosen_data = default_data(ref, corpora) if data is None else data
     chosen_options = default_options(ref, mitigation, options)
-    monitor.note(f"Loading {ref.id}")
     mitigated = mitigation_room.mitigate(
         trained_reference(ref, chosen_options),
         mitigation,

@@ -19,7 +19,7 @@ from typing import Any
 
 from evenhand.core.errors import EvenhandError, missing_extra, require_extra
 from evenhand.core.progress import SILENT, Monitor, Progress
-from evenhand.runs.store import release_claims
+from evenhand.runs.claims import release_claims
 from evenhand.workflows.executors import Assignment, ExecutorError, Result
 
 ATTEMPTS = 4

@@ -24,6 +24,7 @@ from evenhand.instruments.association.results import (
 )
 from evenhand.instruments.instrument import Instrument, InstrumentOptions, Preparation, ScoresLayout
 from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
+from evenhand.models.references import ModelRef
 from evenhand.models.text_model import measurable
 from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import Comparison, ComparisonOptions
@@ -79,6 +80,10 @@ class AssociationInstrument(Instrument[AuditOptions]):
         method_options(options.protocol, inter=options.inter, score=options.score)
         _benchmark(options)
 
+    def run_name(self, ref: ModelRef, options: AuditOptions) -> str:
+        """Model and language."""
+        return _run_name(ref, _benchmark(options))
+
     def prepare(self, model: Model, options: AuditOptions, *, name: str | None = None) -> Preparation:
         """Choose the methods, and say what the record will be."""
         from evenhand.instruments.association.scoring import AuditPreparation
@@ -86,7 +91,8 @@ class AssociationInstrument(Instrument[AuditOptions]):
         measured = measurable(model)
         if not measured.tasks:
             self.refuse_unable(model)
-        return AuditPreparation(measured, _benchmark(options), options, name=name)
+        benchmark = _benchmark(options)
+        return AuditPreparation(measured, benchmark, options, name=name or _run_name(model.ref, benchmark))
 
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """Every measure of every task and bias type; the whole is last among the tasks, and comes first here."""
@@ -139,6 +145,10 @@ def _benchmark(options: AuditOptions) -> Benchmark:
     return (
         data if isinstance(data, Benchmark) else load_dataset(data or STARTER.name, language=options.language)
     )
+
+
+def _run_name(ref: ModelRef, benchmark: Benchmark) -> str:
+    return f"{ref.short_name}_{benchmark.language}"
 
 
 def _figures(group: tuple[str, ...], result: GroupResult, *, is_headline: bool) -> Iterator[Figure]:

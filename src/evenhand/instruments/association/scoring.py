@@ -26,15 +26,13 @@ from evenhand.runs.store import Parts
 class AuditPreparation(Preparation):
     """A model and a benchmark, with the methods chosen."""
 
-    def __init__(
-        self, model: Measurable, benchmark: Benchmark, options: AuditOptions, *, name: str | None
-    ) -> None:
+    def __init__(self, model: Measurable, benchmark: Benchmark, options: AuditOptions, *, name: str) -> None:
         self.model = model
         self.benchmark = limited(benchmark, options.limit)
         self.options = options
         self.protocol = get_protocol(options.protocol)
         self.methods = self._methods()
-        self.record = self._record(name or f"{model.ref.short_name}_{benchmark.language}")
+        self.record = self._record(name)
 
     @property
     def notices(self) -> tuple[str, ...]:

@@ -40,8 +40,10 @@ from evenhand.instruments.instrument import (
     Preparation,
     ScoresLayout,
     Skipped,
+    default_name,
 )
 from evenhand.models.capabilities import Embeds
+from evenhand.models.references import ModelRef
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run
@@ -141,6 +143,10 @@ class DirectBiasInstrument(Instrument[DirectBiasOptions]):
         corpus_files(options.corpus, counts=CorpusCounts())
         gendered_vocabulary(options.language or DEFAULT_LANGUAGE)
         professions_of(options.professions, options.language or DEFAULT_LANGUAGE)
+
+    def run_name(self, ref: ModelRef, options: DirectBiasOptions) -> str:
+        """Model, language and instrument."""
+        return default_name(ref.short_name, options.language or DEFAULT_LANGUAGE, self.name)
 
     def prepare(self, model: Any, options: DirectBiasOptions, *, name: str | None = None) -> Preparation:
         """Read the word lists and look at the corpus.

@@ -13,6 +13,7 @@ from evenhand.instruments.instrument import (
     InstrumentOptions,
     Preparation,
     ScoresLayout,
+    default_name,
 )
 from evenhand.instruments.malor.comparison import compare_malor, malor_bias_rows, refuse_different_questions
 from evenhand.instruments.malor.questions import (
@@ -22,6 +23,7 @@ from evenhand.instruments.malor.questions import (
 from evenhand.instruments.malor.results import SCORES_SCHEMA, MalorResult
 from evenhand.instruments.word_scoring import WordScore
 from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
+from evenhand.models.references import ModelRef
 from evenhand.models.text_model import measurable
 from evenhand.runs.calibration import Expectation, Response
 from evenhand.runs.certificates import BiasRow
@@ -90,6 +92,12 @@ class MalorInstrument(Instrument[MalorOptions]):
         TermCase.named(options.case)
         WordScore.named(options.score)
         shares_of(options)
+
+    def run_name(self, ref: ModelRef, options: MalorOptions) -> str:
+        """Model, language of the probes and instrument."""
+        from evenhand.instruments.malor.preparation import probes_of
+
+        return default_name(ref.short_name, probes_of(options).language, self.name)
 
     def prepare(self, model: Model, options: MalorOptions, *, name: str | None = None) -> Preparation:
         """Load the probes, and say what the record will be."""
