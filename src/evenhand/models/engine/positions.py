@@ -87,9 +87,9 @@ class PositionStates:
 
 
 def in_chunks(compute: Callable[[slice], Found], count: int, at_once: int) -> list[Found]:
-    """Something about each chunk of places, which is computed anew for its gradients."""
+    """Something about each chunk of places; where there are several, each is computed anew for its gradients."""
     chunks = [slice(start, min(start + at_once, count)) for start in range(0, count, at_once)]
-    if not torch.is_grad_enabled():
+    if len(chunks) == 1 or not torch.is_grad_enabled():
         return [compute(chunk) for chunk in chunks]
     return [checkpoint(compute, chunk, use_reentrant=False) for chunk in chunks]
 
