@@ -29,15 +29,7 @@ from evenhand.models.embedding import Vector, WordEmbedder
 from evenhand.models.engine.execution import Answers, InputsDone, ScoringJob, execute
 from evenhand.models.engine.memory import BatchMemory, Footprint, MemoryBudget
 from evenhand.models.engine.modes import gc_disabled
-from evenhand.models.engine.plan import (
-    ForwardInputs,
-    ForwardPlan,
-    MaskedInput,
-    PairInput,
-    Seq2SeqInput,
-    make_plan,
-    merge_requests,
-)
+from evenhand.models.engine.plan import ForwardInputs, ForwardPlan, PairInput, make_plan, merge_requests
 from evenhand.models.engine.positions import PositionReader
 from evenhand.models.engine.projection import Projection, SplitProjection
 from evenhand.models.engine.requests import (
@@ -51,24 +43,16 @@ from evenhand.models.engine.requests import (
 )
 from evenhand.models.engine.runners import PairRunner, Runner
 from evenhand.models.engine.self_check import SelfCheck
-from evenhand.models.engine.trees import CausalInput
 from evenhand.models.families import Family
 from evenhand.models.generation import GeneratedText, GenerationOptions, TextProgress
 from evenhand.models.generation.local import LocalGenerator
-from evenhand.models.limits import (
-    MOST_TOKENS,
-    attention_window,
-    batch_tokens,
-    fits_window,
-    longest_input,
-    longest_tree,
-)
+from evenhand.models.limits import MOST_TOKENS, batch_tokens, fits_window, longest_input, longest_tree
 from evenhand.models.loading import Loaded, NextSentenceHead, load_next_sentence_head
 from evenhand.models.measurable import MethodOptions, ScoringFacts
 from evenhand.models.next_sentence import NextSentence
 from evenhand.models.objectives.gap_contexts import GapContexts
 from evenhand.models.objectives.held_out import HeldOutRows
-from evenhand.models.objectives.layouts import JoinedLayout, PaddedLayout, RowLayout
+from evenhand.models.objectives.layouts import RowLayout, choose_layout
 from evenhand.models.objectives.objective import PretrainingObjective, PretrainingOptions
 from evenhand.models.questions import Method, WordMethod
 from evenhand.models.references import ModelError, ModelRef, UnscorableError, load_model
@@ -163,10 +147,7 @@ class LanguageModel:
     @property
     def row_layout(self) -> RowLayout:
         """How rows of tokens are laid out for it in training."""
-        pad = self.loaded.pad_id
-        # A mask of ours takes the place of the model's own, which may look back less far.
-        joins = self.shares_prefixes and attention_window(self.loaded.config) is None
-        return JoinedLayout(pad) if joins else PaddedLayout(pad)
+        return choose_layout(self.loaded, shares_prefixes=self.shares_prefixes)
 
     @property
     def is_split(self) -> bool:
@@ -281,9 +262,8 @@ class LanguageModel:
         """A runner for each kind of input in a plan."""
         kinds = {type(entry) for entry in plan.inputs}
         runners: dict[type, Runner] = {}
-        if kinds & {MaskedInput, CausalInput, Seq2SeqInput}:
-            runner = self.family.runner(self.loaded, self.projection, share_prefixes=plan.joined)
-            runners = {MaskedInput: runner, CausalInput: runner, Seq2SeqInput: runner}
+        for kind in kinds - {PairInput}:  # a family has one
+            runners[kind] = self.family.runner(self.loaded, self.projection, share_prefixes=plan.joined)
         head = self.next_sentence_head if PairInput in kinds else None
         if head is not None:
             runners[PairInput] = PairRunner(

@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 
 from evenhand.models.engine.trees import JoinedRows, build_tree
+from evenhand.models.limits import attention_window
+from evenhand.models.loading import Loaded
 from evenhand.models.objectives.objective import Batch, InputRow, model_inputs
 
 Ints = npt.NDArray[np.int64]
@@ -94,6 +96,12 @@ class JoinedLayout:
                 columns[place, : len(row.ids)] = np.add(path_of[row.ids], begins[number][1])
             first += len(group)
         return LaidOutRows(joined.inputs(weight.dtype), rows, columns)
+
+
+def choose_layout(loaded: Loaded, *, shares_prefixes: bool) -> RowLayout:
+    """Joined rows for models that read them rightly; their mask takes the place of one that may look back less far."""
+    joins = shares_prefixes and attention_window(loaded.config) is None
+    return JoinedLayout(loaded.pad_id) if joins else PaddedLayout(loaded.pad_id)
 
 
 def tokens_when_joined(group: Sequence[InputRow]) -> int:
