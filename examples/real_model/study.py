@@ -52,7 +52,7 @@ def write_samples(models: dict[str, str], out: Path) -> None:
 
     samples: dict[str, list[dict[str, str]]] = {}
     for name, reference in models.items():
-        model = eh.load_model(reference)
+        model = eh.load(reference)
         texts = model.generate(PROMPTS, GenerationOptions(max_new_tokens=WORDS, temperature=0.0))
         samples[name] = [
             {"prompt": prompt, "text": text.text} for prompt, text in zip(PROMPTS, texts, strict=True)
