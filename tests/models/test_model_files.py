@@ -90,6 +90,12 @@ def test_a_link_to_a_file_is_as_good_as_the_file(folder: Path, tmp_path: Path) -
         ("config.json", "max_position_embeddings", None, "weights|configuration"),
         ("config.json", "num_attention_heads", 7, "weights"),
         ("config.json", "model_type", ["bert"], "configuration"),
+        ("config.json", "architectures", 5, "configuration"),
+        ("config.json", "architectures", [["BertForMaskedLM"]], "configuration"),
+        ("config.json", "decoder_start_token_id", "first", "configuration"),
+        ("config.json", "eos_token_id", [2, "3"], "configuration"),
+        ("tokenizer_config.json", "model_max_length", "long", "tokenizer"),
+        ("tokenizer_config.json", "extra_ids", 10**30, "tokenizer"),
         ("tokenizer_config.json", "tokenizer_class", 1.5, "tokenizer"),
         ("tokenizer_config.json", "sep_token", ["[SEP]"], "tokenizer"),
         ("tokenizer.json", "model", {"type": "WordPiece"}, "tokenizer"),
@@ -133,12 +139,6 @@ def test_a_tokenizer_without_its_vocabulary_is_refused(folder: Path) -> None:
     (folder / "tokenizer.json").unlink()
     with pytest.raises(ModelError, match=r"has no vocabulary: 5 entries.*tokenizer\.json"):
         load(folder)
-
-
-def test_a_limit_that_is_no_number_is_none(folder: Path) -> None:
-    settings = json.loads((folder / "tokenizer_config.json").read_bytes()) | {"model_max_length": "long"}
-    (folder / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
-    assert load(folder).longest_input == load_language_model("lab:masked", device="cpu").longest_input
 
 
 def test_a_folder_in_the_place_of_a_file_does_not_stop_the_digest(folder: Path) -> None:

@@ -30,7 +30,13 @@ from evenhand.models.gguf_files import (
     read_gguf_header,
     read_once_and_quietly,
 )
-from evenhand.models.model_files import CONFIGURATION, WEIGHTS, loading_explained
+from evenhand.models.model_files import (
+    CONFIGURATION,
+    WEIGHTS,
+    check_configuration,
+    check_tokenizer_options,
+    loading_explained,
+)
 from evenhand.models.next_sentence import has_next_sentence_class
 from evenhand.models.references import ModelError, ModelRef
 
@@ -130,7 +136,9 @@ def _load_parts(ref: ModelRef) -> tuple[Any, Any, Family]:
     with loading_explained(ref, CONFIGURATION):
         place, options = _source(ref)
         config = AutoConfig.from_pretrained(place, **options)
+        check_configuration(config)
     with loading_explained(ref, "tokenizer"):
+        check_tokenizer_options(Path(place))
         tokenizer = AutoTokenizer.from_pretrained(place, **options)
     ordinary = len(tokenizer) - len(tokenizer.all_special_ids)
     if ordinary < _FEWEST_TOKENS:

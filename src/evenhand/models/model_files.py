@@ -35,6 +35,11 @@ from evenhand.models.references import ModelError, ModelRef, refuse_missing_path
 
 CONFIG_FILE = "config.json"
 
+TOKENIZER_CONFIG_FILE = "tokenizer_config.json"
+
+MOST_EXTRA_TOKENS = 100_000
+"""Sentinels that a T5-style tokenizer may have; published ones have 100 to 300."""
+
 CONFIGURATION = "configuration"
 
 WEIGHTS = "weights"
@@ -91,6 +96,38 @@ def refuse_unreadable_files(folder: Path) -> None:
                 f"{path} is not the file itself but a pointer of git-LFS. Fetch the files in the model's "
                 "repository with: git lfs pull."
             )
+
+
+def check_configuration(config: Any) -> None:
+    """Find fields that Transformers takes as they are and that fail later.
+
+    Raises:
+        ValueError: With the field.
+    """
+    architectures = getattr(config, "architectures", None) or []
+    if not isinstance(architectures, list) or not all(isinstance(name, str) for name in architectures):
+        raise ValueError(f"architectures is {architectures!r}, and a list of names is needed.")
+    for name, value in vars(config).items():
+        numbers = value if isinstance(value, list) else [] if value is None else [value]
+        if name.endswith("_token_id") and not all(isinstance(number, int) for number in numbers):
+            raise ValueError(f"{name} is {value!r}, and a whole number is needed.")
+
+
+def check_tokenizer_options(folder: Path) -> None:
+    """Find options of a tokenizer in a folder that it would take without end to follow, or that fail later.
+
+    Raises:
+        ValueError: With the option.
+    """
+    path = folder / TOKENIZER_CONFIG_FILE
+    options = load_json(path.read_text(encoding="utf-8")) if path.is_file() else None
+    if not isinstance(options, dict):
+        return
+    extra, longest = options.get("extra_ids"), options.get("model_max_length")
+    if isinstance(extra, int) and extra > MOST_EXTRA_TOKENS:
+        raise ValueError(f"extra_ids is {extra:,}, and {MOST_EXTRA_TOKENS:,} are the most that is sensible.")
+    if longest is not None and not isinstance(longest, int | float):
+        raise ValueError(f"model_max_length is {longest!r}, and a number is needed.")
 
 
 def damage_in(folder: Path) -> str | None:
