@@ -16,7 +16,7 @@ def gc_disabled() -> Iterator[None]:
     """Pause the garbage collector.
 
     Libraries and plans are hundreds of thousands of small objects that all stay; looking for garbage among them again
-    and again takes longer than making them. Nor are they looked through at the end: they count as old.
+    and again takes longer than making them.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -24,9 +24,6 @@ def gc_disabled() -> Iterator[None]:
         yield
     finally:
         if enabled:
-            if not gc.get_freeze_count():  # what a process froze before it forked stays frozen
-                gc.freeze()
-                gc.unfreeze()
             gc.enable()
 
 
