@@ -10,12 +10,13 @@ import torch
 from torch import Tensor
 
 from evenhand.mitigation.equalising.objective import GapPiece
+from evenhand.mitigation.equalising.replay import ReplayedRow
 from evenhand.mitigation.equalising.term_trees import GenderedGroup, TermTree
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.families.sentinel import SENTINEL
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.gap_contexts import GapRows
-from evenhand.models.objectives.objective import InputRow, TokenRow
+from evenhand.models.objectives.objective import InputRow
 
 
 def distributions(network: Any, model: LanguageModel, row: InputRow) -> Tensor:
@@ -69,10 +70,11 @@ def sums(group: GenderedGroup, given: Mapping[Tokens, Tensor]) -> tuple[Tensor, 
 
 
 def slow_loss(
-    pieces: Sequence[GapPiece | TokenRow],
+    pieces: Sequence[GapPiece | ReplayedRow],
     *,
     gaps: int,
     trees: Sequence[TermTree],
+    open_groups: Sequence[GenderedGroup],
     model: LanguageModel,
     original: Any,
     trained: Any,
@@ -85,12 +87,12 @@ def slow_loss(
             tree = trees[piece.tree]
             uneven = slow_gap_loss(piece.shown, tree, model=model, original=original, trained=trained)
             total = total + weight * uneven / gaps
-    ordinary = [piece for piece in pieces if isinstance(piece, TokenRow)]
+    ordinary = [piece for piece in pieces if isinstance(piece, ReplayedRow)]
     special = set(model.loaded.tokenizer.all_special_ids)
     text = sum(token not in special for row in ordinary for token in row.targets)
     for row in ordinary:
-        for value in changes(row, model=model, original=original, trained=trained):
-            total = total + value / text
+        for changed, uneven in changes(row, open_groups, model=model, original=original, trained=trained):
+            total = total + (changed + weight * uneven) / text
     return total
 
 
@@ -109,13 +111,45 @@ def slow_gap_loss(
         )
     for (man, first), (woman, second) in zip(shown.after_male, shown.after_female, strict=True):
         middle = (before[man][first] + before[woman][second]) / 2
-        uneven = uneven + (kl(middle, after[man][first]) + kl(middle, after[woman][second])) / 2
+        found = after[man][first], after[woman][second]
+        uneven = uneven + (kl(middle, found[0]) + kl(middle, found[1])) / 2
+        counts = middle ** (2 / 3)
+        for token, count in enumerate(counts / counts.sum()):
+            shares = torch.stack([own[token] for own in found])
+            uneven = uneven + 8 * count * kl(
+                torch.full((2,), 0.5, dtype=torch.float64), shares / shares.sum()
+            )
     return uneven
 
 
-def changes(row: TokenRow, *, model: LanguageModel, original: Any, trained: Any) -> Iterator[Tensor]:
-    """By how much the model differs from the original, at every place that pre-training asks for."""
+def changes(
+    row: ReplayedRow,
+    open_groups: Sequence[GenderedGroup],
+    *,
+    model: LanguageModel,
+    original: Any,
+    trained: Any,
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """By how much the model differs from the original, and from even sides, at every place that is asked for."""
     before = distributions(original, model, row).detach()
     after = distributions(trained, model, row)
-    for place in row.places:
-        yield kl(before[place], after[place])
+    for number, place in enumerate(row.places):
+        wanted = before[place].clone()
+        uneven = torch.zeros((), dtype=torch.float64)
+        for group in open_groups if number < row.open_places else ():
+            male, female = (
+                sum(float(wanted[token]) for (token,) in side) for side in (group.male, group.female)
+            )
+            if abs(math.log2(male / female)) <= 8:
+                for side, own in ((group.male, male), (group.female, female)):
+                    for (token,) in side:
+                        wanted[token] *= (male + female) / 2 / own
+                if male + female > 1e-3:
+                    found = torch.stack(
+                        [
+                            torch.stack([after[place][token] for (token,) in side]).sum()
+                            for side in (group.male, group.female)
+                        ]
+                    )
+                    uneven = uneven + kl(torch.full((2,), 0.5, dtype=torch.float64), found / found.sum())
+        yield kl(wanted, after[place]), uneven

@@ -47,6 +47,8 @@ NEITHER = ("He lost his coat.", "At night he met Smithers.", "The king was late.
 HELD_OUT = ("The held-out tea is hot.", "At night she sings.")
 EVERYTHING = tuple(Experiment)
 
+NEUTRAL = "of them without a gendered word"
+
 
 def prepared(
     menagerie: Zoo, *sentences: str, name: str = "bert", experiments: tuple[Experiment, ...] = EVERYTHING,
@@ -82,6 +84,7 @@ def test_gaps_and_ordinary_sentences_are_told_apart_and_counted(menagerie: Zoo, 
         "gaps for his-her": 1,
         "gaps for names": 1,
         "ordinary sentences": 6,
+        NEUTRAL: 3,
     }
     assert found.warnings == ()
     (record,) = found.corpus
@@ -104,7 +107,7 @@ def test_gaps_and_ordinary_sentences_are_told_apart_and_counted(menagerie: Zoo, 
 
 def test_only_the_experiments_that_are_wanted_have_gaps(menagerie: Zoo) -> None:
     found = prepared(menagerie, *GAPS, *ORDINARY, experiments=(Experiment.NAMES,))
-    assert found.counts == {"gaps for names": 1, "ordinary sentences": 6}
+    assert found.counts == {"gaps for names": 1, "ordinary sentences": 6, NEUTRAL: 3}
 
 
 def test_a_batch_of_what_was_prepared_has_a_loss(menagerie: Zoo) -> None:
@@ -187,7 +190,7 @@ def test_german_is_found_by_its_grammar(menagerie: Zoo) -> None:
     )
     both = (Experiment.HE_SHE, Experiment.HIS_HER)
     found = prepared(menagerie, *sentences, probes=german, experiments=both)
-    assert found.counts == {"gaps for he-she": 1, "gaps for his-her": 1, "ordinary sentences": 2}
+    assert found.counts == {"gaps for he-she": 1, "gaps for his-her": 1, "ordinary sentences": 2, NEUTRAL: 1}
 
 
 def test_the_settings_are_the_balance() -> None:

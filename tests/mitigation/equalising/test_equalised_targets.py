@@ -12,8 +12,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.mitigation.equalising.objective import SETTLED_BITS, equalised_targets
+from evenhand.mitigation.equalising.objective import equalised_targets
 from evenhand.mitigation.equalising.term_trees import (
+    SETTLED_BITS,
     GenderedGroup,
     TermTree,
     TreeSums,
@@ -238,8 +239,7 @@ def test_words_spelt_the_same_on_both_sides_are_left_out() -> None:
     assert tree.groups == (GenderedGroup(((1,),), ((2, 3),)),)
     assert tree.words == ((1,), (2, 3))
     assert tree.nodes == ((), (2,))
-    assert tree.group_of((0,)) is None
-    assert tree.group_of((2, 3)) is tree.groups[0]
+    assert tree.fitting == tree.groups
     assert build_term_tree([GenderedGroup(((0,),), ((0,),))]).groups == ()
 
 
@@ -249,6 +249,17 @@ def test_of_two_words_of_which_one_begins_with_the_other_one_is_left_out() -> No
     assert build_term_tree([GenderedGroup((paul,), (paula, mary))]).groups == (
         GenderedGroup((paul,), (mary,)),
     )
+
+
+def test_groups_that_fit_are_counted_without_those_that_are_lost() -> None:
+    pronouns, names, lost = (
+        GenderedGroup(((1,),), ((2,),)),
+        GenderedGroup(((3,),), ((4,),)),
+        GenderedGroup(((5,),), ((5,),)),
+    )
+    assert build_term_tree([pronouns, names, lost], 2).fitting == (pronouns, names)
+    assert build_term_tree([pronouns, lost, names], 2).fitting == (pronouns,)
+    assert build_term_tree([pronouns, names]).fitting == (pronouns,)
 
 
 def test_a_gaps_own_terms_come_before_those_of_other_experiments() -> None:

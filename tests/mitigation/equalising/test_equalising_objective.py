@@ -19,18 +19,22 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.probes import Experiment, TermPairs
 from evenhand.core.recipes import LoraRecipe
-from evenhand.mitigation.equalising.gaps import GapCollector, SentenceGap, vocabulary_finder
+from evenhand.mitigation.equalising.gaps import (
+    GapCollector,
+    OrdinarySentence,
+    SentenceGap,
+    vocabulary_finder,
+)
 from evenhand.mitigation.equalising.objective import Balance, EqualisingObjective, GapPiece
 from evenhand.mitigation.equalising.original import FrozenOriginal, Original, OriginalBesideAdapters
+from evenhand.mitigation.equalising.replay import Replay, ReplayedRow
 from evenhand.mitigation.equalising.term_trees import GenderedGroup, TermTree
 from evenhand.models.engine.positions import PositionReader
 from evenhand.models.engine.projection import WholeProjection
 from evenhand.models.families.sentinel import SENTINEL
 from evenhand.models.language_model import LanguageModel
-from evenhand.models.objectives.objective import TokenRow
 from evenhand.training.adapters import Adapters
 from evenhand.training.micro_batches import grouped
-from evenhand.training.pretraining import pretraining_objective
 
 TERMS = {
     Experiment.HE_SHE: TermPairs(("he",), ("she",)),
@@ -43,10 +47,10 @@ SENTENCES = (
     "Every night she sleeps.",
 )
 ORDINARY = (
-    "The sea is very cold in winter.",
-    "My neighbour has a dog that barks at night.",
-    "Tea.",
-    "They said that it was late, and left.",
+    OrdinarySentence("The sea is very cold in winter.", is_neutral=True),
+    OrdinarySentence("My neighbour has a dog that barks at night.", is_neutral=False),
+    OrdinarySentence("Tea.", is_neutral=True),
+    OrdinarySentence("They said that it was late, and left.", is_neutral=False),
 )
 NAMES = ("bert", "roberta", "distilbert", "albert", "gpt2", "llama", "t5", "mt5")
 BALANCE = Balance(weight=0.7, replayed=20)
@@ -61,17 +65,18 @@ class Lesson:
     objective: EqualisingObjective
     original: nn.Module
 
-    def batch(self, seed: int = 0) -> list[GapPiece | TokenRow]:
+    def batch(self, seed: int = 0) -> list[GapPiece | ReplayedRow]:
         return self.objective.lay_out(self.objective.examples, np.random.default_rng(seed))
 
-    def slow(self, batch: list[GapPiece | TokenRow], trained: nn.Module) -> float:
+    def slow(self, batch: list[GapPiece | ReplayedRow], trained: nn.Module) -> float:
         return self.slow_tensor(batch, trained).item()
 
-    def slow_tensor(self, batch: list[GapPiece | TokenRow], trained: nn.Module) -> torch.Tensor:
+    def slow_tensor(self, batch: list[GapPiece | ReplayedRow], trained: nn.Module) -> torch.Tensor:
         return slow_loss(
             batch,
             gaps=len(self.objective.examples),
             trees=self.objective.trees,
+            open_groups=self.objective.open_groups,
             model=self.model,
             original=self.original,
             trained=trained,
@@ -106,6 +111,7 @@ def with_words_of_like_length(gaps: GapCollector) -> None:
         replace(gap, tree=number % 2, word=((200,), (250,))[number % 2])
         for number, gap in enumerate(gaps.gaps)
     ]
+    gaps._numbers = {((), " "): 0, ((), ""): 1}
 
 
 def lesson(
@@ -120,7 +126,7 @@ def lesson(
         assert len(gaps.gaps) == len(SENTENCES)
         if model.family is SENTINEL:
             with_words_of_like_length(gaps)
-    replay = pretraining_objective(ORDINARY, model)
+    replay = Replay(ORDINARY, model)
     original = copy.deepcopy(model.loaded.model)
     objective = EqualisingObjective(
         model, gaps, replay=replay, original=make_original(model.loaded.model), balance=balance
@@ -173,6 +179,7 @@ def even_gaps(model: LanguageModel) -> GapCollector:
     one, other = 200, 300
     gaps.trees[:] = [TermTree((GenderedGroup(((one,),), ((other,),)),))]
     gaps.gaps[:] = [SentenceGap(sentence.before, sentence.after, 0, (one,))] * 2
+    gaps._numbers = {((), " "): 0}
     inner: Any = model.loaded.model
     head = inner.get_output_embeddings()
     with torch.no_grad():
@@ -333,14 +340,14 @@ def test_a_batch_that_asks_for_no_ordinary_token_counts_the_gaps_alone(
 ) -> None:
     given = lesson(own_copy(menagerie, "bert"))
     replay: Any = given.objective._replay
-    lay_out = replay.lay_out
+    draw = replay.draw
 
-    def asks_nothing(*arguments: Any) -> list[TokenRow]:
-        return [replace(row, places=(), targets=()) for row in lay_out(*arguments)]
+    def asks_nothing(*arguments: Any) -> list[ReplayedRow]:
+        return [replace(row, places=(), targets=()) for row in draw(*arguments)]
 
-    monkeypatch.setattr(replay, "lay_out", asks_nothing)
+    monkeypatch.setattr(replay, "draw", asks_nothing)
     batch = given.batch()
-    assert not any(piece.places for piece in batch if isinstance(piece, TokenRow))
+    assert not any(piece.places for piece in batch if isinstance(piece, ReplayedRow))
     trained = given.model.loaded.model
     perturb(trained)
     assert given.objective.loss(trained, batch).item() == pytest.approx(
@@ -397,3 +404,18 @@ def assert_same_gradients(found: LossWithGradients, wanted: LossWithGradients) -
         torch.cat([own.flatten() for _, own in sorted(each.items())]) for each in (found[1], wanted[1])
     )
     assert (made - expected).abs().max() <= 1e-6 * max(1.0, expected.abs().max().item())
+
+
+def test_a_decoder_is_shown_a_quarter_of_the_gaps_without_what_stands_before(menagerie: Zoo) -> None:
+    given = lesson(menagerie.model("gpt2"))
+    opening = [gap for gap in given.objective.examples if gap.opening is not None]
+    assert 0 < len(opening) < len(given.objective.examples)
+    shown = [
+        piece.shown.rows[0].ids[: len(gap.before)] == gap.before
+        for seed in range(100)
+        for gap in opening
+        for piece in given.objective.lay_out([gap], np.random.default_rng(seed))[:1]
+        if isinstance(piece, GapPiece)
+    ]
+    error = math.sqrt(0.75 * 0.25 / len(shown))
+    assert np.mean(shown) == pytest.approx(0.75, abs=4 * error)

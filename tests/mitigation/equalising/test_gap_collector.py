@@ -10,7 +10,7 @@ from zoo_fixtures import Zoo
 from evenhand.core.errors import EvenhandError
 from evenhand.core.probes import Experiment, TermPairs
 from evenhand.mitigation.equalising import gaps as gaps_module
-from evenhand.mitigation.equalising.gaps import GapCollector, TermFinder, vocabulary_finder
+from evenhand.mitigation.equalising.gaps import GapCollector, OnlyTerm, TermFinder, vocabulary_finder
 from evenhand.mitigation.equalising.term_trees import GenderedGroup, build_term_tree
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.families.decoder import DECODER
@@ -46,7 +46,7 @@ def collected(
     model: LanguageModel, sentences: Iterable[str], finder: TermFinder = find
 ) -> tuple[GapCollector, list[str]]:
     found = GapCollector(model)
-    return found, list(found.collect(sentences, finder))
+    return found, [sentence.text for sentence in found.collect(sentences, finder)]
 
 
 def whole(model: LanguageModel, sentence: str) -> Tokens:
@@ -69,7 +69,7 @@ def test_before_word_and_after_are_the_sentence(menagerie: Zoo, name: str) -> No
         assert (*gap.before, *gap.word, *gap.after) == whole(model, sentence)
         assert len(gap) == len(whole(model, sentence))
         # The word's own characters and no others.
-        (term,) = [only.span.of(sentence) for only in [find(sentence)] if only]
+        (term,) = [only.span.of(sentence) for only in [find(sentence)] if isinstance(only, OnlyTerm)]
         assert model.loaded.tokenizer.decode(gap.word).strip().casefold() == term.casefold()
     assert found.experiments == {Experiment.HE_SHE: 5, Experiment.HIS_HER: 1, Experiment.NAMES: 2}
 
@@ -80,11 +80,11 @@ def test_words_of_the_tree_are_those_of_the_sentence_with_another_term(menagerie
     found, _ = collected(model, SENTENCES)
     for sentence, gap in zip(SENTENCES, found.gaps, strict=True):
         only = find(sentence)
-        assert only is not None
+        assert isinstance(only, OnlyTerm)
 
         def tokens_of(term: str, sentence: str = sentence, gap: gaps_module.SentenceGap = gap) -> Tokens:
             term_of = find(sentence)
-            assert term_of is not None
+            assert isinstance(term_of, OnlyTerm)
             filled = sentence[: term_of.span.start] + term + sentence[term_of.span.end :]
             ids = whole(model, filled)
             assert ids[: len(gap.before)] == gap.before
@@ -98,8 +98,7 @@ def test_words_of_the_tree_are_those_of_the_sentence_with_another_term(menagerie
         tree = found.trees[gap.tree]
         assert tree.groups == build_term_tree(groups).groups
         assert gap.word in tree.words
-        own = tree.group_of(gap.word)
-        assert own == tree.groups[0]
+        assert gap.word in tree.fitting[0].male + tree.fitting[0].female
 
 
 def test_a_tokenizer_that_joins_the_term_with_what_follows_has_fewer_gaps(menagerie: Zoo) -> None:
@@ -249,3 +248,29 @@ def test_one_side_alone_serves(menagerie: Zoo) -> None:
     found, _ = collected(menagerie.model("bert"), ["Then he slept.", "He slept."])
     found.refuse_if_missing([Experiment.HE_SHE])
     assert found.experiments == {Experiment.HE_SHE: 2}
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
+def test_a_decoders_gap_is_known_at_the_beginning_of_a_sentence_too(menagerie: Zoo, name: str) -> None:
+    model = menagerie.model(name)
+    sentences = ("At noon he was late.", "He was late.", "They said that Robert was late.")
+    found, _ = collected(model, sentences)
+    opened = ("He was late.", None, "Robert was late.")
+    for gap, wanted in zip(found.gaps, opened, strict=True):
+        if wanted is None:
+            assert gap.opening is None
+            continue
+        opening = gap.opening
+        assert opening is not None
+        assert (*opening.before, *opening.word, *opening.after) == whole(model, wanted)
+        assert len(opening.before) == 1
+        assert opening.word in found.trees[opening.tree].words
+    # What the sentence begins with is what another sentence begins with: one tree serves both.
+    first, second, _ = found.gaps
+    assert first.opening == second
+
+
+@pytest.mark.parametrize("name", ["bert", "t5"])
+def test_a_model_that_sees_the_whole_sentence_has_no_openings(menagerie: Zoo, name: str) -> None:
+    found, _ = collected(menagerie.model(name), SENTENCES)
+    assert all(gap.opening is None for gap in found.gaps)

@@ -9,6 +9,7 @@ from evenhand.core.items import Span
 from evenhand.core.probes import Experiment, TermPairs
 from evenhand.mitigation.equalising.gaps import (
     GERMAN_ENDINGS,
+    NEUTRAL,
     OnlyTerm,
     TermFinder,
     TermForms,
@@ -38,7 +39,7 @@ HIS = TermPairs(("His",), ("Her",))
 def listed(find: TermFinder, sentence: str) -> tuple[str, str] | None:
     """The experiment and the word of a sentence's only term."""
     found = find(sentence)
-    return (found.experiment.value, found.span.of(sentence)) if found else None
+    return (found.experiment.value, found.span.of(sentence)) if isinstance(found, OnlyTerm) else None
 
 
 def english_finder() -> TermFinder:
@@ -83,9 +84,9 @@ def test_a_term_counts_as_gendered_although_it_is_not_in_the_vocabulary() -> Non
 @pytest.mark.parametrize(
     ("sentence", "choices"),
     [
-        ("Then he slept.", (PRONOUNS, POSSESSIVES, NAMES)),
-        ("Then she slept.", (PRONOUNS, POSSESSIVES, NAMES)),
-        ("He slept.", (HE, HIS, NAMES)),
+        ("Then he slept.", (PRONOUNS, NAMES, POSSESSIVES)),
+        ("Then she slept.", (PRONOUNS, NAMES, POSSESSIVES)),
+        ("He slept.", (HE, NAMES, HIS)),
         ("It was her dog.", (POSSESSIVES, PRONOUNS, NAMES)),
         ("Her dog barks.", (HIS, HE, NAMES)),
         ("Then James slept.", (NAMES, PRONOUNS, POSSESSIVES)),
@@ -95,8 +96,10 @@ def test_what_could_stand_there_has_the_capital_that_is_due(
     sentence: str, choices: tuple[TermPairs, ...]
 ) -> None:
     found = english_finder()(sentence)
-    assert found is not None
+    assert isinstance(found, OnlyTerm)
     assert found.choices == choices
+    # A name can stand where "he" can; where "his" does, or a name, a pronoun may not.
+    assert found.fits == (2 if found.experiment is Experiment.HE_SHE else 1)
 
 
 @pytest.mark.parametrize(
@@ -113,14 +116,14 @@ def test_what_could_stand_there_has_the_capital_that_is_due(
 @pytest.mark.parametrize("make", [english_finder, lambda: grammar_finder(swapper_for("en"), ENGLISH)])
 def test_beside_a_name_that_opens_a_sentence_pronouns_have_a_capital(sentence: str, make: object) -> None:
     found = make()(sentence)  # type: ignore[operator]
-    assert found is not None
+    assert isinstance(found, OnlyTerm)
     assert found.choices == (NAMES, HE, HIS)
 
 
 @pytest.mark.parametrize("sentence", ["Then James slept.", "“Yes,” James said.", "Late, James slept."])
 def test_beside_a_name_within_a_sentence_they_have_none(sentence: str) -> None:
     found = english_finder()(sentence)
-    assert found is not None
+    assert isinstance(found, OnlyTerm)
     assert found.choices == (NAMES, PRONOUNS, POSSESSIVES)
 
 
@@ -269,12 +272,46 @@ def test_german_sentences_with_one_term(sentence: str, wanted: tuple[str, str] |
 def test_another_word_with_a_capital_may_be_a_name(sentence: str, serves: bool) -> None:
     find = vocabulary_finder({Experiment.HE_SHE: PRONOUNS}, VOCABULARY, language="en")
     found = skipping_names(find)(sentence)
-    assert (found is not None) == serves
+    assert isinstance(found, OnlyTerm) == serves
     assert found is None or found == find(sentence)
 
 
 def test_the_term_itself_is_no_other_name() -> None:
     found = skipping_names(english_finder())("Then James slept.")
-    assert found is not None
+    assert isinstance(found, OnlyTerm)
     assert found.span == Span(5, 10)
     assert skipping_names(english_finder())("Then James Smith slept.") is None
+
+
+@pytest.mark.parametrize(
+    "find",
+    [english_finder(), grammar_finder(swapper_for("en"), ENGLISH)],
+    ids=["vocabulary", "grammar"],
+)
+@pytest.mark.parametrize(
+    ("sentence", "neutral"),
+    [
+        ("The sea is cold.", True),
+        ("They like tea, and so do I.", True),
+        ("", True),
+        ("Then he slept.", False),
+        ("She said she was late.", False),
+        ("The king slept.", False),
+    ],
+)
+def test_a_sentence_without_a_gendered_word_is_neutral(
+    find: TermFinder, sentence: str, neutral: bool
+) -> None:
+    assert (find(sentence) is NEUTRAL) is neutral
+
+
+def test_a_sentence_that_may_have_a_name_is_not_neutral() -> None:
+    find = skipping_names(english_finder())
+    assert find("The sea at Whitby is cold.") is None
+    assert find("The sea is cold.") is NEUTRAL
+
+
+def test_german_sentences_without_a_gendered_word_are_neutral() -> None:
+    find = grammar_finder(swapper_for("de"), GERMAN)
+    assert find("Das Meer ist kalt.") is NEUTRAL
+    assert find("Die Mutter schläft.") is None

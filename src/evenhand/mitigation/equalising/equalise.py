@@ -10,6 +10,7 @@ from evenhand.core.recipes import Recipe
 from evenhand.data.probes import gendered_vocabulary
 from evenhand.mitigation.equalising.gaps import (
     GapCollector,
+    OrdinarySentence,
     TermFinder,
     grammar_finder,
     skipping_names,
@@ -17,6 +18,7 @@ from evenhand.mitigation.equalising.gaps import (
 )
 from evenhand.mitigation.equalising.objective import Balance, EqualisingObjective
 from evenhand.mitigation.equalising.original import FrozenOriginal, OriginalBesideAdapters
+from evenhand.mitigation.equalising.replay import Replay
 from evenhand.mitigation.mitigation import Setting
 from evenhand.mitigation.pairs.matching import EvaluationSentences, evaluation_sentences
 from evenhand.mitigation.texts import digest_of_all
@@ -30,7 +32,6 @@ from evenhand.models.language_model import LanguageModel
 from evenhand.runs.mitigation_records import TextRecord
 from evenhand.text.digests import LowestDigests, digest_of
 from evenhand.text.twins.twin import SWAPPERS, swapper_for
-from evenhand.training.pretraining import pretraining_objective
 
 MOST_REPLAYED = 50_000
 """Ordinary sentences that are kept in memory, chosen by their digests."""
@@ -88,12 +89,12 @@ class EqualiseMitigation(TrainingMitigation[EqualiseOptions]):
         collector = GapCollector(model, max_tokens=inputs.recipe.max_tokens)
         probes = replace(inputs.probes, structures=()) if inputs.may_read_probes else inputs.probes
         unprobed = _UnprobedSentences(inputs.text.read(texts), evaluation_sentences(probes))
-        sample: LowestDigests[str] = LowestDigests(MOST_REPLAYED, distinct=True)
+        sample: LowestDigests[OrdinarySentence] = LowestDigests(MOST_REPLAYED, distinct=True)
         for sentence in collector.collect(unprobed, _finder(inputs)):
-            sample.offer(digest_of(sentence), sentence)
+            sample.offer(digest_of(sentence.text), sentence)
         ordinary = sample.by_digest()
         collector.refuse_if_missing(inputs.experiments)
-        replay = pretraining_objective(ordinary, model, max_tokens=inputs.recipe.max_tokens)
+        replay = Replay(ordinary, model, max_tokens=inputs.recipe.max_tokens)
         if not replay.examples:
             raise DatasetError("The corpus has no ordinary sentence to stay the same on. Give more text.")
         counts = {
@@ -112,9 +113,17 @@ class EqualiseMitigation(TrainingMitigation[EqualiseOptions]):
             ),
             corpus=tuple(texts),
             sha256=digest_of_all(
-                [*(f"{gap.before} {gap.word} {gap.after}" for gap in collector.gaps), *ordinary]
+                [
+                    *(f"{gap.before} {gap.word} {gap.after}" for gap in collector.gaps),
+                    *(sentence.text for sentence in ordinary),
+                ]
             ),
-            counts={**counts, **rejections, "ordinary sentences": len(ordinary)},
+            counts={
+                **counts,
+                **rejections,
+                "ordinary sentences": len(ordinary),
+                "of them without a gendered word": sum(sentence.is_neutral for sentence in ordinary),
+            },
             warnings=unprobed.warnings,
         )
 

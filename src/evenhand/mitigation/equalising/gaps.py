@@ -9,19 +9,25 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.items import Span
 from evenhand.core.probes import Experiment, TermPairs
-from evenhand.mitigation.equalising.term_trees import GenderedGroup, TermTree, build_term_tree
+from evenhand.mitigation.equalising.term_trees import (
+    GenderedGroup,
+    TermTree,
+    build_term_tree,
+    words_of_one_token,
+)
 from evenhand.models.engine.requests import Tokens
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.pretraining import longest_row
 from evenhand.models.references import ModelError
 from evenhand.models.tokenised_text import prepare, tokenise
 from evenhand.text.digests import LowestDigests, digest_of
-from evenhand.text.twins.twin import Rejected, Swapper
+from evenhand.text.twins.twin import NO_GENDERED_WORD, Rejected, Swapper
 
 BLOCK = 1_000
 """Sentences that are tokenised in one go."""
@@ -38,7 +44,17 @@ _OPENS = re.compile(r"""(?:^|[.!?:"“”„«»‘’'(\[—–-])\s*$""")
 _CAPITAL_IS_DUE = re.compile(r"""(?:^\W*|[.!?]\W*|["“„«])$""")
 """What stands before a word that has a capital whatever it is."""
 
-TermFinder = Callable[[str], "OnlyTerm | None"]
+TermFinder = Callable[[str], "OnlyTerm | Neutral | None"]
+"""The only gendered word of a sentence; ``NEUTRAL`` if it has none, None if it has others or may have."""
+
+
+class Neutral(Enum):
+    """That a sentence tells nobody's gender."""
+
+    NEUTRAL = "no gendered word"
+
+
+NEUTRAL = Neutral.NEUTRAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +65,14 @@ class OnlyTerm:
     span: Span
     choices: tuple[TermPairs, ...]
     """The terms of its own experiment, then those of the others: where a name can stand, a pronoun can too."""
+    fits: int = 1
+    """How many of them, from the first, can stand there by grammar: a name can wherever *he* can."""
+
+    @property
+    def opening(self) -> OnlyTerm:
+        """The same term at the beginning of a sentence, with a capital."""
+        choices = tuple(_each(pairs, _with_capital) for pairs in self.choices)
+        return replace(self, span=Span(0, self.span.end - self.span.start), choices=choices)
 
 
 class TermForms:
@@ -56,9 +80,13 @@ class TermForms:
 
     def __init__(self, terms: Mapping[Experiment, TermPairs], *, language: str) -> None:
         self._forms: dict[str, list[tuple[Experiment, tuple[TermPairs, ...]]]] = {}
+        self._has_names = Experiment.NAMES in terms
         for experiment, pairs in terms.items():
             inflected = language == "de" and experiment is Experiment.HIS_HER
             others = [own for other, own in terms.items() if other is not experiment]
+            if experiment is Experiment.HE_SHE and Experiment.NAMES in terms:
+                # Names can stand where a pronoun can, possessives cannot.
+                others = sorted(others, key=lambda own: own is not terms[Experiment.NAMES])
             for ending in GERMAN_ENDINGS if inflected else ("",):
                 plain = _each(pairs, lambda term, ending=ending: term + ending)  # type: ignore[misc]
                 choices = (plain, *others)
@@ -68,6 +96,14 @@ class TermForms:
 
     def __contains__(self, word: str) -> bool:
         return word in self._forms
+
+    def find(self, sentence: str, span: Span, *, experiment: Experiment | None = None) -> OnlyTerm | None:
+        """A word of a sentence as a term, if it is one."""
+        form = self.of(span.of(sentence), before=sentence[: span.start], experiment=experiment)
+        if form is None:
+            return None
+        fits = 2 if form[0] is Experiment.HE_SHE and self._has_names else 1
+        return OnlyTerm(form[0], span, form[1], fits)
 
     def of(
         self, word: str, *, before: str, experiment: Experiment | None = None
@@ -90,17 +126,16 @@ def vocabulary_finder(
     listed = {word.casefold() if word.islower() else word for word in vocabulary}
     listed |= {word for pairs in terms.values() for word in pairs.all}
 
-    def find(sentence: str) -> OnlyTerm | None:
+    def find(sentence: str) -> OnlyTerm | Neutral | None:
         gendered = [
             match
             for match in _WORD.finditer(sentence)
             if match[0] in listed or match[0].casefold() in listed or match[0] in forms
         ]
         if len(gendered) != 1:
-            return None
+            return None if gendered else NEUTRAL
         (term,) = gendered
-        form = forms.of(term[0], before=sentence[: term.start()])
-        return form and OnlyTerm(form[0], Span(*term.span()), form[1])
+        return forms.find(sentence, Span(*term.span()))
 
     return find
 
@@ -109,38 +144,39 @@ def grammar_finder(swapper: Swapper, terms: Mapping[Experiment, TermPairs]) -> T
     """Finds terms with a swapper, which knows what is a possessive, a plural or a title."""
     forms = TermForms(terms, language=swapper.language)
 
-    def find(sentence: str) -> OnlyTerm | None:
+    def find(sentence: str) -> OnlyTerm | Neutral | None:
         twin = swapper.twin(sentence)
+        if twin == NO_GENDERED_WORD:
+            return NEUTRAL
         if isinstance(twin, Rejected) or len(twin.swaps) != 1:
             return None
         (swap,) = twin.swaps
         if swap.role.experiment is None:
             return None
-        before = sentence[: swap.span.start]
-        form = forms.of(swap.old, before=before, experiment=swap.role.experiment)
-        return form and OnlyTerm(form[0], swap.span, form[1])
+        return forms.find(sentence, swap.span, experiment=swap.role.experiment)
 
     return find
 
 
 def skipping_names(find: TermFinder) -> TermFinder:
-    """Leaves out sentences in which another word may be a name: it starts with a capital within the sentence.
+    """Finds nothing in sentences in which another word may be a name: it starts with a capital within the sentence.
 
     Names tell the gender as pronouns do, and no list has them all. Not for languages that write nouns with capitals.
     """
 
-    def find_without(sentence: str) -> OnlyTerm | None:
-        term = find(sentence)
-        return None if term is None or _may_have_name(sentence, term.span) else term
+    def find_without(sentence: str) -> OnlyTerm | Neutral | None:
+        found = find(sentence)
+        term = found.span.start if isinstance(found, OnlyTerm) else None
+        return None if found is None or _may_have_name(sentence, term) else found
 
     return find_without
 
 
-def _may_have_name(sentence: str, term: Span) -> bool:
+def _may_have_name(sentence: str, term: int | None) -> bool:
     return any(
         match[0][0].isupper()
         and match[0] != "I"
-        and match.start() != term.start
+        and match.start() != term
         and not _OPENS.search(sentence, 0, match.start())
         for match in _WORD.finditer(sentence)
     )
@@ -154,6 +190,12 @@ def _with_capital(word: str) -> str:
     return word[:1].upper() + word[1:]
 
 
+def _opening(sentence: str, term: OnlyTerm) -> tuple[str, OnlyTerm] | None:
+    """A sentence from its term on, and the term in it; None if nothing stands before the term."""
+    tail = sentence[term.span.start :]
+    return (_with_capital(tail), term.opening) if term.span.start else None
+
+
 @dataclass(frozen=True, slots=True)
 class SentenceGap:
     """What stands before and after a term, as tokens, and which tree has the words for the gap."""
@@ -163,9 +205,20 @@ class SentenceGap:
     tree: int
     word: Tokens
     """What stood there."""
+    opening: SentenceGap | None = None
+    """The same gap at the beginning of a sentence that has lost all that stood before, for models that see no more."""
 
     def __len__(self) -> int:
         return len(self.before) + len(self.word) + len(self.after)
+
+
+@dataclass(frozen=True, slots=True)
+class OrdinarySentence:
+    """A sentence without a gap."""
+
+    text: str
+    is_neutral: bool
+    """Whether it tells nobody's gender."""
 
 
 class GapCollector:
@@ -181,29 +234,45 @@ class GapCollector:
         self._kept: dict[Experiment, LowestDigests[tuple[int, SentenceGap]]] = {}
         self._read = 0
         self._special = model.family.adds_special_tokens
+        self._opens = model.gap_contexts().sees_only_before
         start = model.family.text_start(model.loaded)
         self._start = () if start is None else (start,)
         self._numbers: dict[tuple[tuple[TermPairs, ...], str], int | None] = {}
 
-    def collect(self, sentences: Iterable[str], find: TermFinder) -> Iterator[str]:
+    @property
+    def open_groups(self) -> list[GenderedGroup]:
+        """The words of one token that can begin a sentence or stand behind a space, whatever the gap."""
+        trees = (
+            self.trees[number]
+            for (_, preceding), number in self._numbers.items()
+            if number is not None and (not preceding or preceding.isspace())
+        )
+        return words_of_one_token(trees)
+
+    def collect(self, sentences: Iterable[str], find: TermFinder) -> Iterator[OrdinarySentence]:
         """Take the sentences that have a term and nothing else that is gendered; give back the others."""
         waiting: list[tuple[str, OnlyTerm]] = []
         for sentence in sentences:
             term = find(sentence)
-            if term is None:
-                yield sentence
-            else:
+            if isinstance(term, OnlyTerm):
                 waiting.append((sentence, term))
                 if len(waiting) == BLOCK:
                     self._take(waiting)
                     waiting.clear()
+            else:
+                yield OrdinarySentence(sentence, is_neutral=term is NEUTRAL)
         self._take(waiting)
         self._finish()
 
     def _take(self, chosen: list[tuple[str, OnlyTerm]]) -> None:
-        prepare(self._tokenizer, (sentence for sentence, _ in chosen), special=self._special)
-        for sentence, term in chosen:
+        openings = [_opening(sentence, term) if self._opens else None for sentence, term in chosen]
+        sentences = [sentence for sentence, _ in chosen] + [opening[0] for opening in openings if opening]
+        prepare(self._tokenizer, sentences, special=self._special)
+        for (sentence, term), opening in zip(chosen, openings, strict=True):
             gap = self._gap(sentence, term)
+            if opening and isinstance(gap, SentenceGap):
+                opened = self._gap(*opening)
+                gap = replace(gap, opening=opened if isinstance(opened, SentenceGap) else None)
             if isinstance(gap, str):
                 self.rejections[gap] += 1
             else:
@@ -239,7 +308,7 @@ class GapCollector:
     def _tree_number(self, term: OnlyTerm, preceding: str) -> int | None:
         key = (term.choices, preceding)
         if key not in self._numbers:
-            tree = build_term_tree([self._sides(pairs, preceding) for pairs in term.choices])
+            tree = build_term_tree([self._sides(pairs, preceding) for pairs in term.choices], term.fits)
             self._numbers[key] = len(self.trees) if tree.groups else None
             if tree.groups:
                 self.trees.append(tree)

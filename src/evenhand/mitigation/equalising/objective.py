@@ -9,7 +9,8 @@ everything else that shares the step, which keeps its probability.
 A pair that is unlikely in a gap hardly counts there, although MALoR reads it all the same; so the shares of the two
 sides within each pair are compared once more by themselves, KL(half and half || model). Behind a decoder's gap the
 target is the mean of what the original expects after a man and after a woman. Beside all that, on ordinary sentences,
-KL(original || model) keeps everything else where it was.
+KL(original || model) keeps everything else where it was; who a sentence is about is left even there, until it is told
+(see ``replay``).
 
 A target differs from the original's distribution at the few tokens of the words alone; elsewhere it is a multiple of
 it. So nothing has to be kept for whole vocabularies: targets and answers are made and compared a chunk of places at a
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -31,22 +32,23 @@ from torch.nn import functional
 
 from evenhand.core.errors import EvenhandError
 from evenhand.mitigation.equalising.gaps import GapCollector, SentenceGap
+from evenhand.mitigation.equalising.losses import (
+    WantedDistributions,
+    loss_at_places,
+    loss_behind_gaps,
+    loss_elsewhere,
+)
 from evenhand.mitigation.equalising.original import Original
-from evenhand.mitigation.equalising.term_trees import TreeSums
-from evenhand.models.engine.positions import PositionStates, in_chunks, within
+from evenhand.mitigation.equalising.replay import OpenPlaces, Replay, ReplayedRow, open_flags
+from evenhand.mitigation.equalising.term_trees import SETTLED_BITS, TreeSums
+from evenhand.models.engine.positions import PositionStates
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.gap_contexts import GapRows, Position
 from evenhand.models.objectives.layouts import Ints, tokens_when_joined
-from evenhand.models.objectives.objective import PretrainingObjective, TokenQuestions, TokenRow
+from evenhand.models.objectives.objective import TokenQuestions
 
-SETTLED_BITS = 8.0
-"""Beyond this the context has settled the matter, by grammar or by what it tells; a stereotype is not that sure."""
-
-REPLAYED_SENTENCES = 256
-"""Ordinary sentences that go with a batch at most; of short ones, hardly a token each may be asked for."""
-
-DRAWN_TOGETHER = 16
-"""Ordinary sentences that are drawn at once, until they have tokens enough."""
+OPENED = 0.25
+"""Share of gaps that a decoder is shown without what stands before, as if they opened a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ class GapPiece:
 
 
 class EqualisingObjective:
-    """See the module. ``replay`` is the model's own pre-training objective over ordinary sentences."""
+    """See the module."""
 
     name = "equalise"
 
@@ -133,7 +135,7 @@ class EqualisingObjective:
         model: LanguageModel,
         collector: GapCollector,
         *,
-        replay: PretrainingObjective,
+        replay: Replay,
         original: Original,
         balance: Balance | None = None,
     ) -> None:
@@ -146,6 +148,7 @@ class EqualisingObjective:
         self._reader = model.position_reader
         self._original = original
         self._sums: dict[tuple[int, torch.device], TreeSums] = {}
+        self.open_groups = collector.open_groups if self.balance.weight else []
 
     @property
     def pads(self) -> bool:
@@ -159,38 +162,22 @@ class EqualisingObjective:
 
     def lay_out(
         self, examples: Sequence[SentenceGap], generator: np.random.Generator
-    ) -> list[GapPiece | TokenRow]:
+    ) -> list[GapPiece | ReplayedRow]:
         """The gaps as rows, and ordinary sentences with tokens hidden as in pre-training."""
         weight = self.balance.weight / len(examples)
+        shown = [gap.opening if gap.opening and generator.random() < OPENED else gap for gap in examples]
         gaps = [
             GapPiece(rows, gap.tree, weight)
-            for gap in examples
+            for gap in shown
             for rows in self._contexts.lay_out(gap, self.trees[gap.tree], generator)
         ]
-        return [*gaps, *self._replayed(generator)]
+        return [*gaps, *self._replay.draw(self.balance.replayed, generator)]
 
-    def _replayed(self, generator: np.random.Generator) -> list[TokenRow]:
-        """Ordinary sentences, drawn until they ask for tokens enough; every token counts the same.
-
-        Marks of spans are kept where they were too, but the mean is over text, as that of perplexity is: marks are
-        known almost surely, and where sentences are short there are three of them for one token of text.
-        """
-        pool = self._replay.examples
-        rows: list[TokenRow] = []
-        asked = 0
-        while asked < self.balance.replayed and len(rows) < REPLAYED_SENTENCES:
-            drawn = [pool[place] for place in generator.integers(len(pool), size=DRAWN_TOGETHER)]
-            for row in self._replay.lay_out(drawn, generator):
-                if asked < self.balance.replayed:
-                    rows.append(row)
-                    asked += row.text_tokens
-        return [replace(row, weight=1 / max(1, asked)) for row in rows]
-
-    def loss(self, model: Any, pieces: Sequence[GapPiece | TokenRow]) -> Tensor:
+    def loss(self, model: Any, pieces: Sequence[GapPiece | ReplayedRow]) -> Tensor:
         """What is to be lowered."""
         # Gaps of one tree are together, so that their words are summed up together.
         gaps = sorted((piece for piece in pieces if isinstance(piece, GapPiece)), key=lambda gap: gap.tree)
-        ordinary = [piece for piece in pieces if isinstance(piece, TokenRow)]
+        ordinary = [piece for piece in pieces if isinstance(piece, ReplayedRow)]
         laid_out = self._layout.lay_out(
             [*(gap.shown.rows for gap in gaps), *([row] for row in ordinary)], model
         )
@@ -209,8 +196,15 @@ class EqualisingObjective:
         behind = torch.tensor([gap.weight for gap in gaps for _ in gap.shown.after_male], device=device)
         return (
             self._loss_at_nodes(nodes, expected[0], gaps)
-            + _loss_behind_gaps((male, female), expected[1:3], behind)
-            + _loss_elsewhere(same, expected[3], asked.weights.to(device))
+            + loss_behind_gaps((male, female), expected[1:3], behind)
+            + loss_elsewhere(
+                same,
+                expected[3],
+                asked.weights.to(device),
+                OpenPlaces(self.open_groups, device),
+                open_flags(ordinary).to(device),
+                self.balance.weight,
+            )
         )
 
     def _loss_at_nodes(
@@ -232,10 +226,10 @@ class EqualisingObjective:
                 for group, logs in zip(groups, known, strict=True)
             ]
         each = list(zip(groups, targets, strict=True))
-        lost, logs = _compared(
+        lost, logs = loss_at_places(
             states,
             original,
-            _Targets(
+            WantedDistributions(
                 weights=torch.cat([(goal.weights * group.weights).flatten() for group, goal in each]),
                 factors=torch.cat([goal.factors.flatten() for goal in targets]),
                 places=places,
@@ -291,71 +285,6 @@ class _GapGroup:
     def by_gap(self, edges: Tensor) -> Tensor:
         """What all edges have, (gaps, edges)."""
         return edges.reshape(len(self.weights), -1)
-
-
-@dataclass(frozen=True, slots=True)
-class _Targets:
-    """What is wanted at places: the original's distribution times a factor, with other probabilities of some tokens."""
-
-    weights: Tensor
-    factors: Tensor
-    places: Tensor
-    """Of those tokens, in rising order, in main memory."""
-    tokens: Tensor
-    probabilities: Tensor
-
-
-def _compared(states: PositionStates, original: PositionStates, wanted: _Targets) -> tuple[Tensor, Tensor]:
-    """KL(target || model), weighted and summed over places, and what the model expects of the targets' tokens."""
-
-    def compare(chunk: slice) -> tuple[Tensor, Tensor]:
-        reads = within(wanted.places, chunk)
-        tokens = wanted.tokens[reads]
-        here = (wanted.places[reads] - chunk.start).to(tokens.device)
-        with torch.no_grad():
-            target = original.logits(chunk).softmax(dim=-1) * wanted.factors[chunk, None]
-            target[here, tokens] = wanted.probabilities[reads]
-        logs = functional.log_softmax(states.logits(chunk), dim=-1)
-        return (_divergence(target, logs) * wanted.weights[chunk]).sum(), logs[here, tokens]
-
-    chunks = in_chunks(compare, len(states), states.at_once)
-    logs = [states.vectors[:0].float().flatten(), *(part for _, part in chunks)]
-    return states.total([lost for lost, _ in chunks]), torch.cat(logs)
-
-
-def _loss_behind_gaps(
-    states: Sequence[PositionStates], original: Sequence[PositionStates], weights: Tensor
-) -> Tensor:
-    """After a man and after a woman the model is to expect what the original expects on average."""
-
-    def compare(chunk: slice) -> Tensor:
-        with torch.no_grad():
-            male, female = (own.logits(chunk).softmax(dim=-1) for own in original)
-            middle = (male + female) / 2
-        lost = [_divergence(middle, functional.log_softmax(own.logits(chunk), dim=-1)) for own in states]
-        return ((lost[0] + lost[1]) / 2 * weights[chunk]).sum()
-
-    return states[0].total(in_chunks(compare, len(weights), max(1, states[0].at_once // 2)))
-
-
-def _loss_elsewhere(states: PositionStates, original: PositionStates, weights: Tensor) -> Tensor:
-    """How far the model is from what the original expects."""
-
-    def compare(chunk: slice) -> Tensor:
-        with torch.no_grad():
-            target = original.logits(chunk).softmax(dim=-1)
-        logs = functional.log_softmax(states.logits(chunk), dim=-1)
-        return (_divergence(target, logs) * weights[chunk]).sum()
-
-    return states.total(in_chunks(compare, len(states), states.at_once))
-
-
-def _divergence(target: Tensor, logs: Tensor) -> Tensor:
-    """KL(target || model) of each distribution in the last dimension."""
-    with torch.no_grad():
-        entropy = torch.xlogy(target, target).sum(dim=-1)
-    expected: Tensor = torch.linalg.vecdot(target, logs)
-    return entropy - expected
 
 
 def _places(gaps: Sequence[GapPiece], positions: Sequence[Sequence[Position]]) -> Ints:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,6 +12,9 @@ import torch
 from torch import Tensor
 
 from evenhand.models.engine.requests import Tokens
+
+SETTLED_BITS = 8.0
+"""Beyond this the context has settled the matter, by grammar or by what it tells; a stereotype is not that sure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,13 @@ class TermTree:
     """
 
     groups: tuple[GenderedGroup, ...]
+    fits: int = 1
+    """How many of the groups, from the first, have words that can stand in the gap by grammar."""
+
+    @property
+    def fitting(self) -> tuple[GenderedGroup, ...]:
+        """The groups whose words can stand in the gap by grammar; the first is that of the word that stood there."""
+        return self.groups[: self.fits]
 
     @cached_property
     def words(self) -> tuple[Tokens, ...]:
@@ -48,10 +58,6 @@ class TermTree:
         number = {node: place for place, node in enumerate(self.nodes)}
         steps = {(number[word[:length]], token) for word in self.words for length, token in enumerate(word)}
         return tuple(sorted(steps))
-
-    def group_of(self, word: Tokens) -> GenderedGroup | None:
-        """The group that has a word."""
-        return next((group for group in self.groups if word in group.male + group.female), None)
 
 
 class TreeSums:
@@ -128,8 +134,10 @@ def _pairs(paths: Sequence[Sequence[int]], device: torch.device) -> Tensor:
     return torch.tensor(steps, dtype=torch.long, device=device).reshape(-1, 2).T
 
 
-def build_term_tree(groups: Sequence[GenderedGroup]) -> TermTree:
+def build_term_tree(groups: Sequence[GenderedGroup], fits: int = 1) -> TermTree:
     """A tree of the words that the tokenizer tells apart, without groups that lose a side.
+
+    The first ``fits`` of the groups have words that can stand in the gap by grammar.
 
     A word that is spelt like one of another side is left out: its share cannot be told from the other's. Of two words
     of which one begins with the other ("Paul" + "a") one is left out, because the longer one's share is a part of the
@@ -146,7 +154,7 @@ def build_term_tree(groups: Sequence[GenderedGroup]) -> TermTree:
             if times[word] == 1 and word not in beginnings and not before & own:
                 own.add(word)
                 beginnings |= before
-    kept = (
+    kept = [
         GenderedGroup(
             *(
                 tuple(dict.fromkeys(word for word in side if word in own))
@@ -154,5 +162,25 @@ def build_term_tree(groups: Sequence[GenderedGroup]) -> TermTree:
             )
         )
         for group in groups
-    )
-    return TermTree(tuple(group for group in kept if group.male and group.female))
+    ]
+    whole = [group for group in kept if group.male and group.female]
+    return TermTree(tuple(whole), sum(bool(group.male and group.female) for group in kept[:fits]))
+
+
+MOST_WORDS = 0.8
+"""The share of a side's words that must be of one token, if these are to stand for the side."""
+
+
+def words_of_one_token(trees: Iterable[TermTree]) -> list[GenderedGroup]:
+    """The groups of trees whose words are of one token, or most of them, without the others; no token is in two."""
+    groups: list[GenderedGroup] = []
+    taken: set[Tokens] = set()
+    for group in dict.fromkeys(group for tree in trees for group in tree.groups):
+        male, female = (
+            tuple(word for word in side if len(word) == 1 and word not in taken)
+            for side in (group.male, group.female)
+        )
+        if len(male) >= MOST_WORDS * len(group.male) and len(female) >= MOST_WORDS * len(group.female):
+            groups.append(GenderedGroup(male, female))
+            taken |= {*male, *female}
+    return groups

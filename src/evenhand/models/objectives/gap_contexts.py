@@ -87,13 +87,19 @@ class TermChoices(Protocol):
         """Every beginning of a word that more tokens follow; the first is the empty one."""
         ...
 
-    def group_of(self, word: Tokens) -> TermGroup | None:
-        """The group that has a word."""
+    @property
+    def fitting(self) -> Sequence[TermGroup]:
+        """The groups whose words can stand in the gap by grammar; the first is that of the word that stood there."""
         ...
 
 
 class GapContexts(Protocol):
     """Lays gaps out as rows, in the way that suits a family of models."""
+
+    @property
+    def sees_only_before(self) -> bool:
+        """Whether a model of the family sees nothing of what comes after a gap."""
+        ...
 
     def lay_out(self, gap: TermGap, tree: TermChoices, generator: np.random.Generator) -> list[GapRows]:
         """The rows of a gap, in parts that can be looked at apart; one of them has all nodes."""
@@ -110,6 +116,11 @@ class MaskedContexts:
 
     mask: int
     special: frozenset[int]
+
+    @property
+    def sees_only_before(self) -> bool:
+        """See ``GapContexts``."""
+        return False
 
     def lay_out(self, gap: TermGap, tree: TermChoices, generator: np.random.Generator) -> list[GapRows]:
         """See ``GapContexts``."""
@@ -137,6 +148,11 @@ class SentinelContexts:
     sentinel: int
     decoder_row: Tokens
 
+    @property
+    def sees_only_before(self) -> bool:
+        """See ``GapContexts``."""
+        return False
+
     def lay_out(self, gap: TermGap, tree: TermChoices, _: np.random.Generator) -> list[GapRows]:
         """See ``GapContexts``."""
         gap_rows = GapRows()
@@ -152,6 +168,11 @@ class LeftContexts:
 
     A row that ends with a node has all beginnings of the node on its way, so only the longest nodes have rows.
     """
+
+    @property
+    def sees_only_before(self) -> bool:
+        """See ``GapContexts``."""
+        return True
 
     def lay_out(self, gap: TermGap, tree: TermChoices, generator: np.random.Generator) -> list[GapRows]:
         """See ``GapContexts``."""
@@ -177,10 +198,13 @@ class LeftContexts:
 def _a_man_and_a_woman(
     gap: TermGap, tree: TermChoices, generator: np.random.Generator
 ) -> tuple[Tokens, Tokens]:
-    """The word that stood there, and any of the other side."""
-    group = tree.group_of(gap.word)
-    if group is None:
+    """Words of a group that fits: the word that stood there and any of the other side, or any two."""
+    groups = tree.fitting
+    if gap.word not in groups[0].male + groups[0].female:
         raise ValueError("A gap's word is none of those that could stand there.")
-    if gap.word in group.male:
-        return gap.word, group.female[generator.integers(len(group.female))]
-    return group.male[generator.integers(len(group.male))], gap.word
+    group = groups[int(generator.integers(len(groups)))]
+    return _one_of(group.male, gap.word, generator), _one_of(group.female, gap.word, generator)
+
+
+def _one_of(side: tuple[Tokens, ...], word: Tokens, generator: np.random.Generator) -> Tokens:
+    return word if word in side else side[generator.integers(len(side))]

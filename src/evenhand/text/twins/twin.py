@@ -89,13 +89,17 @@ class Rejected:
     reason: str
 
 
+NO_GENDERED_WORD = Rejected("no gendered word")
+"""A sentence that tells nobody's gender: it has no twin, because it would be its own."""
+
+
 class Swapper(Protocol):
     """Knows the grammar of a language well enough to write twins."""
 
     language: str
 
     def twin(self, sentence: str) -> Twin | Rejected:
-        """The sentence's twin, or why it has none."""
+        """The sentence's twin, or why it has none; ``NO_GENDERED_WORD`` where nothing could be swapped."""
         ...
 
 

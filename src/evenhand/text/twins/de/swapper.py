@@ -23,7 +23,7 @@ from evenhand.text.twins.de.pronouns import (
 from evenhand.text.twins.de.references import check_references
 from evenhand.text.twins.de.sentences import GermanSentence
 from evenhand.text.twins.de.words import AGENT_ENDINGS, Ambiguous, verb_number, word_classes
-from evenhand.text.twins.twin import Rejected, Role, Swap, Twin
+from evenhand.text.twins.twin import NO_GENDERED_WORD, Rejected, Role, Swap, Twin
 
 _BOTH = re.compile(
     r"\w[:*/_(](?:-?in(?:nen)?\b|r\b|e\b|n\b)|[a-zäöüß]Innen\b|\b(?:er|sie|ihr|sein)[/*](?:er|sie|ihr|sein)"
@@ -246,8 +246,6 @@ _PRONOUNS = HIS | HER | {"er", "ihn", "ihm", "sie"}
 
 _ROLES = {PronounUse.SUBJECT: Role.SUBJECT, PronounUse.OBJECT: Role.OBJECT}
 
-_NOBODY = "no word about a man or a woman"
-
 
 class GermanSwapper:
     """Writes twins of German sentences.
@@ -264,13 +262,13 @@ class GermanSwapper:
     def twin(self, sentence: str) -> Twin | Rejected:
         """The sentence's twin, or why it has none."""
         if not self._may_be_about_somebody(sentence):
-            return Rejected(_NOBODY)
+            return NO_GENDERED_WORD
         try:
             swaps = self._swaps(sentence)
         except Ambiguous as reason:
             return Rejected(str(reason))
         if not swaps:
-            return Rejected(_NOBODY)
+            return NO_GENDERED_WORD
         return Twin.of(sentence, swaps)
 
     def _may_be_about_somebody(self, sentence: str) -> bool:

@@ -23,12 +23,11 @@ from evenhand.text.twins.en.nouns import TITLES, noun_twin, title_twin
 from evenhand.text.twins.en.pronouns import PRONOUNS, pronoun_twin
 from evenhand.text.twins.en.tokens import Tokens, WordOutcome, swap
 from evenhand.text.twins.en.word_classes import WordClass, classes_of
-from evenhand.text.twins.twin import Rejected, Role, Swap, Twin
+from evenhand.text.twins.twin import NO_GENDERED_WORD, Rejected, Role, Swap, Twin
 
 SwapRule = Callable[[Tokens, int], WordOutcome]
 
 _WORD = re.compile(r"[^\W\d_]+")
-_NO_GENDERED_WORD = Rejected("no gendered word")
 _PERSONS = frozenset({Role.NOUN, Role.TITLE, Role.NAME})
 _DIALECT = frozenset({"im", "er", "e", "isself", "erself", "imself", "is"})
 """What follows the apostrophe in *'im*."""
@@ -50,7 +49,7 @@ class EnglishSwapper:
         """The sentence's twin, or why it has none."""
         rules = _swap_rules()
         if rules.keys().isdisjoint(_WORD.findall(sentence.lower())):
-            return _NO_GENDERED_WORD
+            return NO_GENDERED_WORD
         tokens = Tokens(sentence)
         words = tokens.lower()
         kept = _kept_positions(words)
@@ -67,7 +66,7 @@ class EnglishSwapper:
             if decision is not None:
                 swaps.append(decision)
         if not swaps:
-            return _NO_GENDERED_WORD
+            return NO_GENDERED_WORD
         swaps = _with_articles(tokens, swaps)
         return rejection_reason(tokens, swaps) or Twin.of(sentence, swaps)
 

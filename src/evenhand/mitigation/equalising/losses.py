@@ -1,0 +1,107 @@
+"""How far a model is from what is wanted of it, a chunk of places at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from evenhand.mitigation.equalising.replay import OpenPlaces
+from evenhand.models.engine.positions import PositionStates, in_chunks, within
+
+ALIKE = 8.0
+"""How much it counts that a token is as likely after a man as after a woman, beside what it is to be after both."""
+
+RARE = 2 / 3
+"""Power of a token's probability by which it counts there."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedDistributions:
+    """What is wanted at places: the original's distribution times a factor, with other probabilities of some tokens."""
+
+    weights: Tensor
+    factors: Tensor
+    places: Tensor
+    """Of those tokens, in rising order, in main memory."""
+    tokens: Tensor
+    probabilities: Tensor
+
+
+def loss_at_places(
+    states: PositionStates, original: PositionStates, wanted: WantedDistributions
+) -> tuple[Tensor, Tensor]:
+    """KL(target || model), weighted and summed over places, and what the model expects of the targets' tokens."""
+
+    def compare(chunk: slice) -> tuple[Tensor, Tensor]:
+        reads = within(wanted.places, chunk)
+        tokens = wanted.tokens[reads]
+        here = (wanted.places[reads] - chunk.start).to(tokens.device)
+        with torch.no_grad():
+            target = original.logits(chunk).softmax(dim=-1) * wanted.factors[chunk, None]
+            target[here, tokens] = wanted.probabilities[reads]
+        logs = functional.log_softmax(states.logits(chunk), dim=-1)
+        return (_divergence(target, logs) * wanted.weights[chunk]).sum(), logs[here, tokens]
+
+    chunks = in_chunks(compare, len(states), states.at_once)
+    logs = [states.vectors[:0].float().flatten(), *(part for _, part in chunks)]
+    return states.total([lost for lost, _ in chunks]), torch.cat(logs)
+
+
+def loss_behind_gaps(
+    states: Sequence[PositionStates], original: Sequence[PositionStates], weights: Tensor
+) -> Tensor:
+    """After a man and after a woman the model is to expect what the original expects on average.
+
+    A rare token hardly counts in that, yet MALoR reads a sentence's every word. So the probabilities of each token
+    after the one and after the other are compared once more, and rare ones count for more than their share.
+    """
+
+    def compare(chunk: slice) -> Tensor:
+        with torch.no_grad():
+            first, second = (own.logits(chunk).softmax(dim=-1) for own in original)
+            middle = (first + second) / 2
+            counts = middle.pow(RARE)
+            counts /= counts.sum(dim=-1, keepdim=True)
+        male, female = (functional.log_softmax(own.logits(chunk), dim=-1) for own in states)
+        lost = (_divergence(middle, male) + _divergence(middle, female)) / 2
+        apart = (male - female).abs()
+        # KL(half and half || shares) of a token's two probabilities, from their ratio alone.
+        uneven = apart / 2 + torch.log1p((-apart).exp()) - math.log(2)
+        alike: Tensor = torch.linalg.vecdot(counts, uneven)
+        return ((lost + ALIKE * alike) * weights[chunk]).sum()
+
+    return states[0].total(in_chunks(compare, len(weights), max(1, states[0].at_once // 2)))
+
+
+def loss_elsewhere(
+    states: PositionStates,
+    original: PositionStates,
+    weights: Tensor,
+    open_places: OpenPlaces,
+    is_open: Tensor,
+    balance: float,
+) -> Tensor:
+    """How far the model is from what the original expects, evened out where nobody's gender has been told."""
+
+    def compare(chunk: slice) -> Tensor:
+        with torch.no_grad():
+            target = original.logits(chunk).softmax(dim=-1)
+            flags = open_places.even_out(target, is_open[chunk])
+        logs = functional.log_softmax(states.logits(chunk), dim=-1)
+        lost = _divergence(target, logs) + balance * open_places.unevenness(logs, flags)
+        return (lost * weights[chunk]).sum()
+
+    return states.total(in_chunks(compare, len(states), states.at_once))
+
+
+def _divergence(target: Tensor, logs: Tensor) -> Tensor:
+    """KL(target || model) of each distribution in the last dimension."""
+    with torch.no_grad():
+        entropy = torch.xlogy(target, target).sum(dim=-1)
+    expected: Tensor = torch.linalg.vecdot(target, logs)
+    return entropy - expected

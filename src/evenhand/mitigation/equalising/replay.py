@@ -1,0 +1,138 @@
+"""Ordinary sentences that the model is to stay the same on, but for who they are about.
+
+Where nothing has told a gender yet, the original's answer is the very lean that is to go: kept there, it would be
+taught back as fast as the gaps take it away. So at such places the target is the original's distribution with the sides
+made equal, as in a gap: in sentences without any gendered word, and for decoders at the first word of all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from evenhand.mitigation.equalising.gaps import OrdinarySentence
+from evenhand.mitigation.equalising.term_trees import SETTLED_BITS, GenderedGroup
+from evenhand.models.language_model import LanguageModel
+from evenhand.models.objectives.objective import PretrainingObjective, TokenRow
+from evenhand.training.pretraining import pretraining_objective
+
+MOST_SENTENCES = 256
+"""Ordinary sentences that go with a batch at most; of short ones, hardly a token each may be asked for."""
+
+LEAST_LIKELY = 1e-3
+"""Of both sides together, where their shares are compared by themselves: elsewhere nobody is spoken of."""
+
+DRAWN_TOGETHER = 16
+"""Ordinary sentences that are drawn at once, until they have tokens enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedRow(TokenRow):
+    """An ordinary sentence, and at how many of its first places nobody's gender has been told."""
+
+    open_places: int = 0
+
+
+class Replay:
+    """Ordinary sentences in the model's own pre-training objective, drawn at random."""
+
+    def __init__(
+        self, sentences: Sequence[OrdinarySentence], model: LanguageModel, *, max_tokens: int | None = None
+    ) -> None:
+        self._kinds: dict[bool, PretrainingObjective] = {
+            is_neutral: pretraining_objective(
+                [sentence.text for sentence in sentences if sentence.is_neutral is is_neutral],
+                model,
+                max_tokens=max_tokens,
+            )
+            for is_neutral in (True, False)
+        }
+        # Nothing stands before the first word, whatever the sentence.
+        self._unseen = int(model.gap_contexts().sees_only_before)
+        self._neutral = len(self._kinds[True].examples)
+        self.examples = [example for kind in self._kinds.values() for example in kind.examples]
+        """The neutral ones before the others."""
+
+    def draw(self, tokens: int, generator: np.random.Generator) -> list[ReplayedRow]:
+        """Sentences that ask for so many tokens, each of which counts the same.
+
+        Marks of spans are kept where they were too, but the mean is over text, as that of perplexity is: marks are
+        known almost surely, and where sentences are short there are three of them for one token of text.
+        """
+        rows: list[ReplayedRow] = []
+        asked = 0
+        while asked < tokens and len(rows) < MOST_SENTENCES:
+            for row in self._some(generator):
+                if asked < tokens:
+                    rows.append(row)
+                    asked += row.text_tokens
+        return [_with(row, weight=1 / max(1, asked)) for row in rows]
+
+    def _some(self, generator: np.random.Generator) -> list[ReplayedRow]:
+        drawn = generator.integers(len(self.examples), size=DRAWN_TOGETHER)
+        rows: dict[int, ReplayedRow] = {}
+        for is_neutral, kind in self._kinds.items():
+            turns = np.flatnonzero((drawn < self._neutral) == is_neutral).tolist()
+            if turns:
+                laid_out = kind.lay_out([self.examples[drawn[turn]] for turn in turns], generator)
+                rows |= {
+                    turn: _with(row, open_places=len(row.places) if is_neutral else self._unseen)
+                    for turn, row in zip(turns, laid_out, strict=True)
+                }
+        return [rows[turn] for turn in sorted(rows)]
+
+
+class OpenPlaces:
+    """Makes the sides of groups equally likely in distributions, where nothing has settled the matter."""
+
+    def __init__(self, groups: Sequence[GenderedGroup], device: torch.device) -> None:
+        self._sides = [
+            tuple(
+                torch.tensor([token for word in side for token in word], device=device)
+                for side in (group.male, group.female)
+            )
+            for group in groups
+        ]
+
+    def even_out(self, distributions: Tensor, is_open: Tensor) -> Tensor:
+        """Change the distributions, (places, vocabulary), at the places that are open.
+
+        Returns:
+            Which groups are open and likely enough to be looked at by themselves, (places, groups).
+        """
+        flags = [torch.zeros(len(is_open), 0, dtype=torch.bool, device=is_open.device)]
+        for sides in self._sides:
+            shares = torch.stack([distributions[:, side].sum(dim=1) for side in sides], dim=1)
+            logs = shares.log2()
+            evens = is_open & ((logs[:, 0] - logs[:, 1]).abs() <= SETTLED_BITS)
+            factors = torch.where(evens[:, None], shares.mean(dim=1, keepdim=True) / shares, 1.0)
+            for side, factor in zip(sides, factors.unbind(dim=1), strict=True):
+                distributions[:, side] *= factor[:, None]
+            flags.append((evens & (shares.sum(dim=1) > LEAST_LIKELY))[:, None])
+        return torch.cat(flags, dim=1)
+
+    def unevenness(self, logs: Tensor, flags: Tensor) -> Tensor:
+        """KL(half and half || shares of the sides), summed over the groups that are flagged, of each place."""
+        lost = torch.zeros(len(logs), device=logs.device)
+        for sides, wanted in zip(self._sides, flags.unbind(dim=1), strict=True):
+            own = torch.stack([logs[:, side].logsumexp(dim=1) for side in sides], dim=1)
+            shares = functional.log_softmax(own, dim=1).mean(dim=1)
+            lost = lost + torch.where(wanted, -math.log(2) - shares, 0.0)
+        return lost
+
+
+def open_flags(rows: Sequence[ReplayedRow]) -> Tensor:
+    """Whether each place that rows ask at is open, row after row."""
+    flags = [np.arange(len(row.places)) < row.open_places for row in rows]
+    return torch.from_numpy(np.concatenate([np.zeros(0, dtype=bool), *flags]))
+
+
+def _with(row: TokenRow, **changes: float) -> ReplayedRow:
+    values = {field.name: getattr(row, field.name) for field in fields(row)}
+    return ReplayedRow(**{**values, **changes})
