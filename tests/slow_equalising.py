@@ -75,6 +75,7 @@ def slow_loss(
     gaps: int,
     trees: Sequence[TermTree],
     open_groups: Sequence[GenderedGroup],
+    telling: Sequence[int],
     model: LanguageModel,
     original: Any,
     trained: Any,
@@ -85,7 +86,9 @@ def slow_loss(
     for piece in pieces:
         if isinstance(piece, GapPiece):
             tree = trees[piece.tree]
-            uneven = slow_gap_loss(piece.shown, tree, model=model, original=original, trained=trained)
+            uneven = slow_gap_loss(
+                piece.shown, tree, telling, model=model, original=original, trained=trained
+            )
             total = total + weight * uneven / gaps
     ordinary = [piece for piece in pieces if isinstance(piece, ReplayedRow)]
     special = set(model.loaded.tokenizer.all_special_ids)
@@ -97,7 +100,13 @@ def slow_loss(
 
 
 def slow_gap_loss(
-    shown: GapRows, tree: TermTree, *, model: LanguageModel, original: Any, trained: Any
+    shown: GapRows,
+    tree: TermTree,
+    telling: Sequence[int],
+    *,
+    model: LanguageModel,
+    original: Any,
+    trained: Any,
 ) -> Tensor:
     before = [distributions(original, model, row).detach() for row in shown.rows]
     after = [distributions(trained, model, row) for row in shown.rows]
@@ -110,15 +119,25 @@ def slow_gap_loss(
             {node: after[row][column] for node, (row, column) in places.items()},
         )
     for (man, first), (woman, second) in zip(shown.after_male, shown.after_female, strict=True):
-        middle = (before[man][first] + before[woman][second]) / 2
+        sides = before[man][first], before[woman][second]
         found = after[man][first], after[woman][second]
-        uneven = uneven + (kl(middle, found[0]) + kl(middle, found[1])) / 2
+        middle = (sides[0] + sides[1]) / 2
+        share = sum(float(middle[token]) for token in telling)
+        for own, seen in zip(sides, found, strict=True):
+            wanted = middle.clone()
+            whole = sum(float(own[token]) for token in telling)
+            for token in telling:
+                wanted[token] = own[token] * share / whole
+            uneven = uneven + kl(wanted, seen) / 2
         counts = middle ** (2 / 3)
+        for token in telling:
+            counts[token] = 0
         for token, count in enumerate(counts / counts.sum()):
-            shares = torch.stack([own[token] for own in found])
-            uneven = uneven + 8 * count * kl(
-                torch.full((2,), 0.5, dtype=torch.float64), shares / shares.sum()
-            )
+            if count > 0:
+                both = torch.stack([own[token] for own in found])
+                uneven = uneven + 8 * count * kl(
+                    torch.full((2,), 0.5, dtype=torch.float64), both / both.sum()
+                )
     return uneven
 
 

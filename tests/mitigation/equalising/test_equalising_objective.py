@@ -54,6 +54,7 @@ ORDINARY = (
 )
 NAMES = ("bert", "roberta", "distilbert", "albert", "gpt2", "llama", "t5", "mt5")
 BALANCE = Balance(weight=0.7, replayed=20)
+TELLING = (60, 61, 75, 90)
 TOLERANCE = 1e-5
 
 
@@ -77,6 +78,7 @@ class Lesson:
             gaps=len(self.objective.examples),
             trees=self.objective.trees,
             open_groups=self.objective.open_groups,
+            telling=TELLING,
             model=self.model,
             original=self.original,
             trained=trained,
@@ -129,7 +131,12 @@ def lesson(
     replay = Replay(ORDINARY, model)
     original = copy.deepcopy(model.loaded.model)
     objective = EqualisingObjective(
-        model, gaps, replay=replay, original=make_original(model.loaded.model), balance=balance
+        model,
+        gaps,
+        replay=replay,
+        original=make_original(model.loaded.model),
+        balance=balance,
+        telling=TELLING,
     )
     return Lesson(model, objective, original)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from evenhand.core.errors import DatasetError, EvenhandError
+from evenhand.core.probes import ProbeSet
 from evenhand.core.recipes import Recipe
 from evenhand.data.probes import gendered_vocabulary
 from evenhand.mitigation.equalising.gaps import (
@@ -110,6 +111,9 @@ class EqualiseMitigation(TrainingMitigation[EqualiseOptions]):
                 if inputs.recipe.lora
                 else FrozenOriginal(model.loaded.model),
                 balance=Balance(options.balances[0], options.replayed),
+                telling=collector.one_token_forms(
+                    {*gendered_vocabulary(inputs.probes.language), *_terms_of(inputs.probes)}
+                ),
             ),
             corpus=tuple(texts),
             sha256=digest_of_all(
@@ -152,6 +156,10 @@ class _UnprobedSentences:
             f"{self._left_out:,} sentences of the corpus are sentences that the probes ask. They are left out of the "
             "training.",
         )
+
+
+def _terms_of(probes: ProbeSet) -> Iterator[str]:
+    return (term for pairs in probes.terms.values() for term in pairs.all)
 
 
 def _finder(inputs: MitigationInputs) -> TermFinder:

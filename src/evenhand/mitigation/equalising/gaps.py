@@ -249,6 +249,12 @@ class GapCollector:
         )
         return words_of_one_token(trees)
 
+    def one_token_forms(self, words: Iterable[str]) -> frozenset[int]:
+        """The tokens of words behind a space, with and without a capital, where one token is enough."""
+        forms = {form for word in words for form in (word, _with_capital(word))}
+        tokens = (self._tokens(form, " ") for form in sorted(forms))
+        return frozenset(own[0] for own in tokens if own and len(own) == 1)
+
     def collect(self, sentences: Iterable[str], find: TermFinder) -> Iterator[OrdinarySentence]:
         """Take the sentences that have a term and nothing else that is gendered; give back the others."""
         waiting: list[tuple[str, OnlyTerm]] = []

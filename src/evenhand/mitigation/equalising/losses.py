@@ -53,29 +53,47 @@ def loss_at_places(
 
 
 def loss_behind_gaps(
-    states: Sequence[PositionStates], original: Sequence[PositionStates], weights: Tensor
+    states: Sequence[PositionStates], original: Sequence[PositionStates], weights: Tensor, telling: Tensor
 ) -> Tensor:
     """After a man and after a woman the model is to expect what the original expects on average.
 
-    A rare token hardly counts in that, yet MALoR reads a sentence's every word. So the probabilities of each token
-    after the one and after the other are compared once more, and rare ones count for more than their share.
+    Words that tell a gender are left to the original: after a woman *her* is right, and *his* is not. Together they get
+    the same share after both, so that all other words have the same probability.
+
+    A rare token hardly counts in the divergence, yet MALoR reads a sentence's every word. So the probabilities of each
+    token after the one and after the other are compared once more, and rare ones count for more than their share.
+
+    Args:
+        states: After a man, and after a woman.
+        original: The same of the original.
+        weights: How much each place counts.
+        telling: Tokens that tell a gender.
     """
 
     def compare(chunk: slice) -> Tensor:
         with torch.no_grad():
-            first, second = (own.logits(chunk).softmax(dim=-1) for own in original)
-            middle = (first + second) / 2
+            expected = [own.logits(chunk).softmax(dim=-1) for own in original]
+            middle = (expected[0] + expected[1]) / 2
             counts = middle.pow(RARE)
+            counts[:, telling] = 0.0
             counts /= counts.sum(dim=-1, keepdim=True)
+            share = middle[:, telling].sum(dim=-1, keepdim=True)
+            wanted = [_with_own_words(middle, own[:, telling], share, telling) for own in expected]
         male, female = (functional.log_softmax(own.logits(chunk), dim=-1) for own in states)
-        lost = (_divergence(middle, male) + _divergence(middle, female)) / 2
+        lost = (_divergence(wanted[0], male) + _divergence(wanted[1], female)) / 2
         apart = (male - female).abs()
         # KL(half and half || shares) of a token's two probabilities, from their ratio alone.
         uneven = apart / 2 + torch.log1p((-apart).exp()) - math.log(2)
         alike: Tensor = torch.linalg.vecdot(counts, uneven)
         return ((lost + ALIKE * alike) * weights[chunk]).sum()
 
-    return states[0].total(in_chunks(compare, len(weights), max(1, states[0].at_once // 2)))
+    return states[0].total(in_chunks(compare, len(weights), max(1, states[0].at_once // 3)))
+
+
+def _with_own_words(middle: Tensor, own: Tensor, share: Tensor, telling: Tensor) -> Tensor:
+    """The mean of two distributions in which some tokens keep the shape of one, with a given sum."""
+    tiny = torch.finfo(own.dtype).tiny
+    return middle.index_copy(1, telling, own * (share / own.sum(dim=-1, keepdim=True).clamp_min(tiny)))
 
 
 def loss_elsewhere(

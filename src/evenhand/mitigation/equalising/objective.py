@@ -8,7 +8,8 @@ everything else that shares the step, which keeps its probability.
 
 A pair that is unlikely in a gap hardly counts there, although MALoR reads it all the same; so the shares of the two
 sides within each pair are compared once more by themselves, KL(half and half || model). Behind a decoder's gap the
-target is the mean of what the original expects after a man and after a woman. Beside all that, on ordinary sentences,
+target is the mean of what the original expects after a man and after a woman, but for words that tell a gender
+themselves: these stay with whom they agree. Beside all that, on ordinary sentences,
 KL(original || model) keeps everything else where it was; who a sentence is about is left even there, until it is told
 (see ``replay``).
 
@@ -20,7 +21,7 @@ time.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -126,7 +127,7 @@ class GapPiece:
 
 
 class EqualisingObjective:
-    """See the module."""
+    """See the module. ``telling`` are tokens that tell a gender, whatever their place."""
 
     name = "equalise"
 
@@ -138,6 +139,7 @@ class EqualisingObjective:
         replay: Replay,
         original: Original,
         balance: Balance | None = None,
+        telling: Iterable[int] = (),
     ) -> None:
         self.balance = balance or Balance()
         self.trees = tuple(collector.trees)
@@ -148,6 +150,7 @@ class EqualisingObjective:
         self._reader = model.position_reader
         self._original = original
         self._sums: dict[tuple[int, torch.device], TreeSums] = {}
+        self._telling = torch.tensor(sorted(telling), dtype=torch.long)
         self.open_groups = collector.open_groups if self.balance.weight else []
 
     @property
@@ -196,7 +199,7 @@ class EqualisingObjective:
         behind = torch.tensor([gap.weight for gap in gaps for _ in gap.shown.after_male], device=device)
         return (
             self._loss_at_nodes(nodes, expected[0], gaps)
-            + loss_behind_gaps((male, female), expected[1:3], behind)
+            + loss_behind_gaps((male, female), expected[1:3], behind, self._telling.to(device))
             + loss_elsewhere(
                 same,
                 expected[3],
