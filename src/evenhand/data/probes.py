@@ -21,6 +21,7 @@ from evenhand.core.probes import (
     TermPairs,
     find_gaps,
 )
+from evenhand.data.csv_files import read_table
 from evenhand.data.probe_files import read_occupations, read_structures, read_terms
 
 MOST_LISTED = 8
@@ -177,6 +178,12 @@ def gendered_vocabulary(language: str = "en") -> frozenset[str]:
     files = ("pronouns", "definitional_pairs", "names")
     listed = [read_terms(bundled_probe_path(language, name)).terms.values() for name in files]
     return frozenset(word for pairs_of_file in listed for pairs in pairs_of_file for word in pairs.all)
+
+
+def people_of(language: str) -> tuple[str, ...]:
+    """Nouns for people of any gender, with an article: *the florist*. None for languages whose nouns have a gender."""
+    path = bundled_probe_path(language, "people")
+    return tuple(row["person"] for row in read_table(path, needed=("person",)).rows) if path.exists() else ()
 
 
 def bundled_probe_path(language: str, name: str) -> Path:

@@ -17,6 +17,11 @@ from evenhand.mitigation.equalising.gaps import (
     skipping_names,
     vocabulary_finder,
 )
+from evenhand.mitigation.equalising.neutral_subjects import (
+    NeutralSubjects,
+    unprobed_people,
+    with_neutral_subjects,
+)
 from evenhand.mitigation.equalising.objective import Balance, EqualisingObjective
 from evenhand.mitigation.equalising.original import FrozenOriginal, OriginalBesideAdapters
 from evenhand.mitigation.equalising.replay import Replay
@@ -91,7 +96,8 @@ class EqualiseMitigation(TrainingMitigation[EqualiseOptions]):
         probes = replace(inputs.probes, structures=()) if inputs.may_read_probes else inputs.probes
         unprobed = _UnprobedSentences(inputs.text.read(texts), evaluation_sentences(probes))
         sample: LowestDigests[OrdinarySentence] = LowestDigests(MOST_REPLAYED, distinct=True)
-        for sentence in collector.collect(unprobed, _finder(inputs)):
+        find = _finder(inputs)
+        for sentence in collector.collect(_rewritten(unprobed, inputs, find), find):
             sample.offer(digest_of(sentence.text), sentence)
         ordinary = sample.by_digest()
         collector.refuse_if_missing(inputs.experiments)
@@ -160,6 +166,14 @@ class _UnprobedSentences:
 
 def _terms_of(probes: ProbeSet) -> Iterator[str]:
     return (term for pairs in probes.terms.values() for term in pairs.all)
+
+
+def _rewritten(sentences: Iterable[str], inputs: MitigationInputs, find: TermFinder) -> Iterable[str]:
+    """Sentences, some a second time with a neutral subject where the language has such nouns."""
+    language, nouns = inputs.probes.language, unprobed_people(inputs.probes)
+    if not nouns or language not in SWAPPERS:
+        return sentences
+    return with_neutral_subjects(sentences, NeutralSubjects(swapper_for(language), nouns), find)
 
 
 def _finder(inputs: MitigationInputs) -> TermFinder:

@@ -1,0 +1,65 @@
+"""Sentences about *he* or *she*, told of a person whose gender nobody has said: *The florist took her hat*.
+
+A text of its own time names few of today's occupations, so a model that only learns from its gaps stays uneven where an
+occupation is the only thing that hints at a gender. With a noun for a person in place of the first pronoun, the next
+one is a gap behind that noun. Occupations that the model is judged by are never put in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from evenhand.core.probes import ProbeSet
+from evenhand.data.probes import people_of
+from evenhand.mitigation.equalising.gaps import TermFinder
+from evenhand.text.digests import digest_of
+from evenhand.text.twins.twin import Rejected, Role, Swapper
+from evenhand.text.word_search import words_of
+
+MOST_GENDERED = 2
+"""Words that tell a gender in a sentence worth rewriting: the pronoun that goes, and perhaps the one of the gap."""
+
+
+class NeutralSubjects:
+    """Puts nouns for people, such as *the florist*, in the place of pronouns."""
+
+    def __init__(self, swapper: Swapper, nouns: Sequence[str]) -> None:
+        self._swapper = swapper
+        self._nouns = nouns
+
+    def rewrite(self, sentence: str) -> str | None:
+        """The sentence with a noun for its first pronoun; None if it does not begin with one or has much more.
+
+        The noun follows from the sentence alone.
+        """
+        twin = self._swapper.twin(sentence)
+        if isinstance(twin, Rejected) or len(twin.swaps) > MOST_GENDERED:
+            return None
+        first = twin.swaps[0]
+        if first.role is not Role.SUBJECT:
+            return None
+        noun = self._nouns[digest_of(sentence) % len(self._nouns)]
+        if first.old[0].isupper():
+            noun = noun[0].upper() + noun[1:]
+        return sentence[: first.span.start] + noun + sentence[first.span.end :]
+
+
+def unprobed_people(probes: ProbeSet) -> list[str]:
+    """Nouns for people of any gender in the probes' language, with an article, but no occupation of the probes."""
+    asked = {
+        word.casefold() for own in probes.occupations for form in own.forms for word in words_of(form.noun)
+    }
+    return [
+        noun for noun in people_of(probes.language) if asked.isdisjoint(map(str.casefold, words_of(noun)))
+    ]
+
+
+def with_neutral_subjects(
+    sentences: Iterable[str], subjects: NeutralSubjects, find: TermFinder
+) -> Iterator[str]:
+    """All sentences, and behind each one what it is with a neutral subject, if that is a gap or tells no gender."""
+    for sentence in sentences:
+        yield sentence
+        rewritten = subjects.rewrite(sentence)
+        if rewritten is not None and find(rewritten) is not None:
+            yield rewritten
