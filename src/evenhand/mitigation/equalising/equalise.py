@@ -24,7 +24,7 @@ from evenhand.mitigation.equalising.neutral_subjects import (
 )
 from evenhand.mitigation.equalising.objective import Balance, EqualisingObjective
 from evenhand.mitigation.equalising.original import FrozenOriginal, OriginalBesideAdapters
-from evenhand.mitigation.equalising.replay import Replay
+from evenhand.mitigation.equalising.replay import Passages, Replay
 from evenhand.mitigation.mitigation import Setting
 from evenhand.mitigation.pairs.matching import EvaluationSentences, evaluation_sentences
 from evenhand.mitigation.texts import digest_of_all
@@ -41,6 +41,9 @@ from evenhand.text.twins.twin import SWAPPERS, swapper_for
 
 MOST_REPLAYED = 50_000
 """Ordinary sentences that are kept in memory, chosen by their digests."""
+
+MOST_PASSAGES = 6_250
+"""Passages that are kept in memory: with eight sentences each, as much text as the ordinary sentences."""
 
 _USUAL = Balance()
 
@@ -96,12 +99,12 @@ class EqualiseMitigation(TrainingMitigation[EqualiseOptions]):
         probes = replace(inputs.probes, structures=()) if inputs.may_read_probes else inputs.probes
         unprobed = _UnprobedSentences(inputs.text.read(texts), evaluation_sentences(probes))
         sample: LowestDigests[OrdinarySentence] = LowestDigests(MOST_REPLAYED, distinct=True)
-        find = _finder(inputs)
-        for sentence in collector.collect(_rewritten(unprobed, inputs, find), find):
+        find, passages = _finder(inputs), Passages(unprobed, most=MOST_PASSAGES)
+        for sentence in collector.collect(_rewritten(passages, inputs, find), find):
             sample.offer(digest_of(sentence.text), sentence)
         ordinary = sample.by_digest()
         collector.refuse_if_missing(inputs.experiments)
-        replay = Replay(ordinary, model, max_tokens=inputs.recipe.max_tokens)
+        replay = Replay(ordinary, model, passages=passages.kept, max_tokens=inputs.recipe.max_tokens)
         if not replay.examples:
             raise DatasetError("The corpus has no ordinary sentence to stay the same on. Give more text.")
         counts = {
@@ -126,6 +129,7 @@ class EqualiseMitigation(TrainingMitigation[EqualiseOptions]):
                 [
                     *(f"{gap.before} {gap.word} {gap.after}" for gap in collector.gaps),
                     *(sentence.text for sentence in ordinary),
+                    *passages.kept,
                 ]
             ),
             counts={
@@ -133,6 +137,7 @@ class EqualiseMitigation(TrainingMitigation[EqualiseOptions]):
                 **rejections,
                 "ordinary sentences": len(ordinary),
                 "of them without a gendered word": sum(sentence.is_neutral for sentence in ordinary),
+                "passages": len(passages.kept),
             },
             warnings=unprobed.warnings,
         )

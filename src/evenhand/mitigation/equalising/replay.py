@@ -1,14 +1,17 @@
-"""Ordinary sentences that the model is to stay the same on, but for who they are about.
+"""Ordinary sentences and passages that the model is to stay the same on, but for who they are about.
 
 Where nothing has told a gender yet, the original's answer is the very lean that is to go: kept there, it would be
 taught back as fast as the gaps take it away. So at such places the target is the original's distribution with the sides
 made equal, as in a gap: in sentences without any gendered word, and for decoders at the first word of all.
+
+Passages are there for what follows from earlier sentences. With single sentences alone a model would forget how to read
+on: who *she* is has mostly been told before.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -20,6 +23,7 @@ from evenhand.mitigation.equalising.gaps import OrdinarySentence
 from evenhand.mitigation.equalising.term_trees import SETTLED_BITS, GenderedGroup
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.objective import PretrainingObjective, TokenRow
+from evenhand.text.digests import LowestDigests, digest_of
 from evenhand.training.pretraining import pretraining_objective
 
 MOST_SENTENCES = 256
@@ -32,6 +36,32 @@ DRAWN_TOGETHER = 16
 """Ordinary sentences that are drawn at once, until they have tokens enough."""
 
 
+PASSAGE = 1_000
+"""Characters of a passage at least; of many novels, eight sentences."""
+
+
+class Passages:
+    """Sentences of a text, which are joined to passages as they are read."""
+
+    def __init__(self, sentences: Iterable[str], *, most: int) -> None:
+        self._sentences = sentences
+        self._sample: LowestDigests[str] = LowestDigests(most, distinct=True)
+
+    def __iter__(self) -> Iterator[str]:
+        joined = ""
+        for sentence in self._sentences:
+            yield sentence
+            joined = f"{joined} {sentence}".lstrip()
+            if len(joined) >= PASSAGE:
+                self._sample.offer(digest_of(joined), joined)
+                joined = ""
+
+    @property
+    def kept(self) -> list[str]:
+        """The passages, chosen by their digests, once all sentences are read."""
+        return self._sample.by_digest()
+
+
 @dataclass(frozen=True, slots=True)
 class ReplayedRow(TokenRow):
     """An ordinary sentence, and at how many of its first places nobody's gender has been told."""
@@ -40,18 +70,21 @@ class ReplayedRow(TokenRow):
 
 
 class Replay:
-    """Ordinary sentences in the model's own pre-training objective, drawn at random."""
+    """Ordinary sentences and passages in the model's own pre-training objective, drawn at random."""
 
     def __init__(
-        self, sentences: Sequence[OrdinarySentence], model: LanguageModel, *, max_tokens: int | None = None
+        self,
+        sentences: Sequence[OrdinarySentence],
+        model: LanguageModel,
+        *,
+        passages: Sequence[str] = (),
+        max_tokens: int | None = None,
     ) -> None:
+        neutral = [sentence.text for sentence in sentences if sentence.is_neutral]
+        others = [sentence.text for sentence in sentences if not sentence.is_neutral]
         self._kinds: dict[bool, PretrainingObjective] = {
-            is_neutral: pretraining_objective(
-                [sentence.text for sentence in sentences if sentence.is_neutral is is_neutral],
-                model,
-                max_tokens=max_tokens,
-            )
-            for is_neutral in (True, False)
+            is_neutral: pretraining_objective(texts, model, max_tokens=max_tokens)
+            for is_neutral, texts in ((True, neutral), (False, [*others, *passages]))
         }
         # Nothing stands before the first word, whatever the sentence.
         self._unseen = int(model.gap_contexts().sees_only_before)
