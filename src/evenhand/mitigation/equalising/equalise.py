@@ -100,7 +100,7 @@ class EqualiseMitigation(TrainingMitigation[EqualiseOptions]):
         unprobed = _UnprobedSentences(inputs.text.read(texts), evaluation_sentences(probes))
         sample: LowestDigests[OrdinarySentence] = LowestDigests(MOST_REPLAYED, distinct=True)
         find, passages = _finder(inputs), Passages(unprobed, most=MOST_PASSAGES)
-        for sentence in collector.collect(_rewritten(passages, inputs, find), find):
+        for sentence in collector.collect(_rewritten(passages, model, inputs, find), find):
             sample.offer(digest_of(sentence.text), sentence)
         ordinary = sample.by_digest()
         collector.refuse_if_missing(inputs.experiments)
@@ -173,12 +173,16 @@ def _terms_of(probes: ProbeSet) -> Iterator[str]:
     return (term for pairs in probes.terms.values() for term in pairs.all)
 
 
-def _rewritten(sentences: Iterable[str], inputs: MitigationInputs, find: TermFinder) -> Iterable[str]:
+def _rewritten(
+    sentences: Iterable[str], model: LanguageModel, inputs: MitigationInputs, find: TermFinder
+) -> Iterable[str]:
     """Sentences, some a second time with a neutral subject where the language has such nouns."""
     language, nouns = inputs.probes.language, unprobed_people(inputs.probes)
     if not nouns or language not in SWAPPERS:
         return sentences
-    return with_neutral_subjects(sentences, NeutralSubjects(swapper_for(language), nouns), find)
+    whole = not model.gap_contexts().sees_only_before
+    subjects = NeutralSubjects(swapper_for(language), nouns, needs_whole_sentences=whole)
+    return with_neutral_subjects(sentences, subjects, find)
 
 
 def _finder(inputs: MitigationInputs) -> TermFinder:

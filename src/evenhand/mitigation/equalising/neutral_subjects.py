@@ -17,27 +17,31 @@ from evenhand.text.twins.twin import Rejected, Role, Swapper
 from evenhand.text.word_search import words_of
 
 MOST_GENDERED = 2
-"""Words that tell a gender in a sentence worth rewriting: the pronoun that goes, and perhaps the one of the gap."""
+"""Words that tell a gender in what is rewritten: the pronoun that goes, and perhaps the one of the gap."""
 
 
 class NeutralSubjects:
     """Puts nouns for people, such as *the florist*, in the place of pronouns."""
 
-    def __init__(self, swapper: Swapper, nouns: Sequence[str]) -> None:
+    def __init__(self, swapper: Swapper, nouns: Sequence[str], *, needs_whole_sentences: bool) -> None:
+        """Sentences with more words that tell a gender are cut, unless the model needs whole ones."""
         self._swapper = swapper
         self._nouns = nouns
+        self._needs_whole_sentences = needs_whole_sentences
 
     def rewrite(self, sentence: str) -> str | None:
-        """The sentence with a noun for its first pronoun; None if it does not begin with one or has much more.
+        """The sentence with a noun for the pronoun that is its first gendered word; None if it has no such pronoun.
 
         The noun follows from the sentence alone.
         """
         twin = self._swapper.twin(sentence)
-        if isinstance(twin, Rejected) or len(twin.swaps) > MOST_GENDERED:
+        if isinstance(twin, Rejected) or twin.swaps[0].role is not Role.SUBJECT:
             return None
         first = twin.swaps[0]
-        if first.role is not Role.SUBJECT:
-            return None
+        if len(twin.swaps) > MOST_GENDERED:
+            if self._needs_whole_sentences:
+                return None
+            sentence = sentence[: twin.swaps[MOST_GENDERED].span.start].rstrip()
         noun = self._nouns[digest_of(sentence) % len(self._nouns)]
         if first.old[0].isupper():
             noun = noun[0].upper() + noun[1:]
