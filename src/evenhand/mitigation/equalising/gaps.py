@@ -207,6 +207,8 @@ class SentenceGap:
     """What stood there."""
     opening: SentenceGap | None = None
     """The same gap at the beginning of a sentence that has lost all that stood before, for models that see no more."""
+    weight: float = 1.0
+    """How much it counts. Rare terms are as important as frequent ones: each experiment counts the same as a whole."""
 
     def __len__(self) -> int:
         return len(self.before) + len(self.word) + len(self.after)
@@ -287,9 +289,12 @@ class GapCollector:
                 self._read += 1
 
     def _finish(self) -> None:
-        kept = [numbered for sample in self._kept.values() for numbered in sample.as_offered()]
-        self.gaps = [gap for _, gap in sorted(kept, key=lambda numbered: numbered[0])]
         self.experiments = Counter({experiment: len(sample) for experiment, sample in self._kept.items()})
+        kept: list[tuple[int, SentenceGap]] = []
+        for experiment, sample in self._kept.items():
+            weight = self.experiments.total() / len(self.experiments) / self.experiments[experiment]
+            kept += ((number, replace(gap, weight=weight)) for number, gap in sample.as_offered())
+        self.gaps = [gap for _, gap in sorted(kept, key=lambda numbered: numbered[0])]
         if self._read > len(kept):
             self.rejections[f"more than {MOST_GAPS:,} for an experiment"] = self._read - len(kept)
 

@@ -170,8 +170,8 @@ class EqualisingObjective:
         weight = self.balance.weight / len(examples)
         shown = [gap.opening if gap.opening and generator.random() < OPENED else gap for gap in examples]
         gaps = [
-            GapPiece(rows, gap.tree, weight)
-            for gap in shown
+            GapPiece(rows, gap.tree, weight * whole.weight)
+            for whole, gap in zip(examples, shown, strict=True)
             for rows in self._contexts.lay_out(gap, self.trees[gap.tree], generator)
         ]
         return [*gaps, *self._replay.draw(self.balance.replayed, generator)]
