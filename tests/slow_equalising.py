@@ -72,7 +72,6 @@ def sums(group: GenderedGroup, given: Mapping[Tokens, Tensor]) -> tuple[Tensor, 
 def slow_loss(
     pieces: Sequence[GapPiece | ReplayedRow],
     *,
-    gaps: int,
     trees: Sequence[TermTree],
     open_groups: Sequence[GenderedGroup],
     telling: Sequence[int],
@@ -81,7 +80,7 @@ def slow_loss(
     trained: Any,
     weight: float,
 ) -> Tensor:
-    """The loss of a batch of so many gaps, with gradients."""
+    """The loss of a batch, with gradients."""
     total = torch.zeros((), dtype=torch.float64)
     for piece in pieces:
         if isinstance(piece, GapPiece):
@@ -89,7 +88,7 @@ def slow_loss(
             uneven = slow_gap_loss(
                 piece.shown, tree, telling, model=model, original=original, trained=trained
             )
-            total = total + weight * uneven / gaps
+            total = total + piece.weight * uneven
     ordinary = [piece for piece in pieces if isinstance(piece, ReplayedRow)]
     special = set(model.loaded.tokenizer.all_special_ids)
     text = sum(token not in special for row in ordinary for token in row.targets)

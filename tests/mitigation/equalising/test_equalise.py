@@ -22,7 +22,7 @@ from evenhand.core.probes import (
     open_term,
 )
 from evenhand.core.recipes import Recipe
-from evenhand.mitigation.equalising import equalise
+from evenhand.mitigation.equalising import equalise, replay
 from evenhand.mitigation.equalising.equalise import EQUALISE, EqualiseOptions
 from evenhand.mitigation.texts import HeldOutSentences, SentenceList, TrainingText
 from evenhand.mitigation.training_mitigation import MitigationInputs, PreparedObjective
@@ -48,6 +48,15 @@ HELD_OUT = ("The held-out tea is hot.", "At night she sings.")
 EVERYTHING = tuple(Experiment)
 
 NEUTRAL = "of them without a gendered word"
+PASSAGES, REWRITTEN = "passages", "sentences with a neutral subject"
+
+
+@pytest.fixture(autouse=True)
+def people(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Nouns that may stand for pronouns: none but where a test has its own."""
+    nouns: list[str] = []
+    monkeypatch.setattr(equalise, "unprobed_people", lambda _: nouns)
+    return nouns
 
 
 def prepared(
@@ -85,6 +94,8 @@ def test_gaps_and_ordinary_sentences_are_told_apart_and_counted(menagerie: Zoo, 
         "gaps for names": 1,
         "ordinary sentences": 6,
         NEUTRAL: 3,
+        REWRITTEN: 0,
+        PASSAGES: 0,
     }
     assert found.warnings == ()
     (record,) = found.corpus
@@ -107,7 +118,45 @@ def test_gaps_and_ordinary_sentences_are_told_apart_and_counted(menagerie: Zoo, 
 
 def test_only_the_experiments_that_are_wanted_have_gaps(menagerie: Zoo) -> None:
     found = prepared(menagerie, *GAPS, *ORDINARY, experiments=(Experiment.NAMES,))
-    assert found.counts == {"gaps for names": 1, "ordinary sentences": 6, NEUTRAL: 3}
+    assert found.counts == {
+        "gaps for names": 1,
+        "ordinary sentences": 6,
+        NEUTRAL: 3,
+        REWRITTEN: 0,
+        PASSAGES: 0,
+    }
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2"])
+def test_sentences_are_told_of_somebody_else_too(menagerie: Zoo, people: list[str], name: str) -> None:
+    people.append("the cook")
+    given = ("He lost his coat.", "She likes tea.", "He gave his coat to his dog.", *ORDINARY)
+    found = prepared(menagerie, *given, name=name, experiments=(Experiment.HE_SHE, Experiment.HIS_HER))
+    cut = name == "gpt2"
+    assert found.counts == {
+        "gaps for he-she": 1,
+        "gaps for his-her": 1 + cut,
+        "ordinary sentences": 6,
+        NEUTRAL: 4,
+        REWRITTEN: 2 + cut,
+        PASSAGES: 0,
+    }
+    texts = texts_of(
+        menagerie, name, [(*gap.before, *gap.word, *gap.after) for gap in found.objective.examples]
+    )
+    assert any("cook lost his coat" in text for text in texts)
+    assert any("cook gave his coat to" in text for text in texts) == cut
+
+
+def test_passages_stay_the_same_too(menagerie: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay, "PASSAGE", 30)
+    found = prepared(menagerie, *ORDINARY, *GAPS)
+    assert found.counts[PASSAGES] == 3
+    tokenizer = menagerie.model("bert").loaded.tokenizer
+    rows = {tuple(row.ids) for row in replayed(found)}
+    passage = f"{ORDINARY[0]} {ORDINARY[1]}"
+    assert tuple(tokenizer(passage)["input_ids"]) in rows
+    assert found.sha256 != prepared(menagerie, *ORDINARY[::-1], *GAPS).sha256, "passages depend on the order"
 
 
 def test_a_batch_of_what_was_prepared_has_a_loss(menagerie: Zoo) -> None:
@@ -190,7 +239,8 @@ def test_german_is_found_by_its_grammar(menagerie: Zoo) -> None:
     )
     both = (Experiment.HE_SHE, Experiment.HIS_HER)
     found = prepared(menagerie, *sentences, probes=german, experiments=both)
-    assert found.counts == {"gaps for he-she": 1, "gaps for his-her": 1, "ordinary sentences": 2, NEUTRAL: 1}
+    counted = {"gaps for he-she": 1, "gaps for his-her": 1, "ordinary sentences": 2, NEUTRAL: 1}
+    assert found.counts == {**counted, REWRITTEN: 0, PASSAGES: 0}
 
 
 def test_the_settings_are_the_balance() -> None:

@@ -75,7 +75,6 @@ class Lesson:
     def slow_tensor(self, batch: list[GapPiece | ReplayedRow], trained: nn.Module) -> torch.Tensor:
         return slow_loss(
             batch,
-            gaps=len(self.objective.examples),
             trees=self.objective.trees,
             open_groups=self.objective.open_groups,
             telling=TELLING,
@@ -139,6 +138,17 @@ def lesson(
         telling=TELLING,
     )
     return Lesson(model, objective, original)
+
+
+def test_each_experiment_counts_the_same_as_a_whole(menagerie: Zoo) -> None:
+    given = lesson(own_copy(menagerie, "bert"))
+    names = {number for number, gap in enumerate(given.objective.examples) if gap.weight == 2}
+    assert names == {2}, "the only sentence with a name"
+    pieces = [piece for piece in given.batch() if isinstance(piece, GapPiece)]
+    weights = [piece.weight for piece in pieces]
+    assert len(pieces) == len(SENTENCES)
+    assert weights[2] == pytest.approx(BALANCE.weight / 2)
+    assert sum(weights) - weights[2] == pytest.approx(BALANCE.weight / 2)
 
 
 def perturb(model: nn.Module, *, named: str = "", seed: int = 5) -> None:

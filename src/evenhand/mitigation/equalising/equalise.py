@@ -19,8 +19,8 @@ from evenhand.mitigation.equalising.gaps import (
 )
 from evenhand.mitigation.equalising.neutral_subjects import (
     NeutralSubjects,
+    WithNeutralSubjects,
     unprobed_people,
-    with_neutral_subjects,
 )
 from evenhand.mitigation.equalising.objective import Balance, EqualisingObjective
 from evenhand.mitigation.equalising.original import FrozenOriginal, OriginalBesideAdapters
@@ -100,7 +100,8 @@ class EqualiseMitigation(TrainingMitigation[EqualiseOptions]):
         unprobed = _UnprobedSentences(inputs.text.read(texts), evaluation_sentences(probes))
         sample: LowestDigests[OrdinarySentence] = LowestDigests(MOST_REPLAYED, distinct=True)
         find, passages = _finder(inputs), Passages(unprobed, most=MOST_PASSAGES)
-        for sentence in collector.collect(_rewritten(passages, model, inputs, find), find):
+        rewritten = _with_neutral_subjects(passages, model, inputs.probes, find)
+        for sentence in collector.collect(rewritten, find):
             sample.offer(digest_of(sentence.text), sentence)
         ordinary = sample.by_digest()
         collector.refuse_if_missing(inputs.experiments)
@@ -137,6 +138,7 @@ class EqualiseMitigation(TrainingMitigation[EqualiseOptions]):
                 **rejections,
                 "ordinary sentences": len(ordinary),
                 "of them without a gendered word": sum(sentence.is_neutral for sentence in ordinary),
+                "sentences with a neutral subject": rewritten.rewritten,
                 "passages": len(passages.kept),
             },
             warnings=unprobed.warnings,
@@ -173,16 +175,16 @@ def _terms_of(probes: ProbeSet) -> Iterator[str]:
     return (term for pairs in probes.terms.values() for term in pairs.all)
 
 
-def _rewritten(
-    sentences: Iterable[str], model: LanguageModel, inputs: MitigationInputs, find: TermFinder
-) -> Iterable[str]:
-    """Sentences, some a second time with a neutral subject where the language has such nouns."""
-    language, nouns = inputs.probes.language, unprobed_people(inputs.probes)
-    if not nouns or language not in SWAPPERS:
-        return sentences
+def _with_neutral_subjects(
+    sentences: Iterable[str], model: LanguageModel, probes: ProbeSet, find: TermFinder
+) -> WithNeutralSubjects:
+    """For languages whose grammar is known, and where nouns do not tell a gender."""
+    nouns = unprobed_people(probes) if probes.language in SWAPPERS else []
     whole = not model.gap_contexts().sees_only_before
-    subjects = NeutralSubjects(swapper_for(language), nouns, needs_whole_sentences=whole)
-    return with_neutral_subjects(sentences, subjects, find)
+    subjects = (
+        NeutralSubjects(swapper_for(probes.language), nouns, needs_whole_sentences=whole) if nouns else None
+    )
+    return WithNeutralSubjects(sentences, subjects, find)
 
 
 def _finder(inputs: MitigationInputs) -> TermFinder:

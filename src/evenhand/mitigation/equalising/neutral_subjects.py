@@ -24,7 +24,7 @@ class NeutralSubjects:
     """Puts nouns for people, such as *the florist*, in the place of pronouns."""
 
     def __init__(self, swapper: Swapper, nouns: Sequence[str], *, needs_whole_sentences: bool) -> None:
-        """Sentences with more words that tell a gender are cut, unless the model needs whole ones."""
+        """Sentences with more gendered words are cut, unless the model needs whole ones."""
         self._swapper = swapper
         self._nouns = nouns
         self._needs_whole_sentences = needs_whole_sentences
@@ -58,12 +58,23 @@ def unprobed_people(probes: ProbeSet) -> list[str]:
     ]
 
 
-def with_neutral_subjects(
-    sentences: Iterable[str], subjects: NeutralSubjects, find: TermFinder
-) -> Iterator[str]:
-    """All sentences, and behind each one what it is with a neutral subject, if that is a gap or tells no gender."""
-    for sentence in sentences:
-        yield sentence
-        rewritten = subjects.rewrite(sentence)
-        if rewritten is not None and find(rewritten) is not None:
-            yield rewritten
+class WithNeutralSubjects:
+    """Sentences, and behind each one what it is with a neutral subject, if that is a gap or tells no gender.
+
+    Without subjects there are the sentences alone.
+    """
+
+    def __init__(self, sentences: Iterable[str], subjects: NeutralSubjects | None, find: TermFinder) -> None:
+        self.rewritten = 0
+        """How many sentences there were twice, once all are read."""
+        self._sentences = sentences
+        self._subjects = subjects
+        self._find = find
+
+    def __iter__(self) -> Iterator[str]:
+        for sentence in self._sentences:
+            yield sentence
+            rewritten = self._subjects.rewrite(sentence) if self._subjects else None
+            if rewritten is not None and self._find(rewritten) is not None:
+                self.rewritten += 1
+                yield rewritten
