@@ -100,6 +100,7 @@ def test_every_column_is_needed_in_its_type(folder: Path) -> None:
         (lambda scores: scores.with_columns(pl.lit(None, pl.String).alias("text")), "the column text lacks values"),
         (lambda scores: pl.concat([scores, scores.head(1)]), "several rows have the same item and label"),
         (lambda scores: scores.with_columns(pl.lit(float("inf")).alias("score")), "score has values that are not"),
+        (lambda scores: scores.with_columns(pl.lit(None, pl.Float64).alias("score")), "score lacks values in rows"),
         (lambda scores: scores.with_columns(pl.lit("odd").alias("task")), "odd"),
         (lambda scores: scores.with_columns(pl.col("label").replace("stereotype", "odd")), "odd"),
         (lambda scores: scores[1:], "three candidates"),

@@ -67,3 +67,11 @@ def test_a_damaged_record_is_named(tmp_path: Path) -> None:
     (tmp_path / MITIGATION_FILE).write_text('{"method": "equalise"}')
     with pytest.raises(RunError, match=r"mitigation\.json is damaged"):
         find_mitigation_record(tmp_path)
+
+
+def test_figures_that_were_measured_only_once_are_refused(tmp_path: Path) -> None:
+    content = json.loads(a_record().model_dump_json())
+    content["after"].pop(HE_SHE)
+    (tmp_path / MITIGATION_FILE).write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(RunError, match=rf"damaged \(.*{HE_SHE} is not given both before and after"):
+        read_mitigation_record(tmp_path)

@@ -106,7 +106,9 @@ class CosineInstrument(Instrument[CosineOptions]):
     needs = (Embeds,)
     options_type = CosineOptions
     result_type = CosineResult
-    scores_layout = ScoresLayout(SCORES_SCHEMA, key=("pair",), optional=("skipped_reason",))
+    scores_layout = ScoresLayout(
+        SCORES_SCHEMA, key=("pair",), optional=("skipped_reason",), scored=("cosine",)
+    )
     unused_options = frozenset({"language", "max_tokens"})
 
     @property

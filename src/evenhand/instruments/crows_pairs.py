@@ -98,7 +98,9 @@ class CrowsPairsInstrument(Instrument[InstrumentOptions]):
     needs = (FillsBlanks, ScoresText)
     options_type = InstrumentOptions
     result_type = CrowsPairsResult
-    scores_layout = ScoresLayout(SCORES_SCHEMA, key=("pair",), optional=("skipped_reason",))
+    scores_layout = ScoresLayout(
+        SCORES_SCHEMA, key=("pair",), optional=("skipped_reason",), scored=("preference",)
+    )
 
     @property
     def measures(self) -> tuple[str, ...]:

@@ -116,11 +116,13 @@ class ScoresLayout:
         columns: By name; scores may have others.
         key: Columns that no two rows have alike.
         optional: Columns without a value in some rows; those of floats and lists always may.
+        scored: Columns that have a value in every row without a ``skipped_reason``.
     """
 
     columns: Mapping[str, pl.DataType]
     key: tuple[str, ...]
     optional: tuple[str, ...] = ()
+    scored: tuple[str, ...] = ()
 
     def checked(self, scores: pl.DataFrame) -> pl.DataFrame:
         """The scores, if they are in this layout.
@@ -139,6 +141,11 @@ class ScoresLayout:
                     raise ValueError(f"the column {name} has values that are not finite or too large")
             elif name not in self.optional and not kind.is_nested() and column.null_count():
                 raise ValueError(f"the column {name} lacks values")
+        if self.scored:
+            kept = scores.filter(pl.col("skipped_reason").is_null())
+            missing = [name for name in self.scored if kept[name].null_count()]
+            if missing:
+                raise ValueError(f"the column {missing[0]} lacks values in rows that were not skipped")
         if scores.select(self.key).is_duplicated().any():
             raise ValueError(f"several rows have the same {' and '.join(self.key)}")
         return scores

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -295,6 +295,14 @@ class MitigationRecord(FrozenModel):
             if isinstance(content.get(name), Mapping)
         }
         return {**content, **figures, "schema_version": MITIGATION_SCHEMA_VERSION}
+
+    @model_validator(mode="after")
+    def _same_figures(self) -> Self:
+        """What was measured before was measured after."""
+        if self.before.keys() != self.after.keys():
+            one_sided = sorted(self.before.keys() ^ self.after.keys())
+            raise ValueError(f"{one_sided[0]} is not given both before and after")
+        return self
 
     @property
     def chosen(self) -> SeedRecord | None:

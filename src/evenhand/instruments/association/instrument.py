@@ -66,7 +66,9 @@ class AssociationInstrument(Instrument[AuditOptions]):
     needs = (FillsBlanks, ScoresText)
     options_type = AuditOptions
     result_type = RunResult
-    scores_layout = ScoresLayout(SCORES_SCHEMA, key=("item", "label"), optional=("skipped_reason",))
+    scores_layout = ScoresLayout(
+        SCORES_SCHEMA, key=("item", "label"), optional=("skipped_reason",), scored=("score",)
+    )
 
     @property
     def measures(self) -> tuple[str, ...]:

@@ -126,7 +126,9 @@ class DirectBiasInstrument(Instrument[DirectBiasOptions]):
     needs = (Embeds,)
     options_type = DirectBiasOptions
     result_type = DirectBiasResult
-    scores_layout = ScoresLayout(SCORES_SCHEMA, key=("profession",), optional=("field", "skipped_reason"))
+    scores_layout = ScoresLayout(
+        SCORES_SCHEMA, key=("profession",), optional=("field", "skipped_reason"), scored=("cosine",)
+    )
     unused_options = frozenset({"data", "max_tokens"})
 
     @property
