@@ -65,7 +65,8 @@ memsahib sahib begum rani rajah raja maharajah maharani ranee shah sheikh pharao
 _FITS_ONE_GENDER = """
 pregnant pregnancy pregnancies childbirth miscarriage menopause womb uterus beard beards bearded moustache
 moustaches mustache mustaches whiskers whiskered unshaven shaven breasts lactating prostate testicles penis
-vagina gynaecologist gynecologist obstetrician lesbian lesbians polygamy petticoat petticoats
+vagina gynaecologist gynecologist obstetrician lesbian lesbians polygamy petticoat petticoats fathered fathering
+mothered mothering breastfed breastfeed breastfeeds breastfeeding suckled
 """
 
 _ANIMALS = """

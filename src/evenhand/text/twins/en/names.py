@@ -12,7 +12,7 @@ from evenhand.data.probes import bundled_probe_path
 from evenhand.text.twins.en import grammar
 from evenhand.text.twins.en.grammar import word_pairs, word_set
 from evenhand.text.twins.en.tokens import Tokens, WordOutcome, is_name_like, stands_in_compound, swap
-from evenhand.text.twins.en.word_classes import classes_of
+from evenhand.text.twins.en.word_classes import WordClass, classes_of
 from evenhand.text.twins.twin import Rejected, Role
 
 _FURTHER_PAIRS = """
@@ -57,10 +57,13 @@ Ewan Ellen  Gus Georgina  Marco Marina  Anton Anne  Arnold Ann  Ivor Eva  Luther
 Max Maxine  Marvin Marilyn  Matt Megan  Nick Nadia  Rick Rosetta  Ron Sara  Ken Katharine  Phil Priscilla
 Pete Peggy  Ray Renata  Rob Samantha  Stan Sonia  Ted Trudy  Toby Tilda  Vic Veronica  Walt Valerie
 Wally Viola  Josh Janice  Jake Joanne  Hal Hattie  Ernie Enid  Bert Bettina  Lambert Lizzie  Lorenzo Livia
-Morris Miranda  Monty Muriel  Piers Paula  Rowland Rachael  Sylvester Sabina
+Morris Miranda  Monty Muriel  Piers Paula  Rowland Rachael  Sylvester Sabina  Mark Grace  Frank Joy  Bill Rose
+Will Hope  Drew Dawn  Grant Faith  Dean Iris  Chase Amber  Wade Melody  Guy Holly  Cliff Ivy  Miles Violet
+Lance Poppy  Clay Hazel  Chuck Penny  Gene Pearl
 """
 
 _UNPAIRED = """
+May June April
 Madonna Abel Adrienne Agatha Alma Anastasia Angelica Aphrodite Apollo Ariadne Astrid Athena Audrey Aurora Bonnie
 Buddha Cain Candice Carmen Cassandra Charlene Chester Chloe Cleopatra Cyrus Danielle Darius Della
 Desiree Dinah Dolores Dorothea Edwina Eileen Elijah Eloise Elsa Elvira Emmeline Enoch Erin Evangeline Fay
@@ -102,16 +105,28 @@ ALSO_PLACES = word_set(
 ALSO_SURNAMES = word_set(
     """
     scott kelly mason logan tyler graham howard douglas stuart stanley clifford lawrence gilbert craig
-    bruce wayne owen glenn martin
+    bruce wayne owen glenn martin grant dean chase wade miles
     """
 )
 """First names that are as often surnames; they count as first names only before a surname."""
-ALSO_WORDS = word_set(
+ALSO_COUNTED_WORDS = word_set(
     """
-    olive ruby rosemary daisy lily heather eve carol dick jack jerry dolly basil clement rob nick ray max
+    mark bill will frank rob nick jack dick jerry max ray drew guy cliff lance chuck chase grant dean miles
+    """
+)
+"""Names that are also common words which need an article, or begin an order: the name is what a verb follows."""
+ALSO_WORDS = ALSO_COUNTED_WORDS | word_set(
+    """
+    olive ruby rosemary daisy lily heather eve carol dolly basil clement grace hope joy faith dawn rose
+    pearl violet amber hazel holly ivy iris poppy melody clay penny patience prudence mercy felicity gene
     """
 )
 """Names that are also common words, which may be capitalised for their position."""
+_TENSED = word_set("was is had has did does wasn't isn't hadn't hasn't didn't doesn't")
+_MONTHS = word_set("may june april")
+_BEFORE_MONTHS = (
+    grammar.PREPOSITIONS | grammar.DETERMINERS | word_set("and or last next early late mid every one")
+)
 _SURNAME_TITLES = word_set(
     """
     mr mrs ms dr doctor professor prof judge captain colonel major general senator president
@@ -151,6 +166,10 @@ def name_twin(tokens: Tokens, at: int) -> WordOutcome:
         return None
     name = token.lower.capitalize()
     males, females = name_twins()
+    if token.lower in grammar.HONOURS and tokens[at - 1].lower in ("your", "his", "her", "their"):
+        return None
+    if token.lower in _MONTHS and _is_month(tokens, at):
+        return None
     if tokens[at + 1].is_word and tokens[at + 1].lower in PLACES_AFTER and is_name_like(tokens, at + 1):
         return None
     if _title_before(tokens, at) in SAINTS_AND_PLACES_BEFORE:
@@ -161,7 +180,7 @@ def name_twin(tokens: Tokens, at: int) -> WordOutcome:
         return Rejected(f"{token.text!r} may be a place")
     if tokens[at - 1].lower == "the" and not is_name_like(tokens, at + 1):
         return Rejected(f"'the {token.text}' may be no person")
-    if token.lower in ALSO_WORDS and tokens.begins(at):
+    if token.lower in ALSO_WORDS and tokens.begins(at) and not _is_subject(tokens, at):
         return Rejected(f"{token.text!r} may be no name")
     role = _part_of_name(tokens, at, male=name in males)
     if role is not None:
@@ -172,6 +191,24 @@ def name_twin(tokens: Tokens, at: int) -> WordOutcome:
         return Rejected(f"the name {name} has no twin")
     twin = males.get(name) or females[name]
     return swap(tokens, at, new=twin, role=Role.NAME, male=name in males)
+
+
+def _is_subject(tokens: Tokens, at: int) -> bool:
+    """Whether a verb in the past or the third person makes a first word a name: *Mark asked*, not *Mark my words*."""
+    if tokens[at].lower not in ALSO_COUNTED_WORDS:
+        return False
+    following = tokens[at + 1].lower
+    tensed = classes_of(following) & (WordClass.PAST | WordClass.THIRD_PERSON)
+    return following in _TENSED or (bool(tensed) and not classes_of(following) & WordClass.PLURAL)
+
+
+def _is_month(tokens: Tokens, at: int) -> bool:
+    """Whether *May* is a month, or a verb as in *May she rest*."""
+    before = tokens[at - 1]
+    if tokens.begins(at):
+        return not classes_of(tokens[at + 1].lower) & (WordClass.PAST | WordClass.THIRD_PERSON)
+    dated = before.text[0].isdigit() or tokens[at + 1].text[0].isdigit()
+    return dated or before.lower in _BEFORE_MONTHS
 
 
 def _part_of_name(tokens: Tokens, at: int, *, male: bool) -> str | Rejected | None:

@@ -43,11 +43,24 @@ _YOUNG = word_set("boy boys girl girls")
 _BOYS_ONLY = word_set("tom play bell call cabin altar choir page he she")
 _ABBREVIATIONS = frozenset({"ma", "pa"})
 _POSSESSORS = word_set("my your his her our their whose 's every one same only other")
+_KEPT_VERBS = word_set("man husband husbands lord lords queen queens king")
+"""Nouns that are also verbs, which say nothing about anybody's gender: man the desk."""
+_PARENTING = word_set("father fathers mother mothers")
+"""Nouns that are also verbs, and mean another thing for each gender: he fathered them."""
+_BEFORE_VERBS = word_set(
+    """
+    to will would can could should must may might shall cannot do does did don't doesn't didn't won't
+    wouldn't can't couldn't shouldn't mustn't 'll 'd i you we they who
+    """
+)
+_BEFORE_THIRD_PERSON = word_set("he she it who that which")
 
 
 def title_twin(tokens: Tokens, at: int) -> WordOutcome:
     """The outcome for a title."""
     word = tokens[at].lower
+    if is_verb(tokens, at):
+        return None
     if word in ("mr", "mrs", "ms"):
         return _polite(tokens, at)
     if word == "miss":
@@ -149,9 +162,40 @@ def _title_swap(tokens: Tokens, at: int, new: str, *, male: bool) -> WordOutcome
     return swap(tokens, at, new=new, role=Role.TITLE, male=male)
 
 
+def is_verb(tokens: Tokens, at: int) -> bool:
+    """Whether a word that is also a noun is a verb here: to man the desk."""
+    word = tokens[at].lower
+    if word not in _KEPT_VERBS and word not in _PARENTING:
+        return False
+    if not _has_object(tokens, at):
+        return False
+    place = at - 1
+    while tokens[place].lower in grammar.ADVERBS:
+        place -= 1
+    before = tokens[place].lower
+    return before in (_BEFORE_THIRD_PERSON if word.endswith("s") else _BEFORE_VERBS)
+
+
+def _has_object(tokens: Tokens, at: int) -> bool:
+    following = tokens[at + 1].lower
+    return following in grammar.NOMINAL_STARTS or following in ("her", "his")
+
+
+def _may_be_verb(tokens: Tokens, at: int) -> bool:
+    """Whether the word before may be its subject, as in *volunteers man the desk*."""
+    word = tokens[at].lower
+    subject = classes_of(tokens[at - 1].lower) & (WordClass.NOUN if word.endswith("s") else WordClass.PLURAL)
+    return (word in _KEPT_VERBS or word in _PARENTING) and bool(subject) and _has_object(tokens, at)
+
+
 def noun_twin(tokens: Tokens, at: int) -> WordOutcome:
     """The outcome for a gendered noun or adjective."""
     token = tokens[at]
+    verb = is_verb(tokens, at)
+    if verb and token.lower in _KEPT_VERBS:
+        return None
+    if verb or _may_be_verb(tokens, at):
+        return Rejected(f"{token.lower!r} may be a verb")
     if token.lower in WITHOUT_CLEAR_TWIN:
         return _without_twin(tokens, at)
     in_name = tokens[at + 1].lower == "'s" and tokens[at + 2].is_hyphen
