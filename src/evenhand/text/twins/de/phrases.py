@@ -15,15 +15,23 @@ from evenhand.text.twins.de.declension import (
     adjective_stem,
 )
 from evenhand.text.twins.de.persons import TITLE, PersonLexicon, PersonReading
+from evenhand.text.twins.de.things import slots_of_thing
 from evenhand.text.twins.de.words import Ambiguous, GermanWord, is_function_word, verb_number, word_classes
 from evenhand.text.twins.twin import Role
 
-_GENDER_BY_ENDING = (
-    (("ung", "heit", "keit", "schaft", "ion", "tät"), "fp"),
-    (("chen", "lein", "ment", "tum"), "np"),
-    (("ling", "ismus"), "mp"),
-)
 _ADJECTIVE_SUFFIXES = ("isch", "lich", "ig", "end", "sam", "bar", "los", "haft", "voll", "reich")
+_DECLINED_AFTER_ARTICLE = (
+    "ander",
+    "solch",
+    "beide",
+    "viele",
+    "wenige",
+    "jede",
+    "sämtlich",
+    "verschieden",
+    "einzig",
+)
+_NO_ADVERBS = word_classes()["pronouns"] | word_classes()["coordinators"] | word_classes()["subject pronouns"]
 _OF_NOBLES = frozenset({"von", "van", "de"})
 _ADDRESSED = ("Ihr", "Dein", "Euer", "Eure")
 _FORMAL = frozenset(
@@ -119,7 +127,7 @@ def _phrase(words: Sequence[GermanWord], noun: int, lexicon: PersonLexicon) -> N
     if readings and noun > 0 and at < 0 and _is_surname(words[noun - 1].text, words[noun].text, lexicon):
         readings = ()
     if not readings:
-        slots &= _slots_of_thing(words[noun].text)
+        slots &= slots_of_thing(words[noun].text)
     if determiner:
         readings = tuple(_with_article(reading) for reading in readings)
     start = min((place for place in (at, *adjectives) if place >= 0), default=noun)
@@ -172,17 +180,6 @@ def _is_surname(before: str, text: str, lexicon: PersonLexicon) -> bool:
     return False
 
 
-def _slots_of_thing(text: str) -> Slots:
-    for endings, kinds in _GENDER_BY_ENDING:
-        if text.endswith(endings):
-            return frozenset(slot for slot in ALL_SLOTS if slot[1] in kinds)
-    classes = word_classes()
-    for name, kind in (("neutral masculine", "m"), ("neutral feminine", "f"), ("neutral neuter", "n")):
-        if text in classes[name]:
-            return frozenset(slot for slot in ALL_SLOTS if slot[1] in kind + "p")
-    return ALL_SLOTS
-
-
 def _preposition(words: Sequence[GermanWord], at: int) -> str:
     lower = words[at].lower
     return lower if lower in PREPOSITIONS else ""
@@ -195,12 +192,18 @@ def _before(words: Sequence[GermanWord], noun: int) -> tuple[Determiner | None, 
     while at >= 0:
         word = words[at]
         determiner = _determiner(words, at)
+        if _is_second_determiner(words, at):
+            adjectives.append(at)
+            at -= 1
+            continue
         if determiner:
             return determiner, at, tuple(reversed(adjectives))
         if _is_adjective(word):
             adjectives.append(at)
             at -= 1
-        elif adjectives and word.lower in word_classes()["intensifiers"]:
+        elif adjectives and (
+            word.lower in word_classes()["intensifiers"] or _is_adverb_within(words, at, adjectives[-1])
+        ):
             at -= 1
         elif word.lower in word_classes()["numbers"] or word.text.isdigit():
             at -= 1
@@ -215,6 +218,26 @@ def _before(words: Sequence[GermanWord], noun: int) -> tuple[Determiner | None, 
         else:
             break
     return None, -1, _without_determiner(words, noun, adjectives)
+
+
+def _is_second_determiner(words: Sequence[GermanWord], at: int) -> bool:
+    """Whether a determiner is declined like an adjective after another one: *eine andere*, *die beiden*."""
+    if at == 0 or not words[at].lower.startswith(_DECLINED_AFTER_ARTICLE):
+        return False
+    first = _determiner(words, at - 1)
+    return first is not None and bool(first.slots & adjective_slots(words[at].lower, first.declension))
+
+
+def _is_adverb_within(words: Sequence[GermanWord], at: int, adjective: int) -> bool:
+    """Whether a word is an adverb between a determiner and its adjective: *die sanft bewegte Luft*."""
+    word = words[at]
+    article = _determiner(words, at - 1) if at > 0 else None
+    if article is None or word.capital or not word.is_word or word.lower in PREPOSITIONS | _NO_ADVERBS:
+        return False
+    may_be_relative = at > 1 and words[at - 2].text in {",", "und", "oder"}
+    is_adverb = word.lower in word_classes()["adverbs"] or not verb_number(word.lower)
+    agrees = bool(article.slots & adjective_slots(words[adjective].lower, article.declension))
+    return is_adverb and agrees and not may_be_relative
 
 
 def _determiner(words: Sequence[GermanWord], at: int) -> Determiner | None:

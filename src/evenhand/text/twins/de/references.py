@@ -8,6 +8,7 @@ from evenhand.text.twins.de.phrases import NounPhrase
 from evenhand.text.twins.de.pronouns import Pronoun, PronounUse, phrase_of_determiner
 from evenhand.text.twins.de.sentences import Clause, ClauseKind, GermanSentence
 from evenhand.text.twins.de.subjects import certain_subjects
+from evenhand.text.twins.de.things import is_thing
 from evenhand.text.twins.de.words import Ambiguous, word_classes
 
 _COORDINATORS = frozenset({"und", "oder", "aber", "denn", "doch", "sondern"})
@@ -67,6 +68,10 @@ def _reject_things(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequenc
         return
     if pronoun.use is PronounUse.POSSESSIVE and _has_subject(sentence, pronoun, clause, pronouns):
         return
+    if _is_human(sentence, pronoun, clause) and all(
+        is_thing(sentence.words[thing.noun].text) for thing in things
+    ):
+        return
     is_subject = pronoun.use is PronounUse.SUBJECT
     if (
         is_subject
@@ -75,6 +80,21 @@ def _reject_things(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequenc
     ):
         return
     raise Ambiguous("a pronoun may be about a thing")
+
+
+def _is_human(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> bool:
+    """Whether only a person can be meant: one who speaks, thinks or is spoken to, or has kin or a body."""
+    classes = word_classes()
+    if pronoun.use is PronounUse.POSSESSIVE:
+        owned = phrase_of_determiner(sentence, pronoun.at)
+        noun = sentence.words[owned.noun].text if owned else ""
+        return owned is not None and (bool(owned.readings) or noun in classes["human belongings"])
+    name = "human verbs" if pronoun.use is PronounUse.SUBJECT else "speaking verbs"
+    return any(
+        sentence.lower(at) in classes[name]
+        for at in clause.words
+        if at not in sentence.phrases and not (sentence.words[at].capital and not sentence.words[at].starts)
+    )
 
 
 def _reject_anybody(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> None:

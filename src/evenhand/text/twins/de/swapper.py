@@ -8,9 +8,16 @@ from functools import lru_cache
 
 from evenhand.text.twins.de.agreement import Possessor, phrase_swaps, relative_swaps, swap_of
 from evenhand.text.twins.de.cases import decide_cases
-from evenhand.text.twins.de.declension import ALL_SLOTS, DETERMINERS, Declension, Determiner
+from evenhand.text.twins.de.declension import (
+    ALL_SLOTS,
+    DETERMINERS,
+    Declension,
+    Determiner,
+    adjective_slots,
+    adjective_stem,
+)
 from evenhand.text.twins.de.persons import PersonLexicon, german_lexicon
-from evenhand.text.twins.de.phrases import NounPhrase
+from evenhand.text.twins.de.phrases import PREPOSITIONS, NounPhrase
 from evenhand.text.twins.de.pronouns import (
     HER,
     HIS,
@@ -22,6 +29,7 @@ from evenhand.text.twins.de.pronouns import (
 )
 from evenhand.text.twins.de.references import check_references
 from evenhand.text.twins.de.sentences import GermanSentence
+from evenhand.text.twins.de.things import is_thing, slots_of_thing
 from evenhand.text.twins.de.words import AGENT_ENDINGS, Ambiguous, verb_number, word_classes
 from evenhand.text.twins.twin import Rejected, Role, Swap, Twin
 
@@ -108,7 +116,9 @@ def reject_unclear_persons(sentence: GermanSentence) -> None:
             )
             and word.lower not in _WITHOUT_NOUN
         )
-        if stands_alone and phrase_of_determiner(sentence, at) is None and not _is_adjective(sentence, at):
+        if not stands_alone or phrase_of_determiner(sentence, at) is not None or _is_adjective(sentence, at):
+            continue
+        if not _is_about_thing(sentence, at):
             raise Ambiguous("a pronoun without a noun")
     _reject_unlisted(sentence)
     _reject_honours(sentence)
@@ -119,6 +129,55 @@ def reject_unclear_persons(sentence: GermanSentence) -> None:
         following = sentence.by_start.get(phrase.noun + 1)
         if phrase.readings[0].person.role is Role.NAME and following and _is_byname(sentence, following):
             raise Ambiguous("an article behind a name")
+
+
+def _is_about_thing(sentence: GermanSentence, at: int) -> bool:
+    return (
+        _is_one_of_things(sentence, at)
+        or _has_noun_further_on(sentence, at)
+        or _is_relative_of_thing(sentence, at)
+    )
+
+
+def _is_relative_of_thing(sentence: GermanSentence, at: int) -> bool:
+    """Whether it directly follows a thing whose gender it has: *der Brief, den*."""
+    comma = at - 1 if sentence.lower(at - 1) == "," else at - 2
+    is_governed = comma == at - 1 or sentence.lower(at - 1) in PREPOSITIONS
+    antecedent = sentence.phrases.get(comma - 1)
+    if sentence.lower(comma) != "," or not is_governed or antecedent is None or antecedent.readings:
+        return False
+    relative = DETERMINERS.get(sentence.lower(at))
+    kinds = {slot[1] for slot in antecedent.slots}
+    agrees = relative is not None and any(slot[1] in kinds for slot in relative.slots)
+    return agrees and is_thing(sentence.words[antecedent.noun].text)
+
+
+def _is_one_of_things(sentence: GermanSentence, at: int) -> bool:
+    """Whether it is *eine der Fragen*, one of several things."""
+    phrase = sentence.by_start.get(at + 1)
+    if phrase is None or phrase.readings or phrase.determiner is None:
+        return False
+    return sentence.lower(at).startswith(("ein", "kein", "jede")) and bool(phrase.slots & {"Gp"})
+
+
+def _has_noun_further_on(sentence: GermanSentence, at: int) -> bool:
+    """Whether words that belong to its adjective part it from a thing: *die ihm vertraute Straße*."""
+    determiner = DETERMINERS.get(sentence.lower(at))
+    classes = word_classes()
+    following = sentence.lower(at + 1)
+    opens = following in PREPOSITIONS | classes["pronouns"] | classes["adverbs"]
+    if determiner is None or not opens or sentence.lower(at - 1) in {",", "und", "oder"}:
+        return False
+    for place in range(at + 1, len(sentence.words)):
+        if not sentence.words[place].is_word:
+            return False
+        phrase = sentence.phrases.get(place)
+        if phrase is not None and phrase.determiner is None and not phrase.readings:
+            adjective = sentence.lower(place - 1)
+            slots = determiner.slots & adjective_slots(adjective, determiner.declension)
+            is_participle = (adjective_stem(adjective) or "").endswith(("end", "t", "en"))
+            return is_participle and bool(slots & slots_of_thing(sentence.words[place].text))
+    return False
 
 
 def _needs_noun(lower: str, determiner: Determiner) -> bool:
