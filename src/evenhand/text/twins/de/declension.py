@@ -168,9 +168,6 @@ def _by_form(forms: Iterable[tuple[str, str]]) -> Mapping[str, Slots]:
 def _determiners() -> Iterator[tuple[str, Determiner]]:
     for form, slots in _by_form(_DEFINITE.items()).items():
         yield form, Determiner("", Declension.DEFINITE, slots)
-    for stem in ("selb", "jenig"):
-        for form, slots in _by_form(_same(stem).items()).items():
-            yield form, Determiner(stem, Declension.SAME, slots)
     for stem in ("dies", "jen", "jed", "welch", "manch", "solch"):
         for ending, slots in _by_form(_STRONG.items()).items():
             yield stem + ending, Determiner(stem, Declension.STRONG, slots)
@@ -208,5 +205,11 @@ def _determiners() -> Iterator[tuple[str, Determiner]]:
         yield form, Determiner("", Declension.DEFINITE, frozenset(slots_of.split()), preposition=preposition)
 
 
-DETERMINERS: Mapping[str, Determiner] = MappingProxyType(dict(_determiners()))
+def _same_determiners() -> Iterator[tuple[str, Determiner]]:
+    for stem in ("selb", "jenig"):
+        for form, slots in _by_form(_same(stem).items()).items():
+            yield form, Determiner(stem, Declension.SAME, slots)
+
+
+DETERMINERS: Mapping[str, Determiner] = MappingProxyType(dict((*_determiners(), *_same_determiners())))
 """Determiners by form."""

@@ -21,16 +21,10 @@ from evenhand.text.twins.twin import Role
 
 _ADJECTIVE_SUFFIXES = ("isch", "lich", "ig", "end", "sam", "bar", "los", "haft", "voll", "reich")
 _DECLINED_AFTER_ARTICLE = (
-    "ander",
-    "solch",
-    "beide",
-    "viele",
-    "wenige",
-    "jede",
-    "sämtlich",
-    "verschieden",
-    "einzig",
+    *("ander", "solch", "beide", "viele", "wenige", "jede", "sämtlich", "verschieden", "einzig"),
+    *("gerade", "lange", "weite", "frühere", "spätere"),
 )
+"""Words that are adjectives after an article, and something else without one."""
 _NO_ADVERBS = word_classes()["pronouns"] | word_classes()["coordinators"] | word_classes()["subject pronouns"]
 _OF_NOBLES = frozenset({"von", "van", "de"})
 _ADDRESSED = ("Ihr", "Dein", "Euer", "Eure")

@@ -8,7 +8,7 @@ from evenhand.text.twins.de.phrases import NounPhrase
 from evenhand.text.twins.de.pronouns import Pronoun, PronounUse, phrase_of_determiner
 from evenhand.text.twins.de.sentences import Clause, ClauseKind, GermanSentence
 from evenhand.text.twins.de.subjects import certain_subjects
-from evenhand.text.twins.de.things import is_thing
+from evenhand.text.twins.de.things import is_neuter_person, is_thing
 from evenhand.text.twins.de.words import Ambiguous, word_classes
 
 _COORDINATORS = frozenset({"und", "oder", "aber", "denn", "doch", "sondern"})
@@ -56,6 +56,8 @@ def _reject_things(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequenc
         _reject_anybody(sentence, pronoun, clause)
     if pronoun.male and pronoun.use is not PronounUse.SUBJECT:
         _reject_neuter(sentence, pronoun, clause)
+    if pronoun.male and pronoun.use is PronounUse.POSSESSIVE:
+        _reject_neuter_owners(sentence, pronoun, clause)
     if pronoun.male and not _has_subject(sentence, pronoun, clause, pronouns):
         _reject_everything(sentence, pronoun, clause)
     _reject_later_things(sentence, pronoun, clause, pronouns)
@@ -88,7 +90,7 @@ def _is_human(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> boo
     if pronoun.use is PronounUse.POSSESSIVE:
         owned = phrase_of_determiner(sentence, pronoun.at)
         noun = sentence.words[owned.noun].text if owned else ""
-        return owned is not None and (bool(owned.readings) or noun in classes["human belongings"])
+        return noun in classes["human belongings"]
     name = "human verbs" if pronoun.use is PronounUse.SUBJECT else "speaking verbs"
     return any(
         sentence.lower(at) in classes[name]
@@ -114,6 +116,24 @@ def _reject_neuter(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -
         may_be_it = other is not clause or pronoun.use is PronounUse.POSSESSIVE
         if may_be_it and other.words[0] < pronoun.at and sentence.lower(other.words[0]) == "es":
             raise Ambiguous("a pronoun may be about a thing")
+
+
+def _reject_neuter_owners(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> None:
+    """Reject *sein* that may be a child's, though a man is the subject: *er brachte es zu seiner Mutter*."""
+    nouns = [noun for noun in sentence.phrases if noun < pronoun.at and not sentence.phrases[noun].readings]
+    if any(is_neuter_person(sentence.words[noun].text) for noun in nouns):
+        raise Ambiguous("a possessive may be of a neuter noun or pronoun")
+    for at in clause.words[1:]:
+        is_thing_meant = any(
+            noun < at and is_thing(sentence.words[noun].text) and _is_neuter(sentence.phrases[noun])
+            for noun in nouns
+        )
+        if at < pronoun.at and sentence.lower(at) == "es" and not is_thing_meant:
+            raise Ambiguous("a possessive may be of a neuter noun or pronoun")
+
+
+def _is_neuter(phrase: NounPhrase) -> bool:
+    return any(slot[1] == "n" for slot in phrase.slots)
 
 
 def _reject_everything(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> None:

@@ -30,7 +30,14 @@ from evenhand.text.twins.de.pronouns import (
 from evenhand.text.twins.de.references import check_references
 from evenhand.text.twins.de.sentences import GermanSentence
 from evenhand.text.twins.de.things import is_thing, slots_of_thing
-from evenhand.text.twins.de.words import AGENT_ENDINGS, Ambiguous, verb_number, word_classes
+from evenhand.text.twins.de.words import (
+    AGENT_ENDINGS,
+    PLURAL,
+    Ambiguous,
+    is_function_word,
+    verb_number,
+    word_classes,
+)
 from evenhand.text.twins.twin import Rejected, Role, Swap, Twin
 
 _BOTH = re.compile(
@@ -55,6 +62,8 @@ _ADJECTIVAL_ENDINGS = ("iger", "loser", "ender", "licher", "ischer", "samer", "b
 _TITLE_ENDINGS = ("ist", "isten", "ent", "enten", "ant", "anten", "rat", "rats", "eur", "rätin")
 
 _PERSONAL = frozenset({"er", "sie", "ihn", "ihm"})
+
+_PLURAL_ALSO = frozenset({"diese", "jene", "andere", "solche", "manche", "keine", "dieselben", "diejenigen"})
 
 _WITHOUT_NOUN = frozenset({"das", "dies", "dieses", "welches", "solches", "ein", "eines"})
 
@@ -136,7 +145,17 @@ def _is_about_thing(sentence: GermanSentence, at: int) -> bool:
         _is_one_of_things(sentence, at)
         or _has_noun_further_on(sentence, at)
         or _is_relative_of_thing(sentence, at)
+        or _is_neuter_or_plural(sentence, at)
     )
+
+
+def _is_neuter_or_plural(sentence: GermanSentence, at: int) -> bool:
+    """Whether what follows shows that it is no single person: *dem, was er tat*, *diese sind*."""
+    if sentence.lower(at + 1) == "," and sentence.lower(at + 2) in {"was", "wie", "worauf", "wovon"}:
+        return sentence.lower(at) in {"dem", "des", "dessen"}
+    if sentence.lower(at) not in _PLURAL_ALSO:
+        return False
+    return verb_number(sentence.lower(at + 1)) == PLURAL and not is_function_word(sentence.lower(at + 1))
 
 
 def _is_relative_of_thing(sentence: GermanSentence, at: int) -> bool:

@@ -1,4 +1,4 @@
-"""The gender of German nouns that do not name persons: listed ones, their inflected forms and compounds, and endings."""
+"""The gender of German nouns that do not name persons: by a list, by the last part of a compound, or by the ending."""
 
 from __future__ import annotations
 
@@ -34,9 +34,16 @@ def slots_of_thing(text: str) -> Slots:
 
 @lru_cache(maxsize=2**15)
 def is_thing(text: str) -> bool:
-    """Whether a noun is certainly no person, animal or name."""
+    """Whether a noun is certainly no person, animal or name, and no group of persons."""
     base = _base(text)
-    return base is not None and any(base in word_classes()[name] for name, _ in _LISTED[3:])
+    if base is None or base in word_classes()["collectives"]:
+        return False
+    return any(base in word_classes()[name] for name, _ in _LISTED[3:])
+
+
+def is_neuter_person(text: str) -> bool:
+    """Whether a noun names somebody, or a group, in the neuter: *Kind*, *Enkelkind*, *Volk*."""
+    return text in word_classes()["neuter persons"] or text.endswith(("kind", "kinde", "kindes"))
 
 
 @lru_cache(maxsize=2**15)
