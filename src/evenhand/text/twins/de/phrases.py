@@ -15,7 +15,7 @@ from evenhand.text.twins.de.declension import (
     adjective_stem,
 )
 from evenhand.text.twins.de.persons import TITLE, PersonLexicon, PersonReading
-from evenhand.text.twins.de.things import slots_of_thing
+from evenhand.text.twins.de.things import is_known_noun, slots_of_thing
 from evenhand.text.twins.de.words import Ambiguous, GermanWord, is_function_word, verb_number, word_classes
 from evenhand.text.twins.twin import Role
 
@@ -25,6 +25,10 @@ _DECLINED_AFTER_ARTICLE = (
     *("gerade", "lange", "weite", "frühere", "spätere"),
 )
 """Words that are adjectives after an article, and something else without one."""
+_AFTER_FIRST_VERBS = frozenset(
+    ["du", "ihn", "ihm", "mich", "mir", "dich", "dir", "uns", "euch", "wir", "ich"]
+)
+"""Pronouns that follow a verb at the start of a sentence, and no noun: *Frag ihn*, *Gehst du*."""
 _NO_ADVERBS = word_classes()["pronouns"] | word_classes()["coordinators"] | word_classes()["subject pronouns"]
 _OF_NOBLES = frozenset({"von", "van", "de"})
 _ADDRESSED = ("Ihr", "Dein", "Euer", "Eure")
@@ -99,11 +103,18 @@ def _is_noun(words: Sequence[GermanWord], at: int, lexicon: PersonLexicon, word:
         return word.text not in _FORMAL
     if word.text in lexicon.forms:
         return not (word.text in {"Alte", "Junge"} and at + 1 < len(words) and words[at + 1].capital)
+    return _is_noun_at_start(word, words[at + 1] if at + 1 < len(words) else None)
+
+
+def _is_noun_at_start(word: GermanWord, follows: GermanWord | None) -> bool:
+    """Whether the first word of a sentence, which has a capital in any case, is a noun."""
     lower = word.lower
-    if is_function_word(lower) or verb_number(lower) or lower in {"er", "sie", "ihr", "sein"}:
+    if is_function_word(lower) or (follows and follows.lower in _AFTER_FIRST_VERBS):
         return False
-    follows = words[at + 1] if at + 1 < len(words) else None
-    if follows and follows.capital and adjective_stem(lower):
+    if is_known_noun(word.text):
+        return True
+    is_other = verb_number(lower) or lower in {"er", "sie", "ihr", "sein"}
+    if is_other or (follows and follows.capital and adjective_stem(lower)):
         return False
     return len(lower) < 5 or not lower.endswith(
         ("lich", "ig", "isch", "weise", "end", "sam", "bar", "los", "lings", "wärts", "haft")
@@ -168,6 +179,8 @@ def _is_surname(before: str, text: str, lexicon: PersonLexicon) -> bool:
                 raise Ambiguous("a first name or a surname")
             return True
         return text in classes["surnames"] or text in classes["kept titles"]
+    if before in {"Sankt", "St"}:
+        return text in lexicon.names
     is_naming = before.startswith(("heiß", "hieß", "namens", "genannt"))
     if before in lexicon.names or before in classes["kept titles"] or is_naming:
         return text in classes["surnames"]
@@ -278,6 +291,8 @@ def _title(words: Sequence[GermanWord], at: int, lexicon: PersonLexicon) -> Pers
     has_article = at > 0 and _determiner(words, at - 1) is not None
     if place < len(words) and words[place].text in _OF_NOBLES and not has_article:
         place += 1
+    if at > 0 and words[at - 1].lower in {"dessen", "deren"}:
+        return None
     if text not in {"Herr", "Herrn", "Frau"} or place >= len(words) or not words[place].capital:
         return None
     following = words[place].text

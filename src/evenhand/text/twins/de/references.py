@@ -35,7 +35,10 @@ def check_references(sentence: GermanSentence, pronouns: Sequence[Pronoun]) -> l
     Raises:
         Ambiguous: If one may refer to a thing, or to several persons.
     """
-    if pronouns and any(_is_of_children(phrase) for phrase in sentence.persons()):
+    girls = [phrase.noun for phrase in sentence.persons() if _is_of_children(phrase)]
+    if girls and (
+        pronouns or any(sentence.lower(at) == "es" for at in range(min(girls), len(sentence.words)))
+    ):
         raise Ambiguous("girls are neuter, so the pronouns may be any")
     kept = []
     for pronoun in pronouns:
@@ -70,9 +73,7 @@ def _reject_things(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequenc
         return
     if pronoun.use is PronounUse.POSSESSIVE and _has_subject(sentence, pronoun, clause, pronouns):
         return
-    if _is_human(sentence, pronoun, clause) and all(
-        is_thing(sentence.words[thing.noun].text) for thing in things
-    ):
+    if _is_human(sentence, pronoun, clause) and all(_is_inanimate(sentence, thing) for thing in things):
         return
     is_subject = pronoun.use is PronounUse.SUBJECT
     if (
@@ -82,6 +83,12 @@ def _reject_things(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequenc
     ):
         return
     raise Ambiguous("a pronoun may be about a thing")
+
+
+def _is_inanimate(sentence: GermanSentence, phrase: NounPhrase) -> bool:
+    """Whether a noun names a thing, or a place as in *in Dresden*."""
+    is_place = phrase.determiner is None and phrase.preposition in {"in", "nach", "aus"}
+    return is_place or is_thing(sentence.words[phrase.noun].text)
 
 
 def _is_human(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> bool:

@@ -41,6 +41,11 @@ def is_thing(text: str) -> bool:
     return any(base in word_classes()[name] for name, _ in _LISTED[3:])
 
 
+def is_known_noun(text: str) -> bool:
+    """Whether the gender of a noun that names no person is known."""
+    return bool(_kinds(text))
+
+
 def is_neuter_person(text: str) -> bool:
     """Whether a noun names somebody, or a group, in the neuter: *Kind*, *Enkelkind*, *Volk*."""
     return text in word_classes()["neuter persons"] or text.endswith(("kind", "kinde", "kindes"))
