@@ -64,3 +64,9 @@ def test_twins_of_natural_sentences_are_rarely_wrong_and_not_often_missing(
     given = len(tally.wrong) + tally.swappable - len(tally.left_out)
     assert len(tally.wrong) <= most_wrong * given, tally.wrong
     assert len(tally.left_out) <= most_left_out * tally.swappable, tally.left_out
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_twins_of_traps_are_rarely_wrong_since_rules_were_mended_after_the_first_run(language: str) -> None:
+    tally = _tally(language, TRAP)
+    assert len(tally.wrong) <= 6, tally.wrong

@@ -127,9 +127,11 @@ _MONTHS = word_set("may june april")
 _BEFORE_MONTHS = (
     grammar.PREPOSITIONS | grammar.DETERMINERS | word_set("and or last next early late mid every one")
 )
-_SURNAME_TITLES = word_set(
+SURNAME_TITLES = word_set(
     """
-    mr mrs ms dr doctor professor prof judge captain colonel major general senator president
+    mr mrs ms dr doctor professor prof judge captain colonel major general senator president inspector
+    detective sergeant lieutenant constable sheriff governor mayor admiral commander corporal reverend
+    chancellor ambassador justice
     """
 )
 _FIRST_NAME_TITLES = word_set(
@@ -172,7 +174,7 @@ def name_twin(tokens: Tokens, at: int) -> WordOutcome:
         return None
     if tokens[at + 1].is_word and tokens[at + 1].lower in PLACES_AFTER and is_name_like(tokens, at + 1):
         return None
-    if _title_before(tokens, at) in SAINTS_AND_PLACES_BEFORE:
+    if title_before(tokens, at) in SAINTS_AND_PLACES_BEFORE:
         return None
     if stands_in_compound(tokens, at):
         return Rejected(f"{token.text!r} in a compound")
@@ -214,9 +216,9 @@ def _is_month(tokens: Tokens, at: int) -> bool:
 def _part_of_name(tokens: Tokens, at: int, *, male: bool) -> str | Rejected | None:
     """None for a first name, a word for another part of a name, or why the sentence is rejected."""
     before = tokens[at - 1]
-    title = _title_before(tokens, at)
+    title = title_before(tokens, at)
     has_surname = is_name_like(tokens, at + 1)
-    if title in _SURNAME_TITLES:
+    if title in SURNAME_TITLES:
         if title == "mrs" and male and has_surname:
             return Rejected("a woman called by a man's name")
         return "surname" if male and not has_surname else None
@@ -241,6 +243,6 @@ def _is_ordinary(word: str) -> bool:
     return word in grammar.BEHIND_AN_OBJECT or word in grammar.ADVERBS or bool(classes_of(word))
 
 
-def _title_before(tokens: Tokens, at: int) -> str:
+def title_before(tokens: Tokens, at: int) -> str:
     """The word before a position, without its full stop."""
     return tokens[at - 2].lower if tokens[at - 1].text == "." else tokens[at - 1].lower
