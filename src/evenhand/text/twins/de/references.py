@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from evenhand.text.twins.de.declension import ALL_SLOTS
 from evenhand.text.twins.de.phrases import NounPhrase
 from evenhand.text.twins.de.pronouns import Pronoun, PronounUse, phrase_of_determiner
 from evenhand.text.twins.de.sentences import Clause, ClauseKind, GermanSentence
 from evenhand.text.twins.de.subjects import certain_subjects
 from evenhand.text.twins.de.things import is_neuter_person, is_thing
-from evenhand.text.twins.de.words import Ambiguous, word_classes
+from evenhand.text.twins.de.words import SINGULAR, Ambiguous, verb_number, word_classes
 
 _COORDINATORS = frozenset({"und", "oder", "aber", "denn", "doch", "sondern"})
+_HAVING = frozenset({"hatte", "hat", "ging", "kam", "stand", "saß", "trat", "nahm", "sah", "lag"})
 _ANYTHING = frozenset({"alles", "etwas", "nichts", "jedes"})
 _PEOPLE = frozenset(
     [
@@ -180,6 +182,8 @@ def _things_before(sentence: GermanSentence, pronoun: Pronoun) -> Iterator[NounP
     for phrase in sentence.phrases.values():
         if phrase.noun >= pronoun.at or phrase.readings or _is_part_of_name(sentence, phrase):
             continue
+        if _is_unlisted_name(sentence, phrase):
+            continue
         if any(slot[1] in kinds for slot in phrase.slots):
             yield phrase
 
@@ -188,6 +192,21 @@ def _is_part_of_name(sentence: GermanSentence, phrase: NounPhrase) -> bool:
     """Whether a bare noun directly follows a title or a name."""
     before = sentence.phrases.get(phrase.start - 1)
     return phrase.determiner is None and before is not None and bool(before.readings)
+
+
+def _is_unlisted_name(sentence: GermanSentence, phrase: NounPhrase) -> bool:
+    """Whether an unknown noun without an article is the subject of the verb after it, as only names are.
+
+    Such a name is kept, as in English. One that ends like *Rösli* is neuter.
+    """
+    noun = sentence.words[phrase.noun]
+    is_bare = phrase.determiner is None and not phrase.adjectives and not phrase.preposition
+    if not is_bare or phrase.slots != ALL_SLOTS or noun.text.endswith(("li", "le", "el", "erl")):
+        return False
+    before, after = (verb_number(sentence.lower(at)) for at in (phrase.noun - 1, phrase.noun + 1))
+    spoken = before == SINGULAR and sentence.lower(phrase.noun - 1) in word_classes()["human verbs"]
+    is_followed = sentence.lower(phrase.noun + 1) in word_classes()["human verbs"] | _HAVING
+    return (after == SINGULAR and is_followed) or (spoken and sentence.lower(phrase.noun + 1) != ",")
 
 
 def _may_be_meant(sentence: GermanSentence, pronoun: Pronoun, thing: NounPhrase, clause: Clause) -> bool:

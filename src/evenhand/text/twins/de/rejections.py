@@ -16,7 +16,7 @@ from evenhand.text.twins.de.declension import (
 from evenhand.text.twins.de.persons import german_lexicon
 from evenhand.text.twins.de.phrases import PREPOSITIONS, NounPhrase
 from evenhand.text.twins.de.pronouns import phrase_of_determiner
-from evenhand.text.twins.de.sentences import GermanSentence
+from evenhand.text.twins.de.sentences import RELATIVES, GermanSentence
 from evenhand.text.twins.de.things import is_thing, slots_of_thing
 from evenhand.text.twins.de.words import (
     AGENT_ENDINGS,
@@ -71,7 +71,7 @@ def reject_unpaired_words(text: str) -> None:
     classes = word_classes()
     words = _WORDS.findall(text)
     spoken = f" {' '.join(words).lower()} "
-    if any(f" {idiom.replace('_', ' ')} " in spoken for idiom in classes["idioms"]):
+    if any(idiom in spoken for idiom in _idioms()):
         raise Ambiguous("an idiom")
     if classes["games and tools"].intersection(words) and classes["of games and tools"].intersection(words):
         raise Ambiguous("a noun may name a person or a thing")
@@ -87,6 +87,11 @@ def reject_unpaired_words(text: str) -> None:
         if word[0].isupper() and word.lower().endswith(_gendered_endings()):
             _reject_unknown(word, before)
         before = word
+
+
+@lru_cache(maxsize=1)
+def _idioms() -> tuple[str, ...]:
+    return tuple(f" {idiom.replace('_', ' ')} " for idiom in sorted(word_classes()["idioms"]))
 
 
 @lru_cache(maxsize=1)
@@ -157,7 +162,7 @@ def _is_neuter_or_plural(sentence: GermanSentence, at: int) -> bool:
 
 
 def _is_relative_of_thing(sentence: GermanSentence, at: int) -> bool:
-    """Whether it directly follows a thing whose gender it has: *der Brief, den*."""
+    """Whether it directly follows a noun that is not swapped and agrees with it: *der Brief, den*."""
     comma = at - 1 if sentence.lower(at - 1) == "," else at - 2
     is_governed = comma == at - 1 or sentence.lower(at - 1) in PREPOSITIONS
     antecedent = sentence.phrases.get(comma - 1)
@@ -166,7 +171,11 @@ def _is_relative_of_thing(sentence: GermanSentence, at: int) -> bool:
     relative = DETERMINERS.get(sentence.lower(at))
     kinds = {slot[1] for slot in antecedent.slots}
     agrees = relative is not None and any(slot[1] in kinds for slot in relative.slots)
-    return agrees and is_thing(sentence.words[antecedent.noun].text)
+    if sentence.lower(at) not in RELATIVES or not agrees:
+        return False
+    is_at_hand = antecedent.determiner is not None and not antecedent.preposition
+    persons = [phrase for phrase in sentence.persons() if phrase.noun < at]
+    return is_at_hand or is_thing(sentence.words[antecedent.noun].text) or not persons
 
 
 def _is_one_of_things(sentence: GermanSentence, at: int) -> bool:
