@@ -8,12 +8,13 @@ from evenhand.text.twins.de.declension import ALL_SLOTS
 from evenhand.text.twins.de.phrases import NounPhrase
 from evenhand.text.twins.de.pronouns import Pronoun, PronounUse, phrase_of_determiner
 from evenhand.text.twins.de.sentences import Clause, ClauseKind, GermanSentence
-from evenhand.text.twins.de.subjects import certain_subjects
+from evenhand.text.twins.de.subjects import certain_subjects, is_infinitive_clause
 from evenhand.text.twins.de.things import is_neuter_person, is_thing
 from evenhand.text.twins.de.words import SINGULAR, Ambiguous, verb_number, word_classes
 
 _COORDINATORS = frozenset({"und", "oder", "aber", "denn", "doch", "sondern"})
 _HAVING = frozenset({"hatte", "hat", "ging", "kam", "stand", "saß", "trat", "nahm", "sah", "lag"})
+_SUBJECTS = frozenset({"ich", "du", "er", "sie", "es", "wir", "ihr", "man"})
 _ANYTHING = frozenset({"alles", "etwas", "nichts", "jedes"})
 _PEOPLE = frozenset(
     [
@@ -230,7 +231,10 @@ def _persons(sentence: GermanSentence, *, male: bool) -> Iterator[NounPhrase]:
 def _has_subject(
     sentence: GermanSentence, pronoun: Pronoun, clause: Clause, pronouns: Sequence[Pronoun]
 ) -> bool:
-    """Whether the subject of the clause is a person of the pronoun's gender."""
+    """Whether the subject of the clause, or of the clause that it goes on with, is a person of the pronoun's gender."""
+    before = _continued(sentence, clause)
+    if before is not None:
+        return _has_subject(sentence, pronoun, before, pronouns)
     for other in pronouns:
         if other.use is PronounUse.SUBJECT and other.male is pronoun.male and other.at in clause.words:
             return True
@@ -241,6 +245,19 @@ def _has_subject(
         and phrase.determiner_at != pronoun.at
         for phrase in _persons(sentence, male=pronoun.male)
     )
+
+
+def _continued(sentence: GermanSentence, clause: Clause) -> Clause | None:
+    """The clause whose subject a clause without one shares: *er stand auf und ging*, *er kam, um zu helfen*."""
+    place = sentence.clauses.index(clause)
+    if place == 0 or sentence.words[clause.words[0]].starts:
+        return None
+    forms = [sentence.lower(at) for at in clause.words]
+    joined = forms[0] in {"und", "oder", "aber"} and len(forms) > 1 and verb_number(forms[1]) == SINGULAR
+    if joined:
+        joined = not (len(forms) > 2 and forms[2] in _SUBJECTS) and not certain_subjects(sentence, clause)
+    purpose = forms[0] in {"um", "ohne", "statt", "anstatt"} and is_infinitive_clause(sentence, clause)
+    return sentence.clauses[place - 1] if joined or purpose else None
 
 
 def _follows_person(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequence[Pronoun]) -> bool:

@@ -53,6 +53,8 @@ _PERSONAL = frozenset({"er", "sie", "ihn", "ihm"})
 
 _RULERS = frozenset(["König", "Königin", "Kaiser", "Kaiserin", "Zar", "Zarin", "Herzog", "Herzogin"])
 
+_OTHERS = frozenset({"anderen", "andern", "beiden", "übrigen", "meisten", "einen", "wenigsten"})
+
 _PLURAL_ALSO = frozenset({"diese", "jene", "andere", "solche", "manche", "keine", "dieselben", "diejenigen"})
 
 _WITHOUT_NOUN = frozenset({"das", "dies", "dieses", "welches", "solches", "ein", "eines"})
@@ -156,6 +158,8 @@ def _is_neuter_or_plural(sentence: GermanSentence, at: int) -> bool:
     """Whether what follows shows that it is no single person: *dem, was er tat*, *diese sind*."""
     if sentence.lower(at + 1) == "," and sentence.lower(at + 2) in {"was", "wie", "worauf", "wovon"}:
         return sentence.lower(at) in {"dem", "des", "dessen"}
+    if sentence.lower(at) == "die" and sentence.lower(at + 1) in _OTHERS:
+        return True
     if sentence.lower(at) not in _PLURAL_ALSO:
         return False
     return verb_number(sentence.lower(at + 1)) == PLURAL and not is_function_word(sentence.lower(at + 1))

@@ -58,7 +58,7 @@ Max Maxine  Marvin Marilyn  Matt Megan  Nick Nadia  Rick Rosetta  Ron Sara  Ken 
 Pete Peggy  Ray Renata  Rob Samantha  Stan Sonia  Ted Trudy  Toby Tilda  Vic Veronica  Walt Valerie
 Wally Viola  Josh Janice  Jake Joanne  Hal Hattie  Ernie Enid  Bert Bettina  Lambert Lizzie  Lorenzo Livia
 Morris Miranda  Monty Muriel  Piers Paula  Rowland Rachael  Sylvester Sabina  Mark Grace  Frank Joy  Bill Rose
-Will Hope  Drew Dawn  Grant Faith  Dean Iris  Chase Amber  Wade Melody  Guy Holly  Cliff Ivy  Miles Violet
+Will Hope  Drew Dawn  Grant Faith  Wade Melody  Guy Holly  Cliff Ivy  Miles Violet
 Lance Poppy  Clay Hazel  Chuck Penny  Gene Pearl
 """
 
@@ -105,23 +105,24 @@ ALSO_PLACES = word_set(
 ALSO_SURNAMES = word_set(
     """
     scott kelly mason logan tyler graham howard douglas stuart stanley clifford lawrence gilbert craig
-    bruce wayne owen glenn martin grant dean chase wade miles
+    bruce wayne owen glenn martin grant wade miles
     """
 )
 """First names that are as often surnames; they count as first names only before a surname."""
 ALSO_COUNTED_WORDS = word_set(
     """
-    mark bill will frank rob nick jack dick jerry max ray drew guy cliff lance chuck chase grant dean miles
+    mark bill will frank rob nick jack dick jerry max ray drew guy cliff lance chuck grant miles
     """
 )
 """Names that are also common words which need an article, or begin an order: the name is what a verb follows."""
 ALSO_WORDS = ALSO_COUNTED_WORDS | word_set(
     """
     olive ruby rosemary daisy lily heather eve carol dolly basil clement grace hope joy faith dawn rose
-    pearl violet amber hazel holly ivy iris poppy melody clay penny patience prudence mercy felicity gene
+    pearl violet hazel holly ivy poppy melody clay penny patience prudence mercy felicity gene
     """
 )
 """Names that are also common words, which may be capitalised for their position."""
+_VERBS_LIKE_NAMES = word_set("will mark bill rob nick chuck grant drew")
 _TENSED = word_set("was is had has did does wasn't isn't hadn't hasn't didn't doesn't")
 _MONTHS = word_set("may june april")
 _BEFORE_MONTHS = (
@@ -130,8 +131,8 @@ _BEFORE_MONTHS = (
 SURNAME_TITLES = word_set(
     """
     mr mrs ms dr doctor professor prof judge captain colonel major general senator president inspector
-    detective sergeant lieutenant constable sheriff governor mayor admiral commander corporal reverend
-    chancellor ambassador justice
+    detective sergeant lieutenant constable sheriff governor mayor admiral commander corporal
+    chancellor ambassador
     """
 )
 _FIRST_NAME_TITLES = word_set(
@@ -170,7 +171,7 @@ def name_twin(tokens: Tokens, at: int) -> WordOutcome:
     males, females = name_twins()
     if token.lower in grammar.HONOURS and tokens[at - 1].lower in ("your", "his", "her", "their"):
         return None
-    if token.lower in _MONTHS and _is_month(tokens, at):
+    if (token.lower in _MONTHS and _is_month(tokens, at)) or _is_verb(tokens, at):
         return None
     if tokens[at + 1].is_word and tokens[at + 1].lower in PLACES_AFTER and is_name_like(tokens, at + 1):
         return None
@@ -202,6 +203,13 @@ def _is_subject(tokens: Tokens, at: int) -> bool:
     following = tokens[at + 1].lower
     tensed = classes_of(following) & (WordClass.PAST | WordClass.THIRD_PERSON)
     return following in _TENSED or (bool(tensed) and not classes_of(following) & WordClass.PLURAL)
+
+
+def _is_verb(tokens: Tokens, at: int) -> bool:
+    """Whether a subject or an object shows that the word is a verb: *Will you*, *Mark my words*."""
+    following = tokens[at + 1].lower
+    opens = following in grammar.NOMINAL_STARTS or following in ("his", "her", "that", "there")
+    return tokens[at].lower in _VERBS_LIKE_NAMES and opens
 
 
 def _is_month(tokens: Tokens, at: int) -> bool:

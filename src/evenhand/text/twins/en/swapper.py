@@ -169,6 +169,8 @@ def _spelling(tokens: Tokens) -> Rejected | None:
             if text not in to_female and text not in to_male and classes_of(text) & WordClass.NOUN:
                 return Rejected(f"{text!r} has no clear twin")
         elif text in ("'", "‘", "’") and tokens[at + 1].text in _DIALECT and not tokens[at + 1].spaced:
+            if tokens[at + 2].text == ".":
+                continue
             return Rejected("a pronoun in dialect")
     return None
 
