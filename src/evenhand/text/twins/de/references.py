@@ -13,7 +13,7 @@ from evenhand.text.twins.de.things import is_neuter_person, is_thing
 from evenhand.text.twins.de.words import SINGULAR, Ambiguous, verb_number, word_classes
 
 _COORDINATORS = frozenset({"und", "oder", "aber", "denn", "doch", "sondern"})
-_HAVING = frozenset({"hatte", "hat", "ging", "kam", "stand", "saß", "trat", "nahm", "sah", "lag"})
+_VERBS_OF_NAMES = frozenset({"hatte", "hat", "ging", "kam", "stand", "saß", "trat", "nahm", "sah", "lag"})
 _SUBJECTS = frozenset({"ich", "du", "er", "sie", "es", "wir", "ihr", "man"})
 _ANYTHING = frozenset({"alles", "etwas", "nichts", "jedes"})
 _PEOPLE = frozenset(
@@ -206,7 +206,7 @@ def _is_unlisted_name(sentence: GermanSentence, phrase: NounPhrase) -> bool:
         return False
     before, after = (verb_number(sentence.lower(at)) for at in (phrase.noun - 1, phrase.noun + 1))
     spoken = before == SINGULAR and sentence.lower(phrase.noun - 1) in word_classes()["human verbs"]
-    is_followed = sentence.lower(phrase.noun + 1) in word_classes()["human verbs"] | _HAVING
+    is_followed = sentence.lower(phrase.noun + 1) in word_classes()["human verbs"] | _VERBS_OF_NAMES
     return (after == SINGULAR and is_followed) or (spoken and sentence.lower(phrase.noun + 1) != ",")
 
 

@@ -13,14 +13,8 @@ _GENDER_BY_ENDING = (
     (("chen", "lein", "ment", "tum"), "np"),
     (("ling", "ismus"), "mp"),
 )
-_LISTED = (
-    ("neutral masculine", "m"),
-    ("neutral feminine", "f"),
-    ("neutral neuter", "n"),
-    ("masculine things", "m"),
-    ("feminine things", "f"),
-    ("neuter things", "n"),
-)
+_THINGS = (("masculine things", "m"), ("feminine things", "f"), ("neuter things", "n"))
+_LISTED = (("neutral masculine", "m"), ("neutral feminine", "f"), ("neutral neuter", "n"), *_THINGS)
 _SHORTEST_HEAD = 4
 _SHORTEST_MODIFIER = 3
 _WITHOUT_UMLAUT = (("äu", "au"), ("ä", "a"), ("ö", "o"), ("ü", "u"))
@@ -38,7 +32,7 @@ def is_thing(text: str) -> bool:
     base = _base(text)
     if base is None or base in word_classes()["collectives"]:
         return False
-    return any(base in word_classes()[name] for name, _ in _LISTED[3:])
+    return any(base in word_classes()[name] for name, _ in _THINGS)
 
 
 def is_known_noun(text: str) -> bool:
