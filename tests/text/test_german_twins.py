@@ -287,3 +287,16 @@ def test_a_group_of_persons_is_no_mere_thing() -> None:
     assert is_thing("Brief")
     assert is_thing("Häuser")
     assert not any(is_thing(noun) for noun in ("Volk", "Stadt", "Kind", "Hund", "Rico"))
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Er hob das Kind hoch und brachte es zu seiner Mutter.",
+        "Er brachte es zu seiner Mutter.",
+        "Der Onkel gab dem Kind seinen Hut.",
+        "Der Vater trug das Enkelkind zu seiner Tante.",
+    ],
+)
+def test_a_possessive_that_may_be_a_childs_is_left_out_with_its_reason(sentence: str) -> None:
+    assert SWAPPER.twin(sentence) == Rejected("a possessive may be of a neuter noun or pronoun")
