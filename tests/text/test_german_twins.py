@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from evenhand.core.probes import GrammaticalGender, fill
 from evenhand.data.probes import load_probes
 from evenhand.text.twins.de.swapper import GermanSwapper
+from evenhand.text.twins.de.things import is_thing, slots_of_thing
 from evenhand.text.twins.de.words import german_resource
 from evenhand.text.twins.twin import Rejected, Role, Twin
 
@@ -244,3 +245,58 @@ def test_swaps_name_the_text_they_stand_for_and_lead_to_the_twin(sentence: str) 
         rebuilt += sentence[end : swap.span.start] + swap.new
         end = swap.span.end
     assert rebuilt + sentence[end:] == twin.text
+
+
+@pytest.mark.parametrize(
+    ("sentence", "twin", "back"),
+    [
+        ("Der Knabe schlief.", "Das Mädchen schlief.", "Der Junge schlief."),
+        ("Der Oheim kam am Montag.", "Die Tante kam am Montag.", "Der Onkel kam am Montag."),
+        (
+            "Die Krankenschwester kam am Montag.",
+            "Der Krankenpfleger kam am Montag.",
+            "Die Krankenpflegerin kam am Montag.",
+        ),
+    ],
+)
+def test_a_word_whose_counterpart_has_a_closer_one_is_swapped_one_way(
+    sentence: str, twin: str, back: str
+) -> None:
+    assert _twin(sentence) == twin
+    assert _twin(twin) == back
+
+
+@pytest.mark.parametrize(
+    ("noun", "kinds"),
+    [
+        ("Tages", "mp"),
+        ("Wege", "mp"),
+        ("Hände", "p"),
+        ("Augen", "p"),
+        ("Gedanken", "mp"),
+        ("Abendwind", "mp"),
+        ("Antwort", "fp"),
+        ("Winnetou", "mfnp"),
+    ],
+)
+def test_the_gender_of_a_noun_is_known_in_its_forms_and_compounds(noun: str, kinds: str) -> None:
+    assert {slot[1] for slot in slots_of_thing(noun)} == set(kinds)
+
+
+def test_a_group_of_persons_is_no_mere_thing() -> None:
+    assert is_thing("Brief")
+    assert is_thing("Häuser")
+    assert not any(is_thing(noun) for noun in ("Volk", "Stadt", "Kind", "Hund", "Rico"))
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Er hob das Kind hoch und brachte es zu seiner Mutter.",
+        "Er brachte es zu seiner Mutter.",
+        "Der Onkel gab dem Kind seinen Hut.",
+        "Der Vater trug das Enkelkind zu seiner Tante.",
+    ],
+)
+def test_a_possessive_that_may_be_a_childs_is_left_out_with_its_reason(sentence: str) -> None:
+    assert SWAPPER.twin(sentence) == Rejected("a possessive may be of a neuter noun or pronoun")

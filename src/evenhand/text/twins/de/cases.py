@@ -7,6 +7,7 @@ from evenhand.text.twins.de.declension import ALL_SLOTS, Slots
 from evenhand.text.twins.de.phrases import PREPOSITIONS, NounPhrase
 from evenhand.text.twins.de.sentences import Clause, ClauseKind, GermanSentence
 from evenhand.text.twins.de.subjects import is_nominative, is_predicative, possible_subjects
+from evenhand.text.twins.de.things import is_thing
 from evenhand.text.twins.de.words import AGENT_ENDINGS, Ambiguous, has_stem, word_classes
 from evenhand.text.twins.twin import Role
 
@@ -56,7 +57,7 @@ def _reject_unlisted_predicates(sentence: GermanSentence, clause: Clause) -> Non
     """Reject predicates that the lists do not have, as in *er ist also Simulant*."""
     for phrase in sentence.phrases_of(clause):
         text = sentence.words[phrase.noun].text
-        if phrase.preposition or phrase.readings or text in word_classes()["surnames"]:
+        if phrase.preposition or phrase.readings or text in word_classes()["surnames"] or is_thing(text):
             continue
         is_bare = phrase.determiner is None and phrase.start - 1 not in sentence.phrases
         if is_bare and text.endswith(AGENT_ENDINGS):

@@ -26,6 +26,7 @@ class Declension(StrEnum):
     POSSESSIVE = "ein"
     COUNTING = "viele"
     TOTAL = "alle"
+    SAME = "derselbe"
     NONE = "none"
 
 
@@ -52,6 +53,7 @@ _ADJECTIVES: Mapping[Declension, Mapping[str, str]] = MappingProxyType(
         Declension.DEFINITE: _WEAK_ADJECTIVE,
         Declension.STRONG: _WEAK_ADJECTIVE,
         Declension.TOTAL: _WEAK_ADJECTIVE,
+        Declension.SAME: _WEAK_ADJECTIVE,
         Declension.POSSESSIVE: _MIXED_ADJECTIVE,
         Declension.COUNTING: _STRONG_ADJECTIVE,
         Declension.NONE: _STRONG_ADJECTIVE,
@@ -83,8 +85,15 @@ class Determiner:
             case Declension.POSSESSIVE:
                 ending = _POSSESSIVE[slot]
                 return self.stem + ending if ending else self.bare or self.stem
+            case Declension.SAME:
+                return _same(self.stem)[slot]
             case _:
                 return self.stem
+
+
+def _same(stem: str) -> Mapping[str, str]:
+    """The forms of *derselbe* and *derjenige*, in which the article and an adjective are one word."""
+    return {slot: article + stem + _WEAK_ADJECTIVE[slot] for slot, article in _DEFINITE.items()}
 
 
 def adjective_ending(declension: Declension, slot: str) -> str:
@@ -196,5 +205,11 @@ def _determiners() -> Iterator[tuple[str, Determiner]]:
         yield form, Determiner("", Declension.DEFINITE, frozenset(slots_of.split()), preposition=preposition)
 
 
-DETERMINERS: Mapping[str, Determiner] = MappingProxyType(dict(_determiners()))
+def _same_determiners() -> Iterator[tuple[str, Determiner]]:
+    for stem in ("selb", "jenig"):
+        for form, slots in _by_form(_same(stem).items()).items():
+            yield form, Determiner(stem, Declension.SAME, slots)
+
+
+DETERMINERS: Mapping[str, Determiner] = MappingProxyType(dict((*_determiners(), *_same_determiners())))
 """Determiners by form."""

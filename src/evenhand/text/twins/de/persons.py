@@ -89,8 +89,11 @@ def term_from_row(row: Mapping[str, str]) -> PersonTerm:
     )
 
 
-def _readings(person: PersonTerm) -> Iterator[tuple[str, PersonReading]]:
+def _readings(person: PersonTerm, side: str = "") -> Iterator[tuple[str, PersonReading]]:
+    """The readings of a term's forms, of one side only if the other has a closer counterpart: *Knabe, Mädchen*."""
     for male, forms in ((True, person.male), (False, person.female)):
+        if side and side != ("male" if male else "female"):
+            continue
         slots: dict[str, set[str]] = {}
         for slot, form in forms.items():
             slots.setdefault(form, set()).add(slot)
@@ -111,14 +114,19 @@ def _old_forms(forms: Mapping[str, str], *, male: bool) -> Iterator[tuple[str, s
         yield noun + "e", {"Dm"}
 
 
+def _rows(*names: str) -> Iterator[dict[str, str]]:
+    for name in names:
+        with german_resource(name).open(encoding="utf-8", newline="") as lines:
+            yield from csv.DictReader(lines)
+
+
 def _names() -> Iterator[tuple[str, str]]:
     for pairs in load_probes("de").terms.values():
         for male, female in pairs:
             if male[0].isupper():
                 yield male, female
-    with german_resource("names").open(encoding="utf-8", newline="") as lines:
-        for row in csv.DictReader(lines):
-            yield row["male"], row["female"]
+    for row in _rows("names"):
+        yield row["male"], row["female"]
 
 
 def _genitive_of_name(name: str) -> str:
@@ -232,16 +240,15 @@ def _prefixed(person: PersonTerm, front: str, *, hyphenated: bool) -> PersonTerm
 def german_lexicon() -> PersonLexicon:
     """The bundled lexicon."""
     forms: dict[str, tuple[PersonReading, ...]] = {}
-    with german_resource("persons").open(encoding="utf-8", newline="") as lines:
-        persons = [term_from_row(row) for row in csv.DictReader(lines)]
+    persons = [(term_from_row(row), row.get("side", "")) for row in _rows("persons", "one_way_persons")]
     adjectival = {stem: _adjectival(stem) for stem in word_classes()["adjectival nouns"]}
     official = _official()
     adjectival["Beamt"] = official
     for form in ("Beamtin", "Beamtinnen"):
         slots = frozenset(slot for slot, noun in official.female.items() if noun == form)
         forms[form] = (PersonReading(official, male=False, slots=slots),)
-    for person in persons:
-        for form, reading in _readings(person):
+    for person, side in persons:
+        for form, reading in _readings(person, side):
             forms[form] = (*forms.get(form, ()), reading)
     names = [_name(male, female) for male, female in _names()]
     name_forms = {form for person in names for form in (person.male["Nm"], person.female["Nf"])}

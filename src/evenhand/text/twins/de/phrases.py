@@ -15,15 +15,21 @@ from evenhand.text.twins.de.declension import (
     adjective_stem,
 )
 from evenhand.text.twins.de.persons import TITLE, PersonLexicon, PersonReading
+from evenhand.text.twins.de.things import is_known_noun, slots_of_thing
 from evenhand.text.twins.de.words import Ambiguous, GermanWord, is_function_word, verb_number, word_classes
 from evenhand.text.twins.twin import Role
 
-_GENDER_BY_ENDING = (
-    (("ung", "heit", "keit", "schaft", "ion", "tät"), "fp"),
-    (("chen", "lein", "ment", "tum"), "np"),
-    (("ling", "ismus"), "mp"),
-)
 _ADJECTIVE_SUFFIXES = ("isch", "lich", "ig", "end", "sam", "bar", "los", "haft", "voll", "reich")
+_DECLINED_AFTER_ARTICLE = (
+    *("ander", "solch", "beide", "viele", "wenige", "jede", "sämtlich", "verschieden", "einzig"),
+    *("gerade", "lange", "weite", "frühere", "spätere"),
+)
+"""Words that are adjectives after an article, and something else without one."""
+_AFTER_FIRST_VERBS = frozenset(
+    ["du", "ihn", "ihm", "mich", "mir", "dich", "dir", "uns", "euch", "wir", "ich"]
+)
+"""Pronouns that follow a verb at the start of a sentence, and no noun: *Frag ihn*, *Gehst du*."""
+_NO_ADVERBS = word_classes()["pronouns"] | word_classes()["coordinators"] | word_classes()["subject pronouns"]
 _OF_NOBLES = frozenset({"von", "van", "de"})
 _ADDRESSED = ("Ihr", "Dein", "Euer", "Eure")
 _FORMAL = frozenset(
@@ -97,11 +103,18 @@ def _is_noun(words: Sequence[GermanWord], at: int, lexicon: PersonLexicon, word:
         return word.text not in _FORMAL
     if word.text in lexicon.forms:
         return not (word.text in {"Alte", "Junge"} and at + 1 < len(words) and words[at + 1].capital)
+    return _is_noun_at_start(word, words[at + 1] if at + 1 < len(words) else None)
+
+
+def _is_noun_at_start(word: GermanWord, follows: GermanWord | None) -> bool:
+    """Whether the first word of a sentence, which has a capital in any case, is a noun."""
     lower = word.lower
-    if is_function_word(lower) or verb_number(lower) or lower in {"er", "sie", "ihr", "sein"}:
+    if is_function_word(lower) or (follows and follows.lower in _AFTER_FIRST_VERBS):
         return False
-    follows = words[at + 1] if at + 1 < len(words) else None
-    if follows and follows.capital and adjective_stem(lower):
+    if is_known_noun(word.text):
+        return True
+    is_other = verb_number(lower) or lower in {"er", "sie", "ihr", "sein"}
+    if is_other or (follows and follows.capital and adjective_stem(lower)):
         return False
     return len(lower) < 5 or not lower.endswith(
         ("lich", "ig", "isch", "weise", "end", "sam", "bar", "los", "lings", "wärts", "haft")
@@ -119,7 +132,7 @@ def _phrase(words: Sequence[GermanWord], noun: int, lexicon: PersonLexicon) -> N
     if readings and noun > 0 and at < 0 and _is_surname(words[noun - 1].text, words[noun].text, lexicon):
         readings = ()
     if not readings:
-        slots &= _slots_of_thing(words[noun].text)
+        slots &= slots_of_thing(words[noun].text)
     if determiner:
         readings = tuple(_with_article(reading) for reading in readings)
     start = min((place for place in (at, *adjectives) if place >= 0), default=noun)
@@ -166,21 +179,12 @@ def _is_surname(before: str, text: str, lexicon: PersonLexicon) -> bool:
                 raise Ambiguous("a first name or a surname")
             return True
         return text in classes["surnames"] or text in classes["kept titles"]
+    if before in {"Sankt", "St"}:
+        return text in lexicon.names
     is_naming = before.startswith(("heiß", "hieß", "namens", "genannt"))
     if before in lexicon.names or before in classes["kept titles"] or is_naming:
         return text in classes["surnames"]
     return False
-
-
-def _slots_of_thing(text: str) -> Slots:
-    for endings, kinds in _GENDER_BY_ENDING:
-        if text.endswith(endings):
-            return frozenset(slot for slot in ALL_SLOTS if slot[1] in kinds)
-    classes = word_classes()
-    for name, kind in (("neutral masculine", "m"), ("neutral feminine", "f"), ("neutral neuter", "n")):
-        if text in classes[name]:
-            return frozenset(slot for slot in ALL_SLOTS if slot[1] in kind + "p")
-    return ALL_SLOTS
 
 
 def _preposition(words: Sequence[GermanWord], at: int) -> str:
@@ -195,12 +199,18 @@ def _before(words: Sequence[GermanWord], noun: int) -> tuple[Determiner | None, 
     while at >= 0:
         word = words[at]
         determiner = _determiner(words, at)
+        if _is_second_determiner(words, at):
+            adjectives.append(at)
+            at -= 1
+            continue
         if determiner:
             return determiner, at, tuple(reversed(adjectives))
         if _is_adjective(word):
             adjectives.append(at)
             at -= 1
-        elif adjectives and word.lower in word_classes()["intensifiers"]:
+        elif adjectives and (
+            word.lower in word_classes()["intensifiers"] or _is_adverb_within(words, at, adjectives[-1])
+        ):
             at -= 1
         elif word.lower in word_classes()["numbers"] or word.text.isdigit():
             at -= 1
@@ -215,6 +225,26 @@ def _before(words: Sequence[GermanWord], noun: int) -> tuple[Determiner | None, 
         else:
             break
     return None, -1, _without_determiner(words, noun, adjectives)
+
+
+def _is_second_determiner(words: Sequence[GermanWord], at: int) -> bool:
+    """Whether a determiner is declined like an adjective after another one: *eine andere*, *die beiden*."""
+    if at == 0 or not words[at].lower.startswith(_DECLINED_AFTER_ARTICLE):
+        return False
+    first = _determiner(words, at - 1)
+    return first is not None and bool(first.slots & adjective_slots(words[at].lower, first.declension))
+
+
+def _is_adverb_within(words: Sequence[GermanWord], at: int, adjective: int) -> bool:
+    """Whether a word is an adverb between a determiner and its adjective: *die sanft bewegte Luft*."""
+    word = words[at]
+    article = _determiner(words, at - 1) if at > 0 else None
+    if article is None or word.capital or not word.is_word or word.lower in PREPOSITIONS | _NO_ADVERBS:
+        return False
+    may_be_relative = at > 1 and words[at - 2].text in {",", "und", "oder"}
+    is_adverb = word.lower in word_classes()["adverbs"] or not verb_number(word.lower)
+    agrees = bool(article.slots & adjective_slots(words[adjective].lower, article.declension))
+    return is_adverb and agrees and not may_be_relative
 
 
 def _determiner(words: Sequence[GermanWord], at: int) -> Determiner | None:
@@ -261,6 +291,8 @@ def _title(words: Sequence[GermanWord], at: int, lexicon: PersonLexicon) -> Pers
     has_article = at > 0 and _determiner(words, at - 1) is not None
     if place < len(words) and words[place].text in _OF_NOBLES and not has_article:
         place += 1
+    if at > 0 and words[at - 1].lower in {"dessen", "deren"}:
+        return None
     if text not in {"Herr", "Herrn", "Frau"} or place >= len(words) or not words[place].capital:
         return None
     following = words[place].text

@@ -99,7 +99,7 @@ def _number_as_subject(sentence: GermanSentence, at: int, clause: Clause) -> str
     while opening and opening[0] in _COORDINATORS:
         opening.pop(0)
     if clause.kind is ClauseKind.SUBORDINATE and len(opening) == 1:
-        if opening[0] == "was":
+        if opening[0] == "was" and sentence.lower(at + 1) != "sich":
             return ""
         return _final_number(sentence, clause)
     if clause.kind is ClauseKind.RELATIVE and clause.relative_at == at - 1:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from evenhand.text.twins.de.declension import ALL_SLOTS
 from evenhand.text.twins.de.phrases import NounPhrase
 from evenhand.text.twins.de.pronouns import Pronoun, PronounUse, phrase_of_determiner
 from evenhand.text.twins.de.sentences import Clause, ClauseKind, GermanSentence
-from evenhand.text.twins.de.subjects import certain_subjects
-from evenhand.text.twins.de.words import Ambiguous, word_classes
+from evenhand.text.twins.de.subjects import certain_subjects, is_infinitive_clause
+from evenhand.text.twins.de.things import is_neuter_person, is_thing
+from evenhand.text.twins.de.words import SINGULAR, Ambiguous, verb_number, word_classes
 
 _COORDINATORS = frozenset({"und", "oder", "aber", "denn", "doch", "sondern"})
+_VERBS_OF_NAMES = frozenset({"hatte", "hat", "ging", "kam", "stand", "saß", "trat", "nahm", "sah", "lag"})
+_SUBJECTS = frozenset({"ich", "du", "er", "sie", "es", "wir", "ihr", "man"})
 _ANYTHING = frozenset({"alles", "etwas", "nichts", "jedes"})
 _PEOPLE = frozenset(
     [
@@ -34,7 +38,10 @@ def check_references(sentence: GermanSentence, pronouns: Sequence[Pronoun]) -> l
     Raises:
         Ambiguous: If one may refer to a thing, or to several persons.
     """
-    if pronouns and any(_is_of_children(phrase) for phrase in sentence.persons()):
+    girls = [phrase.noun for phrase in sentence.persons() if _is_of_children(phrase)]
+    if girls and (
+        pronouns or any(sentence.lower(at) == "es" for at in range(min(girls), len(sentence.words)))
+    ):
         raise Ambiguous("girls are neuter, so the pronouns may be any")
     kept = []
     for pronoun in pronouns:
@@ -55,6 +62,8 @@ def _reject_things(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequenc
         _reject_anybody(sentence, pronoun, clause)
     if pronoun.male and pronoun.use is not PronounUse.SUBJECT:
         _reject_neuter(sentence, pronoun, clause)
+    if pronoun.male and pronoun.use is PronounUse.POSSESSIVE:
+        _reject_neuter_owners(sentence, pronoun, clause)
     if pronoun.male and not _has_subject(sentence, pronoun, clause, pronouns):
         _reject_everything(sentence, pronoun, clause)
     _reject_later_things(sentence, pronoun, clause, pronouns)
@@ -67,6 +76,8 @@ def _reject_things(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequenc
         return
     if pronoun.use is PronounUse.POSSESSIVE and _has_subject(sentence, pronoun, clause, pronouns):
         return
+    if _is_human(sentence, pronoun, clause) and all(_is_inanimate(sentence, thing) for thing in things):
+        return
     is_subject = pronoun.use is PronounUse.SUBJECT
     if (
         is_subject
@@ -75,6 +86,27 @@ def _reject_things(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequenc
     ):
         return
     raise Ambiguous("a pronoun may be about a thing")
+
+
+def _is_inanimate(sentence: GermanSentence, phrase: NounPhrase) -> bool:
+    """Whether a noun names a thing, or a place as in *in Dresden*."""
+    is_place = phrase.determiner is None and phrase.preposition in {"in", "nach", "aus"}
+    return is_place or is_thing(sentence.words[phrase.noun].text)
+
+
+def _is_human(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> bool:
+    """Whether only a person can be meant: one who speaks, thinks or is spoken to, or has kin or a body."""
+    classes = word_classes()
+    if pronoun.use is PronounUse.POSSESSIVE:
+        owned = phrase_of_determiner(sentence, pronoun.at)
+        noun = sentence.words[owned.noun].text if owned else ""
+        return noun in classes["human belongings"]
+    name = "human verbs" if pronoun.use is PronounUse.SUBJECT else "speaking verbs"
+    return any(
+        sentence.lower(at) in classes[name]
+        for at in clause.words
+        if at not in sentence.phrases and not (sentence.words[at].capital and not sentence.words[at].starts)
+    )
 
 
 def _reject_anybody(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> None:
@@ -94,6 +126,24 @@ def _reject_neuter(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -
         may_be_it = other is not clause or pronoun.use is PronounUse.POSSESSIVE
         if may_be_it and other.words[0] < pronoun.at and sentence.lower(other.words[0]) == "es":
             raise Ambiguous("a pronoun may be about a thing")
+
+
+def _reject_neuter_owners(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> None:
+    """Reject *sein* that may be a child's, though a man is the subject: *er brachte es zu seiner Mutter*."""
+    nouns = [noun for noun in sentence.phrases if noun < pronoun.at and not sentence.phrases[noun].readings]
+    if any(is_neuter_person(sentence.words[noun].text) for noun in nouns):
+        raise Ambiguous("a possessive may be of a neuter noun or pronoun")
+    for at in clause.words[1:]:
+        is_thing_meant = any(
+            noun < at and is_thing(sentence.words[noun].text) and _is_neuter(sentence.phrases[noun])
+            for noun in nouns
+        )
+        if at < pronoun.at and sentence.lower(at) == "es" and not is_thing_meant:
+            raise Ambiguous("a possessive may be of a neuter noun or pronoun")
+
+
+def _is_neuter(phrase: NounPhrase) -> bool:
+    return any(slot[1] == "n" for slot in phrase.slots)
 
 
 def _reject_everything(sentence: GermanSentence, pronoun: Pronoun, clause: Clause) -> None:
@@ -133,6 +183,8 @@ def _things_before(sentence: GermanSentence, pronoun: Pronoun) -> Iterator[NounP
     for phrase in sentence.phrases.values():
         if phrase.noun >= pronoun.at or phrase.readings or _is_part_of_name(sentence, phrase):
             continue
+        if _is_unlisted_name(sentence, phrase):
+            continue
         if any(slot[1] in kinds for slot in phrase.slots):
             yield phrase
 
@@ -141,6 +193,21 @@ def _is_part_of_name(sentence: GermanSentence, phrase: NounPhrase) -> bool:
     """Whether a bare noun directly follows a title or a name."""
     before = sentence.phrases.get(phrase.start - 1)
     return phrase.determiner is None and before is not None and bool(before.readings)
+
+
+def _is_unlisted_name(sentence: GermanSentence, phrase: NounPhrase) -> bool:
+    """Whether an unknown noun without an article is the subject of the verb after it, as only names are.
+
+    Such a name is kept, as in English. One that ends like *Rösli* is neuter.
+    """
+    noun = sentence.words[phrase.noun]
+    is_bare = phrase.determiner is None and not phrase.adjectives and not phrase.preposition
+    if not is_bare or phrase.slots != ALL_SLOTS or noun.text.endswith(("li", "le", "el", "erl")):
+        return False
+    before, after = (verb_number(sentence.lower(at)) for at in (phrase.noun - 1, phrase.noun + 1))
+    spoken = before == SINGULAR and sentence.lower(phrase.noun - 1) in word_classes()["human verbs"]
+    is_followed = sentence.lower(phrase.noun + 1) in word_classes()["human verbs"] | _VERBS_OF_NAMES
+    return (after == SINGULAR and is_followed) or (spoken and sentence.lower(phrase.noun + 1) != ",")
 
 
 def _may_be_meant(sentence: GermanSentence, pronoun: Pronoun, thing: NounPhrase, clause: Clause) -> bool:
@@ -164,7 +231,10 @@ def _persons(sentence: GermanSentence, *, male: bool) -> Iterator[NounPhrase]:
 def _has_subject(
     sentence: GermanSentence, pronoun: Pronoun, clause: Clause, pronouns: Sequence[Pronoun]
 ) -> bool:
-    """Whether the subject of the clause is a person of the pronoun's gender."""
+    """Whether the subject of the clause, or of the clause that it goes on with, is a person of the pronoun's gender."""
+    before = _continued(sentence, clause)
+    if before is not None:
+        return _has_subject(sentence, pronoun, before, pronouns)
     for other in pronouns:
         if other.use is PronounUse.SUBJECT and other.male is pronoun.male and other.at in clause.words:
             return True
@@ -175,6 +245,19 @@ def _has_subject(
         and phrase.determiner_at != pronoun.at
         for phrase in _persons(sentence, male=pronoun.male)
     )
+
+
+def _continued(sentence: GermanSentence, clause: Clause) -> Clause | None:
+    """The clause whose subject a clause without one shares: *er stand auf und ging*, *er kam, um zu helfen*."""
+    place = sentence.clauses.index(clause)
+    if place == 0 or sentence.words[clause.words[0]].starts:
+        return None
+    forms = [sentence.lower(at) for at in clause.words]
+    joined = forms[0] in {"und", "oder", "aber"} and len(forms) > 1 and verb_number(forms[1]) == SINGULAR
+    if joined:
+        joined = not (len(forms) > 2 and forms[2] in _SUBJECTS) and not certain_subjects(sentence, clause)
+    purpose = forms[0] in {"um", "ohne", "statt", "anstatt"} and is_infinitive_clause(sentence, clause)
+    return sentence.clauses[place - 1] if joined or purpose else None
 
 
 def _follows_person(sentence: GermanSentence, pronoun: Pronoun, pronouns: Sequence[Pronoun]) -> bool:

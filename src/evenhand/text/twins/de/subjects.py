@@ -180,7 +180,7 @@ def is_nominative(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) 
 def _without_certain_subject(sentence: GermanSentence, phrase: NounPhrase, clause: Clause) -> bool | None:
     if not clause.verbs:
         return True if _is_address(sentence, phrase, clause) else None
-    if _is_infinitive_clause(sentence, clause):
+    if is_infinitive_clause(sentence, clause):
         return False
     return _by_position(sentence, phrase, clause)
 
@@ -218,7 +218,7 @@ def _joins_adjectives(sentence: GermanSentence, between: int) -> bool:
     return any(phrase.start <= between <= phrase.noun for phrase in sentence.phrases.values())
 
 
-def _is_infinitive_clause(sentence: GermanSentence, clause: Clause) -> bool:
+def is_infinitive_clause(sentence: GermanSentence, clause: Clause) -> bool:
     """Whether a clause has *zu* with an infinitive and no finite verb, so that it has no subject."""
     forms = [sentence.lower(at) for at in clause.words]
     has_infinitive = any(

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 from evenhand.text.twins.de.agreement import Possessor, phrase_swaps, relative_swaps, swap_of
 from evenhand.text.twins.de.cases import decide_cases
-from evenhand.text.twins.de.declension import ALL_SLOTS, DETERMINERS, Declension, Determiner
 from evenhand.text.twins.de.persons import PersonLexicon, german_lexicon
-from evenhand.text.twins.de.phrases import NounPhrase
 from evenhand.text.twins.de.pronouns import (
     HER,
     HIS,
@@ -21,224 +18,14 @@ from evenhand.text.twins.de.pronouns import (
     pronouns_in,
 )
 from evenhand.text.twins.de.references import check_references
+from evenhand.text.twins.de.rejections import (
+    reject_possible_things,
+    reject_unclear_persons,
+    reject_unpaired_words,
+)
 from evenhand.text.twins.de.sentences import GermanSentence
-from evenhand.text.twins.de.words import AGENT_ENDINGS, Ambiguous, verb_number, word_classes
+from evenhand.text.twins.de.words import Ambiguous
 from evenhand.text.twins.twin import NO_GENDERED_WORD, Rejected, Role, Swap, Twin
-
-_BOTH = re.compile(
-    r"\w[:*/_(](?:-?in(?:nen)?\b|r\b|e\b|n\b)|[a-zäöüß]Innen\b|\b(?:er|sie|ihr|sein)[/*](?:er|sie|ihr|sein)"
-)
-
-_WORDS = re.compile(r"[^\W\d_]+")
-
-MOST_WORDS = 50
-"""Longer sentences are rarely read without a mistake."""
-
-_SAYING_WHAT = frozenset(
-    {"als", "ist", "war", "wird", "wurde", "bin", "bist", "sei", "wäre", "bleibt", "blieb", "nicht"}
-)
-
-_FOND = frozenset(
-    {"lieber", "liebe", "guter", "teurer", "teure", "geliebter", "geliebte", "armer", "alter", "werter"}
-)
-
-_ADJECTIVAL_ENDINGS = ("iger", "loser", "ender", "licher", "ischer", "samer", "barer")
-
-_TITLE_ENDINGS = ("ist", "isten", "ent", "enten", "ant", "anten", "rat", "rats", "eur", "rätin")
-
-_PERSONAL = frozenset({"er", "sie", "ihn", "ihm"})
-
-_WITHOUT_NOUN = frozenset({"das", "dies", "dieses", "welches", "solches", "ein", "eines"})
-
-
-def reject_unpaired_words(text: str) -> None:
-    """Reject words that have no certain counterpart.
-
-    Raises:
-        Ambiguous: With the reason.
-    """
-    if text.count(" ") >= MOST_WORDS:
-        raise Ambiguous("a sentence too long to be read with certainty")
-    if _BOTH.search(text):
-        raise Ambiguous("a word of both genders")
-    classes = word_classes()
-    words = _WORDS.findall(text)
-    for word in words:
-        if word in classes["unpaired"]:
-            raise Ambiguous("a gendered word without a certain counterpart")
-        if word in classes["gendered adjectives"]:
-            raise Ambiguous("an adjective that fits one gender")
-    before = ""
-    for word in words:
-        if word[0].isupper() and word.lower().endswith(_gendered_endings()):
-            _reject_unknown(word, before)
-        before = word
-
-
-@lru_cache(maxsize=1)
-def _gendered_endings() -> tuple[str, ...]:
-    return tuple(sorted(word_classes()["gendered endings"]))
-
-
-def _reject_unknown(word: str, before: str) -> None:
-    lexicon = german_lexicon()
-    if lexicon.knows(word) or before in {"Herr", "Herrn", "Frau"} or before in lexicon.names:
-        return
-    raise Ambiguous("a gendered word without a certain counterpart")
-
-
-def reject_unclear_persons(sentence: GermanSentence) -> None:
-    """Reject pronouns without a noun (*jeder*, *dieser*), and persons that the lists do not have.
-
-    Raises:
-        Ambiguous: If there is one.
-    """
-    relatives = {clause.relative_at for clause in sentence.clauses}
-    standalone = word_classes()["standalone pronouns"]
-    for at, word in enumerate(sentence.words):
-        if not word.is_word or at in relatives or at in sentence.phrases:
-            continue
-        determiner = DETERMINERS.get(word.lower)
-        stands_alone = word.lower in standalone or (
-            determiner is not None
-            and not determiner.preposition
-            and (
-                determiner.declension in {Declension.DEFINITE, Declension.STRONG}
-                or _needs_noun(word.lower, determiner)
-            )
-            and word.lower not in _WITHOUT_NOUN
-        )
-        if stands_alone and phrase_of_determiner(sentence, at) is None and not _is_adjective(sentence, at):
-            raise Ambiguous("a pronoun without a noun")
-    _reject_unlisted(sentence)
-    _reject_honours(sentence)
-    _reject_appositions(sentence)
-    _reject_unlisted_appositions(sentence)
-    for phrase in sentence.persons():
-        _reject_farm_names(sentence, phrase)
-        following = sentence.by_start.get(phrase.noun + 1)
-        if phrase.readings[0].person.role is Role.NAME and following and _is_byname(sentence, following):
-            raise Ambiguous("an article behind a name")
-
-
-def _needs_noun(lower: str, determiner: Determiner) -> bool:
-    """Whether it is a form of *ein* or *mein* with an ending; *sein* and *ihr* are pronouns too."""
-    return (
-        determiner.declension is Declension.POSSESSIVE
-        and determiner.stem not in {"sein", "ihr"}
-        and lower != determiner.stem
-    )
-
-
-def _reject_honours(sentence: GermanSentence) -> None:
-    """Reject *gnädige Frau*, which has no male counterpart."""
-    for phrase in sentence.persons():
-        if sentence.lower(phrase.start - 1) == "gnä" or sentence.lower(phrase.start - 2) == "gnä":
-            raise Ambiguous("a gendered word without a certain counterpart")
-        noun = sentence.words[phrase.noun]
-        is_address = phrase.start == phrase.noun and not phrase.is_title and not phrase.preposition
-        if noun.text in {"Herr", "Dame"} and is_address:
-            raise Ambiguous("a gendered word without a certain counterpart")
-        is_master = noun.text == "Herrn" and sentence.lower(phrase.determiner_at) == "zum"
-        if is_master and any("mach" in word.lower for word in sentence.words):
-            raise Ambiguous("a gendered word without a certain counterpart")
-        honoured = any(
-            sentence.lower(at).startswith(("gnädig", "geehrt", "verehrt")) for at in phrase.adjectives
-        )
-        if honoured and not phrase.is_title and sentence.words[phrase.noun].text in {"Frau", "Frauen"}:
-            raise Ambiguous("a gendered word without a certain counterpart")
-
-
-def _reject_appositions(sentence: GermanSentence) -> None:
-    """Reject a person in apposition to a noun that is not swapped: *Samana, unser Lehrer,*."""
-    for phrase in sentence.persons():
-        before = sentence.phrases.get(phrase.start - 2)
-        ends = phrase.noun + 1 >= len(sentence.words) or not sentence.words[phrase.noun + 1].is_word
-        ends = ends or (phrase.determiner is None and phrase.is_plural)
-        if before is None or before.readings or sentence.lower(phrase.start - 1) != "," or not ends:
-            continue
-        named = sentence.phrases.get(before.start - 1)
-        is_said_of_it = (phrase.determiner is None) is phrase.is_plural
-        if is_said_of_it and not (named and named.readings):
-            raise Ambiguous("what is said of somebody who is not listed")
-
-
-def _reject_unlisted_appositions(sentence: GermanSentence) -> None:
-    """Reject a person with an apposition that is not swapped: *mein Bruder, der Schlawiner,*."""
-    for phrase in sentence.phrases.values():
-        if phrase.readings or phrase.determiner is None or sentence.lower(phrase.start - 1) != ",":
-            continue
-        before = sentence.phrases.get(phrase.start - 2)
-        is_of_person = before is not None and bool(before.readings)
-        following = sentence.lower(phrase.noun + 1)
-        if (is_of_person or sentence.lower(phrase.start - 2) in _PERSONAL) and not (
-            verb_number(following) or following == "und"
-        ):
-            raise Ambiguous("an occupation that is not listed")
-
-
-def _reject_unlisted(sentence: GermanSentence) -> None:
-    """Reject what seems to be an occupation or a name that the lists do not have."""
-    for phrase in sentence.phrases.values():
-        if phrase.readings:
-            continue
-        if phrase.declension is Declension.POSSESSIVE and sentence.words[phrase.noun].text.endswith(
-            _ADJECTIVAL_ENDINGS
-        ):
-            raise Ambiguous("an occupation that is not listed")
-        if phrase.determiner is not None:
-            _reject_article_before_name(sentence, phrase)
-            continue
-        before = sentence.phrases.get(phrase.start - 1)
-        named = before.readings if before is not None and not before.is_plural else ()
-        if any(reading.person.role is Role.NOUN for reading in named) and not phrase.preposition:
-            raise Ambiguous("a name that is not listed")
-        if any(sentence.lower(at) in _FOND for at in phrase.adjectives):
-            raise Ambiguous("a name that is not listed")
-        text = sentence.words[phrase.noun].text
-        before_it = sentence.lower(phrase.start - 1)
-        is_any = before_it == "als" and phrase.slots == ALL_SLOTS and not text.endswith("kraft")
-        if is_any or (before_it in _SAYING_WHAT and text.endswith(AGENT_ENDINGS)):
-            raise Ambiguous("an occupation that is not listed")
-
-
-def _is_byname(sentence: GermanSentence, phrase: NounPhrase) -> bool:
-    """Whether a phrase after a name may belong to it, as in *Karl der Große*."""
-    is_nominative = (
-        sentence.lower(phrase.determiner_at) in {"der", "die"} and phrase.declension is Declension.DEFINITE
-    )
-    return is_nominative and (bool(phrase.readings) or sentence.words[phrase.noun].text.endswith("e"))
-
-
-def _reject_farm_names(sentence: GermanSentence, phrase: NounPhrase) -> None:
-    """Reject an article that belongs to the noun after the next: *der Oberleitner Bauer*, *dem Herrn Kanzlisten*."""
-    before = sentence.phrases.get(phrase.start - 1)
-    has_article = before is not None and before.determiner is not None
-    is_surname = before is not None and has_article and sentence.words[before.noun].text.endswith("er")
-    if before is not None and is_surname and not before.readings and phrase.determiner is None:
-        raise Ambiguous("an article apart from its noun")
-    following = sentence.phrases.get(phrase.noun + 1)
-    is_unlisted = phrase.is_title and following is not None and not following.readings
-    if is_unlisted and sentence.words[phrase.noun + 1].text.endswith(_TITLE_ENDINGS):
-        raise Ambiguous("an occupation that is not listed")
-
-
-def _reject_article_before_name(sentence: GermanSentence, phrase: NounPhrase) -> None:
-    """Reject *der alte Sam Hawkens*, whose article would not change."""
-    following = sentence.phrases.get(phrase.noun + 1)
-    article = sentence.lower(phrase.determiner_at) if phrase.determiner_at >= 0 else ""
-    if (
-        following is not None
-        and following.determiner is None
-        and not following.readings
-        and article in {"der", "den", "die"}
-    ):
-        raise Ambiguous("a name that is not listed")
-
-
-def _is_adjective(sentence: GermanSentence, at: int) -> bool:
-    return any(at in phrase.adjectives for phrase in sentence.phrases.values())
-
 
 _HYPHENATED_WORDS = re.compile(r"[^\W\d_]+(?:[-‐‑][^\W\d_]+)*")
 
@@ -284,6 +71,7 @@ class GermanSwapper:
         reject_unclear_persons(sentence)
         classify_sie(sentence)
         decide_cases(sentence)
+        reject_possible_things(sentence)
         pronouns = check_references(sentence, list(pronouns_in(sentence)))
         possessors = {
             pronoun.at: Possessor(pronoun.new, pronoun.male)

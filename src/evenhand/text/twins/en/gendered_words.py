@@ -65,7 +65,8 @@ memsahib sahib begum rani rajah raja maharajah maharani ranee shah sheikh pharao
 _FITS_ONE_GENDER = """
 pregnant pregnancy pregnancies childbirth miscarriage menopause womb uterus beard beards bearded moustache
 moustaches mustache mustaches whiskers whiskered unshaven shaven breasts lactating prostate testicles penis
-vagina gynaecologist gynecologist obstetrician lesbian lesbians polygamy petticoat petticoats
+vagina gynaecologist gynecologist obstetrician lesbian lesbians polygamy petticoat petticoats fathered fathering
+mothered mothering breastfed breastfeed breastfeeds breastfeeding suckled
 """
 
 _ANIMALS = """
@@ -78,7 +79,10 @@ KEPT_PHRASES = (
     "mother - of - pearl", "mother of pearl", "king - size", "king - sized", "queen - size", "queen - sized",
     "you guys", "master 's degree", "master 's degrees", "bachelor 's degree", "bachelor 's degrees",
     "master key", "master of arts", "master of science", "bachelor of arts", "bachelor of science",
-    "master plan", "master bedroom", "boxing day", "mother tongue", "mother tongues",
+    "master plan", "master bedroom", "boxing day", "mother tongue", "mother tongues", "grandfather clock",
+    "grandfather clocks",
+    *(f"sister {thing}" for thing in ("company", "companies", "city", "cities", "paper", "firm", "school", "party")),
+    *(f"{kin} {thing}" for kin in ("mother", "daughter") for thing in ("company", "cell", "cells", "language", "firm")),
 )  # fmt: skip
 """Phrases in which a gendered word says nothing about anybody's gender."""
 
@@ -95,7 +99,11 @@ UNCLEAR_PHRASES = (
     "man about town", "madam chair", "madam president", "madam speaker", "mr president", "mr speaker",
     "mr chairman", "mr justice", "mother superior", "reverend mother", "gave birth", "give birth",
     "giving birth", "given birth", "king james bible", "jack of all", "oh brother", "big brother",
-    "man in the moon", "white man 's", "man 's best friend",
+    "man in the moon", "white man 's", "man 's best friend", "every man for", "boys will be boys",
+    "girls will be girls", "men are created", "early man", "modern man", "primitive man", "prehistoric man",
+    "common man", "man in the street", "brothers in arms", "sisters in arms", "old boy", "old boys", "uncle sam",
+    "lady luck", "father time", "man of the match", "men at work", "men of god", "man of god", "man of the world",
+    "old boys ' network", "boys in blue", "maiden voyage", "brother in arms",
 )  # fmt: skip
 """Phrases whose twin is not clear, or that are generic."""
 
@@ -137,6 +145,14 @@ NO_PERSONS = word_set(
     """
 )
 """Words that end like *postman* but are not compounds of *man*."""
+RULERS_OF_GAMES = word_set("king kings queen queens")
+GAMES = word_set(
+    """
+    chess chessboard rook rooks pawn pawns bishop checkmate castling hearts spades trump trumps hive hives
+    beehive bee bees beekeeper beekeepers swarm draughts
+    """
+)
+"""Words beside which *queen* may be a piece, a card or a bee."""
 DEITIES = word_set("god christ jesus allah providence almighty saviour creator")
 SHIPS = word_set(
     """

@@ -149,23 +149,28 @@ MASS_NOUNS = word_set(
     recognition notoriety power freedom protection rest
     """
 )
-COUNTED_NOUNS = word_set(
+KIN = word_set(
     """
     mother father sister brother husband wife son daughter uncle aunt nephew niece cousin friend friends
-    parents child children family lover grandmother grandfather sisters brothers sons daughters cousins
-    mistress master servant servants neighbour neighbours neighbor companion companions guest guests
-    visitor visitors employer employers colleague colleagues guardian guardians lawyer doctor teacher
-    teachers pupils students audience readers boss manager face hand hands head heart eyes eye arm arms
-    lips hair voice foot feet shoulder shoulders mouth ear ears nose finger fingers knee knees neck cheek
-    cheeks chin forehead throat body leg legs tongue thumb wrist waist lap brow name letter letters
-    lecture life lives room house book story opinion word consent address age promise oath answer
-    attention orders order mind soul thoughts thought speech report evidence testimony approval verdict
-    secret secrets ticket bill debts rent wages salary purse key keys hat coat bag dress gloves
-    handkerchief umbrella horse dog party lordship ladyship majesty highness reply reason fortune estate
-    share debut blessing best assent resignation signature performance bidding job boat car bicycle garden
-    shop office desk chair table bed window door pen watch ring glass cup plate knife sword cloak shawl
-    cap bonnet veil pipe stick basket box trunk suitcase camera telephone passport diary notebook novel
-    poem song portrait career
+    parents child children lover grandmother grandfather sisters brothers sons daughters cousins mistress
+    master servant servants neighbour neighbours neighbor companion companions guest guests visitor
+    visitors employer employers colleague colleagues guardian guardians lawyer doctor teacher teachers
+    pupils students audience readers boss manager
+    """
+)
+"""Persons that somebody has: kin and company, to whom things are given."""
+COUNTED_NOUNS = KIN | word_set(
+    """
+    family face hand hands head heart eyes eye arm arms lips hair voice foot feet shoulder shoulders mouth
+    ear ears nose finger fingers knee knees neck cheek cheeks chin forehead throat body leg legs tongue
+    thumb wrist waist lap brow name letter letters lecture life lives room house book story opinion word
+    consent address age promise oath answer attention orders order mind soul thoughts thought speech report
+    evidence testimony approval verdict secret secrets ticket bill debts rent wages salary purse key keys
+    hat coat bag dress gloves handkerchief umbrella horse dog party lordship ladyship majesty highness reply
+    reason fortune estate share debut blessing best assent resignation signature performance bidding job
+    boat car bicycle garden shop office desk chair table bed window door pen watch ring glass cup plate
+    knife sword cloak shawl cap bonnet veil pipe stick basket box trunk suitcase camera telephone passport
+    diary notebook novel poem song portrait career
     """
 )
 """Nouns that rarely go without an article or a possessive, above all kin and parts of the body."""

@@ -160,6 +160,8 @@ def _before_counted_noun(context: PronounContext) -> PronounReading:
     followed = context.after(2).lower in grammar.NOMINAL_STARTS
     if followed and verb in grammar.PERCEPTION_AND_CAUSE and classes_of(word) & WordClass.VERB:
         return PronounReading.UNCLEAR
+    if verb in grammar.EVER_GIVING and word not in grammar.KIN and _goes_on_with_things(context):
+        return PronounReading.UNCLEAR
     if (word == "answer" and verb in grammar.PERCEPTION_AND_CAUSE) or (
         word == "room" and verb in ("give", "allow")
     ):
@@ -226,9 +228,19 @@ def _before_noun(context: PronounContext) -> PronounReading:
         return object_if(_has_object(context, 2))
     if verb in grammar.NAMING or verb in grammar.GIVING:
         return PronounReading.UNCLEAR
-    if verb in grammar.SOMETIMES_GIVING and (word in grammar.MASS_NOUNS or classes & WordClass.PLURAL):
+    if verb in grammar.SOMETIMES_GIVING and (_are_things(context.after()) or _goes_on_with_things(context)):
         return PronounReading.UNCLEAR
     return possessive_if(not may_act)
+
+
+def _goes_on_with_things(context: PronounContext) -> bool:
+    """Whether a second noun may be what is given: *sold her house plants*, to her or of her house."""
+    return may_be_noun(context.after(2)) and _are_things(context.after(2))
+
+
+def _are_things(noun: Token) -> bool:
+    """Whether a noun needs no article."""
+    return noun.lower in grammar.MASS_NOUNS or bool(classes_of(noun.lower) & WordClass.PLURAL)
 
 
 def _is_brought_along(context: PronounContext) -> bool:

@@ -12,7 +12,7 @@ from evenhand.data.probes import bundled_probe_path
 from evenhand.text.twins.en import grammar
 from evenhand.text.twins.en.grammar import word_pairs, word_set
 from evenhand.text.twins.en.tokens import Tokens, WordOutcome, is_name_like, stands_in_compound, swap
-from evenhand.text.twins.en.word_classes import classes_of
+from evenhand.text.twins.en.word_classes import WordClass, classes_of
 from evenhand.text.twins.twin import Rejected, Role
 
 _FURTHER_PAIRS = """
@@ -57,10 +57,13 @@ Ewan Ellen  Gus Georgina  Marco Marina  Anton Anne  Arnold Ann  Ivor Eva  Luther
 Max Maxine  Marvin Marilyn  Matt Megan  Nick Nadia  Rick Rosetta  Ron Sara  Ken Katharine  Phil Priscilla
 Pete Peggy  Ray Renata  Rob Samantha  Stan Sonia  Ted Trudy  Toby Tilda  Vic Veronica  Walt Valerie
 Wally Viola  Josh Janice  Jake Joanne  Hal Hattie  Ernie Enid  Bert Bettina  Lambert Lizzie  Lorenzo Livia
-Morris Miranda  Monty Muriel  Piers Paula  Rowland Rachael  Sylvester Sabina
+Morris Miranda  Monty Muriel  Piers Paula  Rowland Rachael  Sylvester Sabina  Mark Grace  Frank Joy  Bill Rose
+Will Hope  Drew Dawn  Grant Faith  Wade Melody  Guy Holly  Cliff Ivy  Miles Violet
+Lance Poppy  Clay Hazel  Chuck Penny  Gene Pearl
 """
 
 _UNPAIRED = """
+May June April
 Madonna Abel Adrienne Agatha Alma Anastasia Angelica Aphrodite Apollo Ariadne Astrid Athena Audrey Aurora Bonnie
 Buddha Cain Candice Carmen Cassandra Charlene Chester Chloe Cleopatra Cyrus Danielle Darius Della
 Desiree Dinah Dolores Dorothea Edwina Eileen Elijah Eloise Elsa Elvira Emmeline Enoch Erin Evangeline Fay
@@ -102,19 +105,34 @@ ALSO_PLACES = word_set(
 ALSO_SURNAMES = word_set(
     """
     scott kelly mason logan tyler graham howard douglas stuart stanley clifford lawrence gilbert craig
-    bruce wayne owen glenn martin
+    bruce wayne owen glenn martin grant wade miles
     """
 )
 """First names that are as often surnames; they count as first names only before a surname."""
-ALSO_WORDS = word_set(
+ALSO_COUNTED_WORDS = word_set(
     """
-    olive ruby rosemary daisy lily heather eve carol dick jack jerry dolly basil clement rob nick ray max
+    mark bill will frank rob nick jack dick jerry max ray drew guy cliff lance chuck grant miles
+    """
+)
+"""Names that are also common words which need an article, or begin an order: the name is what a verb follows."""
+ALSO_WORDS = ALSO_COUNTED_WORDS | word_set(
+    """
+    olive ruby rosemary daisy lily heather eve carol dolly basil clement grace hope joy faith dawn rose
+    pearl violet hazel holly ivy poppy melody clay penny patience prudence mercy felicity gene
     """
 )
 """Names that are also common words, which may be capitalised for their position."""
-_SURNAME_TITLES = word_set(
+_VERBS_LIKE_NAMES = word_set("will mark bill rob nick chuck grant drew")
+_TENSED = word_set("was is had has did does wasn't isn't hadn't hasn't didn't doesn't")
+_MONTHS = word_set("may june april")
+_BEFORE_MONTHS = (
+    grammar.PREPOSITIONS | grammar.DETERMINERS | word_set("and or last next early late mid every one")
+)
+SURNAME_TITLES = word_set(
     """
-    mr mrs ms dr doctor professor prof judge captain colonel major general senator president
+    mr mrs ms dr doctor professor prof judge captain colonel major general senator president inspector
+    detective sergeant lieutenant constable sheriff governor mayor admiral commander corporal
+    chancellor ambassador
     """
 )
 _FIRST_NAME_TITLES = word_set(
@@ -151,9 +169,13 @@ def name_twin(tokens: Tokens, at: int) -> WordOutcome:
         return None
     name = token.lower.capitalize()
     males, females = name_twins()
+    if token.lower in grammar.HONOURS and tokens[at - 1].lower in ("your", "his", "her", "their"):
+        return None
+    if (token.lower in _MONTHS and _is_month(tokens, at)) or _is_verb(tokens, at):
+        return None
     if tokens[at + 1].is_word and tokens[at + 1].lower in PLACES_AFTER and is_name_like(tokens, at + 1):
         return None
-    if _title_before(tokens, at) in SAINTS_AND_PLACES_BEFORE:
+    if title_before(tokens, at) in SAINTS_AND_PLACES_BEFORE:
         return None
     if stands_in_compound(tokens, at):
         return Rejected(f"{token.text!r} in a compound")
@@ -161,7 +183,7 @@ def name_twin(tokens: Tokens, at: int) -> WordOutcome:
         return Rejected(f"{token.text!r} may be a place")
     if tokens[at - 1].lower == "the" and not is_name_like(tokens, at + 1):
         return Rejected(f"'the {token.text}' may be no person")
-    if token.lower in ALSO_WORDS and tokens.begins(at):
+    if token.lower in ALSO_WORDS and tokens.begins(at) and not _is_subject(tokens, at):
         return Rejected(f"{token.text!r} may be no name")
     role = _part_of_name(tokens, at, male=name in males)
     if role is not None:
@@ -174,12 +196,37 @@ def name_twin(tokens: Tokens, at: int) -> WordOutcome:
     return swap(tokens, at, new=twin, role=Role.NAME, male=name in males)
 
 
+def _is_subject(tokens: Tokens, at: int) -> bool:
+    """Whether a verb in the past or the third person makes a first word a name: *Mark asked*, not *Mark my words*."""
+    if tokens[at].lower not in ALSO_COUNTED_WORDS:
+        return False
+    following = tokens[at + 1].lower
+    tensed = classes_of(following) & (WordClass.PAST | WordClass.THIRD_PERSON)
+    return following in _TENSED or (bool(tensed) and not classes_of(following) & WordClass.PLURAL)
+
+
+def _is_verb(tokens: Tokens, at: int) -> bool:
+    """Whether a subject or an object shows that the word is a verb: *Will you*, *Mark my words*."""
+    following = tokens[at + 1].lower
+    opens = following in grammar.NOMINAL_STARTS or following in ("his", "her", "that", "there")
+    return tokens[at].lower in _VERBS_LIKE_NAMES and opens
+
+
+def _is_month(tokens: Tokens, at: int) -> bool:
+    """Whether *May* is a month, or a verb as in *May she rest*."""
+    before = tokens[at - 1]
+    if tokens.begins(at):
+        return not classes_of(tokens[at + 1].lower) & (WordClass.PAST | WordClass.THIRD_PERSON)
+    dated = before.text[0].isdigit() or tokens[at + 1].text[0].isdigit()
+    return dated or before.lower in _BEFORE_MONTHS
+
+
 def _part_of_name(tokens: Tokens, at: int, *, male: bool) -> str | Rejected | None:
     """None for a first name, a word for another part of a name, or why the sentence is rejected."""
     before = tokens[at - 1]
-    title = _title_before(tokens, at)
+    title = title_before(tokens, at)
     has_surname = is_name_like(tokens, at + 1)
-    if title in _SURNAME_TITLES:
+    if title in SURNAME_TITLES:
         if title == "mrs" and male and has_surname:
             return Rejected("a woman called by a man's name")
         return "surname" if male and not has_surname else None
@@ -204,6 +251,6 @@ def _is_ordinary(word: str) -> bool:
     return word in grammar.BEHIND_AN_OBJECT or word in grammar.ADVERBS or bool(classes_of(word))
 
 
-def _title_before(tokens: Tokens, at: int) -> str:
+def title_before(tokens: Tokens, at: int) -> str:
     """The word before a position, without its full stop."""
     return tokens[at - 2].lower if tokens[at - 1].text == "." else tokens[at - 1].lower

@@ -5,7 +5,7 @@ from __future__ import annotations
 from evenhand.text.twins.en import grammar
 from evenhand.text.twins.en.gendered_words import WITHOUT_CLEAR_TWIN, noun_pairs
 from evenhand.text.twins.en.grammar import word_set
-from evenhand.text.twins.en.names import PLACES_AFTER, is_known_name
+from evenhand.text.twins.en.names import PLACES_AFTER, SURNAME_TITLES, is_known_name, title_before
 from evenhand.text.twins.en.tokens import (
     UNKNOWN_WORD,
     Tokens,
@@ -43,11 +43,24 @@ _YOUNG = word_set("boy boys girl girls")
 _BOYS_ONLY = word_set("tom play bell call cabin altar choir page he she")
 _ABBREVIATIONS = frozenset({"ma", "pa"})
 _POSSESSORS = word_set("my your his her our their whose 's every one same only other")
+_KEPT_VERBS = word_set("man husband husbands lord lords queen queens king")
+"""Nouns that are also verbs, which say nothing about anybody's gender: man the desk."""
+_PARENTING = word_set("father fathers mother mothers")
+"""Nouns that are also verbs, and mean another thing for each gender: he fathered them."""
+_BEFORE_VERBS = word_set(
+    """
+    to will would can could should must may might shall cannot do does did don't doesn't didn't won't
+    wouldn't can't couldn't shouldn't mustn't 'll 'd i you we they who
+    """
+)
+_BEFORE_THIRD_PERSON = word_set("he she it who that which")
 
 
 def title_twin(tokens: Tokens, at: int) -> WordOutcome:
     """The outcome for a title."""
     word = tokens[at].lower
+    if is_verb(tokens, at) or _is_surname(tokens, at):
+        return None
     if word in ("mr", "mrs", "ms"):
         return _polite(tokens, at)
     if word == "miss":
@@ -77,8 +90,13 @@ def capital_noun(tokens: Tokens, at: int) -> Rejected | bool:
 def followed_title(tokens: Tokens, at: int) -> Rejected | bool:
     """The same, judged by what follows the title."""
     word, following = tokens[at].lower, tokens[at + 1]
-    if following.lower in PLACES_AFTER and following.is_capitalised:
+    named = tokens[at + 2] if is_name_like(tokens, at + 1) else following
+    if any(each.lower in PLACES_AFTER and each.is_capitalised for each in (following, named)):
         return False
+    if tokens[at - 1].text in ("The", "A") and not tokens.begins(at - 1):
+        return Rejected(f"{tokens[at].text!r} may be part of a name")
+    if _is_numbered(tokens, at + 2):
+        return Rejected("a ruler called by name")
     if following.lower == "'s" and is_name_like(tokens, at + 2):
         return Rejected(f"{tokens[at].text!r} may be part of a name")
     if not is_name_like(tokens, at + 1) or tokens.is_shouted:
@@ -88,6 +106,13 @@ def followed_title(tokens: Tokens, at: int) -> Rejected | bool:
     if word in _FIRST_NAME_FOLLOWS and not is_known_name(following.lower):
         return Rejected(f"the name {following.text} has no twin")
     return True
+
+
+def _is_numbered(tokens: Tokens, at: int) -> bool:
+    """Whether a ruler's number or byname stands here: *Henry VIII*, *Henry the Eighth*."""
+    if tokens[at].lower == "the":
+        return is_name_like(tokens, at + 1)
+    return tokens[at].text.isupper() and len(tokens[at].text) > 1 and set(tokens[at].text) <= set("IVX")
 
 
 def _polite(tokens: Tokens, at: int) -> WordOutcome:
@@ -149,9 +174,46 @@ def _title_swap(tokens: Tokens, at: int, new: str, *, male: bool) -> WordOutcome
     return swap(tokens, at, new=new, role=Role.TITLE, male=male)
 
 
+def _is_surname(tokens: Tokens, at: int) -> bool:
+    """Whether a capitalised noun follows a title that surnames follow: *Mr. King*, *Professor Prince*."""
+    titled = title_before(tokens, at) in SURNAME_TITLES
+    return titled and tokens[at].is_capitalised and not tokens.is_shouted and not is_name_like(tokens, at + 1)
+
+
+def is_verb(tokens: Tokens, at: int) -> bool:
+    """Whether a word that is also a noun is a verb here: to man the desk."""
+    word = tokens[at].lower
+    if word not in _KEPT_VERBS and word not in _PARENTING:
+        return False
+    if not _has_object(tokens, at):
+        return False
+    place = at - 1
+    while tokens[place].lower in grammar.ADVERBS:
+        place -= 1
+    before = tokens[place].lower
+    return before in (_BEFORE_THIRD_PERSON if word.endswith("s") else _BEFORE_VERBS)
+
+
+def _has_object(tokens: Tokens, at: int) -> bool:
+    following = tokens[at + 1].lower
+    return following in grammar.NOMINAL_STARTS or following in ("her", "his")
+
+
+def _may_be_verb(tokens: Tokens, at: int) -> bool:
+    """Whether the word before may be its subject, as in *volunteers man the desk*."""
+    word = tokens[at].lower
+    subject = classes_of(tokens[at - 1].lower) & (WordClass.NOUN if word.endswith("s") else WordClass.PLURAL)
+    return (word in _KEPT_VERBS or word in _PARENTING) and bool(subject) and _has_object(tokens, at)
+
+
 def noun_twin(tokens: Tokens, at: int) -> WordOutcome:
     """The outcome for a gendered noun or adjective."""
     token = tokens[at]
+    verb = is_verb(tokens, at)
+    if (verb and token.lower in _KEPT_VERBS) or _is_surname(tokens, at):
+        return None
+    if verb or _may_be_verb(tokens, at):
+        return Rejected(f"{token.lower!r} may be a verb")
     if token.lower in WITHOUT_CLEAR_TWIN:
         return _without_twin(tokens, at)
     in_name = tokens[at + 1].lower == "'s" and tokens[at + 2].is_hyphen

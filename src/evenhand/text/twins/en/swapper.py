@@ -10,9 +10,11 @@ from evenhand.text.twins.en.gendered_words import (
     ANIMALS,
     DEITIES,
     FITS_ONE_GENDER,
+    GAMES,
     KEPT_PHRASES,
     NO_PERSONS,
     PERSONIFIED,
+    RULERS_OF_GAMES,
     SHIPS,
     UNCLEAR_PHRASES,
     WITHOUT_CLEAR_TWIN,
@@ -29,7 +31,7 @@ SwapRule = Callable[[Tokens, int], WordOutcome]
 
 _WORD = re.compile(r"[^\W\d_]+")
 _PERSONS = frozenset({Role.NOUN, Role.TITLE, Role.NAME})
-_DIALECT = frozenset({"im", "er", "e", "isself", "erself", "imself", "is"})
+_DIALECT = frozenset({"im", "er", "e", "isself", "erself", "imself", "is", "E", "Im"})
 """What follows the apostrophe in *'im*."""
 _PERSON_ENDINGS = ("man", "men", "maid", "maids")
 _REACH = 8
@@ -136,7 +138,13 @@ def _begins_with_vowel(word: str) -> bool:
 def rejection_reason(tokens: Tokens, swaps: Iterable[Swap]) -> Rejected | None:
     """Why a sentence is rejected for words beside those that are swapped; None if it is not."""
     words = frozenset(tokens.lower())
-    return _one_sided(words) or _spelling(tokens) or _deity(tokens) or _thing(words, tuple(swaps))
+    return (
+        _one_sided(words)
+        or _game(words)
+        or _spelling(tokens)
+        or _deity(tokens)
+        or _thing(words, tuple(swaps))
+    )
 
 
 def _one_sided(words: frozenset[str]) -> Rejected | None:
@@ -147,6 +155,11 @@ def _one_sided(words: frozenset[str]) -> Rejected | None:
     return None
 
 
+def _game(words: frozenset[str]) -> Rejected | None:
+    rulers, games = sorted(words & RULERS_OF_GAMES), sorted(words & GAMES)
+    return Rejected(f"{rulers[0]!r} beside {games[0]!r} may be no person") if rulers and games else None
+
+
 def _spelling(tokens: Tokens) -> Rejected | None:
     to_female, to_male = noun_pairs()
     for at in range(len(tokens)):
@@ -155,6 +168,8 @@ def _spelling(tokens: Tokens) -> Rejected | None:
             if text not in to_female and text not in to_male and classes_of(text) & WordClass.NOUN:
                 return Rejected(f"{text!r} has no clear twin")
         elif text in ("'", "‘", "’") and tokens[at + 1].text in _DIALECT and not tokens[at + 1].spaced:
+            if tokens[at + 2].text == ".":
+                continue
             return Rejected("a pronoun in dialect")
     return None
 

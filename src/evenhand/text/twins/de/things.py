@@ -1,0 +1,119 @@
+"""The gender of German nouns that do not name persons: by a list, by the last part of a compound, or by the ending."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+from evenhand.text.twins.de.declension import ALL_SLOTS, Slots
+from evenhand.text.twins.de.words import word_classes
+
+_GENDER_BY_ENDING = (
+    (("ung", "heit", "keit", "schaft", "ion", "tät"), "fp"),
+    (("chen", "lein", "ment", "tum"), "np"),
+    (("ling", "ismus"), "mp"),
+)
+_THINGS = (("masculine things", "m"), ("feminine things", "f"), ("neuter things", "n"))
+_LISTED = (("neutral masculine", "m"), ("neutral feminine", "f"), ("neutral neuter", "n"), *_THINGS)
+_SHORTEST_HEAD = 4
+_SHORTEST_MODIFIER = 3
+_WITHOUT_UMLAUT = (("äu", "au"), ("ä", "a"), ("ö", "o"), ("ü", "u"))
+
+
+def slots_of_thing(text: str) -> Slots:
+    """The slots that a noun which names no person can be in."""
+    kinds = _kinds(text)
+    return frozenset(slot for slot in ALL_SLOTS if slot[1] in kinds) if kinds else ALL_SLOTS
+
+
+@lru_cache(maxsize=2**15)
+def is_thing(text: str) -> bool:
+    """Whether a noun is certainly no person, animal or name, and no group of persons."""
+    base = _base(text)
+    if base is None or base in word_classes()["collectives"]:
+        return False
+    return any(base in word_classes()[name] for name, _ in _THINGS)
+
+
+def is_known_noun(text: str) -> bool:
+    """Whether the gender of a noun that names no person is known."""
+    return bool(_kinds(text))
+
+
+def is_neuter_person(text: str) -> bool:
+    """Whether a noun names somebody, or a group, in the neuter: *Kind*, *Enkelkind*, *Volk*."""
+    return text in word_classes()["neuter persons"] or text.endswith(("kind", "kinde", "kindes"))
+
+
+@lru_cache(maxsize=2**15)
+def _kinds(text: str) -> str:
+    """The kinds that a noun may be; empty if it is not known."""
+    listed = _kinds_of_form(text)
+    if listed:
+        return listed
+    for endings, kinds in _GENDER_BY_ENDING:
+        if text.endswith(endings):
+            return kinds
+    return _kinds_of_compound(text)
+
+
+def _kinds_of_compound(text: str) -> str:
+    """A compound has the gender of its last part."""
+    for start in range(_SHORTEST_MODIFIER, len(text) - _SHORTEST_HEAD + 1):
+        kinds = _kinds_of_form(text[start:].capitalize())
+        if kinds:
+            return kinds
+    return ""
+
+
+def _kinds_of_form(text: str) -> str:
+    base = _base(text)
+    if base is None:
+        return ""
+    kind = _genders()[base]
+    if _is_only_plural(text, base=base, kind=kind):
+        return "p"
+    return kind + "p"
+
+
+def _is_only_plural(text: str, *, base: str, kind: str) -> bool:
+    """Whether a form is not one of the singular: *Augen* and *Hände*, but not *Gedanken*, *Tages* or *Hause*."""
+    if text == base or text in {base + "s", base + "es", base + "ses"}:
+        return False
+    is_weak = kind == "m" and base.endswith("e") and text == base + "n"
+    return not is_weak and not (kind != "f" and text == base + "e")
+
+
+@lru_cache(maxsize=1)
+def _genders() -> Mapping[str, str]:
+    classes = word_classes()
+    return {noun: kind for name, kind in _LISTED for noun in classes[name]}
+
+
+def _base(text: str) -> str | None:
+    """The listed noun of which a word is a form."""
+    genders = _genders()
+    for candidate in _bases(text):
+        if candidate in genders:
+            return candidate
+    return None
+
+
+def _bases(text: str) -> Iterator[str]:
+    yield text
+    for ending in ("n", "en", "e", "er", "ern", "s", "es", "nen", "ses", "se", "sen"):
+        stem = text.removesuffix(ending)
+        if stem == text or len(stem) < _SHORTEST_MODIFIER - 1:
+            continue
+        yield stem
+        yield from _without_umlaut(stem)
+    yield from _without_umlaut(text)
+
+
+def _without_umlaut(stem: str) -> Iterator[str]:
+    lower = stem.lower()
+    for umlaut, vowel in _WITHOUT_UMLAUT:
+        place = lower.rfind(umlaut)
+        if place >= 0:
+            yield (lower[:place] + vowel + lower[place + len(umlaut) :]).capitalize()
+            return
