@@ -203,7 +203,7 @@ def test_nothing_measured_is_said() -> None:
 
 @pytest.mark.parametrize(
     ("before", "after", "half", "moved"),
-    [(58, 54, 1, 1), (58, 62, 1, -1), (58, 57, 2, 0), (42, 47, 1, 1), (58, 40, 1, -1)],
+    [(58, 54, 1, 1), (58, 62, 1, -1), (58, 57, 2, 0), (42, 47, 1, 1), (58, 30, 1, -1), (58, 42, 1, 0)],
 )
 def test_neutral_is_a_place_and_not_the_lowest_value(
     before: float, after: float, half: float, moved: int

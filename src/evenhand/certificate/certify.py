@@ -38,6 +38,7 @@ from evenhand.runs.certificate_files import (
 from evenhand.runs.certificates import (
     AFTER,
     BEFORE,
+    CERTIFICATE_SCHEMA_VERSION,
     Certificate,
     CurvePoint,
     MitigationSummary,
@@ -273,6 +274,7 @@ def _fingerprint(
         "settings": _settings(plan),
         "statistics": statistics_record(plan.resampling).model_dump(mode="json"),
         "evenhand": EnvironmentRecord.current().evenhand,
+        "schema": CERTIFICATE_SCHEMA_VERSION,
     }
     return sha256_of(json.dumps(determinants, sort_keys=True).encode())
 

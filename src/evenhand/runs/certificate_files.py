@@ -108,7 +108,10 @@ def _refuse_other_runs(certificate: Certificate, place: Path) -> None:
         rows = _rows_of_runs(certificate, folder)
     except EvenhandError as problem:
         raise RunError(f"{place} cannot be verified: {problem}") from None
-    stated = [row.model_dump() for row in (*certificate.trained, *certificate.untrained)]
+    stated = [
+        _as_of(certificate.schema_version, row.model_dump())
+        for row in (*certificate.trained, *certificate.untrained)
+    ]
     if sorted(map(_name, stated)) != sorted(map(_name, rows)) or not all(
         any(_equal(row, other) for other in rows) for row in stated
     ):
@@ -123,13 +126,18 @@ def _rows_of_runs(certificate: Certificate, folder: Path) -> list[dict[str, Any]
         sides[side][instrument] = open_run(folder / name)
     after = sides[AFTER] or sides[BEFORE]  # a model that is the same was not measured twice
     return [
-        row.model_dump()
+        _as_of(certificate.schema_version, row.model_dump())
         for name, run in sides[BEFORE].items()
         if name in after
         for row in INSTRUMENTS.get(run.record.instrument)
         .bias_rows(run, after[name], resampling=_resampling(certificate.statistics))
         .values()
     ]
+
+
+def _as_of(version: int, row: dict[str, Any]) -> dict[str, Any]:
+    """A row with the figures that certificates of a schema version have."""
+    return {name: value for name, value in row.items() if version > 1 or name != "distance"}
 
 
 def _resampling(statistics: StatisticsRecord) -> Resampling:

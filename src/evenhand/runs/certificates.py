@@ -16,9 +16,10 @@ from evenhand.core.frozen import FrozenModel
 from evenhand.runs.comparison import Difference
 from evenhand.runs.records import EnvironmentRecord, ModelRecord, StatisticsRecord
 from evenhand.stats.intervals import Interval
-from evenhand.stats.significance import judge_margin
+from evenhand.stats.significance import distance_interval, judge_margin
 
-CERTIFICATE_SCHEMA_VERSION = 1
+CERTIFICATE_SCHEMA_VERSION = 2
+"""Version 2 states how the distance from neutral changed."""
 
 BEFORE, AFTER = "before", "after"
 """Folders of the runs of both models."""
@@ -79,6 +80,8 @@ class BiasRow(FrozenModel):
     unit: str
     experiment: str | None = None
     """For MALoR."""
+    distance: Estimate | None = None
+    """How much farther from neutral it is after than before, paired; None in certificates of schema version 1."""
 
     @classmethod
     def of(
@@ -102,6 +105,7 @@ class BiasRow(FrozenModel):
             experiment: For MALoR.
         """
         value = difference.neutral if neutral is None else neutral
+        value = 0.0 if value is None else value
         return cls(
             measure=measure,
             title=title or difference.title,
@@ -110,18 +114,37 @@ class BiasRow(FrozenModel):
             difference=difference.difference,
             before_interval=Bounds.of(estimates[0]),
             after_interval=Bounds.of(estimates[1]),
-            neutral=0.0 if value is None else value,
+            neutral=value,
             unit=difference.unit,
             experiment=experiment,
+            distance=difference.distance,
         )
 
     @property
     def movement(self) -> int:
-        """1 if the measure clearly moved towards its neutral value, -1 if clearly away, 0 if that is open."""
-        low, high = self.difference.low, self.difference.high
-        if not self.difference.defined or math.isnan(low) or low <= 0 <= high:
-            return 0
-        return 1 if abs(self.after - self.neutral) < abs(self.before - self.neutral) else -1
+        """1 if the measure clearly came closer to its neutral value, -1 if it clearly went farther, 0 if that is open.
+
+        What counts is the distance: from 47 to 53 is a clear difference, and no step towards 50.
+        """
+        low, high = self._change_of_distance
+        return (high < 0) - (low > 0)
+
+    @property
+    def _change_of_distance(self) -> tuple[float, float]:
+        """The interval of the change of the distance; from the two intervals of the models where it is not stated.
+
+        Their ends added up are an interval of the total that is wider than it need be.
+        """
+        if self.distance is not None:
+            return self.distance.low, self.distance.high
+        total = Interval(
+            self.before_interval.low + self.after_interval.low,
+            self.before_interval.high + self.after_interval.high,
+            self.difference.method,
+        )
+        own = Interval(self.difference.low, self.difference.high, self.difference.method)
+        interval = distance_interval(own, total, neutral=self.neutral)
+        return interval.low, interval.high
 
 
 class SeedRow(FrozenModel):

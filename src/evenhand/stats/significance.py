@@ -144,6 +144,47 @@ def difference_interval(
     return cluster_interval(difference, clusters, resampling=resampling, lowest=-widest, highest=widest)
 
 
+def total_interval(
+    statistic: Statistic, clusters: int, *, resampling: Resampling, lowest: float, highest: float
+) -> Interval:
+    """Interval of first plus second, both runs resampled over the same clusters.
+
+    Args:
+        statistic: Of two runs.
+        clusters: How many clusters there are.
+        resampling: Resamples, seed and confidence level.
+        lowest: Smallest value that the statistic can take in one run.
+        highest: Largest value that it can take in one run.
+    """
+
+    def total(weights: Floats) -> Floats:
+        nothing = np.zeros_like(weights)
+        return statistic(np.hstack([nothing, weights])) + statistic(np.hstack([weights, nothing]))
+
+    return cluster_interval(total, clusters, resampling=resampling, lowest=2 * lowest, highest=2 * highest)
+
+
+def distance_interval(difference: Interval, total: Interval, *, neutral: float) -> Interval:
+    """Interval of how much farther the second of two values is from neutral than the first.
+
+    With d the difference and t the total of both distances with their signs, the change of the distance is
+    (|t + d| - |t - d|) / 2. Its sign is that of d times t, so it is clear where both intervals exclude 0. Two values at
+    the same distance have d or t at 0, so they are called different no more often than its interval misses. A
+    bootstrap of absolute values would not have that: noise makes them larger.
+
+    Args:
+        difference: Of second minus first.
+        total: Of first plus second.
+        neutral: The neutral value.
+    """
+    for interval in (difference, total):
+        if math.isnan(interval.low):
+            return Interval.missing(interval.reason or "there is no interval of the difference")
+    signed = (total.low - 2 * neutral, total.high - 2 * neutral)
+    corners = [(abs(t + d) - abs(t - d)) / 2 for t in signed for d in (difference.low, difference.high)]
+    return Interval(min(corners), max(corners), f"{difference.method}; of the distance from neutral")
+
+
 def ratio_interval(numerators: Floats, denominators: Floats, *, resampling: Resampling) -> Interval:
     """Interval of the sum of numerators over the sum of denominators, items resampled."""
     items = len(numerators)

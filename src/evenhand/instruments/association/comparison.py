@@ -24,11 +24,19 @@ from evenhand.runs.comparison import (
     ComparisonOptions,
     Difference,
     McNemar,
+    change_of_distance,
     comparison_of,
 )
 from evenhand.runs.run import Run
+from evenhand.stats.intervals import Interval
 from evenhand.stats.resampling import Resampling
-from evenhand.stats.significance import NO_ITEM_DIFFERS, difference_interval, mcnemar_test, swap_test
+from evenhand.stats.significance import (
+    NO_ITEM_DIFFERS,
+    difference_interval,
+    mcnemar_test,
+    swap_test,
+    total_interval,
+)
 
 _FILLED_SENTENCE = "sentence"
 """How the names of the methods begin that read filled contexts from left to right."""
@@ -119,14 +127,24 @@ def association_bias_rows(before: Run, after: Run, *, resampling: Resampling) ->
         if (row.measure, row.group) not in _CERTIFICATE_TITLES:
             continue
         measure = MEASURES.get(row.measure)
+        certain = certain_where_equal(row, before, after)
+        if measure.neutral is None:
+            # An ideal is an end of the range: whoever falls is farther from it.
+            certain = certain.model_copy(update={"distance": _mirrored(certain.difference)})
         rows[row.key] = BiasRow.of(
-            certain_where_equal(row, before, after),
+            certain,
             (before.figure(row.key).estimate, after.figure(row.key).estimate),
             measure=row.measure if row.group == ALL_ITEMS else f"{row.measure} {row.group}",
             title=_CERTIFICATE_TITLES[row.measure, row.group],
             neutral=measure.ideal if measure.neutral is None else measure.neutral,
         )
     return rows
+
+
+def _mirrored(estimate: Estimate) -> Estimate:
+    return estimate.model_copy(
+        update={"value": -estimate.value, "low": -estimate.high, "high": -estimate.low}
+    )
 
 
 def main_task(differences: Sequence[Difference]) -> list[Difference]:
@@ -171,18 +189,27 @@ def _differences(
     for measure in measures:
         source = MEASURES.get(protocol.headline.get(measure.name, measure.name))
         difference, p_value = _difference(source, before, after, n=len(ours), resampling=resampling)
+        values = source.value(before), source.value(after)
         rows.append(
             Difference(
                 task=task,
                 group=group,
                 measure=measure.name,
-                first=source.value(before),
-                second=source.value(after),
+                first=values[0],
+                second=values[1],
                 difference=difference,
                 p_value=p_value,
                 neutral=measure.neutral,
                 unit=measure.unit or "points",
                 title=measure.title,
+                distance=None
+                if measure.neutral is None or not difference.defined
+                else change_of_distance(
+                    values,
+                    difference,
+                    _total(source, before, after, resampling=resampling),
+                    neutral=measure.neutral,
+                ),
             )
         )
     return rows
@@ -200,7 +227,9 @@ def certain_where_equal(row: Difference, before: Run, after: Run) -> Difference:
     if not all(np.array_equal(getattr(first, name), getattr(second, name)) for name in counted):
         return row
     certain = {"low": 0.0, "high": 0.0, "method": NO_ITEM_DIFFERS, "reason": None}
-    return row.model_copy(update={"difference": row.difference.model_copy(update=certain)})
+    difference = row.difference.model_copy(update=certain)
+    distance = difference if row.distance is not None else None
+    return row.model_copy(update={"difference": difference, "distance": distance})
 
 
 def _difference(
@@ -217,6 +246,19 @@ def _difference(
     )
     estimate = replace(interval, method=f"paired {interval.method}").around(value, n=n, clusters=clusters)
     return estimate, swap_test(statistic, clusters, resampling=resampling)
+
+
+def _total(
+    measure: Measure, first: ClusterTotals, second: ClusterTotals, *, resampling: Resampling
+) -> Interval:
+    """The interval of first plus second."""
+    return total_interval(
+        partial(measure.compute, first.beside(second)),
+        len(first),
+        resampling=resampling,
+        lowest=measure.lowest,
+        highest=measure.highest,
+    )
 
 
 def _mcnemar(task: str, ours: pl.DataFrame, theirs: pl.DataFrame, protocol: Protocol) -> McNemar:

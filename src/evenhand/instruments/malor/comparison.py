@@ -68,13 +68,15 @@ def refuse_different_questions(first: Run, second: Run) -> None:
 def _row(
     experiment: str, direction: str, before: LogRatios, after: LogRatios, *, resampling: Resampling
 ) -> Difference:
+    difference = malor_difference(before, after, resampling=resampling)
     return Difference(
         task=experiment,
         group=direction or ALL_ITEMS,
         measure="MALoR",
         first=malor(before),
         second=malor(after),
-        difference=malor_difference(before, after, resampling=resampling),
+        difference=difference,
+        distance=difference,  # MALoR is the distance of occupations from neutral
         p_value=clustered_sign_flip(_absolute_leans(after) - _absolute_leans(before), resampling=resampling),
         neutral=0.0,
         unit="bits",

@@ -339,6 +339,9 @@ def _csv(certificate: Certificate) -> dict[str, str]:
             "after": row.after, "after_low": row.after_interval.low, "after_high": row.after_interval.high,
             "difference": row.difference.value, "difference_low": row.difference.low,
             "difference_high": row.difference.high,
+            "distance": row.distance.value if row.distance else None,
+            "distance_low": row.distance.low if row.distance else None,
+            "distance_high": row.distance.high if row.distance else None,
         }
         for trained, rows in (("yes", certificate.trained), ("no", certificate.untrained))
         for row in rows
