@@ -65,7 +65,18 @@ def test_what_did_not_fall_is_named() -> None:
     assert told.startswith(
         "Gender lean is not shown to be lowered (judged on what was trained on). MALoR he-she went from 1.00 to 0.90"
     )
-    assert told.endswith("The interval of MALoR he-she does not lie below 0.")
+    assert told.endswith("MALoR he-she did not clearly come closer to neutral.")
+
+
+def test_what_did_not_lean_before_cannot_be_lowered() -> None:
+    row = certificates.malor_row("he-she", 0.15, 0.02)
+    made = certificates.certificate(
+        verdict=Verdict(bias=BiasVerdict.NOT_LOWERED, quality=QualityVerdict.KEPT), trained=(row,)
+    )
+    assert row.before_interval.low < 0 < row.before_interval.high
+    assert certificate_sentences(made)[0].endswith(
+        "MALoR he-she did not clearly lean before, so there is no lean that could be shown to be lowered."
+    )
 
 
 def test_a_score_that_was_trained_on_is_judged_by_its_neutral_value() -> None:
@@ -73,7 +84,7 @@ def test_a_score_that_was_trained_on_is_judged_by_its_neutral_value() -> None:
         verdict=Verdict(bias=BiasVerdict.NOT_LOWERED, quality=QualityVerdict.KEPT),
         trained=(certificates.score_row("SS", 55.0, 40.0), certificates.score_row("SS gender", 40.0, 50.0)),
     )
-    assert certificate_sentences(made)[0].endswith("SS does not clearly come closer to neutral.")
+    assert certificate_sentences(made)[0].endswith("SS did not clearly come closer to neutral.")
 
 
 def test_where_nobody_knows_what_was_trained_on_the_verdict_is_about_all() -> None:

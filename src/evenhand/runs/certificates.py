@@ -63,6 +63,10 @@ class Bounds(FrozenModel):
         reason = estimate.reason if math.isnan(estimate.low) else None
         return cls(low=estimate.low, high=estimate.high, reason=reason)
 
+    def excludes(self, value: float) -> bool:
+        """Whether all of the interval lies on one side of a value; False where there is none."""
+        return self.low > value or self.high < value
+
 
 class BiasRow(FrozenModel):
     """One measure of bias, before and after."""
@@ -124,10 +128,19 @@ class BiasRow(FrozenModel):
     def movement(self) -> int:
         """1 if the measure clearly came closer to its neutral value, -1 if it clearly went farther, 0 if that is open.
 
-        What counts is the distance: from 47 to 53 is a clear difference, and no step towards 50.
+        What counts is the distance: from 47 to 53 is a clear difference, and no step towards 50. The farther of the two
+        must be clearly away from neutral by itself: an answer that varies less makes a mean of absolute values fall
+        even where nothing ever leaned.
         """
         low, high = self._change_of_distance
-        return (high < 0) - (low > 0)
+        closer = high < 0 and self.leaned
+        farther = low > 0 and self.after_interval.excludes(self.neutral)
+        return closer - farther
+
+    @property
+    def leaned(self) -> bool:
+        """Whether the model before was clearly away from neutral."""
+        return self.before_interval.excludes(self.neutral)
 
     @property
     def _change_of_distance(self) -> tuple[float, float]:
@@ -312,7 +325,7 @@ class Certificate(FrozenModel):
 
 
 def bias_verdict(trained: Sequence[BiasRow], *, changed: bool) -> BiasVerdict:
-    """Lowered if every measure that was trained on came closer to neutral by more than chance explains."""
+    """Lowered if every measure that was trained on was clearly away from neutral and came clearly closer to it."""
     if not changed:
         return BiasVerdict.NOTHING_CHANGED
     is_lowered = bool(trained) and all(row.movement > 0 for row in trained)

@@ -97,12 +97,16 @@ def bias_detail(certificate: Certificate) -> str:
     open_rows = [row for row in certificate.trained if row.movement <= 0]
     if not open_rows:
         return " ".join([*sentences, "Nothing was measured."])
-    names = listed([row.measure for row in open_rows])
-    if any(row.neutral != 0 for row in open_rows):
-        verb = "does" if len(open_rows) == 1 else "do"
-        return " ".join([*sentences, f"{names} {verb} not clearly come closer to neutral."])
-    which, verb = ("interval", "does") if len(open_rows) == 1 else ("intervals", "do")
-    return " ".join([*sentences, f"The {which} of {names} {verb} not lie below 0."])
+    neutral_before = [row for row in open_rows if row.difference.defined and not row.leaned]
+    others = [row for row in open_rows if row not in neutral_before]
+    if neutral_before:
+        sentences.append(
+            f"{listed([row.measure for row in neutral_before])} did not clearly lean before, so there is no lean that "
+            "could be shown to be lowered."
+        )
+    if others:
+        sentences.append(f"{listed([row.measure for row in others])} did not clearly come closer to neutral.")
+    return " ".join(sentences)
 
 
 def quality_detail(certificate: Certificate) -> str:
