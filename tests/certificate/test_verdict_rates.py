@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import builders
 import numpy as np
 import pytest
 
+from evenhand.certificate.quality import lms_of_runs
 from evenhand.core.estimates import Estimate
 from evenhand.instruments.malor.comparison import malor_difference
 from evenhand.instruments.malor.estimates import LogRatios, malor_estimate
-from evenhand.runs.certificates import BiasRow, BiasVerdict, Bounds, bias_verdict
+from evenhand.runs.certificates import BiasRow, BiasVerdict, Bounds, QualityVerdict, bias_verdict
 from evenhand.runs.comparison import difference_row
 from evenhand.runs.figures import Figure
+from evenhand.runs.run import Run
 from evenhand.stats.intervals import Interval
 from evenhand.stats.resampling import Resampling
+from evenhand.stats.score_intervals import effective_items, score_interval
 from evenhand.stats.significance import distance_interval
+from evenhand.workflows.measure import evaluate
 
 FEW = Resampling(resamples=400)
 SCORE = Figure("SS", ("all",), Estimate.undefined("not asked"), "A score", 50.0, is_headline=True)
@@ -132,3 +137,95 @@ def test_a_lean_that_goes_is_called_lowered() -> None:
     leans = generator.normal(0, 1, (30, 1))
     row = malor_row(*(LogRatios(share * leans + generator.normal(0, 0.5, (30, 20))) for share in (1.0, 0.2)))
     assert bias_verdict([row], changed=True) is BiasVerdict.LOWERED
+
+
+def changed_items(
+    generator: np.random.Generator,
+    *,
+    terms: int,
+    items: int,
+    loss: float,
+    gain: float,
+    step: float,
+    correlation: float,
+) -> np.ndarray:
+    """Items that lose or gain so much with these probabilities, correlated within target terms: (terms, items)."""
+    shared = generator.random((terms, items)) < np.sqrt(correlation)
+    drawn = np.where(shared, generator.random((terms, 1)), generator.random((terms, items)))
+    return np.where(drawn < loss, -step, np.where(drawn > 1 - gain, step, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("terms", "items", "step", "gain", "correlation"),
+    [(400, 1, 0.5, 0.0, 0.0), (400, 1, 1.0, 0.0, 0.0), (600, 1, 0.5, 0.05, 0.0), (60, 20, 0.5, 0.0, 0.02)],
+)
+def test_lms_at_its_margin_is_rarely_called_kept(
+    terms: int, items: int, step: float, gain: float, correlation: float
+) -> None:
+    """A fall of two points exactly, by losses that are rarer or more frequent."""
+    generator = np.random.default_rng(17)
+    clusters = np.repeat(np.arange(terms), items)
+    effective = effective_items(clusters)
+    kept = 0
+    for _ in range(3000):
+        drawn = changed_items(
+            generator,
+            terms=terms,
+            items=items,
+            loss=0.02 / step + gain,
+            gain=gain,
+            step=step,
+            correlation=correlation,
+        )
+        kept += score_interval(drawn.ravel(), confidence=0.95, effective=effective).low >= -0.02
+    assert 0.005 <= kept / 3000 <= 0.03
+
+
+@pytest.mark.parametrize(("count", "reach"), [(48, 7.41), (400, 0.951), (4229, 0.0907)])
+def test_where_no_item_changed_the_bound_knows_how_many_there_are(count: int, reach: float) -> None:
+    found = score_interval(np.zeros(count), confidence=0.95)
+    assert (100 * found.low, 100 * found.high) == pytest.approx((-reach, reach), rel=1e-3)
+
+
+def lms_run(count: int, *, worse: int = 0, scale: float = 1.0) -> Run:
+    """Items about terms of their own, of which some take nonsense for the likeliest."""
+    items = [builders.intra(number, cluster=f"term {number}") for number in range(count)]
+    triples = {
+        item.id: (0.2 * scale, 0.3 * scale, 0.9 if number < worse else 0.1 * scale)
+        for number, item in enumerate(items)
+    }
+    return evaluate(builders.scores(triples), builders.benchmark(*items), resampling=FEW)
+
+
+@pytest.mark.parametrize(
+    ("count", "worse", "verdict"),
+    [(48, 0, QualityVerdict.UNDECIDED), (300, 0, QualityVerdict.KEPT), (300, 30, QualityVerdict.LOST)],
+)
+def test_lms_is_kept_where_enough_items_say_so(count: int, worse: int, verdict: QualityVerdict) -> None:
+    before, after = lms_run(count), lms_run(count, worse=worse, scale=0.9)
+    row = lms_of_runs(before, after, margin=-2.0, resampling=FEW)
+    assert row.verdict is verdict
+    assert row.difference.low < 0
+    # One and the same model has lost nothing, however few items there are.
+    same = lms_of_runs(before, lms_run(count), margin=-2.0, resampling=FEW)
+    assert (same.verdict, same.difference.low, same.difference.high) == (QualityVerdict.KEPT, 0.0, 0.0)
+
+
+def test_items_that_are_alike_count_less() -> None:
+    clusters = np.repeat(np.arange(10), 20)
+    assert effective_items(clusters, correlation=0.0) == pytest.approx(200)
+    assert effective_items(clusters, correlation=1.0) == pytest.approx(10)
+    assert effective_items(clusters, correlation=0.1) == pytest.approx(200 / (1 + 19 * 0.1))
+    # Items of one term that count five times as much leave fewer to speak of.
+    weights = np.where(clusters == 0, 5.0, 1.0)
+    assert effective_items(clusters, weights=weights, correlation=0.0) == pytest.approx(280**2 / (500 + 180))
+
+
+def test_the_score_interval_agrees_with_the_plain_one_where_many_items_changed() -> None:
+    generator = np.random.default_rng(18)
+    drawn = changed_items(
+        generator, terms=20_000, items=1, loss=0.2, gain=0.1, step=1.0, correlation=0.0
+    ).ravel()
+    found = score_interval(drawn, confidence=0.95)
+    reach = 1.96 * drawn.std() / np.sqrt(len(drawn))
+    assert (found.low, found.high) == pytest.approx((drawn.mean() - reach, drawn.mean() + reach), abs=2e-4)

@@ -13,12 +13,11 @@ import numpy as np
 from evenhand.certificate.measuring import Measurements, ModelMeasurer
 from evenhand.certificate.plan import CertificatePlan
 from evenhand.core.estimates import Estimate
-from evenhand.instruments.association.comparison import certain_where_equal, main_task
+from evenhand.instruments.association.comparison import lms_difference
 from evenhand.models.capabilities import Trains, has_capability
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelError
 from evenhand.runs.certificates import QualityRow, QualityVerdict, SeedRow, judged_quality
-from evenhand.runs.comparison import compare
 from evenhand.runs.run import Run
 from evenhand.stats.intervals import Interval
 from evenhand.stats.resampling import Floats, Resampling
@@ -160,8 +159,7 @@ def lms_row(before: Measurements, after: Measurements, plan: CertificatePlan) ->
 
 def lms_of_runs(before: Run, after: Run, *, margin: float, resampling: Resampling) -> QualityRow:
     """The difference of LMS over both tasks, or over the one that both models do."""
-    (own,) = main_task(compare(before, after, measures=(LMS,), resampling=resampling).differences)
-    row = certain_where_equal(own, before, after)
+    row = lms_difference(before, after, resampling=resampling)
     return _judged(LMS, LMS_TITLE, (row.first, row.second), row.difference, unit=POINTS, margin=margin)
 
 

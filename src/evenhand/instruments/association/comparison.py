@@ -30,6 +30,7 @@ from evenhand.runs.comparison import (
 from evenhand.runs.run import Run
 from evenhand.stats.intervals import Interval
 from evenhand.stats.resampling import Resampling
+from evenhand.stats.score_intervals import effective_items, score_interval
 from evenhand.stats.significance import (
     NO_ITEM_DIFFERS,
     difference_interval,
@@ -37,6 +38,8 @@ from evenhand.stats.significance import (
     swap_test,
     total_interval,
 )
+
+_CERTAIN = {"low": 0.0, "high": 0.0, "method": NO_ITEM_DIFFERS, "reason": None}
 
 _FILLED_SENTENCE = "sentence"
 """How the names of the methods begin that read filled contexts from left to right."""
@@ -215,6 +218,40 @@ def _differences(
     return rows
 
 
+def lms_difference(before: Run, after: Run, *, resampling: Resampling) -> Difference:
+    """For a certificate: LMS over both tasks, or over the one that both models do, held to how many items there are.
+
+    Few items change their preference between a model and its mitigation, perhaps none. So the interval reaches at least
+    as far as the score test allows, which counts items; resampling target terms sees what it saw. Where not a single
+    score differs, both runs are of one model, and the difference is surely 0.
+    """
+    options = ComparisonOptions(measures=("LMS",), resampling=resampling)
+    (row,) = main_task(compare_associations(before, after, options).differences)
+    if before.scores.equals(after.scores):
+        return row.model_copy(update={"difference": row.difference.model_copy(update=_CERTAIN)})
+    protocol = shared_protocol(before, after)
+    first, second = (ScoredItems.from_frame(side, protocol) for side in shared_items(before, after)[:2])
+    _, numbers, sizes = np.unique(first.clusters, return_inverse=True, return_counts=True)
+    # Published protocols average over target terms, so that an item of a rare term counts more.
+    weights = np.ones(len(first)) if protocol.headline["LMS"] == "LMS" else 1 / sizes[numbers]
+    score = score_interval(
+        second.preferences.meaningful - first.preferences.meaningful,
+        confidence=resampling.confidence,
+        weights=weights,
+        effective=effective_items(first.clusters, weights=weights),
+    )
+    own = row.difference
+    ends = {
+        "low": float(np.fmin(own.low, 100 * score.low)),
+        "high": float(np.fmax(own.high, 100 * score.high)),
+        "method": score.method
+        if math.isnan(own.low)
+        else f"{own.method}; {score.method}, whichever is wider",
+        "reason": None,
+    }
+    return row.model_copy(update={"difference": own.model_copy(update=ends)})
+
+
 def certain_where_equal(row: Difference, before: Run, after: Run) -> Difference:
     """For a certificate: a difference without an interval is surely 0 where both models prefer the same everywhere."""
     if row.difference.value != 0 or not math.isnan(row.difference.low):
@@ -223,11 +260,10 @@ def certain_where_equal(row: Difference, before: Run, after: Run) -> Difference:
     first, second = (
         ScoredItems.from_frame(side, protocol).preferences for side in shared_items(before, after)[:2]
     )
-    counted = {"SS": ("stereotype",), "LMS": ("meaningful",)}.get(row.measure, ("stereotype", "meaningful"))
+    counted = ("stereotype",) if row.measure == "SS" else ("stereotype", "meaningful")
     if not all(np.array_equal(getattr(first, name), getattr(second, name)) for name in counted):
         return row
-    certain = {"low": 0.0, "high": 0.0, "method": NO_ITEM_DIFFERS, "reason": None}
-    difference = row.difference.model_copy(update=certain)
+    difference = row.difference.model_copy(update=_CERTAIN)
     distance = difference if row.distance is not None else None
     return row.model_copy(update={"difference": difference, "distance": distance})
 
