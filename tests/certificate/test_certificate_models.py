@@ -16,7 +16,7 @@ from measuring import probe_pairs
 
 from evenhand.certificate import Finetuning, certify, measuring
 from evenhand.certificate.bias import malor_results
-from evenhand.certificate.finetuning import finetuned_accuracy, new_classifier
+from evenhand.certificate.finetuning import finetuned_answers, new_classifier
 from evenhand.core.errors import UnknownNameError
 from evenhand.instruments.instrument import Preparation, keep_run
 from evenhand.reporting.certificate.words import QUALITY_HEADLINES
@@ -85,7 +85,7 @@ def refuse_to_measure(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any, **__: Any) -> Any:
         raise AssertionError("a model was asked again")
 
-    for name in ("keep_run", "HeldOut", "finetuned_accuracy"):
+    for name in ("keep_run", "HeldOut", "finetuned_answers"):
         monkeypatch.setattr(measuring, name, refuse)
 
 
@@ -150,11 +150,11 @@ def test_a_certificate_that_was_killed_goes_on_from_there(
     plan = probes_alone(small_plan(labelled=LABELLED, finetuning=FINETUNING))
     asked: list[int] = []
 
-    def accuracy(*arguments: Any, seed: int, **options: Any) -> float:
+    def answers(*arguments: Any, seed: int, **options: Any) -> Any:
         asked.append(seed)
-        return finetuned_accuracy(*arguments, seed=seed, **options)
+        return finetuned_answers(*arguments, seed=seed, **options)
 
-    monkeypatch.setattr(measuring, "finetuned_accuracy", accuracy)
+    monkeypatch.setattr(measuring, "finetuned_answers", answers)
     monkeypatch.setattr(measuring, "HeldOut", lambda *_, **__: pytest.fail("the text was read again"))
     found = certify(str(bert), str(changed), plan, place=place)
     # Text before and after, and the first classifier before: what is left is one before and two after.
@@ -230,9 +230,7 @@ def test_classifiers_start_from_the_body_of_the_model_and_learn(menagerie: Any, 
     assert len(shared) >= len(body) - 2
     assert all(torch.equal(body[key], source[key]) for key in shared)
     plan = Finetuning(seeds=2, steps=12, batch_size=8, learning_rate=5e-3)
-    accuracy = finetuned_accuracy(model, LABELLED, plan, seed=0)
-    assert accuracy == 100
-    assert finetuned_accuracy(model, LABELLED, plan, seed=0) == accuracy
+    assert finetuned_answers(model, LABELLED, plan, seed=0).tolist() == [1.0] * len(LABELLED.judged)
 
 
 def test_accuracy_is_measured_over_seeds_and_kept(bert: Path, changed: Path, tmp_path: Path) -> None:
@@ -246,8 +244,10 @@ def test_accuracy_is_measured_over_seeds_and_kept(bert: Path, changed: Path, tmp
     assert len(row.seeds) == 2
     assert row.before == pytest.approx(np.mean([seed.before for seed in row.seeds]))
     kept = Parts(tmp_path / "certificate" / "after" / "figures")
-    (key,) = [key for key in kept if key.startswith("accuracy-1")]
-    assert kept.get_array(key, (1,)) == [row.seeds[1].after]
+    (key,) = [key for key in kept if key.startswith("answers-1")]
+    right = kept.get_array(key, (len(LABELLED.judged),))
+    assert right is not None
+    assert 100 * right.mean() == pytest.approx(row.seeds[1].after)
 
 
 def test_unknown_experiments_are_refused() -> None:

@@ -19,7 +19,7 @@ from evenhand.certificate.bias import (
 )
 from evenhand.certificate.plan import HeldOutText, Margins
 from evenhand.certificate.quality import (
-    accuracy_of_seeds,
+    accuracy_of_answers,
     bits_per_character_row,
     perplexity_row,
 )
@@ -217,14 +217,29 @@ def test_bits_per_character_by_hand() -> None:
     assert (few.difference.low, few.difference.high, few.verdict) == (0, 0, KEPT)
 
 
-def test_accuracy_over_seeds() -> None:
-    row = accuracy_of_seeds([90.0, 91.0, 92.0], [88.0, 88.8, 90.2], margin=-1.0, confidence=0.95)
-    expected = stats.ttest_rel([88.0, 88.8, 90.2], [90.0, 91.0, 92.0])
-    assert row.difference.value == pytest.approx(-2.0)
-    assert row.difference.low == pytest.approx(expected.confidence_interval(0.95).low)
-    assert row.p_value == pytest.approx(expected.pvalue)
+def test_accuracy_over_seeds_and_examples() -> None:
+    generator = np.random.default_rng(10)
+    before = (generator.random((3, 500)) < 0.95).astype(float)
+    after = before * (generator.random((3, 500)) < 0.9)
+    row = accuracy_of_answers(before, after, margin=-1.0, confidence=0.95)
+    sides = [100 * side.mean(axis=1) for side in (before, after)]
+    assert (row.before, row.after) == pytest.approx((sides[0].mean(), sides[1].mean()))
+    assert row.difference.value == pytest.approx(row.after - row.before)
+    assert row.difference.low < row.difference.value < row.difference.high < -1
     assert row.verdict is LOST
-    assert [seed.seed for seed in row.seeds] == [0, 1, 2]
+    assert row.p_value == pytest.approx(stats.ttest_rel(sides[1], sides[0]).pvalue)
+    assert [(seed.seed, seed.before) for seed in row.seeds] == [
+        (0, sides[0][0]),
+        (1, sides[0][1]),
+        (2, sides[0][2]),
+    ]
+
+
+def test_two_seeds_are_too_few() -> None:
+    answers = np.ones((2, 400))
+    row = accuracy_of_answers(answers, answers, margin=-1.0, confidence=0.95)
+    assert row.verdict is UNDECIDED
+    assert row.difference.reason == "an interval over seeds and items needs at least 3 seeds"
 
 
 def test_pairs_are_compared_where_both_scored_them() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import builders
 import numpy as np
 import pytest
+from scipy import stats
 
-from evenhand.certificate.quality import lms_of_runs
+from evenhand.certificate.quality import accuracy_of_answers, lms_of_runs
 from evenhand.core.estimates import Estimate
 from evenhand.instruments.malor.comparison import malor_difference
 from evenhand.instruments.malor.estimates import LogRatios, malor_estimate
@@ -229,3 +230,51 @@ def test_the_score_interval_agrees_with_the_plain_one_where_many_items_changed()
     found = score_interval(drawn, confidence=0.95)
     reach = 1.96 * drawn.std() / np.sqrt(len(drawn))
     assert (found.low, found.high) == pytest.approx((drawn.mean() - reach, drawn.mean() + reach), abs=2e-4)
+
+
+def answers(
+    generator: np.random.Generator,
+    *,
+    seeds: int,
+    examples: int,
+    by_seed: float,
+    by_example: float,
+    rest: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where classifiers of two models are right, the second of which is right one point less often.
+
+    An example is answered rightly where its ease, what the model makes of it, what the seed gave and the rest are above
+    0 in total. The models differ in the last three.
+    """
+    ease = generator.normal(1.5, 1, examples)
+    scale = np.sqrt(1 + by_seed**2 + by_example**2 + rest**2)
+    lowered = scale * stats.norm.ppf(stats.norm.cdf(1.5 / scale) - 0.01) - 1.5
+    first, second = (
+        ease + shift
+        + generator.normal(0, by_seed, (seeds, 1))
+        + generator.normal(0, by_example, examples)
+        + generator.normal(0, rest, (seeds, examples))
+        for shift in (0.0, lowered)
+    )  # fmt: skip
+    return (first > 0).astype(np.float64), (second > 0).astype(np.float64)
+
+
+@pytest.mark.parametrize(
+    ("by_seed", "by_example", "rest"),
+    [(0.0, 0.05, 0.02), (0.05, 0.1, 0.1), (0.1, 0.1, 0.3), (0.05, 0.3, 0.3)],
+)
+def test_accuracy_at_its_margin_is_rarely_called_kept(by_seed: float, by_example: float, rest: float) -> None:
+    generator = np.random.default_rng(19)
+    kept = 0
+    for _ in range(1500):
+        drawn = answers(generator, seeds=5, examples=872, by_seed=by_seed, by_example=by_example, rest=rest)
+        row = accuracy_of_answers(*drawn, margin=-1.0, confidence=0.95)
+        kept += row.verdict is QualityVerdict.KEPT
+    assert 0.005 <= kept / 1500 <= 0.03
+
+
+def test_accuracy_that_stays_is_called_kept_where_the_test_set_is_large() -> None:
+    generator = np.random.default_rng(20)
+    before, _ = answers(generator, seeds=5, examples=6000, by_seed=0.0, by_example=0.05, rest=0.05)
+    row = accuracy_of_answers(before, before, margin=-1.0, confidence=0.95)
+    assert row.verdict is QualityVerdict.KEPT

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.certificate.finetuning import finetuned_accuracy
+from evenhand.certificate.finetuning import finetuned_answers
 from evenhand.certificate.plan import CertificatePlan, HeldOutText
 from evenhand.core.files import sha256_of
 from evenhand.core.progress import SILENT, Monitor, Progress
@@ -107,23 +107,21 @@ class ModelMeasurer:
         )
         return HeldOutFigures(HeldOutLoss(nats, tokens.astype(np.int64)), whole > 0)
 
-    def accuracies(self, data: LabelledText) -> list[float]:
-        """The accuracy of one classifier per seed."""
-        return [self._accuracy(data, seed) for seed in range(self.plan.finetuning.seeds)]
+    def answers(self, data: LabelledText) -> Floats:
+        """Where classifiers are right: one row per seed, one column per judged example."""
+        return np.array([self._answers(data, seed) for seed in range(self.plan.finetuning.seeds)])
 
-    def _accuracy(self, data: LabelledText, seed: int) -> float:
+    def _answers(self, data: LabelledText, seed: int) -> Floats:
         finetuning = self.plan.finetuning
+        judged = min(len(data.judged), finetuning.judged_examples)
 
         def compute() -> Floats:
             with self._stage(f"fine-tuning, seed {seed}", "steps") as progress:
-                return np.array(
-                    [finetuned_accuracy(self.model, data, finetuning, seed=seed, report=progress)]
-                )
+                return finetuned_answers(self.model, data, finetuning, seed=seed, report=progress)
 
-        kept = self._kept(
-            f"accuracy-{seed}", f"{data.sha256} {finetuning} {seed}", shape=(1,), compute=compute
+        return self._kept(
+            f"answers-{seed}", f"{data.sha256} {finetuning} {seed}", shape=(judged,), compute=compute
         )
-        return float(kept[0])
 
     def _run(self, name: str, preparation: Preparation, progress: Progress) -> Run:
         place = self.folder / name

@@ -21,6 +21,7 @@ from evenhand.runs.certificates import QualityRow, QualityVerdict, SeedRow, judg
 from evenhand.runs.run import Run
 from evenhand.stats.intervals import Interval
 from evenhand.stats.resampling import Floats, Resampling
+from evenhand.stats.score_intervals import crossed_interval
 from evenhand.stats.significance import (
     NO_ITEM_DIFFERS,
     difference_of_means,
@@ -164,34 +165,44 @@ def lms_of_runs(before: Run, after: Run, *, margin: float, resampling: Resamplin
 
 
 def accuracy_row(before: ModelMeasurer, after: ModelMeasurer, plan: CertificatePlan) -> QualityRow:
-    """Accuracy over seeds after fine-tuning, with the paired t-test, or why there is none."""
+    """Accuracy over seeds and examples after fine-tuning, with the paired t-test, or why there is none."""
     margin = -plan.margins.accuracy
     if plan.labelled is None:
         return _no_accuracy("no labelled text was given (--labelled)", margin=margin)
     try:
-        first, second = before.accuracies(plan.labelled), after.accuracies(plan.labelled)
+        first, second = before.answers(plan.labelled), after.answers(plan.labelled)
     except ModelError as problem:
         return _no_accuracy(str(problem), margin=margin)
-    return accuracy_of_seeds(first, second, margin=margin, confidence=plan.resampling.confidence)
+    return accuracy_of_answers(first, second, margin=margin, confidence=plan.resampling.confidence)
 
 
-def accuracy_of_seeds(
-    before: Sequence[float], after: Sequence[float], *, margin: float, confidence: float
-) -> QualityRow:
-    """The mean difference of accuracies over seeds, against the margin."""
-    first, second = (np.array(side, dtype=np.float64) for side in (before, after))
-    interval, p_value = t_interval(second - first, confidence=confidence)
+def accuracy_of_answers(before: Floats, after: Floats, *, margin: float, confidence: float) -> QualityRow:
+    """The mean difference of accuracies against the margin.
+
+    Other seeds would have given other classifiers, and another test set other examples, so both count. All seeds share
+    the test set, so that seeds alone would make the interval too narrow.
+
+    Args:
+        before: Where classifiers of the model before are right: one row per seed, one column per example.
+        after: The same for the model after.
+        margin: The worst difference that is tolerated, in points.
+        confidence: The confidence level.
+    """
+    interval = crossed_interval(after - before, confidence=confidence)
+    change = Interval(100 * interval.low, 100 * interval.high, interval.method, interval.reason)
+    first, second = (100 * side.mean(axis=1) for side in (before, after))
     row = _judged(
         ACCURACY,
         ACCURACY_TITLE,
         (float(first.mean()), float(second.mean())),
-        interval.around(float((second - first).mean()), n=len(first), clusters=len(first)),
+        change.around(float((second - first).mean()), n=before.size, clusters=len(before)),
         unit=POINTS,
         margin=margin,
     )
+    p_value = t_interval(second - first, confidence=confidence)[1]
     seeds = tuple(
-        SeedRow(seed=seed, before=one, after=two)
-        for seed, (one, two) in enumerate(zip(before, after, strict=True))
+        SeedRow(seed=seed, before=float(one), after=float(two))
+        for seed, (one, two) in enumerate(zip(first, second, strict=True))
     )
     return row.model_copy(update={"p_value": p_value, "seeds": seeds})
 
