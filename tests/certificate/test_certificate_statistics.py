@@ -366,6 +366,31 @@ def test_held_out_sentences_are_drawn_evenly_and_stay_in_order() -> None:
         HeldOutText.sample(["a", "b", "c"])
 
 
+def test_held_out_sentences_keep_their_documents() -> None:
+    numbered = [(f"Sentence {number}.", number // 10) for number in range(60)]
+    found = HeldOutText.sample_documents(numbered, most=30)
+    assert found.documents == tuple(dict(numbered)[sentence] for sentence in found.sentences)
+    assert found.sentences == HeldOutText.sample((sentence for sentence, _ in numbered), most=30).sentences
+    # What is all of one document has none to tell apart.
+    assert HeldOutText.sample_documents(((text, 7) for text, _ in numbered)).documents == ()
+    with pytest.raises(DatasetError, match="has 2 sentences and names the documents of 1"):
+        HeldOutText(("One.", "Two."), documents=(0,))
+
+
+def test_sentences_of_one_document_count_together() -> None:
+    tokens = np.full(40, 5)
+    documents = np.repeat([0, 1, 2, 3], 10)
+    before = HeldOutLoss(np.full(40, 10.0), tokens)
+    after = HeldOutLoss(before.nats + 0.05 * documents, tokens)
+    row = perplexity_row(before, after, margin=5.0, resampling=FEW, documents=documents)
+    reach = stats.t.ppf(0.975, 3) * np.std([0.0, 0.01, 0.02, 0.03], ddof=1) / 2
+    assert row.difference.low == pytest.approx(100 * (math.exp(0.015 - reach) - 1))
+    assert row.difference.high == pytest.approx(100 * (math.exp(0.015 + reach) - 1))
+    assert (row.difference.n, row.difference.clusters) == (40, 4)
+    plain = perplexity_row(before, after, margin=5.0, resampling=FEW)
+    assert plain.difference.high < row.difference.high
+
+
 def test_a_figure_without_an_interval_keeps_its_reason() -> None:
     """Two terms about gender, of which one item each leans: both have the same score, so nothing tells its spread."""
     items = [

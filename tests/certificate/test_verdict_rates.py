@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.certificate.quality import accuracy_of_answers, lms_of_runs
+from evenhand.certificate.quality import accuracy_of_answers, lms_of_runs, perplexity_row
 from evenhand.core.estimates import Estimate
 from evenhand.instruments.malor.comparison import malor_difference
 from evenhand.instruments.malor.estimates import LogRatios, malor_estimate
@@ -19,6 +19,7 @@ from evenhand.stats.intervals import Interval
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.score_intervals import effective_items, score_interval
 from evenhand.stats.significance import distance_interval
+from evenhand.training.perplexity import HeldOutLoss
 from evenhand.workflows.measure import evaluate
 
 FEW = Resampling(resamples=400)
@@ -278,3 +279,25 @@ def test_accuracy_that_stays_is_called_kept_where_the_test_set_is_large() -> Non
     before, _ = answers(generator, seeds=5, examples=6000, by_seed=0.0, by_example=0.05, rest=0.05)
     row = accuracy_of_answers(before, before, margin=-1.0, confidence=0.95)
     assert row.verdict is QualityVerdict.KEPT
+
+
+@pytest.mark.parametrize(("count", "size", "unequal"), [(5, 60, 0.0), (12, 40, 0.0), (12, 40, 0.7)])
+def test_perplexity_at_its_margin_is_rarely_called_kept(count: int, size: int, unequal: float) -> None:
+    """A rise by one percent exactly, more in some documents than in others."""
+    generator = np.random.default_rng(21)
+    kept = by_sentence = 0
+    for _ in range(1500):
+        sizes = np.maximum(2, size * generator.lognormal(0, unequal, count)).astype(int)
+        documents = np.repeat(np.arange(count), sizes)
+        tokens = generator.integers(3, 12, len(documents))
+        rise = np.log(1.01) + generator.normal(0, 0.01, count)[documents]
+        changes = tokens * rise + np.sqrt(tokens) * generator.normal(0, 0.1, len(tokens))
+        before = HeldOutLoss(np.zeros(len(tokens)), tokens)
+        after = HeldOutLoss(changes, tokens)
+        row = perplexity_row(before, after, margin=1.0, resampling=FEW, documents=documents)
+        kept += row.verdict is QualityVerdict.KEPT
+        reach = 1.96 * np.sqrt(((changes - tokens * changes.sum() / tokens.sum()) ** 2).sum()) / tokens.sum()
+        by_sentence += changes.sum() / tokens.sum() + reach <= np.log(1.01)
+    assert 0.005 <= kept / 1500 <= 0.03
+    # Sentences alone would say so three times as often.
+    assert by_sentence / 1500 > 0.08

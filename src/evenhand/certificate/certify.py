@@ -267,7 +267,9 @@ def _fingerprint(
     determinants = {
         "models": [side.record.model_dump(mode="json", exclude={"device"}) for side in (before, after)],
         "runs": [side.fingerprints for side in (before, after)],
-        "held out": [plan.held_out.sha256, plan.held_out.seed] if plan.held_out else None,
+        "held out": [plan.held_out.sha256, plan.held_out.seed, plan.held_out.documents]
+        if plan.held_out
+        else None,
         "labelled": [plan.labelled.name, plan.labelled.sha256] if plan.labelled else None,
         "trained": plan.trained,
         "mitigation": mitigation.model_dump(mode="json") if mitigation else None,
@@ -318,7 +320,11 @@ def _digests(plan: CertificatePlan, measurements: Measurements) -> dict[str, str
 def _settings(plan: CertificatePlan) -> dict[str, object]:
     settings: dict[str, object] = {"margins": asdict(plan.margins)}
     if plan.held_out:
-        settings["held_out"] = {"sentences": len(plan.held_out.sentences), "seed": plan.held_out.seed}
+        settings["held_out"] = {
+            "sentences": len(plan.held_out.sentences),
+            "documents": len(set(plan.held_out.documents)) or 1,
+            "seed": plan.held_out.seed,
+        }
     if plan.labelled:
         settings["finetuning"] = asdict(plan.finetuning)
     return settings

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from evenhand.certificate.measuring import Measurements, ModelMeasurer
 from evenhand.certificate.plan import CertificatePlan
@@ -24,7 +26,7 @@ from evenhand.stats.resampling import Floats, Resampling
 from evenhand.stats.score_intervals import crossed_interval
 from evenhand.stats.significance import (
     NO_ITEM_DIFFERS,
-    difference_of_means,
+    clustered_ratio_interval,
     ratio_interval,
     t_interval,
 )
@@ -63,8 +65,11 @@ def held_out_row(
     if reason is not None:
         return _no_perplexity(reason, margin=margin)
     first, second = (side.held_out(plan.held_out) for side in (before, after))
+    documents = np.array(plan.held_out.documents or range(len(plan.held_out.sentences)))
     if same_tokens:
-        return perplexity_row(first.loss, second.loss, margin=margin, resampling=plan.resampling)
+        return perplexity_row(
+            first.loss, second.loss, margin=margin, resampling=plan.resampling, documents=documents
+        )
     whole = first.whole & second.whole
     if np.count_nonzero(whole) < _FEWEST_WHOLE:
         return _no_perplexity(
@@ -78,6 +83,7 @@ def held_out_row(
         characters[whole],
         margin=margin,
         resampling=plan.resampling,
+        documents=documents[whole],
     )
 
 
@@ -99,35 +105,54 @@ def incomparable_text(before: LanguageModel, after: LanguageModel, *, same_token
 
 
 def perplexity_row(
-    before: HeldOutLoss, after: HeldOutLoss, *, margin: float, resampling: Resampling
+    before: HeldOutLoss,
+    after: HeldOutLoss,
+    *,
+    margin: float,
+    resampling: Resampling,
+    documents: npt.NDArray[Any] | None = None,
 ) -> QualityRow:
-    """The change of perplexity in percent; sentences are resampled, the same ones for both models."""
+    """The change of perplexity in percent.
+
+    Args:
+        before: Surprise of the model before at each sentence.
+        after: That of the model after.
+        margin: The worst difference that is tolerated, in percent.
+        resampling: Resamples, seed and confidence level.
+        documents: The document that each sentence is of; sentences of a document are alike. None where each sentence
+            stands for itself.
+    """
     weights = before.tokens.astype(np.float64)
     has_tokens = weights > 0
-    value, interval = difference_of_means(
-        before.nats[has_tokens], after.nats[has_tokens], weights=weights[has_tokens], resampling=resampling
-    )
+    changes, weights = (after.nats - before.nats)[has_tokens], weights[has_tokens]
+    chosen = np.arange(len(changes)) if documents is None else documents[has_tokens]
+    interval = _ratio_interval(changes, weights, chosen, unchanged=0.0, resampling=resampling)
     low, high = (_percent(math.exp(bound)) for bound in (interval.low, interval.high))
     change = Interval(low, high, interval.method, interval.reason)
-    n = int(has_tokens.sum())
     return _judged(
         PERPLEXITY,
         PERPLEXITY_TITLE,
         (before.perplexity, after.perplexity),
-        change.around(_percent(math.exp(value)), n=n, clusters=n),
+        change.around(
+            _percent(math.exp(changes.sum() / weights.sum())), n=len(changes), clusters=len(np.unique(chosen))
+        ),
         unit=PERCENT,
         margin=margin,
     )
 
 
 def bits_per_character_row(
-    before: Floats, after: Floats, characters: Floats, *, margin: float, resampling: Resampling
+    before: Floats,
+    after: Floats,
+    characters: Floats,
+    *,
+    margin: float,
+    resampling: Resampling,
+    documents: npt.NDArray[Any] | None = None,
 ) -> QualityRow:
     """The change of bits per character in percent, from what whole sentences cost each model in nats."""
-    if np.array_equal(before, after):
-        interval = Interval(1.0, 1.0, NO_ITEM_DIFFERS)
-    else:
-        interval = ratio_interval(after, before, resampling=resampling)
+    chosen = np.arange(len(before)) if documents is None else documents
+    interval = _ratio_interval(after, before, chosen, unchanged=1.0, resampling=resampling)
     first, second = (float(nats.sum() / math.log(2) / characters.sum()) for nats in (before, after))
     change = Interval(_percent(interval.low), _percent(interval.high), interval.method, interval.reason)
     ratio = float(after.sum() / before.sum())
@@ -135,9 +160,35 @@ def bits_per_character_row(
         BITS,
         BITS_TITLE,
         (first, second),
-        change.around(_percent(ratio), n=len(before), clusters=len(before)),
+        change.around(_percent(ratio), n=len(before), clusters=len(np.unique(chosen))),
         unit=PERCENT,
         margin=margin,
+    )
+
+
+def _ratio_interval(
+    numerators: Floats,
+    denominators: Floats,
+    documents: npt.NDArray[Any],
+    *,
+    unchanged: float,
+    resampling: Resampling,
+) -> Interval:
+    """Interval of a ratio of sums over sentences; whole documents are left out where there are several.
+
+    Args:
+        numerators: One per sentence.
+        denominators: One per sentence.
+        documents: The document of each sentence.
+        unchanged: The ratio of every sentence where both models say the same.
+        resampling: Resamples, seed and confidence level.
+    """
+    if np.array_equal(numerators, unchanged * denominators):
+        return Interval(unchanged, unchanged, NO_ITEM_DIFFERS)
+    if len(np.unique(documents)) == len(documents):
+        return ratio_interval(numerators, denominators, resampling=resampling)
+    return clustered_ratio_interval(
+        numerators, denominators, clusters=documents, confidence=resampling.confidence
     )
 
 

@@ -118,6 +118,8 @@ class HeldOutSentences:
 
     name: str
     sentences: tuple[str, ...]
+    documents: tuple[int, ...] = ()
+    """The number of the source that each sentence is of; empty where that is not known."""
     _digests: frozenset[int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -143,30 +145,38 @@ def keep_back(sources: Sequence[CorpusSource], *, progress: Progress | None = No
 
     They are chosen by their digests, so that they are the same wherever they stand and however often they are repeated.
     """
-    lowest: LowestDigests[str] = LowestDigests(MOST_HELD_OUT, distinct=True)
-    for sentence in _read(sources, progress):
+    lowest: LowestDigests[tuple[str, int]] = LowestDigests(MOST_HELD_OUT, distinct=True)
+    for sentence, number in _read(sources, progress):
         digest = digest_of(sentence)
         if digest < HELD_OUT_SHARE * _DIGESTS:
-            lowest.offer(digest, sentence)
-    return HeldOutSentences(f"the corpus, every {round(1 / HELD_OUT_SHARE)}th", tuple(lowest.by_digest()))
+            lowest.offer(digest, (sentence, number))
+    return _held_out(f"the corpus, every {round(1 / HELD_OUT_SHARE)}th", lowest.by_digest())
 
 
 def read_held_out(sources: Sequence[CorpusSource]) -> HeldOutSentences:
     """All sentences of files that were given for it, each once."""
     names = ", ".join(source.name for source in sources)
-    sentences = (
-        sentence
-        for source in sources
-        for sentence in (source.sentences() if isinstance(source, PairFile) else source.open())
+    first_source: dict[str, int] = {}
+    for number, source in enumerate(sources):
+        for sentence in source.sentences() if isinstance(source, PairFile) else source.open():
+            first_source.setdefault(sentence, number)
+    return _held_out(names, first_source.items())
+
+
+def _held_out(name: str, sentences: Iterable[tuple[str, int]]) -> HeldOutSentences:
+    listed = tuple(sentences)
+    return HeldOutSentences(
+        name, tuple(sentence for sentence, _ in listed), tuple(number for _, number in listed)
     )
-    return HeldOutSentences(names, tuple(dict.fromkeys(sentences)))
 
 
-def _read(sources: Sequence[CorpusSource], progress: Progress | None) -> Iterator[str]:
+def _read(sources: Sequence[CorpusSource], progress: Progress | None) -> Iterator[tuple[str, int]]:
+    """Each sentence with the number of its source."""
     total = sum(source.size for source in sources)
     before = 0
-    for source in sources:
-        yield from source.open(_further(progress, before, total))
+    for number, source in enumerate(sources):
+        for sentence in source.open(_further(progress, before, total)):
+            yield sentence, number
         before += source.size
 
 

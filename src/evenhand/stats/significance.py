@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -97,6 +98,8 @@ def share_as_extreme(replicates: Floats, observed: float, resampling: Resampling
 
 
 BOOTSTRAP = "paired bootstrap over items, expanded percentile"
+
+CLUSTERED_RATIO = "paired jackknife over clusters, t"
 
 NO_ITEM_DIFFERS = "no item differs"
 
@@ -199,6 +202,27 @@ def ratio_interval(numerators: Floats, denominators: Floats, *, resampling: Resa
     tail = expanded_tail(items, resampling.confidence)
     low, high = np.nanquantile(replicates, [tail, 1 - tail])
     return Interval(min(float(low), value), max(float(high), value), BOOTSTRAP)
+
+
+def clustered_ratio_interval(
+    numerators: Floats, denominators: Floats, *, clusters: npt.NDArray[Any], confidence: float
+) -> Interval:
+    """Interval of the sum of numerators over the sum of denominators, where items of a cluster are alike.
+
+    The delete-one-cluster jackknife with a t quantile. Clusters of unequal size tell less than as many equal ones, so
+    its degrees of freedom are of as many equal clusters as would weigh the same.
+    """
+    numbers = np.unique(clusters, return_inverse=True)[1]
+    tops, bottoms = (np.bincount(numbers, weights=values) for values in (numerators, denominators))
+    count = len(tops)
+    if count < 2:
+        return Interval.missing("an interval over clusters needs at least two of them")
+    value = float(tops.sum() / bottoms.sum())
+    deviations = (tops.sum() - tops) / (bottoms.sum() - bottoms) - value
+    error = math.sqrt((count - 1) / count * float(deviations @ deviations))
+    freedom = max(1.0, float(bottoms.sum() ** 2 / (bottoms @ bottoms)) - 1)
+    reach = error * float(special.stdtrit(freedom, (1 + confidence) / 2))
+    return Interval(value - reach, value + reach, CLUSTERED_RATIO)
 
 
 def difference_of_means(

@@ -115,5 +115,6 @@ def _plan(
     )
     if certificate.held_out or not (data.sources or data.held_out):
         return plan
-    untrained = data.held_out_sentences().sentences
-    return replace(plan, held_out=HeldOutText.sample(untrained, most=certificate.sentences))
+    untrained = data.held_out_sentences()
+    numbered = zip(untrained.sentences, untrained.documents, strict=True)
+    return replace(plan, held_out=HeldOutText.sample_documents(numbered, most=certificate.sentences))

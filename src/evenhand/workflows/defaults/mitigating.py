@@ -199,7 +199,8 @@ def _measurements(
 def _held_out(planted: PlantedBias | None, language: str, options: CertifyOptions) -> HeldOutText | None:
     """The text that was given; for a lab model what mitigations keep back of the lab's own."""
     if options.held_out:
-        return HeldOutText.sample(sentences(options.held_out), most=options.sentences)
+        numbered = sentences(options.held_out).by_document()
+        return HeldOutText.sample_documents(numbered, most=options.sentences)
     if planted is None:
         return None
     return HeldOutText.sample(keep_back((_lab_text(planted, language),)).sentences, most=options.sentences)
