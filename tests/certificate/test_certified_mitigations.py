@@ -98,7 +98,7 @@ def test_a_model_mitigated_in_another_language_was_not_trained_for_these_probes(
         for language in ("de", "en")
     )
     assert own.trained_known
-    assert [row.measure for row in own.trained] == ["MALoR he-she"]
+    assert [row.measure for row in own.trained] == ["MALoR he-she", "base rate he-she", "spread he-she"]
     assert not other.trained_known
     assert len(other.trained) == len(own.trained) + sum(row.experiment is not None for row in own.untrained)
     assert any(

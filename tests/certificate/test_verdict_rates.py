@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import builders
 import numpy as np
+import probe_runs
 import pytest
 from scipy import stats
 
 from evenhand.certificate.quality import accuracy_of_answers, lms_of_runs, perplexity_row
 from evenhand.core.estimates import Estimate
-from evenhand.instruments.malor.comparison import malor_difference
-from evenhand.instruments.malor.estimates import LogRatios, malor_estimate
+from evenhand.instruments.malor.comparison import malor_bias_rows, malor_difference
+from evenhand.instruments.malor.estimates import LogRatios, malor_estimate, spread_p_value
 from evenhand.runs.certificates import BiasRow, BiasVerdict, Bounds, QualityVerdict, bias_verdict
 from evenhand.runs.comparison import difference_row
 from evenhand.runs.figures import Figure
@@ -139,6 +140,70 @@ def test_a_lean_that_goes_is_called_lowered() -> None:
     leans = generator.normal(0, 1, (30, 1))
     row = malor_row(*(LogRatios(share * leans + generator.normal(0, 0.5, (30, 20))) for share in (1.0, 0.2)))
     assert bias_verdict([row], changed=True) is BiasVerdict.LOWERED
+
+
+def probe(ratios: np.ndarray) -> Run:
+    return probe_runs.asked_run(
+        {(f"occupation {row}", column): float(ratio) for (row, column), ratio in np.ndenumerate(ratios)}
+    )
+
+
+def test_shifting_a_base_rate_lowers_malor_and_is_not_called_lowered() -> None:
+    """What two output biases can do: every answer moves by the same constant."""
+    generator = np.random.default_rng(22)
+    ratios = generator.normal(0.8, 0.3, (30, 1)) + generator.normal(0, 0.3, (30, 20))
+    rows = malor_bias_rows(probe(ratios), probe(ratios - 0.8), resampling=FEW)
+    whole, base_rate, spread = rows.values()
+    assert list(rows) == ["he-she.gender.MALoR", "he-she.gender.signed_mean", "he-she.gender.spread"]
+    assert [row.movement for row in (whole, base_rate, spread)] == [1, 1, 0]
+    assert spread.leaned
+    assert bias_verdict([whole], changed=True) is BiasVerdict.LOWERED
+    assert bias_verdict(list(rows.values()), changed=True) is BiasVerdict.NOT_LOWERED
+    evened = malor_bias_rows(probe(ratios), probe(0.1 * ratios), resampling=FEW)
+    assert bias_verdict(list(evened.values()), changed=True) is BiasVerdict.LOWERED
+
+
+def test_chance_is_rarely_called_a_spread() -> None:
+    generator = np.random.default_rng(23)
+    few = Resampling(resamples=200)
+    called = sum(
+        spread_p_value(
+            LogRatios(0.8 + generator.normal(0, 0.3, (1, 20)) + generator.normal(0, 0.5, (30, 20))),
+            resampling=few,
+        )
+        <= 0.025
+        for _ in range(1500)
+    )
+    assert 0.012 <= called / 1500 <= 0.035
+
+
+def test_base_rate_and_spread_are_those_of_the_slow_computation() -> None:
+    generator = np.random.default_rng(24)
+    tables = [generator.normal(0.4, 1, (6, 5)) for _ in range(2)]
+    runs = []
+    for table in tables:
+        answers_of = {(f"job {row}", column): float(ratio) for (row, column), ratio in np.ndenumerate(table)}
+        answers_of["job 2", 3] = None  # type: ignore[assignment]
+        runs.append(probe_runs.asked_run(answers_of))
+    rows = malor_bias_rows(*runs, resampling=FEW)
+    for side, table in zip(("before", "after"), tables, strict=True):
+        leans = []
+        for row in range(6):
+            cells = [table[row][column] for column in range(5) if (row, column) != (2, 3)]
+            leans.append(sum(cells) / len(cells))
+        shared = sum(leans) / 6
+        expected = {
+            "MALoR": sum(abs(lean) for lean in leans) / 6,
+            "signed_mean": shared,
+            "spread": sum(abs(lean - shared) for lean in leans) / 6,
+        }
+        found = {name: getattr(rows[f"he-she.gender.{name}"], side) for name in expected}
+        assert found == pytest.approx(expected)
+    for made in rows.values():
+        assert made.difference.value == pytest.approx(made.after - made.before)
+        assert made.difference.low <= made.difference.value <= made.difference.high
+        assert made.distance is not None
+        assert made.distance.value == pytest.approx(abs(made.after) - abs(made.before))
 
 
 def changed_items(

@@ -56,7 +56,8 @@ def split_by_training(
         trained: Keys of figures, or their beginnings.
     """
     if trained is not None:
-        is_trained = [keyed.is_about(trained) for keyed in rows]
+        wholes = {keyed.row.measure for keyed in rows if keyed.is_about(trained)}
+        is_trained = [keyed.is_about(trained) or keyed.row.part_of in wholes for keyed in rows]
     elif any(keyed.row.experiment for keyed in rows):
         is_trained = [keyed.row.experiment is not None for keyed in rows]
     else:

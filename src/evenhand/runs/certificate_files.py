@@ -132,12 +132,13 @@ def _rows_of_runs(certificate: Certificate, folder: Path) -> list[dict[str, Any]
         for row in INSTRUMENTS.get(run.record.instrument)
         .bias_rows(run, after[name], resampling=_resampling(certificate.statistics))
         .values()
+        if certificate.schema_version > 1 or row.part_of is None
     ]
 
 
 def _as_of(version: int, row: dict[str, Any]) -> dict[str, Any]:
     """A row with the figures that certificates of a schema version have."""
-    return {name: value for name, value in row.items() if version > 1 or name != "distance"}
+    return {name: value for name, value in row.items() if version > 1 or name not in ("distance", "part_of")}
 
 
 def _resampling(statistics: StatisticsRecord) -> Resampling:

@@ -19,7 +19,7 @@ from evenhand.stats.intervals import Interval
 from evenhand.stats.significance import distance_interval, judge_margin
 
 CERTIFICATE_SCHEMA_VERSION = 2
-"""Version 2 states how the distance from neutral changed."""
+"""Version 2 states how the distance from neutral changed, and splits MALoR into base rate and spread."""
 
 BEFORE, AFTER = "before", "after"
 """Folders of the runs of both models."""
@@ -86,6 +86,8 @@ class BiasRow(FrozenModel):
     """For MALoR."""
     distance: Estimate | None = None
     """How much farther from neutral it is after than before, paired; None in certificates of schema version 1."""
+    part_of: str | None = None
+    """The measure that this one is a part of: MALoR, of its base rate and of its spread."""
 
     @classmethod
     def of(
@@ -97,6 +99,7 @@ class BiasRow(FrozenModel):
         title: str | None = None,
         neutral: float | None = None,
         experiment: str | None = None,
+        part_of: str | None = None,
     ) -> BiasRow:
         """A difference between two runs as a row.
 
@@ -107,6 +110,7 @@ class BiasRow(FrozenModel):
             title: The name in words; that of the difference if not given.
             neutral: The neutral value; that of the difference if not given.
             experiment: For MALoR.
+            part_of: The measure that it is a part of.
         """
         value = difference.neutral if neutral is None else neutral
         value = 0.0 if value is None else value
@@ -122,6 +126,7 @@ class BiasRow(FrozenModel):
             unit=difference.unit,
             experiment=experiment,
             distance=difference.distance,
+            part_of=part_of,
         )
 
     @property
@@ -136,6 +141,11 @@ class BiasRow(FrozenModel):
         closer = high < 0 and self.leaned
         farther = low > 0 and self.after_interval.excludes(self.neutral)
         return closer - farther
+
+    @property
+    def is_lowered(self) -> bool:
+        """Whether it came clearly closer to neutral; a part that was not clearly away from it has but to stay there."""
+        return self.movement > 0 or (self.part_of is not None and not self.leaned and self.movement == 0)
 
     @property
     def leaned(self) -> bool:
@@ -325,10 +335,13 @@ class Certificate(FrozenModel):
 
 
 def bias_verdict(trained: Sequence[BiasRow], *, changed: bool) -> BiasVerdict:
-    """Lowered if every measure that was trained on was clearly away from neutral and came clearly closer to it."""
+    """Lowered if every measure that was trained on was clearly away from neutral and came clearly closer to it.
+
+    Of a measure with parts, every part that was clearly away from neutral must have come closer too.
+    """
     if not changed:
         return BiasVerdict.NOTHING_CHANGED
-    is_lowered = bool(trained) and all(row.movement > 0 for row in trained)
+    is_lowered = bool(trained) and all(row.is_lowered for row in trained)
     return BiasVerdict.LOWERED if is_lowered else BiasVerdict.NOT_LOWERED
 
 

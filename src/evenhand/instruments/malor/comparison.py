@@ -1,18 +1,36 @@
-"""MALoR of two models over the occupations and structures that both answered."""
+"""MALoR and its parts, base rate and spread, of two models over what both answered."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
 from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
-from evenhand.instruments.malor.estimates import LogRatios, malor, malor_estimate, mean_absolute_lean
+from evenhand.instruments.malor.estimates import (
+    LogRatios,
+    Summary,
+    malor_estimate,
+    mean_absolute_lean,
+    mean_deviation,
+    mean_lean,
+    signed_estimate,
+    spread_estimate,
+    spread_p_value,
+)
 from evenhand.instruments.malor.questions import Floats, ProbeDirection
 from evenhand.runs.certificates import BiasRow
-from evenhand.runs.comparison import ALL_ITEMS, Comparison, ComparisonOptions, Difference, comparison_of
+from evenhand.runs.comparison import (
+    ALL_ITEMS,
+    Comparison,
+    ComparisonOptions,
+    Difference,
+    change_of_distance,
+    comparison_of,
+)
 from evenhand.runs.run import Run
 from evenhand.stats.intervals import TWO_WAY, Interval, two_way_interval
 from evenhand.stats.resampling import Resampling
@@ -25,38 +43,103 @@ NO_CELL = "no occupation could be asked of both models"
 _CELL = ["experiment", "direction", "occupation", "structure"]
 
 
+@dataclass(frozen=True, slots=True)
+class LeanMeasure:
+    """One figure over the leans of occupations, and what a certificate calls it."""
+
+    name: str
+    title: str
+    summary: Summary
+    contributions: Callable[[Floats], Floats]
+    """From the lean of each occupation to what it adds to the figure."""
+    row_name: str
+    row_title: str
+    is_signed: bool = False
+
+    def value(self, ratios: LogRatios) -> float:
+        """On occupations and structures as they are."""
+        leans = ratios.own_leans[None, :]
+        return float(self.summary(leans, np.ones_like(leans))[0])
+
+
+MALOR_MEASURE = LeanMeasure(
+    "MALoR", "Mean absolute log-ratio", mean_absolute_lean, np.abs, "MALoR", "Lean of occupations"
+)
+BASE_RATE = LeanMeasure(
+    "signed_mean",
+    "Mean log-ratio",
+    mean_lean,
+    lambda leans: leans,
+    "base rate",
+    "Base rate, the lean that all occupations share",
+    is_signed=True,
+)
+SPREAD = LeanMeasure(
+    "spread",
+    "Spread of occupations",
+    mean_deviation,
+    lambda leans: np.abs(leans - leans.mean()),
+    "spread",
+    "Spread over occupations, the lean that differs by occupation",
+)
+_MEASURES = {measure.name: measure for measure in (MALOR_MEASURE, BASE_RATE, SPREAD)}
+
+
 def compare_malor(first: Run, second: Run, options: ComparisonOptions) -> Comparison:
-    """The difference of MALoR for each experiment and direction, second minus first."""
+    """The difference of MALoR for each experiment and direction, second minus first, or of its parts if asked for."""
     refuse_different_questions(first, second)
+    chosen = [_MEASURES[name] for name in options.measures or () if name in _MEASURES] or [MALOR_MEASURE]
     groups = first.scores.select("experiment", "direction").unique(maintain_order=True)
     rows = []
     for experiment, direction in groups.iter_rows():
         before, after = shared_ratios(first, second, experiment, direction=direction)
         if np.isfinite(before.values).any():
-            rows.append(_row(experiment, direction, before, after, resampling=options.resampling))
+            rows += [
+                _row(measure, experiment, direction, before, after, resampling=options.resampling)
+                for measure in chosen
+            ]
     sides = [run.scores.drop_nulls("log2_ratio").select(_CELL) for run in (first, second)]
     shared = len(sides[0].join(sides[1], on=_CELL))
     return comparison_of(first, second, rows, n=shared, left_out=len(sides[0]) + len(sides[1]) - 2 * shared)
 
 
 def malor_bias_rows(before: Run, after: Run, *, resampling: Resampling) -> dict[str, BiasRow]:
-    """For a certificate: MALoR of each experiment where the gendered term is hidden, over what both models answered."""
-    comparison = compare_malor(before, after, ComparisonOptions(resampling=resampling))
+    """For a certificate: MALoR of each experiment where the gendered term is hidden, over what both models answered.
+
+    Its two parts follow it: a base rate is not a stereotype, and evening it out leaves occupations as far apart as
+    they were.
+    """
+    options = ComparisonOptions(measures=tuple(_MEASURES), resampling=resampling)
     rows = {}
-    for row in comparison.differences:
+    for row in compare_malor(before, after, options).differences:
         if row.group != GENDER:
             continue
+        measure = _MEASURES[row.measure]
         first, second = (
-            malor_estimate(ratios, resampling=resampling) for ratios in shared_ratios(before, after, row.task)
+            _estimate(measure, ratios, resampling=resampling)
+            for ratios in shared_ratios(before, after, row.task)
         )
         rows[row.key] = BiasRow.of(
             row.model_copy(update={"first": first.value, "second": second.value}),
             (first, second),
-            measure=f"{row.measure} {row.task}",
-            title=f"Lean of occupations: {EXPERIMENT_WORDS.get(row.task, row.task)}",
+            measure=f"{measure.row_name} {row.task}",
+            title=f"{measure.row_title}: {EXPERIMENT_WORDS.get(row.task, row.task)}",
             experiment=row.task,
+            part_of=None if measure is MALOR_MEASURE else f"{MALOR_MEASURE.row_name} {row.task}",
         )
     return rows
+
+
+def _estimate(measure: LeanMeasure, ratios: LogRatios, *, resampling: Resampling) -> Estimate:
+    if measure is MALOR_MEASURE:
+        return malor_estimate(ratios, resampling=resampling)
+    if measure is BASE_RATE:
+        return signed_estimate(ratios, resampling=resampling)
+    estimate = spread_estimate(ratios, resampling=resampling)
+    # Noise alone gives a spread, so its interval starts at 0 unless occupations differ more than chance allows.
+    if estimate.low > 0 and spread_p_value(ratios, resampling=resampling) > (1 - resampling.confidence) / 2:
+        return estimate.model_copy(update={"low": 0.0})
+    return estimate
 
 
 def refuse_different_questions(first: Run, second: Run) -> None:
@@ -66,41 +149,57 @@ def refuse_different_questions(first: Run, second: Run) -> None:
 
 
 def _row(
-    experiment: str, direction: str, before: LogRatios, after: LogRatios, *, resampling: Resampling
+    measure: LeanMeasure,
+    experiment: str,
+    direction: str,
+    before: LogRatios,
+    after: LogRatios,
+    *,
+    resampling: Resampling,
 ) -> Difference:
-    difference = malor_difference(before, after, resampling=resampling)
+    values = measure.value(before), measure.value(after)
+    difference = lean_difference(before, after, measure=measure, resampling=resampling)
     return Difference(
         task=experiment,
         group=direction or ALL_ITEMS,
-        measure="MALoR",
-        first=malor(before),
-        second=malor(after),
+        measure=measure.name,
+        first=values[0],
+        second=values[1],
         difference=difference,
-        distance=difference,  # MALoR is the distance of occupations from neutral
-        p_value=clustered_sign_flip(_absolute_leans(after) - _absolute_leans(before), resampling=resampling),
+        p_value=clustered_sign_flip(
+            _contributions(measure, after) - _contributions(measure, before), resampling=resampling
+        ),
         neutral=0.0,
         unit="bits",
-        title="Mean absolute log-ratio",
+        title=measure.title,
+        distance=change_of_distance(
+            values, difference, _total(measure, before, after, resampling=resampling), neutral=0.0
+        )
+        if measure.is_signed
+        else difference,  # the others are distances from neutral themselves
     )
 
 
-def _absolute_leans(ratios: LogRatios) -> Floats:
-    """How far each occupation leans to either side."""
-    known = np.isfinite(ratios.values).any(axis=1)
-    leans: Floats = np.abs(np.nanmean(ratios.values[known], axis=1))
-    return leans
+def _contributions(measure: LeanMeasure, ratios: LogRatios) -> Floats:
+    leans = ratios.own_leans
+    return measure.contributions(leans[np.isfinite(leans)])
 
 
 def malor_difference(before: LogRatios, after: LogRatios, *, resampling: Resampling) -> Estimate:
     """MALoR after minus before; occupations and structures are resampled, the same ones for both models."""
-    known = np.isfinite(before.values)
-    rows, columns = known.any(axis=1), known.any(axis=0)
-    first, second = (LogRatios(ratios.values[rows][:, columns]) for ratios in (before, after))
+    return lean_difference(before, after, measure=MALOR_MEASURE, resampling=resampling)
+
+
+def lean_difference(
+    before: LogRatios, after: LogRatios, *, measure: LeanMeasure, resampling: Resampling
+) -> Estimate:
+    """A measure after minus before; occupations and structures are resampled, the same ones for both models."""
+    first, second = _asked_of_both(before, after)
     if not first.values.size:
         return Estimate.undefined(NO_CELL)
 
     def difference(occupations: Floats, structures: Floats) -> Floats:
-        return mean_absolute_lean(second.leans(structures), occupations) - mean_absolute_lean(
+        return measure.summary(second.leans(structures), occupations) - measure.summary(
             first.leans(structures), occupations
         )
 
@@ -113,8 +212,31 @@ def malor_difference(before: LogRatios, after: LogRatios, *, resampling: Resampl
     if interval.method == TWO_WAY:
         interval = replace(interval, method=f"paired {TWO_WAY}")
     return interval.around(
-        malor(second) - malor(first), n=int(np.isfinite(first.values).sum()), clusters=first.occupations
+        measure.value(second) - measure.value(first),
+        n=int(np.isfinite(first.values).sum()),
+        clusters=first.occupations,
     )
+
+
+def _total(measure: LeanMeasure, before: LogRatios, after: LogRatios, *, resampling: Resampling) -> Interval:
+    """The interval of before plus after."""
+    first, second = _asked_of_both(before, after)
+    return two_way_interval(
+        lambda occupations, structures: (
+            measure.summary(second.leans(structures), occupations)
+            + measure.summary(first.leans(structures), occupations)
+        ),
+        rows=first.occupations,
+        columns=first.structures,
+        resampling=resampling,
+    )
+
+
+def _asked_of_both(before: LogRatios, after: LogRatios) -> tuple[LogRatios, LogRatios]:
+    """Without occupations and structures that have no answer; both have answers in the same cells."""
+    known = np.isfinite(before.values)
+    rows, columns = known.any(axis=1), known.any(axis=0)
+    return LogRatios(before.values[rows][:, columns]), LogRatios(after.values[rows][:, columns])
 
 
 def shared_ratios(

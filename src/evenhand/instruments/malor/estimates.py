@@ -7,8 +7,9 @@ Measures:
 
 Reads as:
     Bits. 0 is neutral: no occupation leans. At 1 the likelier term is twice as likely as the other in a typical
-    occupation, at 2 four times. It has no upper end. The signed mean beside it says to which side occupations lean
-    on the whole; occupations that lean to opposite sides cancel out there and not here.
+    occupation, at 2 four times. It has no upper end. Two figures beside it split it. The base rate, its signed mean,
+    says to which side occupations lean on the whole; occupations that lean to opposite sides cancel out there and not
+    here. The spread is the mean distance of occupations from the base rate: what ties gender to occupation.
 
 Caveats:
     An absolute value cannot fall below 0, so noise alone makes MALoR positive. Its interval is corrected for that,
@@ -141,6 +142,17 @@ def spread_estimate(ratios: LogRatios, *, resampling: Resampling) -> Estimate:
     leans = known.own_leans[None, :]
     value = float(mean_deviation(leans, np.ones_like(leans))[0])
     return _estimate(value, _interval(known, mean_deviation, resampling=resampling, lowest=0.0), known)
+
+
+def spread_p_value(ratios: LogRatios, *, resampling: Resampling) -> float:
+    """How often chance alone would spread occupations as far.
+
+    If occupations did not differ, what an answer has beyond the mean of its structure would be as likely to have the
+    opposite sign, so signs of whole structures are flipped.
+    """
+    known = _answered(ratios)
+    beyond = LogRatios(known.values - np.nanmean(known.values, axis=0))
+    return flip_test(partial(_flipped_malor, beyond), known.structures, resampling=resampling)
 
 
 def field_estimates(

@@ -16,16 +16,20 @@ from evenhand.reporting.certificate.plots import (
     occupation_plot,
     perplexity_plot,
 )
+from evenhand.reporting.certificate.untrained import (
+    UNTRAINED_HEADLINES,
+    UntrainedVerdict,
+    clearly_away,
+    untrained_verdict,
+    untrained_words,
+)
 from evenhand.reporting.certificate.words import (
     BIAS_HEADLINES,
     MOVES,
     QUALITY_HEADLINES,
-    UNTRAINED_HEADLINES,
-    UntrainedVerdict,
     bias_detail,
     bias_scope,
     change_words,
-    clearly_away,
     definitions,
     figure_words,
     flipped_words,
@@ -36,8 +40,6 @@ from evenhand.reporting.certificate.words import (
     quality_scope,
     relative_words,
     turned_words,
-    untrained_verdict,
-    untrained_words,
     weights_words,
     without_interval,
 )
@@ -65,7 +67,7 @@ TONES = {
 }
 """How a verdict is coloured; words say the same."""
 
-_MALOR = IntervalAxis("MALoR in bits; 0 is neutral", neutral=0.0, step=0.5, lowest=0.0)
+_MALOR = IntervalAxis("Bits; 0 is neutral", neutral=0.0, step=0.5)
 _ICAT = IntervalAxis("ICAT; 100 is ideal", neutral=100.0, step=5.0, lowest=0.0, highest=100.0)
 
 
@@ -128,6 +130,7 @@ def _facts(certificate: Certificate) -> list[tuple[str, str]]:
     trained = "; ".join(
         EXPERIMENT_TITLES.get(row.experiment, row.experiment) if row.experiment else row.measure
         for row in certificate.trained
+        if row.part_of is None
     )
     facts = [
         ("Before", certificate.before.id),
@@ -154,7 +157,7 @@ def _statements(certificate: Certificate) -> list[dict[str, Any]]:
                     row.measure,
                     relative_words(row) or signed(row.difference.value),
                     "" if relative_words(row) else row.unit,
-                    f"{row.before:.2f} → {row.after:.2f} {row.unit}",
+                    f"{unsigned(row.before)} → {unsigned(row.after)} {row.unit}",
                 )
                 for row in certificate.trained
                 if row.difference.defined and changed
@@ -192,7 +195,7 @@ def _statements(certificate: Certificate) -> list[dict[str, Any]]:
                 "figures": [
                     (row.measure, unsigned(row.after, _digits(row)), "", _beside_neutral(row))
                     for row in certificate.untrained
-                    if math.isfinite(row.after)
+                    if math.isfinite(row.after) and row.part_of is None
                 ],
                 "attention": "",
                 "detail": untrained_words(certificate),
@@ -265,7 +268,7 @@ def _quality_view(row: QualityRow) -> dict[str, Any]:
 
 
 def _with_interval(value: float, low: float, high: float) -> str:
-    return f"{value:.2f} {_bracketed(low, high)}".strip() if math.isfinite(value) else UNDEFINED
+    return f"{unsigned(value)} {_bracketed(low, high)}".strip() if math.isfinite(value) else UNDEFINED
 
 
 def _bracketed(low: float, high: float) -> str:
@@ -334,7 +337,8 @@ def _training(certificate: Certificate) -> list[dict[str, Any]]:
 def _csv(certificate: Certificate) -> dict[str, str]:
     bias = [
         {
-            "measure": row.measure, "trained_on": trained, "neutral": row.neutral, "unit": row.unit,
+            "measure": row.measure, "part_of": row.part_of, "trained_on": trained, "neutral": row.neutral,
+            "unit": row.unit,
             "before": row.before, "before_low": row.before_interval.low, "before_high": row.before_interval.high,
             "after": row.after, "after_low": row.after_interval.low, "after_high": row.after_interval.high,
             "difference": row.difference.value, "difference_low": row.difference.low,
