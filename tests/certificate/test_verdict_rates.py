@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import builders
 import numpy as np
+import polars as pl
 import probe_runs
 import pytest
 from scipy import stats
 
+from evenhand.certificate.bias import KeyedRow, split_by_training
 from evenhand.certificate.quality import accuracy_of_answers, lms_of_runs, perplexity_row
 from evenhand.core.estimates import Estimate
 from evenhand.instruments.malor.comparison import malor_bias_rows, malor_difference
@@ -161,6 +163,29 @@ def test_shifting_a_base_rate_lowers_malor_and_is_not_called_lowered() -> None:
     assert bias_verdict(list(rows.values()), changed=True) is BiasVerdict.NOT_LOWERED
     evened = malor_bias_rows(probe(ratios), probe(0.1 * ratios), resampling=FEW)
     assert bias_verdict(list(evened.values()), changed=True) is BiasVerdict.LOWERED
+
+
+def test_the_other_direction_is_reported_and_not_judged() -> None:
+    generator = np.random.default_rng(25)
+    runs = []
+    for scale, other_scale in ((1.0, 1.0), (0.1, 0.9)):
+        asked = probe(scale * generator.normal(0, 1, (12, 8)))
+        other = probe(other_scale * generator.normal(0, 1, (12, 8))).scores.with_columns(
+            direction=pl.lit("occupation")
+        )
+        runs.append(Run(record=asked.record, results=asked.results, scores=pl.concat([asked.scores, other])))
+    keyed = [KeyedRow(key, row) for key, row in malor_bias_rows(*runs, resampling=FEW).items()]
+    for names in (None, ("he-she",)):
+        trained, untrained = split_by_training(keyed, names)
+        assert [row.measure for row in trained] == ["MALoR he-she", "base rate he-she", "spread he-she"]
+        assert [row.measure for row in untrained] == [
+            "MALoR he-she reversed", "base rate he-she reversed", "spread he-she reversed",
+        ]  # fmt: skip
+        assert {row.direction for row in untrained} == {"occupation"}
+        assert [row.part_of for row in untrained] == [None, "MALoR he-she reversed", "MALoR he-she reversed"]
+    # Whoever says so trains it.
+    trained, _ = split_by_training(keyed, ("he-she.occupation",))
+    assert {row.direction for row in trained} == {"occupation"}
 
 
 def test_chance_is_rarely_called_a_spread() -> None:

@@ -38,6 +38,10 @@ def test_a_model_without_the_planted_bias_is_certified(neutral: tuple[str, Path]
             assert row["before"] == pytest.approx(2.0, abs=0.15)
             assert row["difference"]["high"] < -1.5
     assert {row["measure"]: row["after"] for row in found["untrained"]}["SS"] == pytest.approx(50, abs=5)
+    reversed_rows = [row for row in found["untrained"] if row["direction"] == "occupation"]
+    assert {row["measure"] for row in reversed_rows if row["part_of"] is None} == {
+        f"MALoR {name} reversed" for name in ("he-she", "his-her", "names")
+    }
     assert "Gender lean was lowered (judged on all experiments" in told
     assert "MALoR he-she fell from" in told
     assert "closer to neutral" in told

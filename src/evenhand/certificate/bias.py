@@ -32,8 +32,15 @@ class KeyedRow:
     row: BiasRow
 
     def is_about(self, names: Iterable[str]) -> bool:
-        """Whether any name is the key or its beginning: ``he-she.gender.MALoR`` or ``he-she``."""
-        return any(self.key == name or self.key.startswith(f"{name}.") for name in names)
+        """Whether any name is the key or its beginning: ``he-she.gender.MALoR`` or ``he-she``.
+
+        An experiment by its name alone is the direction that mitigations train, in which the gendered term is hidden.
+        """
+        return any(
+            (self.key == name or self.key.startswith(f"{name}."))
+            and (self.row.direction is None or self.row.direction in name.split("."))
+            for name in names
+        )
 
 
 def bias_rows(before: Measurements, after: Measurements, *, resampling: Resampling) -> list[KeyedRow]:

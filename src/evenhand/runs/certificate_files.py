@@ -25,6 +25,7 @@ from evenhand.runs.run import INSTRUMENTS, Run, open_run
 from evenhand.stats.resampling import Resampling
 
 _DIGEST = "sha256"
+_SINCE_VERSION_2 = ("distance", "part_of", "direction")
 _MAKE_ANEW = "Remove it and certify again: evenhand certify BEFORE AFTER."
 
 
@@ -138,7 +139,7 @@ def _rows_of_runs(certificate: Certificate, folder: Path) -> list[dict[str, Any]
 
 def _as_of(version: int, row: dict[str, Any]) -> dict[str, Any]:
     """A row with the figures that certificates of a schema version have."""
-    return {name: value for name, value in row.items() if version > 1 or name not in ("distance", "part_of")}
+    return {name: value for name, value in row.items() if version > 1 or name not in _SINCE_VERSION_2}
 
 
 def _resampling(statistics: StatisticsRecord) -> Resampling:

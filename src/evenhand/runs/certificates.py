@@ -88,6 +88,8 @@ class BiasRow(FrozenModel):
     """How much farther from neutral it is after than before, paired; None in certificates of schema version 1."""
     part_of: str | None = None
     """The measure that this one is a part of: MALoR, of its base rate and of its spread."""
+    direction: str | None = None
+    """For MALoR: what is hidden from the model where that is not the gendered term, which mitigations train."""
 
     @classmethod
     def of(
@@ -100,6 +102,7 @@ class BiasRow(FrozenModel):
         neutral: float | None = None,
         experiment: str | None = None,
         part_of: str | None = None,
+        direction: str | None = None,
     ) -> BiasRow:
         """A difference between two runs as a row.
 
@@ -111,6 +114,7 @@ class BiasRow(FrozenModel):
             neutral: The neutral value; that of the difference if not given.
             experiment: For MALoR.
             part_of: The measure that it is a part of.
+            direction: For MALoR, what is hidden where that is not the gendered term.
         """
         value = difference.neutral if neutral is None else neutral
         value = 0.0 if value is None else value
@@ -127,6 +131,7 @@ class BiasRow(FrozenModel):
             experiment=experiment,
             distance=difference.distance,
             part_of=part_of,
+            direction=direction,
         )
 
     @property

@@ -38,6 +38,9 @@ from evenhand.stats.significance import NO_ITEM_DIFFERS, clustered_sign_flip
 
 GENDER = ProbeDirection.GENDER.value
 EXPERIMENT_WORDS = {"he-she": "he and she", "his-her": "his and her", "names": "first names"}
+REVERSED = "reversed"
+"""What a certificate calls the direction in which the occupation is hidden and the gendered term given."""
+
 NO_CELL = "no occupation could be asked of both models"
 
 _CELL = ["experiment", "direction", "occupation", "structure"]
@@ -104,28 +107,29 @@ def compare_malor(first: Run, second: Run, options: ComparisonOptions) -> Compar
 
 
 def malor_bias_rows(before: Run, after: Run, *, resampling: Resampling) -> dict[str, BiasRow]:
-    """For a certificate: MALoR of each experiment where the gendered term is hidden, over what both models answered.
+    """For a certificate: MALoR of each experiment and direction, over what both models answered.
 
     Its two parts follow it: a base rate is not a stereotype, and evening it out leaves occupations as far apart as
-    they were.
+    they were. Mitigations train the direction in which the gendered term is hidden; the other one, where it was asked,
+    is no experiment that was trained on.
     """
     options = ComparisonOptions(measures=tuple(_MEASURES), resampling=resampling)
     rows = {}
     for row in compare_malor(before, after, options).differences:
-        if row.group != GENDER:
-            continue
         measure = _MEASURES[row.measure]
-        first, second = (
-            _estimate(measure, ratios, resampling=resampling)
-            for ratios in shared_ratios(before, after, row.task)
-        )
+        is_trained_way = row.group == GENDER
+        ratios = shared_ratios(before, after, row.task, direction=row.group)
+        first, second = (_estimate(measure, side, resampling=resampling) for side in ratios)
+        asked = row.task if is_trained_way else f"{row.task} {REVERSED}"
+        words = EXPERIMENT_WORDS.get(row.task, row.task)
         rows[row.key] = BiasRow.of(
             row.model_copy(update={"first": first.value, "second": second.value}),
             (first, second),
-            measure=f"{measure.row_name} {row.task}",
-            title=f"{measure.row_title}: {EXPERIMENT_WORDS.get(row.task, row.task)}",
-            experiment=row.task,
-            part_of=None if measure is MALOR_MEASURE else f"{MALOR_MEASURE.row_name} {row.task}",
+            measure=f"{measure.row_name} {asked}",
+            title=f"{measure.row_title}: {words if is_trained_way else f'{words}, the {row.group} hidden'}",
+            experiment=row.task if is_trained_way else None,
+            part_of=None if measure is MALOR_MEASURE else f"{MALOR_MEASURE.row_name} {asked}",
+            direction=None if is_trained_way else row.group,
         )
     return rows
 

@@ -182,7 +182,7 @@ def default_margins(
 def _measurements(
     before: ModelRef, planted: PlantedBias | None, language: str, options: CertifyOptions
 ) -> Iterator[Measurement]:
-    yield Measurement("malor", MalorOptions(data=_probes(planted, language)))
+    yield Measurement("malor", MalorOptions(data=_probes(planted, language), direction="both"))
     data = options.data or (LAB if planted else STARTER).name
     benchmark = data if isinstance(data, Benchmark) else load_dataset(data, language=language)
     yield Measurement("association", AuditOptions(data=benchmark))
