@@ -121,8 +121,9 @@ def judge_margin(interval: Interval, *, worst: float) -> MarginVerdict:
     """Read a margin off an interval of after minus before.
 
     Kept if the whole interval is on the good side of ``worst``, lost if all of it is beyond. A negative ``worst`` is
-    for what should not fall, a positive one for what should not rise. At 95% each of the two claims is wrong in at
-    most one case of forty, which is the usual level of a test for non-inferiority.
+    for what should not fall, a positive one for what should not rise. An interval of 95% that misses to
+    either side equally often makes each of the two claims wrong in one case of forty at most, the usual level of a
+    test for non-inferiority.
     """
     if math.isnan(interval.low):
         return MarginVerdict.UNDECIDED
