@@ -57,13 +57,16 @@ def visit(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Visit]:
     context.close()
 
 
-def wait_for_another_fill(page: Page, selector: str, fill: str | None) -> None:
-    """Wait until what is drawn there has another colour."""
+def fills_in_both_schemes(page: Page, selector: str) -> tuple[str | None, str | None]:
+    """The colour of what is drawn there on a light page, and after a reader has turned it dark."""
+    light = page.get_attribute(selector, "fill")
+    page.emulate_media(color_scheme="dark")
     page.wait_for_function(
         "([selector, fill]) => ![null, fill].includes("
         "document.querySelector(selector)?.getAttribute('fill') ?? null)",
-        arg=[selector, fill],
+        arg=[selector, light],
     )
+    return light, page.get_attribute(selector, "fill")
 
 
 def assert_accessible_and_fitting(page: Page) -> None:

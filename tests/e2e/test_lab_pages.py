@@ -7,7 +7,7 @@ from pathlib import Path
 
 import calibrations
 import pytest
-from browsing import WIDTHS_AND_SCHEMES, Visit, assert_accessible_and_fitting, wait_for_another_fill
+from browsing import WIDTHS_AND_SCHEMES, Visit, assert_accessible_and_fitting, fills_in_both_schemes
 
 import evenhand as eh
 from evenhand.reporting import render_page, write_calibration_page
@@ -78,10 +78,9 @@ def test_no_plot_is_wider_than_its_frame(visit: Visit, passing_page: Path) -> No
 
 def test_plots_follow_the_theme(visit: Visit, passing_page: Path) -> None:
     page = visit.open(passing_page)
-    dot = ".plot .mark-symbol path"
-    light = page.get_attribute(dot, "fill")
-    page.emulate_media(color_scheme="dark")
-    wait_for_another_fill(page, dot, light)
+    light, dark = fills_in_both_schemes(page, ".plot .mark-symbol path")
+    assert light is not None
+    assert dark not in (None, light)
 
 
 def test_what_the_lab_says_of_a_measure_stands_under_method(visit: Visit, run_page: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from browsing import WIDTHS_AND_SCHEMES, Visit, assert_accessible_and_fitting, wait_for_another_fill
+from browsing import WIDTHS_AND_SCHEMES, Visit, assert_accessible_and_fitting, fills_in_both_schemes
 
 import evenhand as eh
 from evenhand.data.predictions import read_predictions
@@ -270,10 +270,9 @@ def test_the_card_of_an_item_does_not_contradict_itself(visit: Visit, mixed_page
 
 def test_plots_follow_the_theme(visit: Visit, single_page: Path) -> None:
     page = visit.open(single_page)
-    dot = "[data-plot=plane] .mark-symbol path"
-    light = page.get_attribute(dot, "fill")
-    page.emulate_media(color_scheme="dark")
-    wait_for_another_fill(page, dot, light)
+    light, dark = fills_in_both_schemes(page, "[data-plot=plane] .mark-symbol path")
+    assert light is not None
+    assert dark not in (None, light)
 
 
 @WIDTHS_AND_SCHEMES

@@ -11,7 +11,7 @@ from browsing import (
     WIDTHS_AND_SCHEMES,
     Visit,
     assert_accessible_and_fitting,
-    wait_for_another_fill,
+    fills_in_both_schemes,
 )
 
 from evenhand.core.planted_bias import PlantedBias
@@ -86,10 +86,9 @@ def test_a_folded_experiment_is_drawn_in_full_once_it_is_unfolded(visit: Visit, 
 
 def test_plots_follow_the_theme(visit: Visit, one_run: Path) -> None:
     page = visit.open(one_run)
-    dot = ".plot .mark-symbol path"
-    light = page.get_attribute(dot, "fill")
-    page.emulate_media(color_scheme="dark")
-    wait_for_another_fill(page, dot, light)
+    light, dark = fills_in_both_schemes(page, ".plot .mark-symbol path")
+    assert light is not None
+    assert dark not in (None, light)
 
 
 def test_what_was_planted_is_the_first_thing_on_the_page(visit: Visit, one_run: Path) -> None:

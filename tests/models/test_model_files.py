@@ -15,7 +15,7 @@ from peft import LoraConfig, get_peft_model
 from evenhand.core.errors import EvenhandError
 from evenhand.models.backends.lab import embedded_folder
 from evenhand.models.language_model import LanguageModel, load_language_model
-from evenhand.models.model_files import WEIGHTS, damage_in, loading_explained
+from evenhand.models.model_files import WEIGHTS, check_unknown_token, damage_in, loading_explained
 from evenhand.models.references import ModelError, ModelRef
 
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a21\nsize 437955512\n"
@@ -93,6 +93,7 @@ def test_a_link_to_a_file_is_as_good_as_the_file(folder: Path, tmp_path: Path) -
         ("config.json", "architectures", 5, "configuration"),
         ("config.json", "architectures", [["BertForMaskedLM"]], "configuration"),
         ("config.json", "decoder_start_token_id", "first", "configuration"),
+        ("config.json", "decoder_start_token_id", [2, 3], "configuration"),
         ("config.json", "eos_token_id", [2, "3"], "configuration"),
         ("tokenizer_config.json", "model_max_length", "long", "tokenizer"),
         ("tokenizer_config.json", "extra_ids", 10**30, "tokenizer"),
@@ -182,6 +183,35 @@ def test_a_planted_bias_that_no_model_can_have_is_refused(folder: Path, strength
     (folder / "lab.json").write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(EvenhandError, match=r"lab\.json is damaged"):
         _ = load(folder).record
+
+
+def test_an_entry_beyond_the_embedding_is_refused_however_many_there_are(folder: Path) -> None:
+    document = json.loads((folder / "tokenizer.json").read_bytes())
+    vocabulary = document["model"]["vocab"]
+    last = max(vocabulary, key=lambda token: int(vocabulary[token]))
+    vocabulary[last] = 10**6
+    (folder / "tokenizer.json").write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(ModelError, match=r"has entries up to 1,000,001, the model's embedding only"):
+        load(folder)
+
+
+def test_a_name_that_no_file_can_have_is_refused() -> None:
+    with pytest.raises(ModelError, match=r"'n{80}\.\.\.' names no model \(File name too long\)"):
+        ModelRef.parse("n" * 5_000)
+
+
+def test_an_unknown_token_that_is_unknown_itself_is_refused() -> None:
+    """Transformers takes the unknown token for what it does not find, this one too, and looks for it again."""
+
+    class Tokenizer:
+        unk_token = "[?]"  # noqa: S105
+
+        @property
+        def unk_token_id(self) -> int:
+            return self.unk_token_id
+
+    with pytest.raises(ValueError, match=r"unk_token is '\[\?\]', which its vocabulary does not have"):
+        check_unknown_token(Tokenizer())
 
 
 def test_a_mask_that_the_model_does_not_know_is_refused(folder: Path) -> None:

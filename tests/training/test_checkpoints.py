@@ -10,7 +10,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from evenhand.core.errors import RunError
-from evenhand.training.checkpoints import WEIGHTS_FILE, Checkpoint
+from evenhand.training.checkpoints import CURVE_FILE, WEIGHTS_FILE, Checkpoint
 
 
 def test_weights_go_where_their_names_say(tmp_path: Path) -> None:
@@ -34,3 +34,9 @@ def test_weights_of_another_model_are_refused_before_any_is_taken(tmp_path: Path
     ):
         Checkpoint(tmp_path, 1).load_weights(model)
     assert model.bias.item() == own
+
+
+def test_a_learning_curve_that_has_no_end_is_refused(tmp_path: Path) -> None:
+    (tmp_path / CURVE_FILE).symlink_to("/dev/zero")
+    with pytest.raises(RunError, match=r"The checkpoint .* is damaged \(.*is no file"):
+        _ = Checkpoint(tmp_path, 1).curve

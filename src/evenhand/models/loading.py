@@ -35,6 +35,7 @@ from evenhand.models.model_files import (
     WEIGHTS,
     check_configuration,
     check_tokenizer_options,
+    check_unknown_token,
     loading_explained,
 )
 from evenhand.models.next_sentence import has_next_sentence_class
@@ -140,6 +141,7 @@ def _load_parts(ref: ModelRef) -> tuple[Any, Any, Family]:
     with loading_explained(ref, "tokenizer"):
         check_tokenizer_options(Path(place))
         tokenizer = AutoTokenizer.from_pretrained(place, **options)
+        check_unknown_token(tokenizer)
     ordinary = len(tokenizer) - len(tokenizer.all_special_ids)
     if ordinary < _FEWEST_TOKENS:
         raise ModelError(
@@ -158,10 +160,11 @@ def _fit_tokenizer(ref: ModelRef, tokenizer: Any, *, entries: int) -> None:
     Texts do not hold such tokens; where one spells it out, it is read as plain text.
     """
     beyond = [token for number, token in tokenizer.added_tokens_decoder.items() if number >= entries]
-    if tokenizer.vocab_size > entries or not all(token.special for token in beyond):
+    last = max(set(tokenizer.get_vocab().values()) - tokenizer.added_tokens_decoder.keys(), default=0)
+    if last >= entries or not all(token.special for token in beyond):
         raise ModelError(
-            f"The tokenizer of {ref.id} has {len(tokenizer):,} entries, the model's embedding only {entries:,}: "
-            "they do not belong together. Give the tokenizer that the model was trained with."
+            f"The tokenizer of {ref.id} has entries up to {max(last + 1, len(tokenizer)):,}, the model's embedding "
+            f"only {entries:,}: they do not belong together. Give the tokenizer that the model was trained with."
         )
     for name in _TOKENS_IN_TEXTS:
         number = getattr(tokenizer, f"{name}_id", None)

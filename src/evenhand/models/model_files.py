@@ -108,7 +108,8 @@ def check_configuration(config: Any) -> None:
     if not isinstance(architectures, list) or not all(isinstance(name, str) for name in architectures):
         raise ValueError(f"architectures is {architectures!r}, and a list of names is needed.")
     for name, value in vars(config).items():
-        numbers = value if isinstance(value, list) else [] if value is None else [value]
+        may_be_several = isinstance(value, list) and name == "eos_token_id"
+        numbers = value if may_be_several else [] if value is None else [value]
         if name.endswith("_token_id") and not all(isinstance(number, int) for number in numbers):
             raise ValueError(f"{name} is {value!r}, and a whole number is needed.")
 
@@ -128,6 +129,20 @@ def check_tokenizer_options(folder: Path) -> None:
         raise ValueError(f"extra_ids is {extra:,}, and {MOST_EXTRA_TOKENS:,} are the most that is sensible.")
     if longest is not None and not isinstance(longest, int | float):
         raise ValueError(f"model_max_length is {longest!r}, and a number is needed.")
+
+
+def check_unknown_token(tokenizer: Any) -> None:
+    """Find an unknown token that the vocabulary does not have: Transformers would look for it without end.
+
+    Raises:
+        ValueError: With the token.
+    """
+    try:
+        _ = tokenizer.unk_token_id
+    except RecursionError:
+        raise ValueError(
+            f"unk_token is {tokenizer.unk_token!r}, which its vocabulary does not have."
+        ) from None
 
 
 def damage_in(folder: Path) -> str | None:

@@ -14,6 +14,9 @@ from evenhand.models.backends import backend_of, is_gguf
 from evenhand.models.engine.modes import gc_disabled
 from evenhand.runs.mitigation_records import find_mitigation_record
 
+MOST_SHOWN = 80
+"""Characters of a name that an error repeats."""
+
 
 class ModelError(EvenhandError):
     """A model that cannot be loaded, or lacks what a task needs."""
@@ -54,8 +57,15 @@ class ModelRef(BaseModel):
     @classmethod
     def parse(cls, text: str) -> tuple[str, str | None]:
         """Split ``id@revision``; a folder or file is itself, whatever its name."""
-        if Path(text).exists():
-            return text, None
+        try:
+            if Path(text).exists():
+                return text, None
+        except (OSError, ValueError) as problem:
+            shown = text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
+            reason = getattr(problem, "strerror", None) or problem
+            raise ModelError(
+                f"{shown!r} names no model ({reason}). Give a folder or an id such as bert-base-cased@main."
+            ) from None
         name, _, revision = text.partition("@")
         if not name.strip():
             raise ModelError(f"{text!r} names no model. Give a folder or an id such as bert-base-cased@main.")

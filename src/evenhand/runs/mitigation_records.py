@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from evenhand.core.errors import RunError, fault
 from evenhand.core.estimates import Estimate
+from evenhand.core.files import read_stored
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.planted_bias import PlantedBias, read_planted_bias
 from evenhand.core.recipes import Plateau, Recipe
@@ -331,12 +332,10 @@ def find_mitigation_record(folder: str | Path) -> MitigationRecord | None:
         RunError: If the record is damaged.
     """
     path = Path(folder) / MITIGATION_FILE
-    try:
-        content = path.read_bytes()
-    except OSError:
+    if not path.is_file():
         return None
     try:
-        return MitigationRecord.model_validate_json(content)
+        return MitigationRecord.model_validate_json(read_stored(path, error=RunError))
     except ValidationError as problem:
         raise RunError(
             f"{path} is damaged ({fault(problem)}). Mitigate again, or remove the file if the weights are to be used "

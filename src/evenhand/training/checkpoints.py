@@ -21,7 +21,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from evenhand.core.errors import OutputError, RunError, fault
-from evenhand.core.files import folder_written_whole
+from evenhand.core.files import folder_written_whole, read_stored
 from evenhand.runs.mitigation_records import LearningCurve
 
 WEIGHTS_FILE = "weights.safetensors"
@@ -45,8 +45,8 @@ class Checkpoint:
     def curve(self) -> LearningCurve:
         """The learning curve up to this epoch."""
         try:
-            return LearningCurve.model_validate_json((self.folder / CURVE_FILE).read_bytes())
-        except (OSError, ValueError) as problem:
+            return LearningCurve.model_validate_json(_stored(self.folder / CURVE_FILE))
+        except ValueError as problem:
             raise _damaged(self.folder, problem) from None
 
     def load_weights(self, model: nn.Module) -> None:
@@ -56,8 +56,8 @@ class Checkpoint:
     def load_optimizer(self, optimizer: Any, scheduler: Any) -> None:
         """Put the epoch's moments and learning rate into an optimizer and its scheduler."""
         try:
-            schedule = json.loads((self.folder / SCHEDULE_FILE).read_bytes())
-        except (OSError, ValueError) as problem:
+            schedule = json.loads(_stored(self.folder / SCHEDULE_FILE))
+        except ValueError as problem:
             raise _damaged(self.folder, problem) from None
         if not (self.folder / OPTIMIZER_FILE).exists():
             raise RunError(
@@ -179,6 +179,14 @@ def _tensors(path: Path) -> dict[str, torch.Tensor]:
     try:
         return load_file(path)
     except (OSError, SafetensorError) as problem:
+        raise _damaged(path.parent, problem) from None
+
+
+def _stored(path: Path) -> bytes:
+    """The content of a checkpoint's file."""
+    try:
+        return read_stored(path, error=RunError)
+    except RunError as problem:
         raise _damaged(path.parent, problem) from None
 
 
