@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -9,12 +10,13 @@ import polars as pl
 
 from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
-from evenhand.instruments.malor.estimates import LogRatios, malor, malor_estimate, mean_absolute_lean
+from evenhand.instruments.malor.estimates import LogRatios, malor, malor_estimate
 from evenhand.instruments.malor.questions import Floats, ProbeDirection
 from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import ALL_ITEMS, Comparison, ComparisonOptions, Difference, comparison_of
 from evenhand.runs.run import Run
-from evenhand.stats.intervals import TWO_WAY, Interval, two_way_interval
+from evenhand.stats.crossed import absolute_difference_interval
+from evenhand.stats.intervals import Interval
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.significance import NO_ITEM_DIFFERS, clustered_sign_flip
 
@@ -90,29 +92,23 @@ def _absolute_leans(ratios: LogRatios) -> Floats:
 
 
 def malor_difference(before: LogRatios, after: LogRatios, *, resampling: Resampling) -> Estimate:
-    """MALoR after minus before; occupations and structures are resampled, the same ones for both models."""
+    """MALoR after minus before, over the same occupations and structures.
+
+    The interval is of the difference without noise, and is stretched to hold the value.
+    """
     known = np.isfinite(before.values)
     rows, columns = known.any(axis=1), known.any(axis=0)
     first, second = (LogRatios(ratios.values[rows][:, columns]) for ratios in (before, after))
     if not first.values.size:
         return Estimate.undefined(NO_CELL)
-
-    def difference(occupations: Floats, structures: Floats) -> Floats:
-        return mean_absolute_lean(second.leans(structures), occupations) - mean_absolute_lean(
-            first.leans(structures), occupations
-        )
-
+    value = malor(second) - malor(first)
     if np.array_equal(first.values, second.values, equal_nan=True):
         interval = Interval(0.0, 0.0, NO_ITEM_DIFFERS)
     else:
-        interval = two_way_interval(
-            difference, rows=first.occupations, columns=first.structures, resampling=resampling
-        )
-    if interval.method == TWO_WAY:
-        interval = replace(interval, method=f"paired {TWO_WAY}")
-    return interval.around(
-        malor(second) - malor(first), n=int(np.isfinite(first.values).sum()), clusters=first.occupations
-    )
+        interval = absolute_difference_interval(first.values, second.values, confidence=resampling.confidence)
+    if math.isfinite(interval.low):
+        interval = replace(interval, low=min(value, interval.low), high=max(value, interval.high))
+    return interval.around(value, n=int(np.isfinite(first.values).sum()), clusters=first.occupations)
 
 
 def shared_ratios(

@@ -11,8 +11,9 @@ Reads as:
     on the whole; occupations that lean to opposite sides cancel out there and not here.
 
 Caveats:
-    An absolute value cannot fall below 0, so noise alone makes MALoR positive. Its interval is corrected for that,
-    and its lower end is 0 unless the leans are more consistent over structures than chance allows. It speaks of the
+    An absolute value cannot fall below 0, so noise alone makes MALoR positive. A structure that leans to one side moves
+    all occupations at once, and many occupations do not average that out. Its interval is corrected for both, and its
+    lower end is 0 unless the leans are more consistent over structures than chance allows. It speaks of the
     occupations, structures and terms that were asked, and of two genders only. Values from other structures or terms
     are not comparable.
 
@@ -24,10 +25,9 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
 
@@ -35,7 +35,13 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.probes import Occupation
 from evenhand.instruments.malor.questions import Floats, GenderProbabilities
 from evenhand.instruments.malor.results import Correlation, OccupationLean
-from evenhand.stats.intervals import TWO_WAY_TESTED, Interval, cluster_interval, flip_test, two_way_interval
+from evenhand.stats.crossed import (
+    CROSSED_ABSOLUTE,
+    absolute_deviation_interval,
+    absolute_mean_interval,
+    crossed_mean_interval,
+)
+from evenhand.stats.intervals import Interval, cluster_interval, flip_test
 from evenhand.stats.resampling import Resampling
 
 
@@ -70,10 +76,6 @@ class LogRatios:
         return found
 
 
-Summary: TypeAlias = Callable[[Floats, Floats], Floats]
-"""From leans of shape (rows, occupations) and weights over occupations of that shape to one value a row."""
-
-
 def mean_absolute_lean(leans: Floats, occupation_weights: Floats) -> Floats:
     """MALoR for each row."""
     return _weighted_mean(np.abs(leans), occupation_weights)
@@ -106,21 +108,26 @@ def malor(ratios: LogRatios) -> float:
 
 NOTHING = "nothing could be asked"
 
+MALOR_METHOD = f"{CROSSED_ABSOLUTE}; 0 unless sign flips of structures exclude it"
+
 
 def malor_estimate(ratios: LogRatios, *, resampling: Resampling) -> Estimate:
     """MALoR with its interval.
 
     The lower end of a two-sided interval may be too high in half of the cases that the whole interval may miss, so
     that is the level of the test for it. Below seven structures no sign pattern is that rare, and the lower end is 0.
+    The interval is of the lean without noise. It is stretched to hold the value, which noise can raise above it.
     """
     known = _answered(ratios)
     if not known.occupations:
         return Estimate.undefined(NOTHING)
-    interval = _interval(known, mean_absolute_lean, resampling=resampling, lowest=0.0)
-    if math.isfinite(interval.low):
+    interval = absolute_mean_interval(known.values, confidence=resampling.confidence)
+    if interval.low > 0:
         chance = flip_test(partial(_flipped_malor, known), known.structures, resampling=resampling)
-        low = interval.low if chance <= (1 - resampling.confidence) / 2 else 0.0
-        interval = Interval(low, interval.high, TWO_WAY_TESTED)
+        if chance > (1 - resampling.confidence) / 2:
+            interval = replace(interval, low=0.0)
+    if math.isfinite(interval.low):
+        interval = replace(interval, method=MALOR_METHOD)
     return _estimate(malor(known), interval, known)
 
 
@@ -130,7 +137,8 @@ def signed_estimate(ratios: LogRatios, *, resampling: Resampling) -> Estimate:
     if not known.occupations:
         return Estimate.undefined(NOTHING)
     value = float(np.mean(known.own_leans))
-    return _estimate(value, _interval(known, mean_lean, resampling=resampling), known)
+    interval = crossed_mean_interval(known.values, confidence=resampling.confidence)
+    return _estimate(value, interval, known)
 
 
 def spread_estimate(ratios: LogRatios, *, resampling: Resampling) -> Estimate:
@@ -140,7 +148,8 @@ def spread_estimate(ratios: LogRatios, *, resampling: Resampling) -> Estimate:
         return Estimate.undefined(NOTHING)
     leans = known.own_leans[None, :]
     value = float(mean_deviation(leans, np.ones_like(leans))[0])
-    return _estimate(value, _interval(known, mean_deviation, resampling=resampling, lowest=0.0), known)
+    interval = absolute_deviation_interval(known.values, confidence=resampling.confidence)
+    return _estimate(value, interval, known)
 
 
 def field_estimates(
@@ -247,18 +256,6 @@ def _answered(ratios: LogRatios) -> LogRatios:
     return LogRatios(ratios.values[known.any(axis=1)][:, known.any(axis=0)])
 
 
-def _interval(
-    ratios: LogRatios, summary: Summary, *, resampling: Resampling, lowest: float = -math.inf
-) -> Interval:
-    return two_way_interval(
-        lambda rows, columns: summary(ratios.leans(columns), rows),
-        rows=ratios.occupations,
-        columns=ratios.structures,
-        resampling=resampling,
-        lowest=lowest,
-    )
-
-
 def _flipped_malor(ratios: LogRatios, signs: Floats) -> Floats:
     known = np.isfinite(ratios.values)
     leans = (signs @ np.where(known, ratios.values, 0.0).T) / known.sum(axis=1)
@@ -266,4 +263,6 @@ def _flipped_malor(ratios: LogRatios, signs: Floats) -> Floats:
 
 
 def _estimate(value: float, interval: Interval, ratios: LogRatios) -> Estimate:
+    if math.isfinite(interval.low):
+        interval = replace(interval, low=min(value, interval.low), high=max(value, interval.high))
     return interval.around(value, n=int(np.isfinite(ratios.values).sum()), clusters=ratios.occupations)

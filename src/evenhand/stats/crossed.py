@@ -1,0 +1,208 @@
+"""Intervals for values over two crossed factors: rows that are asked (occupations) in columns (structures).
+
+A cell is taken to be ``mean + row effect + column effect + noise``. A column effect is shared by all rows, so it moves
+every row mean the same way and does not average out over rows. The parts of the variance are those of the two-way
+layout, in the form that allows missing cells (Cameron, Gelbach and Miller 2011, "Robust inference with multiway
+clustering"). Parts with their own degrees of freedom are put together as squares of margins (Zou and Donner 2008,
+"Construction of confidence limits about effect measures", the method MOVER).
+
+The mean absolute row mean needs more, because an absolute value folds: noise can only raise it where rows are close
+to 0. With row means standardised to z, the value would be ``mean of |m + s z|`` if the true mean were m and the true
+standard deviation of rows s. Its interval is the range of that over all m and s that the data allow, within the ellipse
+of an approximate profile likelihood (Venzon and Moolgavkar 1988). The variance of the noise is taken off s, and
+s varies as a standard deviation does, more where tails are heavy (Bonett 2006, "Approximate confidence interval for
+standard deviation of nonnormal distributions").
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy import special
+
+from evenhand.stats.intervals import Interval
+from evenhand.stats.resampling import Floats
+
+CROSSED_MEAN = "t over occupations and structures"
+
+CROSSED_ABSOLUTE = "profile over occupations and structures"
+
+CROSSED_DIFFERENCE = "paired profile over occupations and structures"
+
+TOO_FEW = "an interval needs at least two occupations and two structures"
+
+
+@dataclass(frozen=True, slots=True)
+class CrossedVariance:
+    """Row means of a table with crossed row and column effects, and what makes them vary."""
+
+    row_means: Floats
+    columns: int
+    between_rows: float
+    """Variance of row means, noise included and column effects not."""
+    noise: float
+    """The part of it that is noise of single cells."""
+    shared: float
+    """Variance that column effects give the mean of all rows."""
+
+    @classmethod
+    def of(cls, table: Floats) -> CrossedVariance:
+        """From one row per occupation and one column per structure.
+
+        A cell without an answer is NaN; every row and every column has an answer.
+        """
+        known = np.isfinite(table)
+        in_row, in_column = known.sum(axis=1), known.sum(axis=0)
+        rows, columns = table.shape
+        row_means = np.where(known, table, 0.0).sum(axis=1) / in_row
+        within = np.where(known, table - row_means[:, None], 0.0)
+        residual = np.where(known, within - within.sum(axis=0) / in_column, 0.0)
+        freedom = max(1, int(known.sum()) - rows - columns + 1)
+        cell = float((residual**2).sum()) / freedom
+        # The weight of a cell in the mean of row means.
+        weights = known / (rows * in_row[:, None])
+        pulls = (weights * within).sum(axis=0)
+        by_column = float(pulls @ pulls) * columns / (columns - 1)
+        return cls(
+            row_means=row_means,
+            columns=columns,
+            between_rows=float(row_means.var(ddof=1)),
+            noise=cell * float(np.mean(1 / in_row)),
+            shared=max(0.0, by_column - cell * float((weights**2).sum())),
+        )
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return len(self.row_means)
+
+    @property
+    def mean(self) -> float:
+        """The mean of the row means."""
+        return float(self.row_means.mean())
+
+    def reach(self, confidence: float) -> float:
+        """Half the length of the interval of the mean."""
+        by_row = _t(self.rows, confidence) ** 2 * self.between_rows / self.rows
+        by_column = _t(self.columns, confidence) ** 2 * self.shared
+        return math.sqrt(by_row + by_column)
+
+
+def crossed_mean_interval(table: Floats, *, confidence: float) -> Interval:
+    """Interval of the mean of row means, where both rows and columns are samples."""
+    if min(table.shape) < 2:
+        return Interval.missing(TOO_FEW)
+    variance = CrossedVariance.of(table)
+    reach = variance.reach(confidence)
+    return Interval(variance.mean - reach, variance.mean + reach, CROSSED_MEAN)
+
+
+def absolute_mean_interval(table: Floats, *, confidence: float) -> Interval:
+    """Interval of the mean absolute row mean, without the noise and the column effects that move row means."""
+    if min(table.shape) < 2:
+        return Interval.missing(TOO_FEW)
+    return _absolute_mean(table, confidence=confidence)[1]
+
+
+def absolute_difference_interval(before: Floats, after: Floats, *, confidence: float) -> Interval:
+    """Interval of the mean absolute row mean of one table minus that of another, of the same rows and columns.
+
+    The margins of both are put together with their correlation (Zou and Donner 2008), which comes from leaving out rows
+    and columns.
+    """
+    if min(before.shape) < 2:
+        return Interval.missing(TOO_FEW)
+    (first, one), (second, two) = (_absolute_mean(table, confidence=confidence) for table in (before, after))
+    correlation = _correlation(*(_left_out(table) for table in (before, after)))
+    down = _joint_margin(second - two.low, one.high - first, correlation)
+    up = _joint_margin(two.high - second, first - one.low, correlation)
+    return Interval(second - first - down, second - first + up, CROSSED_DIFFERENCE)
+
+
+def _joint_margin(one: float, other: float, correlation: float) -> float:
+    return math.sqrt(max(0.0, one**2 + other**2 - 2 * correlation * one * other))
+
+
+def _correlation(first: tuple[Floats, ...], second: tuple[Floats, ...]) -> float:
+    """Correlation of two values from what they are without each row and without each column."""
+    products = [
+        sum(float(one @ other) * (len(one) - 1) / len(one) for one, other in zip(*pair, strict=True))
+        for pair in ((first, second), (first, first), (second, second))
+    ]
+    return products[0] / math.sqrt(products[1] * products[2]) if products[1] * products[2] > 0 else 0.0
+
+
+def _left_out(table: Floats) -> tuple[Floats, Floats]:
+    """How far the mean absolute row mean moves without each row, and without each column."""
+    known = np.isfinite(table)
+    sums, counts = np.where(known, table, 0.0).sum(axis=1), known.sum(axis=1)
+    absolute = np.abs(sums / counts)
+    rest = np.where(counts[:, None] - known > 0, counts[:, None] - known, np.nan)
+    without_column = np.nanmean(np.abs((sums[:, None] - np.where(known, table, 0.0)) / rest), axis=0)
+    value = absolute.mean()
+    return (value - absolute) / (len(absolute) - 1), without_column - value
+
+
+def _absolute_mean(table: Floats, *, confidence: float) -> tuple[float, Interval]:
+    """The mean absolute row mean without noise, and its interval."""
+    variance = CrossedVariance.of(table)
+    return _profile(variance, variance.mean, reach=variance.reach(confidence), confidence=confidence)
+
+
+def absolute_deviation_interval(table: Floats, *, confidence: float) -> Interval:
+    """Interval of the mean absolute distance of row means from their mean, which column effects do not move."""
+    if min(table.shape) < 2:
+        return Interval.missing(TOO_FEW)
+    return _profile(CrossedVariance.of(table), 0.0, reach=0.0, confidence=confidence)[1]
+
+
+def _profile(
+    variance: CrossedVariance, mean: float, *, reach: float, confidence: float
+) -> tuple[float, Interval]:
+    """``mean of |m + s z|`` at the likeliest m and s, and its range over all m and s that the data allow."""
+    spread = math.sqrt(variance.between_rows)
+    standardised = (variance.row_means - variance.mean) / spread if spread else np.zeros(variance.rows)
+    along_mean, along_spread = _disk()
+    variances = variance.between_rows * np.exp(
+        _log_variance_errors(along_spread, standardised, confidence=confidence)
+    )
+    spreads = np.sqrt(np.maximum(0.0, variances - variance.noise))
+    values = np.abs((mean + reach * along_mean)[:, None] + spreads[:, None] * standardised).mean(axis=1)
+    # What neither mean nor standard deviation says about the absolute values is a third error, independent of both.
+    own = np.abs(mean + math.sqrt(max(0.0, variance.between_rows - variance.noise)) * standardised)
+    remainder = _t(variance.rows, confidence) * _unexplained_error(own, standardised)
+    rest = remainder * np.sqrt(np.maximum(0.0, 1 - along_mean**2 - along_spread**2))
+    low, high = max(0.0, float((values - rest).min())), float((values + rest).max())
+    return float(own.mean()), Interval(low, high, CROSSED_ABSOLUTE)
+
+
+def _log_variance_errors(margins: Floats, standardised: Floats, *, confidence: float) -> Floats:
+    """Log of true over estimated variance at margins from -1 to 1, where 1 is the end of its interval."""
+    freedom = len(standardised) - 1
+    shares = special.ndtr(-margins * special.ndtri((1 + confidence) / 2))
+    kurtosis = float(np.mean(standardised**4)) * (len(standardised) / freedom) ** 2
+    errors: Floats = np.log(freedom / special.chdtri(freedom, 1 - shares))
+    # Rows are never taken for lighter in their tails than normal ones: too few of them tell.
+    return errors * math.sqrt(max(1.0, (kurtosis - 1) / 2))
+
+
+def _unexplained_error(values: Floats, standardised: Floats) -> float:
+    """Standard error of the mean of values after regression on z and its square."""
+    predictors = np.stack([np.ones_like(standardised), standardised, standardised**2], axis=1)
+    residuals = values - predictors @ np.linalg.lstsq(predictors, values, rcond=None)[0]
+    return math.sqrt(float(residuals @ residuals) / max(1, len(values) - 3) / len(values))
+
+
+@lru_cache(maxsize=1)
+def _disk() -> tuple[Floats, Floats]:
+    """Points of the unit disk, its border included."""
+    radius = np.linspace(0, 1, 9)[:, None]
+    angle = np.linspace(0, 2 * np.pi, 48, endpoint=False)
+    return (radius * np.cos(angle)).ravel(), (radius * np.sin(angle)).ravel()
+
+
+def _t(count: int, confidence: float) -> float:
+    return float(special.stdtrit(count - 1, (1 + confidence) / 2))
