@@ -94,7 +94,7 @@ def test_differences_are_second_minus_first_for_every_task_and_measure(
     )
 
     assert (comparison.first, comparison.second, comparison.n, comparison.left_out) == ("a", "b", 24, 0)
-    assert len(comparison.differences) == 3 * 8
+    assert len(comparison.differences) == 3 * len(MEASURES)
     assert len(compare(run_of(first), run_of(second), resampling=quick).differences) == 3 * 3
     for row in comparison.differences:
         before, after = (
