@@ -238,6 +238,7 @@ def test_the_test_against_50_counts_items_and_flips_terms(quick: Resampling) -> 
 
     assert (tested.stereotype, tested.anti_stereotype, tested.ties) == (4, 1, 0)
     assert tested.p_binomial == pytest.approx(2 * (1 + 5) / 32)
+    assert tested.p_binomial_assumes == "independent items"
     assert tested.p_clustered == pytest.approx(4 / 8)
 
 
