@@ -48,9 +48,9 @@ COUNTED = {name: measure for name, measure in MEASURES.items() if name != "macro
 def test_macro_icat_corrected_equals_its_definition(ties: Ties) -> None:
     generator = np.random.default_rng(1)
     items = [
-        definitions.Item(term, *generator.integers(0, 5, 3).astype(float).tolist(), p_s=0.5, p_a=0.5)
+        definitions.Item(term, s=s, a=a, u=u, p_s=0.5, p_a=0.5)
         for term, size in (("baker", 3), ("pilot", 6), ("nurse", 6), ("chef", 1))
-        for _ in range(size)
+        for s, a, u in generator.integers(0, 5, (size, 3)).astype(float).tolist()
     ]
     found = MEASURES["macro_ICAT_corrected"].value(totals_of(items, ties))
     assert found == pytest.approx(definitions.corrected_macro_icat(items, TIE_CREDIT[ties]), abs=1e-9)

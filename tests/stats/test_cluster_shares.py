@@ -81,6 +81,13 @@ def test_the_ends_are_where_a_slow_profile_likelihood_has_fallen_by_half_a_squar
         assert most - slow_profile(end, counts, sizes) == pytest.approx(fall, abs=0.05)
 
 
+def test_few_terms_that_are_all_right_have_the_exact_bound() -> None:
+    """Seeing three of three happens in 2.5% of cases if the share is the cube root of 0.025."""
+    found = profile_interval(np.ones(3), np.ones(3), confidence=0.95)
+    assert found.low == pytest.approx(0.025 ** (1 / 3))
+    assert found.high == 1
+
+
 def test_both_outcomes_are_treated_alike() -> None:
     counts, sizes = np.array([0.0, 1, 0, 3, 0, 0, 1, 0]), np.full(8, 10.0)
     few = profile_interval(counts, sizes, confidence=0.95)

@@ -72,14 +72,18 @@ def profile_interval(counts: Floats, sizes: Floats, *, confidence: float) -> Int
     """Interval of the share of a beta-binomial distribution, whatever its correlation.
 
     Where all items have one outcome nothing is known about the correlation. The bound is then that of one item with
-    the other outcome: seeing one more success never lowers it.
+    the other outcome, since one more success never lowers it; or the exact one for "all of so many clusters", which
+    holds for any correlation, where that says more.
     """
     share = float(counts.sum() / sizes.sum())
     if share in (0.0, 1.0):
         nearly = counts.copy()
         nearly[np.argmax(sizes)] += 1 - 2 * share
         found = profile_interval(nearly, sizes, confidence=confidence)
-        return Interval(found.low if share else 0.0, 1.0 if share else found.high, PROFILE)
+        exact = ((1 - confidence) / 2) ** (1 / len(counts))
+        return Interval(
+            max(found.low, exact) if share else 0.0, 1.0 if share else min(found.high, 1 - exact), PROFILE
+        )
     likelihood = _profile_likelihood(counts, sizes)
     top, most = _peak(likelihood, share)
     least = most - float(special.stdtrit(len(counts) - 1, (1 + confidence) / 2)) ** 2 / 2

@@ -55,16 +55,12 @@ class CrossedVariance:
         A cell without an answer is NaN; every row and every column has an answer.
         """
         known = np.isfinite(table)
-        in_row, in_column = known.sum(axis=1), known.sum(axis=0)
+        in_row = known.sum(axis=1)
         rows, columns = table.shape
         row_means = np.where(known, table, 0.0).sum(axis=1) / in_row
-        within = np.where(known, table - row_means[:, None], 0.0)
-        residual = np.where(known, within - within.sum(axis=0) / in_column, 0.0)
+        pulls, residual, weights = _column_parts(table)
         freedom = max(1, int(known.sum()) - rows - columns + 1)
         cell = float((residual**2).sum()) / freedom
-        # The weight of a cell in the mean of row means.
-        weights = known / (rows * in_row[:, None])
-        pulls = (weights * within).sum(axis=0)
         by_column = float(pulls @ pulls) * columns / (columns - 1)
         return cls(
             row_means=row_means,
@@ -84,11 +80,31 @@ class CrossedVariance:
         """The mean of the row means."""
         return float(self.row_means.mean())
 
+    @property
+    def without_noise(self) -> Floats:
+        """Row means drawn together until they vary as they would without noise."""
+        if self.between_rows == 0:
+            return self.row_means
+        kept = math.sqrt(max(0.0, 1 - self.noise / self.between_rows))
+        drawn: Floats = self.mean + kept * (self.row_means - self.mean)
+        return drawn
+
     def reach(self, confidence: float) -> float:
         """Half the length of the interval of the mean."""
         by_row = _t(self.rows, confidence) ** 2 * self.between_rows / self.rows
         by_column = _t(self.columns, confidence) ** 2 * self.shared
         return math.sqrt(by_row + by_column)
+
+
+def _column_parts(table: Floats) -> tuple[Floats, Floats, Floats]:
+    """What each column adds to the mean of row means, what is left in each cell, and the weight of each cell."""
+    known = np.isfinite(table)
+    in_row = known.sum(axis=1)[:, None]
+    row_means = np.where(known, table, 0.0).sum(axis=1, keepdims=True) / in_row
+    within = np.where(known, table - row_means, 0.0)
+    residual = np.where(known, within - within.sum(axis=0) / known.sum(axis=0), 0.0)
+    weights = known / (len(table) * in_row)
+    return (weights * within).sum(axis=0), residual, weights
 
 
 def crossed_mean_interval(table: Floats, *, confidence: float) -> Interval:
@@ -110,40 +126,39 @@ def absolute_mean_interval(table: Floats, *, confidence: float) -> Interval:
 def absolute_difference_interval(before: Floats, after: Floats, *, confidence: float) -> Interval:
     """Interval of the mean absolute row mean of one table minus that of another, of the same rows and columns.
 
-    The margins of both are put together with their correlation (Zou and Donner 2008), which comes from leaving out rows
-    and columns.
+    Column effects shift the row means of both tables, by amounts that may go together. The interval is the range of the
+    difference over all shifts that the data allow, each with the margin that rows leave.
     """
     if min(before.shape) < 2:
         return Interval.missing(TOO_FEW)
-    (first, one), (second, two) = (_absolute_mean(table, confidence=confidence) for table in (before, after))
-    correlation = _correlation(*(_left_out(table) for table in (before, after)))
-    down = _joint_margin(second - two.low, one.high - first, correlation)
-    up = _joint_margin(two.high - second, first - one.low, correlation)
-    return Interval(second - first - down, second - first + up, CROSSED_DIFFERENCE)
+    first, second = (CrossedVariance.of(table) for table in (before, after))
+    along = np.stack(_disk(), axis=1)
+    shifts = _t(first.columns, confidence) * along @ _shared_root(before, after).T
+    differences = _shifted(second.without_noise, shifts[:, 1]) - _shifted(first.without_noise, shifts[:, 0])
+    with_noise = _shifted(second.row_means, shifts[:, 1]) - _shifted(first.row_means, shifts[:, 0])
+    errors = with_noise.std(axis=1, ddof=1) / math.sqrt(first.rows)
+    margins = _t(first.rows, confidence) * errors * np.sqrt(np.maximum(0.0, 1 - (along**2).sum(axis=1)))
+    values = differences.mean(axis=1)
+    return Interval(float((values - margins).min()), float((values + margins).max()), CROSSED_DIFFERENCE)
 
 
-def _joint_margin(one: float, other: float, correlation: float) -> float:
-    return math.sqrt(max(0.0, one**2 + other**2 - 2 * correlation * one * other))
+def _shifted(row_means: Floats, shifts: Floats) -> Floats:
+    """Absolute row means without each shift, one row per shift."""
+    absolute: Floats = np.abs(row_means - shifts[:, None])
+    return absolute
 
 
-def _correlation(first: tuple[Floats, ...], second: tuple[Floats, ...]) -> float:
-    """Correlation of two values from what they are without each row and without each column."""
-    products = [
-        sum(float(one @ other) * (len(one) - 1) / len(one) for one, other in zip(*pair, strict=True))
-        for pair in ((first, second), (first, first), (second, second))
-    ]
-    return products[0] / math.sqrt(products[1] * products[2]) if products[1] * products[2] > 0 else 0.0
-
-
-def _left_out(table: Floats) -> tuple[Floats, Floats]:
-    """How far the mean absolute row mean moves without each row, and without each column."""
-    known = np.isfinite(table)
-    sums, counts = np.where(known, table, 0.0).sum(axis=1), known.sum(axis=1)
-    absolute = np.abs(sums / counts)
-    rest = np.where(counts[:, None] - known > 0, counts[:, None] - known, np.nan)
-    without_column = np.nanmean(np.abs((sums[:, None] - np.where(known, table, 0.0)) / rest), axis=0)
-    value = absolute.mean()
-    return (value - absolute) / (len(absolute) - 1), without_column - value
+def _shared_root(before: Floats, after: Floats) -> Floats:
+    """Square root of the covariance that column effects give to the means of two tables."""
+    parts = [_column_parts(table) for table in (before, after)]
+    pulls, cells = (np.stack([part[place].ravel() for part in parts]) for place in (0, 1))
+    rows, columns = before.shape
+    freedom = max(1, int(np.isfinite(before).sum()) - rows - columns + 1)
+    weights = parts[0][2]
+    shared = pulls @ pulls.T * columns / (columns - 1) - cells @ cells.T / freedom * float((weights**2).sum())
+    sizes, directions = np.linalg.eigh(shared)
+    root: Floats = directions * np.sqrt(np.maximum(0.0, sizes))
+    return root
 
 
 def _absolute_mean(table: Floats, *, confidence: float) -> tuple[float, Interval]:
