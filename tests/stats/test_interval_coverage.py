@@ -58,7 +58,8 @@ def test_icat_of_neutral_models_is_held_where_a_plain_bootstrap_fails(world: Wor
     ids=lambda world: world.scores,
 )
 def test_macro_icat_corrected_holds_what_endless_items_would_read(world: World[ClusterTotals]) -> None:
-    assert coverage(world, world.interval, draws=100).share >= 0.88
+    # Over 1,400 draws the last of these worlds is held in 94.1%; 89% is three standard errors of 200 draws below.
+    assert coverage(world, world.interval, draws=200).share >= 0.89
 
 
 def test_the_correction_takes_out_what_chance_within_terms_adds() -> None:
