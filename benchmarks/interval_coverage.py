@@ -285,24 +285,14 @@ MALOR_OTHERS = (
 def malor_worlds(*grid: Leans) -> Iterator[World[LogRatios]]:
     """MALoR with an effect of structures that all occupations share."""
     for leans in grid:
-        group = (
-            f"{leans.structures} structures, {leans.occupations} occupations, sd of structures {leans.structure:g}"
-            if leans in MALOR_GRID
-            else ""
-        )
+        shared = f"{leans.structures} structures, {leans.occupations} occupations, sd of structures {leans.structure:g}"
+        group = shared if leans in MALOR_GRID else ""
         yield World("MALoR", str(leans), leans.truth, leans, malor_interval, plain_malor_interval, group)
 
 
-@dataclass(frozen=True)
-class Mitigated:
-    """Log-ratios of a model before and after, the noise of each its own."""
-
-    before: Leans
-    after: Leans
-
-    def __call__(self, generator: np.random.Generator) -> tuple[LogRatios, LogRatios]:
-        """Answers of both models."""
-        return self.before(generator), self.after(generator)
+def mitigated(before: Leans, after: Leans) -> Callable[[np.random.Generator], tuple[LogRatios, LogRatios]]:
+    """Answers of a model before and after, the noise of each its own."""
+    return lambda generator: (before(generator), after(generator))
 
 
 def malor_difference_worlds() -> Iterator[World[tuple[LogRatios, LogRatios]]]:
@@ -321,7 +311,7 @@ def malor_difference_worlds() -> Iterator[World[tuple[LogRatios, LogRatios]]]:
                 "MALoR, difference",
                 f"{before}; then mean {after.mean:g}, sd {after.occupation:g} and {after.structure:g}",
                 after.truth - before.truth,
-                Mitigated(before, after),
+                mitigated(before, after),
                 interval,
             )
 
