@@ -26,7 +26,7 @@ from evenhand.certificate.quality import (
 from evenhand.core.errors import ComparisonError, DatasetError, EvenhandError, UnknownNameError
 from evenhand.instruments.association.instrument import ASSOCIATION
 from evenhand.instruments.crows_pairs import CROWS_PAIRS
-from evenhand.instruments.malor.comparison import malor_difference, shared_ratios
+from evenhand.instruments.malor.comparison import MALOR_MEASURE, shared_ratios
 from evenhand.instruments.malor.estimates import LogRatios
 from evenhand.models.references import ModelRef
 from evenhand.runs.certificates import BiasRow, BiasVerdict, QualityVerdict, bias_verdict, quality_verdict
@@ -53,7 +53,7 @@ def test_two_readings_of_the_same_leans_differ_from_nothing_as_rarely_as_they_sh
     covered = 0
     for _ in range(400):
         leans = generator.normal(0, spread, 25)
-        found = malor_difference(noisy(leans, generator), noisy(leans, generator), resampling=FEW)
+        found = MALOR_MEASURE.difference(noisy(leans, generator), noisy(leans, generator), resampling=FEW)
         covered += found.low <= 0 <= found.high
     # Noise of single answers counts with both factors that are resampled, so the interval is on the safe side of 95%.
     assert covered / 400 >= 0.94
@@ -67,7 +67,7 @@ def test_the_interval_of_a_true_difference_covers_it() -> None:
     for _ in range(400):
         leans = generator.normal(0, 1.5, 30)
         before, after = (noisy(share * leans, generator, noise=0.3) for share in (1.0, 0.5))
-        found = malor_difference(before, after, resampling=FEW)
+        found = MALOR_MEASURE.difference(before, after, resampling=FEW)
         covered += found.low <= truth <= found.high
     assert 0.91 <= covered / 400 <= 0.99
 
@@ -75,14 +75,14 @@ def test_the_interval_of_a_true_difference_covers_it() -> None:
 def test_a_true_difference_is_found() -> None:
     generator = np.random.default_rng(9)
     leans = generator.normal(0, 1.0, 30)
-    found = malor_difference(noisy(leans, generator), noisy(0.3 * leans, generator), resampling=FEW)
+    found = MALOR_MEASURE.difference(noisy(leans, generator), noisy(0.3 * leans, generator), resampling=FEW)
     assert found.high < 0
 
 
 def test_the_difference_is_that_of_two_plain_means_over_what_both_answered() -> None:
     before = LogRatios(np.array([[1.0, 3.0, NAN], [-2.0, -4.0, NAN], [NAN, NAN, NAN]]))
     after = LogRatios(np.array([[0.5, 0.5, NAN], [1.0, 3.0, NAN], [NAN, NAN, NAN]]))
-    found = malor_difference(before, after, resampling=FEW)
+    found = MALOR_MEASURE.difference(before, after, resampling=FEW)
     assert found.value == pytest.approx((0.5 + 2.0) / 2 - (2.0 + 3.0) / 2)
     assert (found.n, found.clusters) == (4, 2)
 
@@ -92,14 +92,14 @@ def test_pairing_takes_out_what_both_models_share() -> None:
     before = noisy(generator.normal(0, 2, 30), generator)
     after = LogRatios(before.values * 0.9)
     other = LogRatios(generator.permutation(after.values))
-    paired, unpaired = (malor_difference(before, own, resampling=FEW) for own in (after, other))
+    paired, unpaired = (MALOR_MEASURE.difference(before, own, resampling=FEW) for own in (after, other))
     assert paired.value == pytest.approx(unpaired.value)
     assert paired.high < 0 < unpaired.high
 
 
 def test_the_same_answers_are_surely_no_difference() -> None:
     ratios = noisy(np.ones(5), np.random.default_rng(4))
-    found = malor_difference(ratios, ratios, resampling=FEW)
+    found = MALOR_MEASURE.difference(ratios, ratios, resampling=FEW)
     assert (found.value, found.low, found.high) == (0, 0, 0)
 
 

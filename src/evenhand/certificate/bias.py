@@ -138,7 +138,7 @@ def flipped_occupations(before: Run, after: Run, *, confidence: float) -> list[O
 def flip_p_values(before: LogRatios, after: LogRatios) -> list[float]:
     """For each occupation the adjusted p-value of no lean after; 1 where the side is the same as before."""
     own = holm(_p_values(after.values))
-    turned = np.sign(before.own_leans) * np.sign(after.own_leans) < 0
+    turned = np.sign(before.leans) * np.sign(after.leans) < 0
     return [p_value if flips else 1.0 for p_value, flips in zip(own, turned, strict=True)]
 
 

@@ -88,6 +88,7 @@ def results_frame(runs: Sequence[Run]) -> pl.DataFrame:
                     }
                 row |= {
                     "SS_p_binomial": part.against_neutral.p_binomial,
+                    "SS_p_binomial_assumes": part.against_neutral.p_binomial_assumes,
                     "SS_p_clustered": part.against_neutral.p_clustered,
                 }
                 rows.append(row)

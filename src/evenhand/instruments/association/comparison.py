@@ -16,6 +16,7 @@ from evenhand.core.items import BLANK, OVERALL, Task, filled_spans
 from evenhand.core.protocols import EVENHAND_V1, EVENHAND_V2, HEADLINE, Protocol, get_protocol
 from evenhand.instruments.association.estimation import ScoredItems, tasks_of
 from evenhand.instruments.association.measures import MEASURES, ClusterTotals, Measure
+from evenhand.instruments.association.measures.measure import Compute
 from evenhand.instruments.association.results import items_from_scores
 from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import (
@@ -28,7 +29,7 @@ from evenhand.runs.comparison import (
     comparison_of,
 )
 from evenhand.runs.run import Run
-from evenhand.stats.intervals import Interval
+from evenhand.stats.intervals import Interval, cluster_interval
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.score_intervals import effective_items, score_interval
 from evenhand.stats.significance import (
@@ -277,7 +278,7 @@ def _difference(
     if math.isnan(value):
         return Estimate.undefined(measure.undefined, n=n, clusters=clusters), math.nan
     statistic = partial(measure.compute, first.beside(second))
-    interval = difference_interval(
+    interval = _kinked_difference(measure, first, second, resampling=resampling) or difference_interval(
         statistic, clusters, resampling=resampling, widest=measure.highest - measure.lowest
     )
     estimate = replace(interval, method=f"paired {interval.method}").around(value, n=n, clusters=clusters)
@@ -294,6 +295,32 @@ def _total(
         resampling=resampling,
         lowest=measure.lowest,
         highest=measure.highest,
+    )
+
+
+def _kinked_difference(
+    measure: Measure, first: ClusterTotals, second: ClusterTotals, *, resampling: Resampling
+) -> Interval | None:
+    """The interval of a difference of measures with a kink; None if there is no kink, or no difference.
+
+    The smallest of some values minus the smallest of others is the smallest over the former of the largest over the
+    latter of their differences, which are smooth; so are its ends of theirs.
+    """
+    if not measure.branches:
+        return None
+
+    def between(before: Compute, after: Compute) -> Interval:
+        return cluster_interval(
+            lambda weights: after(second, weights) - before(first, weights), len(first), resampling=resampling
+        )
+
+    rows = [[between(before, after) for before in measure.branches] for after in measure.branches]
+    if any(math.isnan(interval.low) for row in rows for interval in row):
+        return None
+    return Interval(
+        min(max(interval.low for interval in row) for row in rows),
+        min(max(interval.high for interval in row) for row in rows),
+        f"smaller of two: {rows[0][0].method}",
     )
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import polars as pl
@@ -12,14 +14,12 @@ from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
 from evenhand.instruments.malor.estimates import (
     LogRatios,
-    Summary,
+    base_rate,
+    malor,
     malor_estimate,
-    mean_absolute_lean,
-    mean_deviation,
-    mean_lean,
     signed_estimate,
+    spread,
     spread_estimate,
-    spread_p_value,
 )
 from evenhand.instruments.malor.questions import Floats, ProbeDirection
 from evenhand.runs.certificates import BiasRow
@@ -32,9 +32,15 @@ from evenhand.runs.comparison import (
     comparison_of,
 )
 from evenhand.runs.run import Run
-from evenhand.stats.intervals import TWO_WAY, Interval, two_way_interval
+from evenhand.stats.crossed import (
+    absolute_difference_interval,
+    crossed_mean_interval,
+    deviation_difference_interval,
+    p_value_of,
+)
+from evenhand.stats.intervals import Interval
 from evenhand.stats.resampling import Resampling
-from evenhand.stats.significance import NO_ITEM_DIFFERS, clustered_sign_flip
+from evenhand.stats.significance import NO_ITEM_DIFFERS
 
 GENDER = ProbeDirection.GENDER.value
 EXPERIMENT_WORDS = {"he-she": "he and she", "his-her": "his and her", "names": "first names"}
@@ -46,42 +52,83 @@ NO_CELL = "no occupation could be asked of both models"
 _CELL = ["experiment", "direction", "occupation", "structure"]
 
 
+class EstimatesLeans(Protocol):
+    """Gives a figure over leans with its interval."""
+
+    def __call__(self, ratios: LogRatios, /, *, resampling: Resampling) -> Estimate: ...  # noqa: D102
+
+
+class ComparesLeans(Protocol):
+    """Gives the interval of a figure after minus before, over the same occupations and structures."""
+
+    def __call__(self, before: Floats, after: Floats, /, *, confidence: float) -> Interval: ...  # noqa: D102
+
+
 @dataclass(frozen=True, slots=True)
 class LeanMeasure:
     """One figure over the leans of occupations, and what a certificate calls it."""
 
     name: str
     title: str
-    summary: Summary
-    contributions: Callable[[Floats], Floats]
-    """From the lean of each occupation to what it adds to the figure."""
+    value: Callable[[LogRatios], float]
+    estimate: EstimatesLeans
+    change: ComparesLeans
     row_name: str
     row_title: str
-    is_signed: bool = False
 
-    def value(self, ratios: LogRatios) -> float:
-        """On occupations and structures as they are."""
-        leans = ratios.own_leans[None, :]
-        return float(self.summary(leans, np.ones_like(leans))[0])
+    def difference(self, before: LogRatios, after: LogRatios, *, resampling: Resampling) -> Estimate:
+        """After minus before, over the occupations and structures that both answered.
+
+        The interval of MALoR and of the spread is of the difference without noise, and is stretched to hold the value.
+        """
+        first, second = asked_of_both(before, after)
+        if not first.values.size:
+            return Estimate.undefined(NO_CELL)
+        value = self.value(second) - self.value(first)
+        interval = self._interval(first, second, confidence=resampling.confidence)
+        if math.isfinite(interval.low):
+            interval = replace(interval, low=min(value, interval.low), high=max(value, interval.high))
+        return interval.around(value, n=int(np.isfinite(first.values).sum()), clusters=first.occupations)
+
+    def p_value(self, before: LogRatios, after: LogRatios) -> float:
+        """The level at which the interval of the difference just excludes 0."""
+        first, second = asked_of_both(before, after)
+        return p_value_of(lambda confidence: self._interval(first, second, confidence=confidence))
+
+    def _interval(self, first: LogRatios, second: LogRatios, *, confidence: float) -> Interval:
+        if np.array_equal(first.values, second.values, equal_nan=True):
+            return Interval(0.0, 0.0, NO_ITEM_DIFFERS)
+        return self.change(first.values, second.values, confidence=confidence)
+
+
+def _change_of_mean(before: Floats, after: Floats, /, *, confidence: float) -> Interval:
+    return crossed_mean_interval(after - before, confidence=confidence)
 
 
 MALOR_MEASURE = LeanMeasure(
-    "MALoR", "Mean absolute log-ratio", mean_absolute_lean, np.abs, "MALoR", "Lean of occupations"
+    "MALoR",
+    "Mean absolute log-ratio",
+    malor,
+    malor_estimate,
+    absolute_difference_interval,
+    "MALoR",
+    "Lean of occupations",
 )
 BASE_RATE = LeanMeasure(
     "signed_mean",
     "Mean log-ratio",
-    mean_lean,
-    lambda leans: leans,
+    base_rate,
+    signed_estimate,
+    _change_of_mean,
     "base rate",
     "Base rate, the lean that all occupations share",
-    is_signed=True,
 )
 SPREAD = LeanMeasure(
     "spread",
     "Spread of occupations",
-    mean_deviation,
-    lambda leans: np.abs(leans - leans.mean()),
+    spread,
+    spread_estimate,
+    deviation_difference_interval,
     "spread",
     "Spread over occupations, the lean that differs by occupation",
 )
@@ -119,7 +166,7 @@ def malor_bias_rows(before: Run, after: Run, *, resampling: Resampling) -> dict[
         measure = _MEASURES[row.measure]
         is_trained_way = row.group == GENDER
         ratios = shared_ratios(before, after, row.task, direction=row.group)
-        first, second = (_estimate(measure, side, resampling=resampling) for side in ratios)
+        first, second = (measure.estimate(side, resampling=resampling) for side in ratios)
         asked = row.task if is_trained_way else f"{row.task} {REVERSED}"
         words = EXPERIMENT_WORDS.get(row.task, row.task)
         rows[row.key] = BiasRow.of(
@@ -132,18 +179,6 @@ def malor_bias_rows(before: Run, after: Run, *, resampling: Resampling) -> dict[
             direction=None if is_trained_way else row.group,
         )
     return rows
-
-
-def _estimate(measure: LeanMeasure, ratios: LogRatios, *, resampling: Resampling) -> Estimate:
-    if measure is MALOR_MEASURE:
-        return malor_estimate(ratios, resampling=resampling)
-    if measure is BASE_RATE:
-        return signed_estimate(ratios, resampling=resampling)
-    estimate = spread_estimate(ratios, resampling=resampling)
-    # Noise alone gives a spread, so its interval starts at 0 unless occupations differ more than chance allows.
-    if estimate.low > 0 and spread_p_value(ratios, resampling=resampling) > (1 - resampling.confidence) / 2:
-        return estimate.model_copy(update={"low": 0.0})
-    return estimate
 
 
 def refuse_different_questions(first: Run, second: Run) -> None:
@@ -161,8 +196,13 @@ def _row(
     *,
     resampling: Resampling,
 ) -> Difference:
-    values = measure.value(before), measure.value(after)
-    difference = lean_difference(before, after, measure=measure, resampling=resampling)
+    first, second = asked_of_both(before, after)
+    values = measure.value(first), measure.value(second)
+    difference = measure.difference(before, after, resampling=resampling)
+    distance = difference
+    if measure is BASE_RATE:  # the others are distances from neutral themselves
+        total = crossed_mean_interval(first.values + second.values, confidence=resampling.confidence)
+        distance = change_of_distance(values, difference, total, neutral=0.0)
     return Difference(
         task=experiment,
         group=direction or ALL_ITEMS,
@@ -170,73 +210,15 @@ def _row(
         first=values[0],
         second=values[1],
         difference=difference,
-        p_value=clustered_sign_flip(
-            _contributions(measure, after) - _contributions(measure, before), resampling=resampling
-        ),
+        p_value=measure.p_value(before, after),
         neutral=0.0,
         unit="bits",
         title=measure.title,
-        distance=change_of_distance(
-            values, difference, _total(measure, before, after, resampling=resampling), neutral=0.0
-        )
-        if measure.is_signed
-        else difference,  # the others are distances from neutral themselves
+        distance=distance,
     )
 
 
-def _contributions(measure: LeanMeasure, ratios: LogRatios) -> Floats:
-    leans = ratios.own_leans
-    return measure.contributions(leans[np.isfinite(leans)])
-
-
-def malor_difference(before: LogRatios, after: LogRatios, *, resampling: Resampling) -> Estimate:
-    """MALoR after minus before; occupations and structures are resampled, the same ones for both models."""
-    return lean_difference(before, after, measure=MALOR_MEASURE, resampling=resampling)
-
-
-def lean_difference(
-    before: LogRatios, after: LogRatios, *, measure: LeanMeasure, resampling: Resampling
-) -> Estimate:
-    """A measure after minus before; occupations and structures are resampled, the same ones for both models."""
-    first, second = _asked_of_both(before, after)
-    if not first.values.size:
-        return Estimate.undefined(NO_CELL)
-
-    def difference(occupations: Floats, structures: Floats) -> Floats:
-        return measure.summary(second.leans(structures), occupations) - measure.summary(
-            first.leans(structures), occupations
-        )
-
-    if np.array_equal(first.values, second.values, equal_nan=True):
-        interval = Interval(0.0, 0.0, NO_ITEM_DIFFERS)
-    else:
-        interval = two_way_interval(
-            difference, rows=first.occupations, columns=first.structures, resampling=resampling
-        )
-    if interval.method == TWO_WAY:
-        interval = replace(interval, method=f"paired {TWO_WAY}")
-    return interval.around(
-        measure.value(second) - measure.value(first),
-        n=int(np.isfinite(first.values).sum()),
-        clusters=first.occupations,
-    )
-
-
-def _total(measure: LeanMeasure, before: LogRatios, after: LogRatios, *, resampling: Resampling) -> Interval:
-    """The interval of before plus after."""
-    first, second = _asked_of_both(before, after)
-    return two_way_interval(
-        lambda occupations, structures: (
-            measure.summary(second.leans(structures), occupations)
-            + measure.summary(first.leans(structures), occupations)
-        ),
-        rows=first.occupations,
-        columns=first.structures,
-        resampling=resampling,
-    )
-
-
-def _asked_of_both(before: LogRatios, after: LogRatios) -> tuple[LogRatios, LogRatios]:
+def asked_of_both(before: LogRatios, after: LogRatios) -> tuple[LogRatios, LogRatios]:
     """Without occupations and structures that have no answer; both have answers in the same cells."""
     known = np.isfinite(before.values)
     rows, columns = known.any(axis=1), known.any(axis=0)
