@@ -15,10 +15,7 @@ from evenhand.runs.certificates import (
     BiasVerdict,
     Bounds,
     Certificate,
-    CurvePoint,
-    FrontierPoint,
     LeanChange,
-    MitigationSummary,
     OverCorrection,
     QualityRow,
     QualityVerdict,
@@ -27,6 +24,7 @@ from evenhand.runs.certificates import (
     Verdict,
     WeightsChange,
 )
+from evenhand.runs.mitigation_summaries import CurvePoint, FrontierPoint, MitigationSummary
 from evenhand.runs.records import EnvironmentRecord, ModelRecord, StatisticsRecord
 
 EXPERIMENTS = ("he-she", "his-her", "names")

@@ -11,14 +11,12 @@ from certificate_runs import nudged, probes_alone, small_plan
 from mitigation_records import a_seed
 
 from evenhand.certificate import certify
-from evenhand.certificate.certify import summarise, trained_figures
+from evenhand.certificate.mitigated import summarise, trained_figures
 from evenhand.core.errors import RunError
 from evenhand.core.estimates import Estimate
 from evenhand.models.references import ModelRef
-from evenhand.runs.certificates import (
-    FrontierPoint,
-)
 from evenhand.runs.mitigation_records import MITIGATION_FILE
+from evenhand.runs.mitigation_summaries import FrontierPoint
 from evenhand.workflows.defaults.mitigating import CertifyOptions, default_plan
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +20,10 @@ from evenhand.core.progress import SILENT, Monitor, Progress
 from evenhand.data.labelled import LabelledText
 from evenhand.instruments.instrument import Preparation, keep_run
 from evenhand.models.description import record_of
+from evenhand.models.engine.modes import shifted_scores
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelError
+from evenhand.runs.records import RunRecord
 from evenhand.runs.run import Run, fingerprint_of_run
 from evenhand.runs.store import FINGERPRINT_DIGITS, Parts
 from evenhand.stats.resampling import Floats
@@ -49,9 +52,25 @@ class ModelMeasurer:
     """Measures one model by a plan. Runs and figures stay in its folder, for as long as they are of this very model."""
 
     def __init__(
-        self, model: LanguageModel, plan: CertificatePlan, *, folder: Path, monitor: Monitor = SILENT
+        self,
+        model: LanguageModel,
+        plan: CertificatePlan,
+        *,
+        folder: Path,
+        monitor: Monitor = SILENT,
+        shifts: Mapping[int, float] = MappingProxyType({}),
     ) -> None:
+        """Prepare what is measured.
+
+        Args:
+            model: The model.
+            plan: What it is measured on.
+            folder: Where runs and figures stay.
+            monitor: Told how it goes.
+            shifts: What is added to the scores of tokens while it is measured, in nats.
+        """
         self.model = model
+        self.shifts = shifts
         self.plan = plan
         self.folder = folder
         self.monitor = monitor
@@ -66,6 +85,8 @@ class ModelMeasurer:
             except ModelError as problem:
                 self._gaps[measurement.name] = str(problem)
             else:
+                if shifts:
+                    preparation.record = _with_shifts(preparation.record, shifts)
                 self._preparations[measurement.name] = preparation
 
     @property
@@ -84,7 +105,7 @@ class ModelMeasurer:
                 continue
             preparation = self._preparations[measurement.name]
             try:
-                with self._stage(measurement.instrument.title, preparation.unit) as progress:
+                with self._stage(measurement.instrument.title, preparation.unit) as progress, self._shifted():
                     runs[measurement.name] = self._run(measurement.name, preparation, progress)
             except ModelError as problem:
                 gaps[measurement.name] = str(problem)
@@ -94,14 +115,14 @@ class ModelMeasurer:
         """How surprised the model is by held-out sentences."""
 
         def compute() -> Floats:
-            with self._stage("held-out text", "sentences"):
+            with self._stage("held-out text", "sentences"), self._shifted():
                 questions = HeldOut(text.sentences, self.model, seed=text.seed)
                 loss = questions.loss(self.model.loaded.model)
             return np.array([loss.nats, loss.tokens, questions.whole], dtype=np.float64)
 
         nats, tokens, whole = self._kept(
             "held-out",
-            f"{text.sha256} {text.seed}",
+            f"{text.sha256} {text.seed}{self._shift_words()}",
             shape=(3, len(text.sentences)),
             compute=compute,
         )
@@ -129,6 +150,12 @@ class ModelMeasurer:
             shutil.rmtree(place)  # of other weights, data or options
         return keep_run(preparation, place, progress=progress)
 
+    def _shifted(self) -> AbstractContextManager[None]:
+        return shifted_scores(self.model.loaded.model, self.shifts) if self.shifts else nullcontext()
+
+    def _shift_words(self) -> str:
+        return f" {sorted(self.shifts.items())}" if self.shifts else ""
+
     def _stage(self, title: str, unit: str) -> AbstractContextManager[Progress]:
         return self.monitor.stage(f"{self.folder.name}: {title}", unit)
 
@@ -146,3 +173,9 @@ class ModelMeasurer:
             figures = compute()
             parts.put_array(key, figures)
         return figures
+
+
+def _with_shifts(record: RunRecord, shifts: Mapping[int, float]) -> RunRecord:
+    """A record that tells the run of a shifted model from that of the model itself."""
+    shown = {str(token): shift for token, shift in sorted(shifts.items())}
+    return record.model_copy(update={"options": {**record.options, "score shifts": shown}})

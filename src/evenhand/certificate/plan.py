@@ -134,12 +134,14 @@ class CertificatePlan:
 
     ``measurements`` may name every instrument once, also those of other packages. ``trained`` names what was trained
     on: experiments, or figures by key. Where it is None the record beside the mitigated model says so, and where there
-    is no record all experiments are judged.
+    is no record all experiments are judged. ``training_text`` is of what the mitigation learned from: the trivial
+    baseline is fitted on it, or on the held-out text where there is none.
     """
 
     measurements: tuple[Measurement, ...]
     held_out: HeldOutText | None = None
     labelled: LabelledText | None = None
+    training_text: tuple[str, ...] = ()
     trained: tuple[str, ...] | None = None
     margins: Margins = field(default_factory=Margins)
     finetuning: Finetuning = field(default_factory=Finetuning)

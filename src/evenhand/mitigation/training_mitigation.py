@@ -27,7 +27,6 @@ from evenhand.mitigation.texts import HeldOutSentences, TrainingText
 from evenhand.models.capabilities import Trains, require
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.objective import Objective
-from evenhand.runs.certificates import FrontierPoint
 from evenhand.runs.mitigation_records import (
     DataRecord,
     LearningCurve,
@@ -35,6 +34,7 @@ from evenhand.runs.mitigation_records import (
     TextRecord,
     malor_by_experiment,
 )
+from evenhand.runs.mitigation_summaries import FrontierPoint
 from evenhand.runs.run import INSTRUMENTS
 from evenhand.runs.store import Job
 from evenhand.training.checkpoints import copied_weights, put_weights

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from evenhand.core.estimates import Estimate
 from evenhand.core.protocols import HEADLINE
 from evenhand.instruments.malor.results import MalorResult
+from evenhand.reporting.certificate.baseline import baseline_rows
 from evenhand.reporting.certificate.words import (
     MOVES,
     change_words,
@@ -312,7 +313,7 @@ def _or_null(value: float) -> float | None:
 
 
 def certificate_rows(certificate: Certificate) -> list[tuple[str, ...]]:
-    """One row per measure: bias first, then quality."""
+    """One row per measure: bias first, then what a trivial baseline would have reached, then quality."""
     trained_on = "yes" if certificate.trained_known else "?"
     rows: list[tuple[str, ...]] = [
         (
@@ -330,6 +331,19 @@ def certificate_rows(certificate: Certificate) -> list[tuple[str, ...]]:
         )
         for trained, measured in ((trained_on, certificate.trained), ("no", certificate.untrained))
         for row in measured
+    ]
+    rows += [
+        (
+            row.reached.measure,
+            "trivial",
+            unsigned(row.reached.before),
+            unsigned(row.reached.after),
+            signed(row.reached.difference.value),
+            signed_interval(row.reached.difference) or NOT_THERE,
+            f"mitigated is {row.outcome}",
+        )
+        for row in baseline_rows(certificate)
+        if row.reached.part_of is None
     ]
     for part in certificate.quality:
         measured = part.verdict is not QualityVerdict.NOT_MEASURED

@@ -14,15 +14,20 @@ from evenhand.core.estimates import Estimate, Number
 from evenhand.core.files import is_file_name
 from evenhand.core.frozen import FrozenModel
 from evenhand.runs.comparison import Difference
+from evenhand.runs.mitigation_summaries import MitigationSummary
 from evenhand.runs.records import EnvironmentRecord, ModelRecord, StatisticsRecord
 from evenhand.stats.intervals import Interval
 from evenhand.stats.significance import distance_interval, judge_margin
 
 CERTIFICATE_SCHEMA_VERSION = 2
-"""Version 2 states how the distance from neutral changed, and splits MALoR into base rate and spread."""
+"""Version 2 states how the distance from neutral changed, splits MALoR into base rate and spread, and has a trivial
+baseline."""
 
 BEFORE, AFTER = "before", "after"
 """Folders of the runs of both models."""
+
+BASELINE = "baseline"
+"""Folder of the run of the original with shifted output biases."""
 
 
 class BiasVerdict(StrEnum):
@@ -211,6 +216,36 @@ class QualityRow(FrozenModel):
         return is_clear and abs(self.difference.value) > abs(self.margin)
 
 
+class FittedShift(FrozenModel):
+    """A constant that moves the log-odds of an experiment's male terms against its female ones."""
+
+    experiment: str
+    bits: Number
+    """Added to the log-odds of male against female terms; undefined where it could not be fitted."""
+    places: int
+    """Places in the text where a term is the only gendered word."""
+    male_tokens: tuple[int, ...]
+    female_tokens: tuple[int, ...]
+    reason: str | None = None
+    """Why it could not be fitted."""
+
+
+class TrivialBaseline(FrozenModel):
+    """What a shift of a few output biases would have reached in the place of the mitigation."""
+
+    shifts: tuple[FittedShift, ...] = ()
+    fitted_on: str = ""
+    """Which text the shifts were fitted on."""
+    reached: tuple[BiasRow, ...] = ()
+    """From the original to the original with the shifts."""
+    against: tuple[BiasRow, ...] = ()
+    """From the original with the shifts to the mitigated model."""
+    perplexity: QualityRow | None = None
+    """From the original to the original with the shifts."""
+    reason: str | None = None
+    """Why there is none."""
+
+
 class LeanChange(FrozenModel):
     """One occupation, before and after, in bits towards men."""
 
@@ -260,37 +295,6 @@ class WeightsChange(FrozenModel):
         return bool(self.changed or self.only_before or self.only_after)
 
 
-class CurvePoint(FrozenModel):
-    """A model in training after an epoch; epoch 0 is the original."""
-
-    epoch: int
-    malor: dict[str, Number]
-    perplexity: Number
-
-
-class FrontierPoint(FrozenModel):
-    """One setting of the balance between bias and quality that was tried."""
-
-    weight: float
-    malor: dict[str, Number]
-    perplexity_change: Number
-    """In percent."""
-    chosen: bool = False
-
-
-class MitigationSummary(FrozenModel):
-    """What the record beside a mitigated model says was done."""
-
-    method: str
-    experiments: tuple[str, ...]
-    language: str | None = None
-    """Of the probes that it was done for."""
-    settings: dict[str, str] = Field(default_factory=dict)
-    curve: tuple[CurvePoint, ...] = ()
-    kept_epoch: int | None = None
-    frontier: tuple[FrontierPoint, ...] = ()
-
-
 class Certificate(FrozenModel):
     """What was claimed, the numbers behind it, and what is needed to repeat it."""
 
@@ -305,6 +309,8 @@ class Certificate(FrozenModel):
     untrained: tuple[BiasRow, ...]
     quality: tuple[QualityRow, ...]
     flipped: tuple[OverCorrection, ...]
+    baseline: TrivialBaseline | None = None
+    """None where nothing changed, and in certificates of schema version 1."""
     caveats: tuple[str, ...] = ()
     occupations: tuple[LeanChange, ...] = ()
     trained_known: bool = True
@@ -334,7 +340,7 @@ class Certificate(FrozenModel):
     def _lie_beside_it(cls, runs: dict[str, str]) -> dict[str, str]:
         for name in runs:
             side, _, own = name.partition("/")
-            if side not in (BEFORE, AFTER) or not is_file_name(own):
+            if side not in (BEFORE, AFTER, BASELINE) or not is_file_name(own):
                 raise ValueError(f"{name!r} is no run of a certificate")
         return runs
 

@@ -17,7 +17,7 @@ from evenhand.core.files import read_stored
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.planted_bias import PlantedBias, read_planted_bias
 from evenhand.core.recipes import Plateau, Recipe
-from evenhand.runs.certificates import FrontierPoint
+from evenhand.runs.mitigation_summaries import FrontierPoint
 from evenhand.runs.records import EnvironmentRecord, ModelRecord
 
 MALOR = "MALoR"

@@ -7,14 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.core.recipes import Recipe
-from evenhand.data.probes import gendered_vocabulary
-from evenhand.mitigation.equalising.gaps import (
-    GapCollector,
-    TermFinder,
-    grammar_finder,
-    skipping_names,
-    vocabulary_finder,
-)
+from evenhand.mitigation.equalising.gaps import GapCollector, finder_for
 from evenhand.mitigation.equalising.objective import Balance, EqualisingObjective
 from evenhand.mitigation.equalising.original import FrozenOriginal, OriginalBesideAdapters
 from evenhand.mitigation.mitigation import Setting
@@ -29,7 +22,6 @@ from evenhand.mitigation.training_mitigation import (
 from evenhand.models.language_model import LanguageModel
 from evenhand.runs.mitigation_records import TextRecord
 from evenhand.text.digests import LowestDigests, digest_of
-from evenhand.text.twins.twin import SWAPPERS, swapper_for
 from evenhand.training.pretraining import pretraining_objective
 
 MOST_REPLAYED = 50_000
@@ -89,7 +81,8 @@ class EqualiseMitigation(TrainingMitigation[EqualiseOptions]):
         probes = replace(inputs.probes, structures=()) if inputs.may_read_probes else inputs.probes
         unprobed = _UnprobedSentences(inputs.text.read(texts), evaluation_sentences(probes))
         sample: LowestDigests[str] = LowestDigests(MOST_REPLAYED, distinct=True)
-        for sentence in collector.collect(unprobed, _finder(inputs)):
+        terms = {experiment: inputs.probes.terms[experiment] for experiment in inputs.experiments}
+        for sentence in collector.collect(unprobed, finder_for(inputs.probes.language, terms)):
             sample.offer(digest_of(sentence), sentence)
         ordinary = sample.by_digest()
         collector.refuse_if_missing(inputs.experiments)
@@ -143,17 +136,6 @@ class _UnprobedSentences:
             f"{self._left_out:,} sentences of the corpus are sentences that the probes ask. They are left out of the "
             "training.",
         )
-
-
-def _finder(inputs: MitigationInputs) -> TermFinder:
-    language = inputs.probes.language
-    terms = {experiment: inputs.probes.terms[experiment] for experiment in inputs.experiments}
-    find = (
-        grammar_finder(swapper_for(language), terms)
-        if language in SWAPPERS
-        else vocabulary_finder(terms, gendered_vocabulary(language), language=language)
-    )
-    return skipping_names(find) if language == "en" else find
 
 
 EQUALISE = EqualiseMitigation()

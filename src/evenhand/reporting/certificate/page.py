@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.files import write_text
+from evenhand.reporting.certificate.baseline import BaselineRow, baseline_rows, baseline_words
+from evenhand.reporting.certificate.csv_tables import csv_tables
 from evenhand.reporting.certificate.plots import (
     bias_plot,
     curve_plot,
@@ -47,7 +49,6 @@ from evenhand.reporting.numbers import NOT_THERE, UNDEFINED, no_interval_words, 
 from evenhand.reporting.plotting import MOST_ROWS, SCORE, IntervalAxis, Mark, Plot
 from evenhand.reporting.probes.words import EXPERIMENT_TITLES
 from evenhand.reporting.rendering import render_page_template
-from evenhand.reporting.views import estimate_columns, rows_csv
 from evenhand.reporting.words import as_sentence, language_name
 from evenhand.runs.certificates import BiasRow, BiasVerdict, Certificate, QualityRow, QualityVerdict
 
@@ -96,12 +97,13 @@ def render_certificate_page(certificate: Certificate) -> str:
     plots = [*groups, quality, *(view["plot"] for view in (*experiments, *training))]
     title = f"{certificate.after.id} against {certificate.before.id}"
     contents = [
-        ("verdict", "Verdict"), ("done", "What was done"), ("bias", "Bias"), ("occupations", "Occupations"),
+        ("verdict", "Verdict"), ("done", "What was done"), ("bias", "Bias"),
+        *([("baseline", "Trivial baseline")] if certificate.baseline else []), ("occupations", "Occupations"),
         ("quality", "Quality"), *([("training", "Training")] if training else []), ("method", "Method"),
     ]  # fmt: skip
     return render_page_template(
         "certificate.html.j2",
-        data={"plots": {plot.id: plot.spec for plot in plots if plot.spec}, "csv": _csv(certificate)},
+        data={"plots": {plot.id: plot.spec for plot in plots if plot.spec}, "csv": csv_tables(certificate)},
         version=certificate.environment.evenhand,
         head_title=f"Certificate: {title}",
         title=title,
@@ -118,6 +120,8 @@ def render_certificate_page(certificate: Certificate) -> str:
         rows=[_bias_view(row, "yes") for row in certificate.trained]
         + [_bias_view(row, "no") for row in certificate.untrained],
         quality=quality,
+        baseline=baseline_words(certificate),
+        baseline_rows=[_baseline_view(row) for row in baseline_rows(certificate)],
         quality_rows=[_quality_view(row) for row in certificate.quality],
         experiments=experiments,
         most=MOST_ROWS,
@@ -251,6 +255,24 @@ def _bias_view(row: BiasRow, trained: str) -> dict[str, Any]:
     }
 
 
+def _baseline_view(row: BaselineRow) -> dict[str, Any]:
+    """The original, the baseline and the mitigated model, and what the interval between the last two says."""
+    reached, against = row.reached, row.against
+    return {
+        "measure": reached.measure,
+        "sides": [
+            _with_interval(value, ends.low, ends.high)
+            for value, ends in (
+                (reached.before, reached.before_interval),
+                (reached.after, reached.after_interval),
+                (against.after, against.after_interval),
+            )
+        ],
+        "difference": against.difference,
+        "outcome": row.outcome,
+    }
+
+
 def _quality_view(row: QualityRow) -> dict[str, Any]:
     measured = row.verdict is not QualityVerdict.NOT_MEASURED
     difference, outcome = row.difference, quality_outcome(row)
@@ -332,39 +354,6 @@ def _training(certificate: Certificate) -> list[dict[str, Any]]:
         for name, (title, spec) in curves.items()
         if spec
     ]
-
-
-def _csv(certificate: Certificate) -> dict[str, str]:
-    bias = [
-        {
-            "measure": row.measure, "part_of": row.part_of, "trained_on": trained, "neutral": row.neutral,
-            "unit": row.unit,
-            "before": row.before, "before_low": row.before_interval.low, "before_high": row.before_interval.high,
-            "after": row.after, "after_low": row.after_interval.low, "after_high": row.after_interval.high,
-            "difference": row.difference.value, "difference_low": row.difference.low,
-            "difference_high": row.difference.high,
-            "distance": row.distance.value if row.distance else None,
-            "distance_low": row.distance.low if row.distance else None,
-            "distance_high": row.distance.high if row.distance else None,
-        }
-        for trained, rows in (("yes", certificate.trained), ("no", certificate.untrained))
-        for row in rows
-    ]  # fmt: skip
-    quality = [
-        {
-            "measure": row.measure, "unit": row.unit, "before": row.before, "after": row.after,
-            "margin": row.margin, "verdict": row.verdict.value, **estimate_columns(row.difference),
-        }
-        for row in certificate.quality
-    ]  # fmt: skip
-    occupations = [
-        {
-            "experiment": change.experiment, "occupation": change.occupation, "before": change.before.value,
-            "after": change.after.value, "after_low": change.after.low, "after_high": change.after.high,
-        }
-        for change in certificate.occupations
-    ]  # fmt: skip
-    return {"bias": rows_csv(bias), "quality": rows_csv(quality), "occupations": rows_csv(occupations)}
 
 
 def _flat(settings: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from evenhand.core.estimates import Estimate
+from evenhand.reporting.certificate.baseline import baseline_words
 from evenhand.reporting.certificate.untrained import untrained_words, wholes
 from evenhand.reporting.numbers import has_interval, no_interval_words, signed, signed_interval, unsigned
 from evenhand.reporting.words import in_brackets, listed
@@ -38,6 +39,8 @@ DEFINITIONS = {
     "SS": "(stereotype score) is how often the stereotype wins, in percent; 50 is neutral, and neither end is good.",
     "ICAT": "puts LMS and SS into one figure; 100 is ideal, guessing gives 50, always taking one side gives 0.",
     "CrowS-Pairs": "is how often the more stereotypical sentence of two is the likelier, in percent; 50 is neutral.",
+    "Trivial baseline": "is the original with a constant added to the output biases of each side's words: what can be "
+    "had without any training.",
     "LMS": "(language modelling score) is how often sense beats nonsense, in percent; guessing gives 50, and higher is "
     "better.",
     "Perplexity": "is how surprised a model is by text: as if it had to choose among so many equally likely tokens; "
@@ -53,12 +56,16 @@ _LARGE = 1000
 
 
 def certificate_sentences(certificate: Certificate) -> list[str]:
-    """The verdict in sentences: bias, quality, quality that moved, what was not trained on, over-correction."""
+    """The verdict in sentences.
+
+    Bias, quality, quality that moved, the trivial baseline, what was not trained on, and over-correction.
+    """
     quality = (QUALITY_HEADLINES[certificate.verdict.quality], quality_scope(certificate))
     return [
         f"{BIAS_HEADLINES[certificate.verdict.bias]}{in_brackets(bias_scope(certificate))}. {bias_detail(certificate)}",
         f"{', '.join(part for part in quality if part)}. {quality_detail(certificate)}",
         *([moved] if (moved := moved_quality(certificate)) else []),
+        *([trivial] if (trivial := baseline_words(certificate)) else []),
         *([untrained_words(certificate)] if certificate.untrained and _changed(certificate) else []),
         *([flipped_words(certificate)] if _changed(certificate) else []),
     ]
@@ -280,6 +287,8 @@ def definitions(certificate: Certificate) -> list[tuple[str, str]]:
     """The measures that a certificate names, each with what it is."""
     measures = [row.measure for row in (*certificate.trained, *certificate.untrained)]
     measures += [row.measure for row in certificate.quality]
+    if certificate.baseline:
+        measures.append("trivial baseline")
     if any(measure.startswith("ICAT") for measure in measures):
         measures += ["LMS", "SS"]
     return [
