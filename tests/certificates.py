@@ -20,12 +20,11 @@ from evenhand.runs.certificates import (
     QualityRow,
     QualityVerdict,
     SeedRow,
-    TensorChange,
     Verdict,
-    WeightsChange,
 )
 from evenhand.runs.mitigation_summaries import CurvePoint, FrontierPoint, MitigationSummary
 from evenhand.runs.records import EnvironmentRecord, ModelRecord, StatisticsRecord
+from evenhand.runs.weights_changes import TensorChange, WeightsChange
 
 EXPERIMENTS = ("he-she", "his-her", "names")
 

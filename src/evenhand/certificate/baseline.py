@@ -29,7 +29,7 @@ from evenhand.instruments.word_scoring import Answer, OpenQuestion, WordScorer
 from evenhand.mitigation.equalising.gaps import GERMAN_ENDINGS, TermFinder, finder_for
 from evenhand.mitigation.pairs.matching import evaluation_sentences
 from evenhand.models.language_model import LanguageModel
-from evenhand.runs.certificates import BASELINE, BiasRow, FittedShift, TrivialBaseline
+from evenhand.runs.certificates import ALL_PROBES, BASELINE, BiasRow, FittedShift, TrivialBaseline
 from evenhand.text.digests import LowestDigests, digest_of
 
 FEWEST_PLACES = 5
@@ -95,7 +95,7 @@ def trivial_baseline(
         tuple(
             keyed.row
             for keyed in _rows(malor_bias_rows(*pair, resampling=plan.resampling))
-            if keyed.is_about(fitted)
+            if keyed.is_about(fitted) and keyed.row.sample != ALL_PROBES
         )
         for pair in ((original, run), (run, mitigated))
     )

@@ -39,15 +39,16 @@ from evenhand.runs.certificate_files import (
 )
 from evenhand.runs.certificates import (
     AFTER,
+    ALL_PROBES,
     BASELINE,
     BEFORE,
     CERTIFICATE_SCHEMA_VERSION,
+    HELD_OUT,
     BiasRow,
     Certificate,
     QualityVerdict,
     TrivialBaseline,
     Verdict,
-    WeightsChange,
     bias_verdict,
     quality_verdict,
 )
@@ -55,6 +56,7 @@ from evenhand.runs.mitigation_records import MitigationRecord, find_mitigation_r
 from evenhand.runs.records import RECORD_FILE, EnvironmentRecord
 from evenhand.runs.run import INSTRUMENTS
 from evenhand.runs.store import open_job
+from evenhand.runs.weights_changes import WeightsChange
 
 _SAMPLE = (
     "The nurse told Mary's 12 patients: \"You'll be fine!\"",
@@ -161,7 +163,9 @@ def _certificate(
     rows = bias_rows(before, after, resampling=plan.resampling)
     if plan.trained and not (before.gaps or after.gaps):
         refuse_unknown_figures(rows, plan.trained)
-    trained_rows, untrained_rows = split_by_training(rows, trained)
+    trained_rows, untrained_rows = split_by_training(
+        [keyed for keyed in rows if keyed.row.sample != ALL_PROBES], trained
+    )
     quality = (
         held_out_row(ours, theirs, plan, same_tokens=pair.same_tokenizer),
         lms_row(before, after, plan),
@@ -187,6 +191,7 @@ def _certificate(
         weights_changed=pair.weights.any,
         trained=tuple(trained_rows),
         untrained=tuple(untrained_rows),
+        whole=tuple(keyed.row for keyed in rows if keyed.row.sample == ALL_PROBES),
         quality=quality,
         flipped=tuple(flipped_occupations(*probes, confidence=plan.resampling.confidence))
         if both_probed
@@ -304,6 +309,7 @@ def caveats_of(certificate: Certificate, before: Measurements, after: Measuremen
     return (
         *_about_weights(certificate),
         *_about_scope(certificate),
+        *_about_sample(certificate),
         *(f"{INSTRUMENTS.get(name).title} was not measured: {reason}" for name, reason in gaps.items()),
         *warnings,
     )
@@ -326,6 +332,25 @@ def _about_weights(certificate: Certificate) -> list[str]:
             "The weights are the same and the tokenizers are not: every difference comes from how text is read."
         ]
     return []
+
+
+def _about_sample(certificate: Certificate) -> list[str]:
+    """Whether figures of occupations are over what no training saw."""
+    samples = {row.sample for row in (*certificate.trained, *certificate.untrained) if row.experiment}
+    if not certificate.weights_changed:
+        return []
+    caveats = []
+    if None in samples:
+        caveats.append(
+            "The probes have too few structures or occupations for a half that no training sees, so MALoR is over all "
+            "of them, whatever the training saw."
+        )
+    if HELD_OUT in samples and not (certificate.mitigation and certificate.mitigation.unseen):
+        caveats.append(
+            "It is not known whether the training saw the held-out half of structures and occupations that MALoR is "
+            "over: no record beside the model says so."
+        )
+    return caveats
 
 
 def _about_scope(certificate: Certificate) -> list[str]:

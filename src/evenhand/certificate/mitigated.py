@@ -28,6 +28,7 @@ def summarise(record: MitigationRecord) -> MitigationSummary:
         curve=tuple(_curve_point(metrics) for metrics in chosen.curve.epochs) if chosen else (),
         kept_epoch=chosen.best.epoch if chosen else None,
         frontier=record.frontier,
+        unseen=record.data is None or record.data.unseen is not None,
     )
 
 

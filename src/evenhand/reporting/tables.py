@@ -15,6 +15,7 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.protocols import HEADLINE
 from evenhand.instruments.malor.results import MalorResult
 from evenhand.reporting.certificate.baseline import baseline_rows
+from evenhand.reporting.certificate.untrained import wholes
 from evenhand.reporting.certificate.words import (
     MOVES,
     change_words,
@@ -329,7 +330,11 @@ def certificate_rows(certificate: Certificate) -> list[tuple[str, ...]]:
             signed_interval(row.difference) or NOT_THERE,
             MOVES[row.movement],
         )
-        for trained, measured in ((trained_on, certificate.trained), ("no", certificate.untrained))
+        for trained, measured in (
+            (trained_on, certificate.trained),
+            ("no", certificate.untrained),
+            ("in part", wholes(certificate.whole)),
+        )
         for row in measured
     ]
     rows += [

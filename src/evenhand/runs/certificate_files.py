@@ -34,7 +34,7 @@ from evenhand.runs.run import INSTRUMENTS, Run, open_run
 from evenhand.stats.resampling import Resampling
 
 _DIGEST = "sha256"
-_SINCE_VERSION_2 = ("distance", "part_of", "direction")
+_SINCE_VERSION_2 = ("distance", "part_of", "direction", "sample")
 _MAKE_ANEW = "Remove it and certify again: evenhand certify BEFORE AFTER."
 
 
@@ -127,7 +127,7 @@ def _refuse_other_runs(certificate: Certificate, place: Path) -> None:
                 raise RunError(f"{place} states another trivial baseline than its runs give. {_MAKE_ANEW}")
     except EvenhandError as problem:
         raise RunError(f"{place} cannot be verified: {problem}") from None
-    own = (*certificate.trained, *certificate.untrained)
+    own = (*certificate.trained, *certificate.untrained, *certificate.whole)
     if sorted(row.measure for row in own) != sorted(row.measure for row in rows) or not _are_among(
         own, rows, version=certificate.schema_version
     ):

@@ -16,18 +16,23 @@ from evenhand.core.frozen import FrozenModel
 from evenhand.runs.comparison import Difference
 from evenhand.runs.mitigation_summaries import MitigationSummary
 from evenhand.runs.records import EnvironmentRecord, ModelRecord, StatisticsRecord
+from evenhand.runs.weights_changes import WeightsChange
 from evenhand.stats.intervals import Interval
 from evenhand.stats.significance import distance_interval, judge_margin
 
 CERTIFICATE_SCHEMA_VERSION = 2
-"""Version 2 states how the distance from neutral changed, splits MALoR into base rate and spread, and has a trivial
-baseline."""
+"""Version 2 states how the distance from neutral changed, splits MALoR into base rate and spread, judges the
+held-out half of the probes, and has a trivial baseline."""
 
 BEFORE, AFTER = "before", "after"
 """Folders of the runs of both models."""
 
 BASELINE = "baseline"
 """Folder of the run of the original with shifted output biases."""
+
+
+HELD_OUT, ALL_PROBES = "held-out", "all probes"
+"""Of which structures and occupations a figure is: the half that no training may see, or all of them."""
 
 
 class BiasVerdict(StrEnum):
@@ -95,6 +100,8 @@ class BiasRow(FrozenModel):
     """The measure that this one is a part of: MALoR, of its base rate and of its spread."""
     direction: str | None = None
     """For MALoR: what is hidden from the model where that is not the gendered term, which mitigations train."""
+    sample: str | None = None
+    """For MALoR: ``HELD_OUT`` or ``ALL_PROBES``; None where structures or occupations are too few to be divided."""
 
     @classmethod
     def of(
@@ -266,35 +273,6 @@ class OverCorrection(FrozenModel):
     """Of no lean after; adjusted by Holm for all occupations of the experiment."""
 
 
-class TensorChange(FrozenModel):
-    """How far one tensor moved."""
-
-    name: str
-    relative: Number
-    """Length of the change over the length of the tensor before."""
-
-
-class WeightsChange(FrozenModel):
-    """Whether two models differ, tensor by tensor, as they are loaded."""
-
-    tensors: int
-    changed: int
-    parameters: int
-    relative: Number
-    """Length of the change of all weights together over their length before."""
-    largest: tuple[TensorChange, ...] = ()
-    only_before: tuple[str, ...] = ()
-    only_after: tuple[str, ...] = ()
-    """Tensors that the other model lacks, or has in another shape."""
-    adapter: str | None = None
-    """What kind of adapter was loaded onto the model, where its folder is one."""
-
-    @property
-    def any(self) -> bool:
-        """Whether anything differs."""
-        return bool(self.changed or self.only_before or self.only_after)
-
-
 class Certificate(FrozenModel):
     """What was claimed, the numbers behind it, and what is needed to repeat it."""
 
@@ -307,6 +285,8 @@ class Certificate(FrozenModel):
     weights_changed: bool
     trained: tuple[BiasRow, ...]
     untrained: tuple[BiasRow, ...]
+    whole: tuple[BiasRow, ...] = ()
+    """Figures over all structures and occupations, beside those of the held-out half; no verdict rests on them."""
     quality: tuple[QualityRow, ...]
     flipped: tuple[OverCorrection, ...]
     baseline: TrivialBaseline | None = None

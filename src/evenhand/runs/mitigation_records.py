@@ -206,6 +206,13 @@ class TextRecord(FrozenModel):
     sentences: int
 
 
+class UnseenRecord(FrozenModel):
+    """Occupations that are held out for the certificate, and how many sentences about them were left out."""
+
+    occupations: tuple[str, ...]
+    left_out: int
+
+
 class DataRecord(FrozenModel):
     """What was trained on, and what was kept back."""
 
@@ -217,6 +224,8 @@ class DataRecord(FrozenModel):
     sha256: str
     """Of what was trained on."""
     held_out: TextRecord
+    unseen: UnseenRecord | None = None
+    """None where nothing is held out for the certificate, and in records of versions before 0.3.0."""
 
 
 class SeedRecord(FrozenModel):

@@ -37,3 +37,5 @@ class MitigationSummary(FrozenModel):
     curve: tuple[CurvePoint, ...] = ()
     kept_epoch: int | None = None
     frontier: tuple[FrontierPoint, ...] = ()
+    unseen: bool = False
+    """Whether it is recorded that no training saw the held-out half of the probes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -12,6 +12,7 @@ import polars as pl
 
 from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
+from evenhand.core.probes import held_out_half
 from evenhand.instruments.malor.estimates import (
     LogRatios,
     base_rate,
@@ -22,7 +23,7 @@ from evenhand.instruments.malor.estimates import (
     spread_estimate,
 )
 from evenhand.instruments.malor.questions import Floats, ProbeDirection
-from evenhand.runs.certificates import BiasRow
+from evenhand.runs.certificates import ALL_PROBES, HELD_OUT, BiasRow
 from evenhand.runs.comparison import (
     ALL_ITEMS,
     Comparison,
@@ -158,8 +159,60 @@ def malor_bias_rows(before: Run, after: Run, *, resampling: Resampling) -> dict[
 
     Its two parts follow it: a base rate is not a stereotype, and evening it out leaves occupations as far apart as
     they were. Mitigations train the direction in which the gendered term is hidden; the other one, where it was asked,
-    is no experiment that was trained on.
+    is no experiment that was trained on. Where there are enough structures and occupations, figures are over the half
+    of both that no training may see, and figures over all of them stand beside them.
     """
+    divided = _divided_experiments(before.scores)
+    held_out = [replace(run, scores=_held_out_scores(run.scores, divided)) for run in (before, after)]
+    rows = _bias_rows(*held_out, resampling=resampling)
+    if not divided:
+        return rows
+    whole = [
+        replace(run, scores=run.scores.filter(pl.col("experiment").is_in(divided))) for run in (before, after)
+    ]
+    headline = {
+        key: row.model_copy(update={"sample": HELD_OUT if key.split(".")[0] in divided else None})
+        for key, row in rows.items()
+    }
+    beside = {
+        f"{key}.{ALL_PROBES}": row.model_copy(
+            update={
+                "measure": f"{row.measure}, {ALL_PROBES}",
+                "part_of": row.part_of and f"{row.part_of}, {ALL_PROBES}",
+                "sample": ALL_PROBES,
+            }
+        )
+        for key, row in _bias_rows(*whole, resampling=resampling).items()
+    }
+    return headline | beside
+
+
+def _divided_experiments(scores: pl.DataFrame) -> list[str]:
+    """Experiments whose structures and occupations have a half that no training may see."""
+    if not held_out_half(scores["occupation"].unique().to_list()):
+        return []
+    return [
+        str(experiment)
+        for (experiment,), own in scores.group_by("experiment", maintain_order=True)
+        if held_out_half(own["text"].unique().to_list())
+    ]
+
+
+def _held_out_scores(scores: pl.DataFrame, divided: Sequence[str]) -> pl.DataFrame:
+    """The held-out half of the experiments that have one, and all of the others."""
+    occupations = held_out_half(scores["occupation"].unique().to_list())
+    structures = {
+        text
+        for experiment in divided
+        for text in held_out_half(
+            scores.filter(pl.col("experiment") == experiment)["text"].unique().to_list()
+        )
+    }
+    is_held_out = pl.col("text").is_in(list(structures)) & pl.col("occupation").is_in(list(occupations))
+    return scores.filter(~pl.col("experiment").is_in(divided) | is_held_out)
+
+
+def _bias_rows(before: Run, after: Run, *, resampling: Resampling) -> dict[str, BiasRow]:
     options = ComparisonOptions(measures=tuple(_MEASURES), resampling=resampling)
     rows = {}
     for row in compare_malor(before, after, options).differences:

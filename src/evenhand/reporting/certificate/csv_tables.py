@@ -20,7 +20,9 @@ def csv_tables(certificate: Certificate) -> dict[str, str]:
             "distance_low": row.distance.low if row.distance else None,
             "distance_high": row.distance.high if row.distance else None,
         }
-        for trained, rows in (("yes", certificate.trained), ("no", certificate.untrained))
+        for trained, rows in (
+            ("yes", certificate.trained), ("no", certificate.untrained), ("in part", certificate.whole),
+        )
         for row in rows
     ]  # fmt: skip
     quality = [

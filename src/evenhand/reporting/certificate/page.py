@@ -41,6 +41,7 @@ from evenhand.reporting.certificate.words import (
     quality_outcome,
     quality_scope,
     relative_words,
+    sample_words,
     turned_words,
     weights_words,
     without_interval,
@@ -118,7 +119,8 @@ def render_certificate_page(certificate: Certificate) -> str:
         weights=weights_words(certificate.weights),
         groups=groups,
         rows=[_bias_view(row, "yes") for row in certificate.trained]
-        + [_bias_view(row, "no") for row in certificate.untrained],
+        + [_bias_view(row, "no") for row in certificate.untrained]
+        + [_bias_view(row, "in part") for row in certificate.whole],
         quality=quality,
         baseline=baseline_words(certificate),
         baseline_rows=[_baseline_view(row) for row in baseline_rows(certificate)],
@@ -167,7 +169,9 @@ def _statements(certificate: Certificate) -> list[dict[str, Any]]:
                 if row.difference.defined and changed
             ],
             "attention": "",
-            "detail": bias_detail(certificate),
+            "detail": " ".join(
+                part for part in (bias_detail(certificate), sample_words(certificate)) if part
+            ),
         },
         {
             "about": "Quality",

@@ -11,13 +11,14 @@ from evenhand.reporting.certificate.untrained import untrained_words, wholes
 from evenhand.reporting.numbers import has_interval, no_interval_words, signed, signed_interval, unsigned
 from evenhand.reporting.words import in_brackets, listed
 from evenhand.runs.certificates import (
+    ALL_PROBES,
     BiasRow,
     BiasVerdict,
     Certificate,
     QualityRow,
     QualityVerdict,
-    WeightsChange,
 )
+from evenhand.runs.weights_changes import WeightsChange
 
 BIAS_HEADLINES = {
     BiasVerdict.LOWERED: "Gender lean was lowered",
@@ -62,7 +63,8 @@ def certificate_sentences(certificate: Certificate) -> list[str]:
     """
     quality = (QUALITY_HEADLINES[certificate.verdict.quality], quality_scope(certificate))
     return [
-        f"{BIAS_HEADLINES[certificate.verdict.bias]}{in_brackets(bias_scope(certificate))}. {bias_detail(certificate)}",
+        f"{BIAS_HEADLINES[certificate.verdict.bias]}{in_brackets(bias_scope(certificate))}. "
+        + " ".join(part for part in (bias_detail(certificate), sample_words(certificate)) if part),
         f"{', '.join(part for part in quality if part)}. {quality_detail(certificate)}",
         *([moved] if (moved := moved_quality(certificate)) else []),
         *([trivial] if (trivial := baseline_words(certificate)) else []),
@@ -122,6 +124,25 @@ def bias_detail(certificate: Certificate) -> str:
     if others and all(row.part_of for row in others) and not neutral_before:
         sentences.append("So a part of the lean is not shown to be lowered, though the whole is less.")
     return " ".join(sentences)
+
+
+def sample_words(certificate: Certificate) -> str:
+    """Which structures and occupations the figures are over, with those over all of them; nothing if not divided."""
+    rows = [row for row in wholes(certificate.whole) if row.experiment and row.difference.defined]
+    judged = {row.experiment for row in certificate.trained}
+    figures = [
+        f"{row.measure.removesuffix(f', {ALL_PROBES}')} went from {unsigned(row.before)} to {unsigned(row.after)}"
+        for row in rows
+        if row.experiment in judged
+    ]
+    if not figures or not _changed(certificate):
+        return ""
+    seen = (
+        "that no training saw"
+        if certificate.mitigation and certificate.mitigation.unseen
+        else "that is held out"
+    )
+    return f"MALoR is over the half of structures and occupations {seen}; over all of them {listed(figures)}."
 
 
 def _beginning(rows: Sequence[BiasRow]) -> str:
