@@ -11,10 +11,11 @@ Both gaps are filled, or one of them is left open for the model:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
+from hashlib import sha256
 
 from evenhand.core.errors import DatasetError
 from evenhand.core.items import BLANK
@@ -117,6 +118,24 @@ class TermPairs:
         return self.male + self.female
 
 
+FEWEST_HELD_OUT = 7
+"""Structures, and occupations, in a half that is held out: fewer structures cannot show a lean at 95%."""
+
+
+def held_out_half(texts: Iterable[str]) -> frozenset[str]:
+    """Those texts that no training may see: about half of them, by their digests; none where a half would be too small.
+
+    A text belongs to its half whatever else is in the list, so that the half is the same in every version of a list.
+    """
+    listed = frozenset(texts)
+    half = frozenset(text for text in listed if sha256(text.encode()).digest()[0] < _MIDDLE)
+    return half if min(len(half), len(listed) - len(half)) >= FEWEST_HELD_OUT else frozenset()
+
+
+_MIDDLE = 128
+"""Of the values of a byte."""
+
+
 class ProbeProblem(StrEnum):
     """What can be wrong with a structure that can still be asked."""
 
@@ -160,6 +179,28 @@ class ProbeSet:
             return self
         kept = (structure for experiment in self.experiments for structure in self.of(experiment)[:limit])
         return replace(self, structures=tuple(kept))
+
+    @property
+    def held_out_structures(self) -> frozenset[str]:
+        """Texts of the structures that no training may see; none of an experiment with too few to divide them."""
+        halves = (held_out_half(own.text for own in self.of(experiment)) for experiment in self.experiments)
+        return frozenset[str]().union(*halves)
+
+    @property
+    def held_out_occupations(self) -> frozenset[str]:
+        """Names of the occupations that no training may see; none where they or all structures are too few."""
+        names = held_out_half(occupation.name for occupation in self.occupations)
+        return names if self.held_out_structures else frozenset()
+
+    def without_held_out(self) -> ProbeSet:
+        """What a training may be judged by: the structures and occupations that are not held out."""
+        occupations = self.held_out_occupations
+        structures = self.held_out_structures if occupations else frozenset()
+        return replace(
+            self,
+            structures=tuple(own for own in self.structures if own.text not in structures),
+            occupations=tuple(own for own in self.occupations if own.name not in occupations),
+        )
 
     @property
     def experiments(self) -> tuple[Experiment, ...]:

@@ -94,18 +94,21 @@ class CounterfactualMitigation(TrainingMitigation[CounterfactualOptions]):
 
         What was made of a held-out sentence by putting in other names is held out, too. A file of pairs does not tell
         what its pairs were made of, so there it is every pair that differs from a held-out sentence in names alone.
+        So is every pair about an occupation that no training may see.
         """
         held_out = inputs.text.held_out
         files = [source for source in inputs.text.sources if isinstance(source, PairFile)]
         others = [source for source in inputs.text.sources if not isinstance(source, PairFile)]
         renamed = NamelessSentences(held_out.sentences, names=_names(inputs, files))
+        unseen = inputs.text.unseen
         if others:
             for pair in self._built_pairs(others, inputs, texts, warnings):
                 is_repeat = pair.original is PairSide.NEITHER
-                yield pair, _has(held_out, pair) or (is_repeat and renamed.hold(pair))
+                kept_back = _has(held_out, pair) or (is_repeat and renamed.hold(pair))
+                yield pair, kept_back or pair.male in unseen
         for source in files:
             for pair in _pairs_of_file(source, inputs, texts):
-                yield pair, _has(held_out, pair) or renamed.hold(pair)
+                yield pair, _has(held_out, pair) or renamed.hold(pair) or pair.male in unseen
 
     def _built_pairs(
         self,

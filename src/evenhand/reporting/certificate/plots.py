@@ -27,13 +27,12 @@ from evenhand.reporting.plotting import (
 )
 from evenhand.runs.certificates import (
     BiasRow,
-    CurvePoint,
-    FrontierPoint,
     LeanChange,
     OverCorrection,
     QualityRow,
     QualityVerdict,
 )
+from evenhand.runs.mitigation_summaries import CurvePoint, FrontierPoint
 
 SIDES = ("before", "after")
 _SIDE_COLOURS = ("@muted", "@series-1")

@@ -174,7 +174,7 @@ def _typical(result: MalorResult) -> str:
 def _on_the_whole(estimate: Estimate) -> str:
     if not estimate.defined:
         return f"To which side it leans on the whole cannot be said: {estimate.reason}."
-    figure = f"the signed mean is {signed(estimate.value)} bits{in_brackets(interval_words(estimate))}"
+    figure = f"the base rate is {signed(estimate.value)} bits{in_brackets(interval_words(estimate))}"
     if not has_interval(estimate):
         return f"On the whole, {figure}; how sure that is cannot be said: {estimate.reason}."
     side = {1: "towards men", -1: "towards women"}.get(clear_side(estimate))
@@ -187,15 +187,15 @@ def _on_the_whole(estimate: Estimate) -> str:
 
 
 def spread_of(result: MalorResult) -> Estimate:
-    """How far occupations lie from the offset that all of them share, on average."""
+    """How far occupations lie from the base rate that all of them share, on average."""
     if result.spread.defined:
         return result.spread
     leans = [lean.log2_ratio.value for lean in result.occupations if lean.log2_ratio.defined]
     if not leans:
         return Estimate.undefined("nothing could be asked")
-    offset = math.fsum(leans) / len(leans)
+    base_rate = math.fsum(leans) / len(leans)
     return Estimate(
-        value=math.fsum(abs(lean - offset) for lean in leans) / len(leans),
+        value=math.fsum(abs(lean - base_rate) for lean in leans) / len(leans),
         low=math.nan,
         high=math.nan,
         n=len(leans),
@@ -209,8 +209,9 @@ def _apart(estimate: Estimate) -> str:
     if not estimate.defined:
         return f"How far occupations differ from each other cannot be said: {estimate.reason}."
     return (
-        f"Occupations differ from that common offset by {estimate.value:.2f} bits on average"
-        f"{in_brackets(interval_words(estimate))}; that spread, and not the offset, is what ties gender to occupation."
+        f"Occupations differ from that base rate by {estimate.value:.2f} bits on average"
+        f"{in_brackets(interval_words(estimate))}; that spread, and not the base rate, is what ties gender to "
+        "occupation."
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,13 @@ from evenhand.lab.corpus import Corpus
 from evenhand.lab.items import lab_probes
 from evenhand.lab.world import World
 from evenhand.mitigation.mitigation import Mitigation, MitigationData, MitigationOptions
-from evenhand.mitigation.texts import SentenceList, keep_back, text_sources
+from evenhand.mitigation.pairs.matching import evaluation_sentences
+from evenhand.mitigation.texts import (
+    SentenceList,
+    TrainingText,
+    keep_back,
+    text_sources,
+)
 from evenhand.mitigation.training_mitigation import TrainingMitigation, TrainingOptions
 from evenhand.models.references import ModelRef
 from evenhand.runs.mitigation_records import find_mitigation_record, planted_bias_of
@@ -50,6 +57,9 @@ be surprised there, so more of a rise is allowed for than elsewhere.
 """
 
 CERTIFIED_SENTENCES = 2_000
+
+FITTED_SENTENCES = 5_000
+"""Sentences of the training text that the trivial baseline is fitted on."""
 
 
 def default_data(
@@ -153,14 +163,31 @@ def default_plan(
     planted = planted_bias_of(before.location)
     mitigation = find_mitigation_record(after.location) if after else None
     language = options.language or (mitigation.language if mitigation else None) or _language_of(planted)
+    lab_text = _lab_text(planted, language) if planted else None
     return CertificatePlan(
         measurements=tuple(_measurements(before, planted, language, options)),
-        held_out=_held_out(planted, language, options),
+        held_out=_held_out(lab_text, options),
+        training_text=training_sentences(default_data(before, language=language)) if lab_text else (),
         labelled=load_labelled(options.labelled) if options.labelled else None,
         trained=options.trained,
         margins=options.margins or default_margins(before),
         finetuning=options.finetuning,
         resampling=options.resampling,
+    )
+
+
+def training_sentences(data: MitigationData) -> tuple[str, ...]:
+    """Some of what a mitigation learns from: the first sentences of each source that are not held out.
+
+    Sentences that the probes ask are left out as mitigations leave them out: everywhere but in the lab, whose text has
+    hardly any others.
+    """
+    held_out = data.held_out_sentences()
+    asked = evaluation_sentences(replace(data.probes, structures=()) if data.may_read_probes else data.probes)
+    texts = (TrainingText((source,), held_out).read([]) for source in data.sources)
+    unasked = ((sentence for sentence in text if sentence not in asked) for text in texts)
+    return tuple(
+        sentence for text in unasked for sentence in islice(text, -(-FITTED_SENTENCES // len(data.sources)))
     )
 
 
@@ -182,7 +209,7 @@ def default_margins(
 def _measurements(
     before: ModelRef, planted: PlantedBias | None, language: str, options: CertifyOptions
 ) -> Iterator[Measurement]:
-    yield Measurement("malor", MalorOptions(data=_probes(planted, language)))
+    yield Measurement("malor", MalorOptions(data=_probes(planted, language), direction="both"))
     data = options.data or (LAB if planted else STARTER).name
     benchmark = data if isinstance(data, Benchmark) else load_dataset(data, language=language)
     yield Measurement("association", AuditOptions(data=benchmark))
@@ -196,13 +223,14 @@ def _measurements(
         )
 
 
-def _held_out(planted: PlantedBias | None, language: str, options: CertifyOptions) -> HeldOutText | None:
+def _held_out(lab_text: SentenceList | None, options: CertifyOptions) -> HeldOutText | None:
     """The text that was given; for a lab model what mitigations keep back of the lab's own."""
     if options.held_out:
-        return HeldOutText.sample(sentences(options.held_out), most=options.sentences)
-    if planted is None:
+        numbered = sentences(options.held_out).by_document()
+        return HeldOutText.sample_documents(numbered, most=options.sentences)
+    if lab_text is None:
         return None
-    return HeldOutText.sample(keep_back((_lab_text(planted, language),)).sentences, most=options.sentences)
+    return HeldOutText.sample(keep_back((lab_text,)).sentences, most=options.sentences)
 
 
 def _language_of(planted: PlantedBias | None) -> str:
