@@ -141,6 +141,24 @@ ENGLISH = Lexicon(
             ),
         }
     ),
+    settled=MappingProxyType(
+        {
+            "he-she": (
+                "{who} said that {gendered} was tired.",
+                "{who} left because {gendered} was late.",
+                "{who} smiled when {gendered} saw us.",
+                "Everyone says that {who} left because {gendered} was tired.",
+                "{who} came early because {gendered} was late.",
+            ),
+            "his-her": (
+                "{who} forgot {gendered} keys again.",
+                "{who} lost {gendered} coat.",
+                "{who} took {gendered} bag along.",
+                "At noon {who} eats {gendered} lunch.",
+                "Everyone says that {who} lost {gendered} keys.",
+            ),
+        }
+    ),
 )  # fmt: skip
 
 
@@ -290,6 +308,21 @@ GERMAN = Lexicon(
                 "{gendered} hilft hier als {occupation} aus.",
                 "Alle schätzen {gendered} als {occupation}.",
                 "{gendered} verdient als {occupation} genug.",
+            ),
+        }
+    ),
+    settled=MappingProxyType(
+        {
+            "he-she": (
+                "Wir wissen, dass {who} hier war und {gendered} genug verdient.",
+                "Alle sagen, dass {who} hier hilft und {gendered} viel zu tun hat.",
+                "{who} ging nach Hause, und heute ist {gendered} ausgeruht.",
+            ),
+            "his-her": (
+                "Alle loben {who} und {gendered} Arbeit.",
+                "Wir bewundern {who} und {gendered} Geduld.",
+                "{who} war hier, und {gendered} Zeit war schön.",
+                "{who} ist neu, und heute beginnt {gendered} Schicht.",
             ),
         }
     ),

@@ -288,6 +288,7 @@ def _entry(run: Run, result: BaseModel) -> dict[str, Any]:
         "MALoR": _bounds(result.MALoR),
         "base_rate": _bounds(result.signed_mean),
         "spread": _bounds(spread_of(result)),
+        "sense": _bounds(result.sense),
         "signed_mean": _or_null(result.signed_mean.value),
         "occupations": [
             {
