@@ -45,9 +45,12 @@ LANGUAGES = ("en", "de", "es", "fr", "tr")
 ENTRIES = 700
 """Few enough that most candidates have several tokens."""
 
-WHOLE_WORDS = """
-    he she his her him himself herself er sie ihn ihm ihr sein seine seinen seinem seiner seines ihre ihren ihrem ihrer
-    ihres James Mary Robert Patricia Michael Jennifer Maria Thomas Sabine Andreas Susanne""".split()
+WHOLE_WORDS = (
+    "he", "she", "his", "her", "him", "himself", "herself", "er", "sie", "ihn", "ihm", "ihr", "sein",
+    "seine", "seinen", "seinem", "seiner", "seines", "ihre", "ihren", "ihrem", "ihrer", "ihres",
+    "James", "Mary", "Robert", "Patricia", "Michael", "Jennifer", "Maria", "Thomas", "Sabine",
+    "Andreas", "Susanne",
+)  # fmt: skip
 """Words that are one token in the tokenizers of real models, whatever else those split."""
 
 SENTINELS = tuple(f"<extra_id_{number}>" for number in range(5))

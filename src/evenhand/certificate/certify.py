@@ -14,6 +14,7 @@ from evenhand.certificate.bias import (
     refuse_unknown_figures,
     split_by_training,
 )
+from evenhand.certificate.knowledge import knowledge_row, reported_rows
 from evenhand.certificate.measuring import Measurements, ModelMeasurer
 from evenhand.certificate.plan import CertificatePlan
 from evenhand.certificate.quality import (
@@ -219,6 +220,7 @@ def _certificate(
     quality = (
         held_out_row(ours, theirs, plan, same_tokens=pair.same_tokenizer),
         lms_row(before, after, plan),
+        knowledge_row(before, after, plan),
         accuracy_row(ours, theirs, plan),
     )
     probes = [side.runs[MALOR_INSTRUMENT] for side in (before, after) if MALOR_INSTRUMENT in side.runs]
@@ -236,6 +238,7 @@ def _certificate(
         trained=tuple(trained_rows),
         untrained=tuple(untrained_rows),
         quality=quality,
+        reported=reported_rows(before, after, resampling=plan.resampling),
         flipped=tuple(flipped_occupations(*probes, confidence=plan.resampling.confidence))
         if both_probed
         else (),

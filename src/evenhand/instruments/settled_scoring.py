@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from evenhand.core.estimates import Estimate
 from evenhand.core.progress import Progress
 from evenhand.core.settled import SettledSentence
-from evenhand.instruments.vectors import mean_estimate
 from evenhand.instruments.word_scoring import Answer, OpenQuestion, WordScorer
 from evenhand.runs.store import Parts
+from evenhand.stats.intervals import wilson_interval
 from evenhand.stats.resampling import Resampling
 
 WHOLE = 100.0
@@ -42,10 +42,10 @@ class SettledAnswer:
     gap: float
     """log2 P(right) - log2 P(wrong)."""
     is_right: float
-    """1 where the right pronoun is the likelier, 0 where the wrong one is, a half for a tie."""
+    """1 where the right pronoun is likelier than the wrong one, and than the nonsense word where that was asked for
+    and compares; 0 where one of them is likelier, a half for a tie."""
     beats_nonsense: float
-    """The same for the right pronoun and the nonsense word; undefined where it was not asked for, or their numbers of
-    tokens differ."""
+    """The same against the nonsense word alone; undefined where it was not asked for or does not compare."""
     problem: str | None = None
 
 
@@ -97,31 +97,45 @@ def _settled_answer(
         for nonsense in others
         if not (right.problem or nonsense.problem) and right.tokens == nonsense.tokens
     ]
-    return SettledAnswer(sentence, gap, _wins(gap), _wins(beyond[0] if beyond else math.nan), problem)
+    against = [_wins(gap), *map(_wins, beyond)]
+    return SettledAnswer(
+        sentence,
+        gap,
+        is_right=math.nan if problem else min(against),
+        beats_nonsense=against[1] if beyond else math.nan,
+        problem=problem,
+    )
 
 
 def _wins(difference: float) -> float:
-    return difference if math.isnan(difference) else 0.5 + 0.5 * ((difference > 0) - (difference < 0))
+    return 0.5 + 0.5 * ((difference > 0) - (difference < 0))
 
 
 def sense_estimate(answers: Iterable[SettledAnswer], *, resampling: Resampling) -> Estimate:
     """How often the right pronoun beats a nonsense word, in percent; each pronoun counts the same.
 
-    The interval resamples pronouns, not sentences: a model that knows nothing has one probability for each word and
-    repeats it in every sentence.
+    A model that knows nothing has one probability for each word and repeats it in every sentence, so it is words that
+    were drawn, not sentences. If the m pronouns and k nonsense words had any order, the share would vary as that of
+    Mann and Whitney does, with variance (m + k + 1) / 12 m k: as of 3 m k / (m + k + 1) independent comparisons. Those
+    are what the interval knows of.
     """
+    compared = [answer for answer in answers if not math.isnan(answer.beats_nonsense)]
+    if not compared:
+        return Estimate.undefined("no nonsense word has as many tokens as the pronoun in its place")
     by_word: dict[str, list[float]] = {}
-    for answer in answers:
-        if not math.isnan(answer.beats_nonsense):
-            by_word.setdefault(answer.sentence.right.casefold(), []).append(answer.beats_nonsense)
-    shares = [WHOLE * math.fsum(wins) / len(wins) for wins in by_word.values()]
-    return mean_estimate(
-        shares,
-        unit="pronoun",
-        n=sum(map(len, by_word.values())),
-        resampling=resampling,
-        lowest=0.0,
-        highest=WHOLE,
+    for answer in compared:
+        by_word.setdefault(answer.sentence.right.casefold(), []).append(answer.beats_nonsense)
+    share = math.fsum(math.fsum(wins) / len(wins) for wins in by_word.values()) / len(by_word)
+    pronouns, nonsense = len(by_word), len({answer.sentence.nonsense for answer in compared})
+    independent = max(1, 3 * pronouns * nonsense // (pronouns + nonsense + 1))
+    interval = wilson_interval(share, independent, confidence=resampling.confidence)
+    return Estimate(
+        value=WHOLE * share,
+        low=WHOLE * interval.low,
+        high=WHOLE * interval.high,
+        n=len(compared),
+        clusters=pronouns,
+        method=f"{interval.method}, over words",
     )
 
 

@@ -344,4 +344,16 @@ def certificate_rows(certificate: Certificate) -> list[tuple[str, ...]]:
                 f"{quality_outcome(part)}, margin {margin_words(part)}" if measured else part.verdict.value,
             )
         )
+    rows += [
+        (
+            own.measure,
+            "reported",
+            figure_words(own.before),
+            figure_words(own.after),
+            f"{signed(own.difference.value)} {own.unit}",
+            signed_interval(own.difference) or NOT_THERE,
+            NOT_THERE,
+        )
+        for own in certificate.reported
+    ]
     return rows

@@ -149,7 +149,8 @@ class MalorPreparation(Preparation):
             return self.record
         warning = (
             f"a pronoun beat a nonsense word in {sense.value:.0f}% of settled sentences, and guessing gives "
-            f"{GUESSING:.0f}. The model does not know the words that it is asked for, so its figures say nothing about a lean."
+            f"{GUESSING:.0f}. The model does not know the words that it is asked for, so its figures say nothing "
+            "about a lean."
         )
         return self.record.model_copy(update={"warnings": (*self.record.warnings, warning)})
 

@@ -15,6 +15,7 @@ from evenhand.runs.certificates import (
     Certificate,
     QualityRow,
     QualityVerdict,
+    ReportedRow,
     WeightsChange,
 )
 
@@ -40,6 +41,8 @@ DEFINITIONS = {
     "CrowS-Pairs": "is how often the more stereotypical sentence of two is the likelier, in percent; 50 is neutral.",
     "LMS": "(language modelling score) is how often sense beats nonsense, in percent; guessing gives 50, and higher is "
     "better.",
+    "Knowledge": "is how often the pronoun that another word settles is the likelier one, in percent; guessing gives "
+    "50, and higher is better.",
     "Perplexity": "is how surprised a model is by text: as if it had to choose among so many equally likely tokens; "
     "lower is better.",
 }
@@ -50,6 +53,8 @@ MOVES = {1: "closer to neutral", 0: "open", -1: "farther from neutral"}
 _NAMED = 5
 _WHOLE = 100.0
 _LARGE = 1000
+_MUCH = 0.25
+"""The share of the evidence whose loss is worth a sentence."""
 
 
 def certificate_sentences(certificate: Certificate) -> list[str]:
@@ -59,6 +64,7 @@ def certificate_sentences(certificate: Certificate) -> list[str]:
         f"{BIAS_HEADLINES[certificate.verdict.bias]}{in_brackets(bias_scope(certificate))}. {bias_detail(certificate)}",
         f"{', '.join(part for part in quality if part)}. {quality_detail(certificate)}",
         *([moved] if (moved := moved_quality(certificate)) else []),
+        *([reported] if (reported := reported_words(certificate)) else []),
         *([untrained_words(certificate)] if certificate.untrained and _changed(certificate) else []),
         *([flipped_words(certificate)] if _changed(certificate) else []),
     ]
@@ -184,6 +190,31 @@ def moved_quality(certificate: Certificate) -> str:
         f"{moves[0].upper()}{moves[1:]}, by more than {'its margin' if len(rows) == 1 else 'their margins'}. A "
         "mitigation should leave quality where it was. Here the model changed in more than its bias: see whether it "
         "learned from text of the kind that it is for."
+    )
+
+
+def reported_words(certificate: Certificate) -> str:
+    """What became of figures that are shown and not judged; nothing where there are none."""
+    rows = [row for row in certificate.reported if row.difference.defined]
+    if not rows or not _changed(certificate):
+        return ""
+    level = _level(certificate)
+    moves = [
+        f"its {row.measure} went from {unsigned(row.before)} to {unsigned(row.after)} {row.unit} "
+        f"(difference {signed(row.difference.value)}{_interval_clause(row.difference, level=level, unit='')})"
+        for row in rows
+    ]
+    return " ".join([f"Of what the model knows, {listed(moves)}.", *map(_less_sure, rows)]).strip()
+
+
+def _less_sure(row: ReportedRow) -> str:
+    """Of evidence in bits of which much is gone: flatter answers lower every lean."""
+    loss = 1 - row.after / row.before if row.before > 0 else 0.0
+    if row.unit != "bits" or row.difference.high >= 0 or loss < _MUCH:
+        return ""
+    return (
+        f"So {loss:.0%} of the evidence is gone where another word settles the gender; a lean that falls by as much "
+        "shows only that answers became flatter."
     )
 
 

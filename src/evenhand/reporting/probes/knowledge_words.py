@@ -45,7 +45,7 @@ def interpret_knowledge(result: KnowledgeResult, level: str) -> Interpretation:
             f"{result.agreement.value:.1f}%{in_brackets(interval_words(result.agreement, digits=1))}."
         )
     worst = _worst(result)
-    return Interpretation(Lean.OPEN, verdict, tuple([*sentences, *([worst] if worst else [])]))
+    return Interpretation(Lean.OPEN, verdict, (*sentences, *([worst] if worst else [])))
 
 
 def unknown_words(sense: Estimate, *, level: str) -> str:
