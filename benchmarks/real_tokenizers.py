@@ -247,7 +247,8 @@ class Comparison:
                             "structure", "occupation", "log2_ratio"
                         ).iter_rows()
                     }
-                    differences.add(found, expected, relative=False)
+                    known = {key: value for key, value in expected.items() if value is not None}
+                    differences.add({key: found[key] for key in known}, known, relative=False)
         return differences
 
     def cosine(self) -> Differences:

@@ -212,7 +212,7 @@ def test_too_little_memory_halves_a_batch(menagerie: Zoo, monkeypatch: pytest.Mo
         raise torch.OutOfMemoryError
 
     monkeypatch.setattr(model.projection, "log_probabilities", hopeless)
-    with pytest.raises(ModelError, match="not enough memory to read 336 of 336 values"):
+    with pytest.raises(ModelError, match="not enough memory to read 120 of 120 values"):
         prepared.ratios()
 
 

@@ -15,6 +15,7 @@ from evenhand.certificate.bias import (
     refuse_unknown_figures,
     split_by_training,
 )
+from evenhand.certificate.knowledge import knowledge_row, reported_rows
 from evenhand.certificate.measuring import Measurements, ModelMeasurer
 from evenhand.certificate.mitigated import summarise, trained_figures
 from evenhand.certificate.plan import CertificatePlan
@@ -169,6 +170,7 @@ def _certificate(
     quality = (
         held_out_row(ours, theirs, plan, same_tokens=pair.same_tokenizer),
         lms_row(before, after, plan),
+        knowledge_row(before, after, plan),
         accuracy_row(ours, theirs, plan),
     )
     baseline = (
@@ -193,6 +195,7 @@ def _certificate(
         untrained=tuple(untrained_rows),
         whole=tuple(keyed.row for keyed in rows if keyed.row.sample == ALL_PROBES),
         quality=quality,
+        reported=reported_rows(before, after, resampling=plan.resampling),
         flipped=tuple(flipped_occupations(*probes, confidence=plan.resampling.confidence))
         if both_probed
         else (),

@@ -73,11 +73,12 @@ class HeldOutText:
 
 @dataclass(frozen=True, slots=True)
 class Margins:
-    """What is tolerated: a rise of perplexity in percent, and a fall of LMS and of accuracy in points."""
+    """What is tolerated: a rise of perplexity in percent, and a fall of LMS, knowledge and accuracy in points."""
 
     perplexity: float = 1.0
     lms: float = 2.0
     accuracy: float = 1.0
+    knowledge: float = 3.0
 
     def __post_init__(self) -> None:
         for margin in fields(self):
@@ -102,7 +103,8 @@ class Margins:
             match = _MARGIN.fullmatch(text)
             if match is None:
                 raise EvenhandError(
-                    f"{text!r} is no margin. Write a name and a number: perplexity=0.5%, LMS=1 or accuracy=2."
+                    f"{text!r} is no margin. Write a name and a number: perplexity=0.5%, LMS=1, "
+                    "knowledge=2 or accuracy=2."
                 )
             name = match[1].casefold()
             if name not in names:

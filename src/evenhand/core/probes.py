@@ -19,6 +19,7 @@ from hashlib import sha256
 
 from evenhand.core.errors import DatasetError
 from evenhand.core.items import BLANK
+from evenhand.core.settled import SettledSet
 
 
 class Experiment(StrEnum):
@@ -168,6 +169,8 @@ class ProbeSet:
     warnings: tuple[ProbeWarning, ...]
     sha256: str
     """Of the files that it was read from."""
+    settled: SettledSet | None = None
+    """Sentences that show whether a model knows the pronouns at all; None where the language has none."""
 
     def of(self, experiment: Experiment) -> tuple[Structure, ...]:
         """The structures of one experiment, in file order."""

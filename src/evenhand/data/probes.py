@@ -23,6 +23,7 @@ from evenhand.core.probes import (
 )
 from evenhand.data.csv_files import read_table
 from evenhand.data.probe_files import read_occupations, read_structures, read_terms
+from evenhand.data.settled import load_settled, settled_languages
 
 MOST_LISTED = 8
 
@@ -161,6 +162,7 @@ def load_probes(
         terms=by_experiment,
         warnings=(*repeats, *_warnings(kept, language)),
         sha256=sha256_of(" ".join((structures_file.sha256, occupations_file.sha256, *digests)).encode()),
+        settled=load_settled(language) if language in settled_languages() else None,
     )
 
 

@@ -85,6 +85,11 @@ class Lexicon:
     thing_openings: tuple[str, ...]
     probes: Mapping[str, tuple[str, ...]]
     """Frames by experiment: he-she, his-her and names."""
+    settled: Mapping[str, tuple[str, ...]]
+    """Frames with ``{who}``, which settles the gender of ``{gendered}``, by experiment: he-she and his-her.
+
+    They are made of the words of the other frames. No lesson has them, so a model knows them only if it was taught to.
+    """
 
     def attributes_of(self, bias_type: str) -> tuple[Opposites, ...]:
         """The attributes that the targets of a bias type are measured with."""

@@ -1,4 +1,4 @@
-"""The questions of the lab, whose true answers are known: association items, and probes for gender and occupation."""
+"""The questions of the lab: association items and probes, whose true answers are known, and settled sentences."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.core.files import sha256_of
 from evenhand.core.items import BLANK, Association, Benchmark, Candidate, Label, Task
 from evenhand.core.probes import Experiment, Occupation, OccupationForm, ProbeSet, Structure, TermPairs
+from evenhand.core.settled import PronounRole, SettledBy, SettledSet, settled_twins
 from evenhand.lab.corpus import STATEMENTS, Corpus
 from evenhand.lab.grammar import realise
 from evenhand.lab.world import Target, World
@@ -158,6 +159,38 @@ def lab_probes(language: str = "en") -> ProbeSet:
         terms=terms,
         warnings=(),
         sha256=sha256_of(content.encode()),
+        settled=lab_settled(language),
+    )
+
+
+_SETTLED_ROLES = {Experiment.HE_SHE: PronounRole.SUBJECT, Experiment.HIS_HER: PronounRole.POSSESSIVE}
+
+
+def lab_settled(language: str = "en") -> SettledSet:
+    """Sentences of the lab's words in which a name settles the gender of a pronoun."""
+    lexicon = World(language, 0.0).lexicon
+    gaps = {Experiment.HE_SHE: lexicon.pronouns, Experiment.HIS_HER: lexicon.possessives}
+    rows = [
+        (experiment, frame.format(who="{" + "|".join(names) + "}", gendered="[" + "|".join(gap) + "]"))
+        for experiment, gap in gaps.items()
+        for frame in lexicon.settled[experiment.value]
+        for names in lexicon.names
+    ]
+    twins = [
+        settled_twins(
+            written,
+            pair=f"lab {number}",
+            nonsense=lexicon.things[number % len(lexicon.things)].singular,
+            settled_by=SettledBy.NAME,
+            role=_SETTLED_ROLES[experiment],
+        )
+        for number, (experiment, written) in enumerate(rows, start=1)
+    ]
+    return SettledSet(
+        name=NAME,
+        language=language,
+        sentences=tuple(sentence for pair in twins for sentence in pair),
+        sha256=sha256_of("\n".join(written for _, written in rows).encode()),
     )
 
 

@@ -141,6 +141,30 @@ ENGLISH = Lexicon(
             ),
         }
     ),
+    settled=MappingProxyType(
+        {
+            "he-she": (
+                "{who} said that {gendered} was tired.",
+                "{who} left because {gendered} was late.",
+                "{who} smiled when {gendered} saw us.",
+                "Everyone says that {who} left because {gendered} was tired.",
+                "{who} came early because {gendered} was late.",
+                "{who} sat in the garden because {gendered} was tired.",
+                "{who} said that {gendered} came back.",
+                "Everyone says that {who} smiled when {gendered} came back.",
+            ),
+            "his-her": (
+                "{who} forgot {gendered} keys again.",
+                "{who} lost {gendered} coat.",
+                "{who} took {gendered} bag along.",
+                "At noon {who} eats {gendered} lunch.",
+                "Everyone says that {who} lost {gendered} keys.",
+                "{who} said that {gendered} job starts early.",
+                "Today {who} took {gendered} coat along.",
+                "{who} came back because {gendered} bag was here.",
+            ),
+        }
+    ),
 )  # fmt: skip
 
 
@@ -290,6 +314,30 @@ GERMAN = Lexicon(
                 "{gendered} hilft hier als {occupation} aus.",
                 "Alle schätzen {gendered} als {occupation}.",
                 "{gendered} verdient als {occupation} genug.",
+            ),
+        }
+    ),
+    settled=MappingProxyType(
+        {
+            "he-she": (
+                "Wir wissen, dass {who} hier war und {gendered} genug verdient.",
+                "Alle sagen, dass {who} hier hilft und {gendered} viel zu tun hat.",
+                "{who} ging nach Hause, und heute ist {gendered} ausgeruht.",
+                "{who} arbeitet viel, und {gendered} verdient genug.",
+                "Im Sommer war {who} hier, und heute ist {gendered} zu Hause.",
+                "Alle sagen, dass {who} genug verdient, und {gendered} arbeitet viel.",
+                "{who} hilft im Garten, und {gendered} hat viel zu tun.",
+                "{who} ist tätig, und heute ging {gendered} nach Hause.",
+            ),
+            "his-her": (
+                "Alle loben {who} und {gendered} Arbeit.",
+                "Wir bewundern {who} und {gendered} Geduld.",
+                "{who} war hier, und {gendered} Zeit war schön.",
+                "{who} ist neu, und heute beginnt {gendered} Schicht.",
+                "Alle schätzen {who} und {gendered} Erfahrung.",
+                "Wir kennen {who} und {gendered} Geduld.",
+                "{who} ging nach Hause, und {gendered} Schicht endet heute.",
+                "Alle sagen, dass {who} hier war und {gendered} Aufgabe neu ist.",
             ),
         }
     ),

@@ -291,6 +291,7 @@ def _entry(run: Run, result: BaseModel) -> dict[str, Any]:
         "MALoR": _bounds(result.MALoR),
         "base_rate": _bounds(result.signed_mean),
         "spread": _bounds(spread_of(result)),
+        "sense": _bounds(result.sense),
         "signed_mean": _or_null(result.signed_mean.value),
         "occupations": [
             {
@@ -363,4 +364,16 @@ def certificate_rows(certificate: Certificate) -> list[tuple[str, ...]]:
                 f"{quality_outcome(part)}, margin {margin_words(part)}" if measured else part.verdict.value,
             )
         )
+    rows += [
+        (
+            own.measure,
+            "reported",
+            figure_words(own.before),
+            figure_words(own.after),
+            f"{signed(own.difference.value)} {own.unit}",
+            signed_interval(own.difference) or NOT_THERE,
+            NOT_THERE,
+        )
+        for own in certificate.reported
+    ]
     return rows

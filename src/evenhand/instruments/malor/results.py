@@ -68,4 +68,9 @@ class MalorResult(FrozenModel):
     """Signed means."""
     occupations: tuple[OccupationLean, ...]
     correlations: tuple[Correlation, ...] = ()
+    sense: Estimate = Field(
+        default_factory=lambda: Estimate.undefined("the run is of a version that did not ask")
+    )
+    """100 x share of settled sentences in which the right pronoun beats a nonsense word: whether the model knows the
+    words at all. The same for all results of a run."""
     skipped: tuple[Skipped, ...] = ()

@@ -25,6 +25,7 @@ from evenhand.reporting.certificate.untrained import (
     untrained_verdict,
     untrained_words,
 )
+from evenhand.reporting.certificate.weights import weights_words
 from evenhand.reporting.certificate.words import (
     BIAS_HEADLINES,
     MOVES,
@@ -41,9 +42,9 @@ from evenhand.reporting.certificate.words import (
     quality_outcome,
     quality_scope,
     relative_words,
+    reported_words,
     sample_words,
     turned_words,
-    weights_words,
     without_interval,
 )
 from evenhand.reporting.numbers import NOT_THERE, UNDEFINED, no_interval_words, signed, unsigned
@@ -125,6 +126,7 @@ def render_certificate_page(certificate: Certificate) -> str:
         baseline=baseline_words(certificate),
         baseline_rows=[_baseline_view(row) for row in baseline_rows(certificate)],
         quality_rows=[_quality_view(row) for row in certificate.quality],
+        reported=reported_words(certificate),
         experiments=experiments,
         most=MOST_ROWS,
         training=training,

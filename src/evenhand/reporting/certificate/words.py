@@ -17,8 +17,8 @@ from evenhand.runs.certificates import (
     Certificate,
     QualityRow,
     QualityVerdict,
+    ReportedRow,
 )
-from evenhand.runs.weights_changes import WeightsChange
 
 BIAS_HEADLINES = {
     BiasVerdict.LOWERED: "Gender lean was lowered",
@@ -44,6 +44,8 @@ DEFINITIONS = {
     "had without any training.",
     "LMS": "(language modelling score) is how often sense beats nonsense, in percent; guessing gives 50, and higher is "
     "better.",
+    "Knowledge": "is how often the pronoun that another word settles is the likelier one, in percent; guessing gives "
+    "50, and higher is better.",
     "Perplexity": "is how surprised a model is by text: as if it had to choose among so many equally likely tokens; "
     "lower is better.",
 }
@@ -54,6 +56,8 @@ MOVES = {1: "closer to neutral", 0: "open", -1: "farther from neutral"}
 _NAMED = 5
 _WHOLE = 100.0
 _LARGE = 1000
+_MUCH = 0.25
+"""The share of the evidence whose loss is worth a sentence."""
 
 
 def certificate_sentences(certificate: Certificate) -> list[str]:
@@ -68,6 +72,7 @@ def certificate_sentences(certificate: Certificate) -> list[str]:
         f"{', '.join(part for part in quality if part)}. {quality_detail(certificate)}",
         *([moved] if (moved := moved_quality(certificate)) else []),
         *([trivial] if (trivial := baseline_words(certificate)) else []),
+        *([reported] if (reported := reported_words(certificate)) else []),
         *([untrained_words(certificate)] if certificate.untrained and _changed(certificate) else []),
         *([flipped_words(certificate)] if _changed(certificate) else []),
     ]
@@ -215,6 +220,31 @@ def moved_quality(certificate: Certificate) -> str:
     )
 
 
+def reported_words(certificate: Certificate) -> str:
+    """What became of figures that are shown and not judged; nothing where there are none."""
+    rows = [row for row in certificate.reported if row.difference.defined]
+    if not rows or not _changed(certificate):
+        return ""
+    level = _level(certificate)
+    moves = [
+        f"its {row.measure} went from {unsigned(row.before)} to {unsigned(row.after)} {row.unit} "
+        f"(difference {signed(row.difference.value)}{_interval_clause(row.difference, level=level, unit='')})"
+        for row in rows
+    ]
+    return " ".join([f"Of what the model knows, {listed(moves)}.", *map(_less_sure, rows)]).strip()
+
+
+def _less_sure(row: ReportedRow) -> str:
+    """Of evidence in bits of which much is gone: flatter answers lower every lean."""
+    loss = 1 - row.after / row.before if row.before > 0 else 0.0
+    if row.unit != "bits" or row.difference.high >= 0 or loss < _MUCH:
+        return ""
+    return (
+        f"So {loss:.0%} of the evidence is gone where another word settles the gender; a lean that falls by as much "
+        "shows only that answers became flatter."
+    )
+
+
 def _moved_while_kept(row: QualityRow) -> bool:
     return row.moved and row.verdict is QualityVerdict.KEPT
 
@@ -319,31 +349,6 @@ def definitions(certificate: Certificate) -> list[tuple[str, str]]:
     ]
 
 
-def weights_words(weights: WeightsChange) -> str:
-    """How the weights of two models differ."""
-    shared = weights.tensors - len(weights.only_before)
-    parts = []
-    if not weights.any:
-        parts.append("No tensor differs.")
-    elif not shared:
-        parts.append(f"The models have no tensor in common ({weights.parameters:,} parameters before).")
-    else:
-        parts.append(
-            f"{weights.changed:,} of {weights.tensors:,} tensors differ{_moved_words(weights)} "
-            f"({weights.parameters:,} parameters)."
-        )
-    if weights.largest:
-        parts.append(f"Most in {weights.largest[0].name}.")
-    if weights.only_before or weights.only_after:
-        parts.append(
-            f"{_tensors(len(weights.only_before))} in the model before alone and {len(weights.only_after):,} in the "
-            "model after alone."
-        )
-    if weights.adapter:
-        parts.append(f"An adapter ({weights.adapter}) is loaded and merged into the weights.")
-    return " ".join(parts)
-
-
 def turned_words(turned: int, clearly: int, *, of: int) -> str:
     """How many occupations of an experiment changed sides, and for how many chance is no explanation."""
     if not turned:
@@ -365,13 +370,3 @@ def without_interval(rows: tuple[BiasRow, ...]) -> list[str]:
         )
         if math.isfinite(value) and (why := no_interval_words(ends.low, ends.reason))
     ]
-
-
-def _moved_words(weights: WeightsChange) -> str:
-    if not math.isfinite(weights.relative):
-        return ""
-    return f"; taken together, the weights moved by {100 * weights.relative:.3g}% of their size"
-
-
-def _tensors(count: int) -> str:
-    return "1 tensor is" if count == 1 else f"{count:,} tensors are"

@@ -12,9 +12,12 @@ from evenhand.core.estimates import Estimate
 from evenhand.instruments.cosine import CosineResult
 from evenhand.instruments.crows_pairs import CrowsPairsResult
 from evenhand.instruments.direct_bias.instrument import DirectBiasResult
+from evenhand.instruments.knowledge import KnowledgeResult
 from evenhand.instruments.malor.results import Correlation, MalorResult, OccupationLean
+from evenhand.instruments.settled_scoring import knows_pronouns
 from evenhand.reporting.numbers import clear_side, has_interval, interval_words, signed, times
 from evenhand.reporting.plotting import ShownRun
+from evenhand.reporting.probes.knowledge_words import UNKNOWN_WORDS, interpret_knowledge, unknown_words
 from evenhand.reporting.words import (
     VERDICTS,
     Interpretation,
@@ -26,6 +29,7 @@ from evenhand.reporting.words import (
     language_name,
     lean_of,
     listed,
+    plural,
     unsure,
 )
 from evenhand.runs.run import Run
@@ -55,8 +59,12 @@ def interpret_probe(run: Run) -> tuple[Interpretation, ...]:
     level = confidence_level(run)
     if not all(type(result) in _INTERPRETERS for result in run.results):
         return interpret_figures(run)
+    confidence = run.record.statistics.confidence
     return tuple(
-        replace(_INTERPRETERS[type(result)](result, level), about=result_title(result))
+        replace(
+            _few_structures(result, confidence) or _INTERPRETERS[type(result)](result, level),
+            about=result_title(result),
+        )
         for result in run.results
     )
 
@@ -70,6 +78,8 @@ def result_title(result: Any) -> str:
             return f"Cosine test, layer {result.layer}"
         case DirectBiasResult():
             return f"Direct bias, layer {result.layer}"
+        case KnowledgeResult():
+            return "Knowledge"
         case _:
             return "CrowS-Pairs"
 
@@ -107,6 +117,8 @@ def _interpret_malor(result: MalorResult, level: str) -> Interpretation:
     estimate = result.MALoR
     if not estimate.defined:
         return interpret_undefined(estimate)
+    if not knows_pronouns(result.sense):
+        return Interpretation(Lean.UNKNOWN, UNKNOWN_WORDS, (unknown_words(result.sense, level=level),))
     shown = Lean.UNKNOWN if not has_interval(estimate) else Lean.TOWARDS if estimate.low > 0 else Lean.OPEN
     verdict = {
         Lean.TOWARDS: "Gender and occupation are tied",
@@ -128,6 +140,29 @@ def _interpret_malor(result: MalorResult, level: str) -> Interpretation:
     ]
     sentences += [correlation_verdict(correlation) for correlation in result.correlations]
     return Interpretation(shown, verdict, tuple(sentences))
+
+
+def _few_structures(result: Any, confidence: float) -> Interpretation | None:
+    """Of MALoR over so few structures that no answers could be told from chance; None of any other result.
+
+    The test flips the signs of structures. With n of them the rarest pattern has probability 2 / 2^n.
+    """
+    if not isinstance(result, MalorResult) or not result.MALoR.defined or not knows_pronouns(result.sense):
+        return None
+    structures = max(lean.n for lean in result.occupations)
+    needed = math.ceil(1 - math.log2((1 - confidence) / 2))
+    if structures >= needed:
+        return None
+    base_rate = "" if not result.signed_mean.defined else f", base rate {signed(result.signed_mean.value)}"
+    return Interpretation(
+        Lean.UNKNOWN,
+        "Too few structures to say",
+        (
+            f"{plural(structures, 'structure')} {'is' if structures == 1 else 'are'} too few to tell a lean from "
+            f"chance, whatever the intervals of the figures; at least {needed} are needed.",
+            f"Over these alone, MALoR is {result.MALoR.value:.2f} bits{base_rate}.",
+        ),
+    )
 
 
 def correlation_verdict(correlation: Correlation) -> str:
@@ -335,4 +370,5 @@ _INTERPRETERS: Mapping[type, Callable[[Any, str], Interpretation]] = {
     CrowsPairsResult: _interpret_pairs,
     CosineResult: _interpret_cosine,
     DirectBiasResult: _interpret_direct_bias,
+    KnowledgeResult: interpret_knowledge,
 }

@@ -22,12 +22,14 @@ from evenhand.data.crows_pairs import load_pairs
 from evenhand.data.labelled import load_labelled
 from evenhand.data.layouts import load_dataset
 from evenhand.data.probes import load_probes
+from evenhand.data.settled import load_settled, settled_languages
 from evenhand.data.stereoset import LAB, STARTER
 from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.instruments.instrument import InstrumentOptions
+from evenhand.instruments.knowledge import KnowledgeOptions
 from evenhand.instruments.malor.instrument import MalorOptions, chosen_experiments
 from evenhand.lab.corpus import Corpus
-from evenhand.lab.items import lab_probes
+from evenhand.lab.items import lab_probes, lab_settled
 from evenhand.lab.world import World
 from evenhand.mitigation.mitigation import Mitigation, MitigationData, MitigationOptions
 from evenhand.mitigation.pairs.matching import evaluation_sentences
@@ -213,6 +215,9 @@ def _measurements(
     data = options.data or (LAB if planted else STARTER).name
     benchmark = data if isinstance(data, Benchmark) else load_dataset(data, language=language)
     yield Measurement("association", AuditOptions(data=benchmark))
+    if planted or language in settled_languages():
+        settled = lab_settled(language) if planted else load_settled(language)
+        yield Measurement("knowledge", KnowledgeOptions(data=settled))
     if options.crows_pairs:
         pairs = load_pairs(options.crows_pairs, language=options.language)
         yield Measurement("crows-pairs", InstrumentOptions(data=pairs))
