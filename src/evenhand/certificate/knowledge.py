@@ -15,7 +15,8 @@ from evenhand.certificate.measuring import Measurements
 from evenhand.certificate.plan import CertificatePlan
 from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
-from evenhand.instruments.knowledge import AGREEMENT, GAP, KNOWLEDGE, KnowledgeResult
+from evenhand.instruments.knowledge.instrument import KNOWLEDGE
+from evenhand.instruments.knowledge.results import AGREEMENT, GAP, KnowledgeResult
 from evenhand.instruments.settled_scoring import GUESSING, WHOLE
 from evenhand.runs.certificates import QualityRow, QualityVerdict, ReportedRow, judged_quality
 from evenhand.runs.comparison import ALL_ITEMS, ComparisonOptions

@@ -25,7 +25,7 @@ from evenhand.data.settled import load_settled, settled_languages
 from evenhand.data.stereoset import LAB, STARTER
 from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.instruments.instrument import InstrumentOptions
-from evenhand.instruments.knowledge import KnowledgeOptions
+from evenhand.instruments.knowledge.instrument import KnowledgeOptions
 from evenhand.instruments.malor.instrument import MalorOptions, chosen_experiments
 from evenhand.lab.corpus import Corpus
 from evenhand.lab.items import lab_probes, lab_settled
