@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,7 @@ def test_a_model_that_only_guesses_has_nothing_to_lose(knows: Run, tied: Run) ->
     assert row.verdict is QualityVerdict.NOT_MEASURED
     assert "right in 50% of the settled sentences" in str(row.reason)
     assert "nothing that could be lost" in str(row.reason)
+    assert reported_rows(side(tied), side(knows), resampling=FEW) == ()
 
 
 def test_without_runs_the_reason_is_told(knows: Run) -> None:
@@ -174,6 +176,19 @@ def test_the_plan_asks_what_suits_the_model() -> None:
         plan = default_plan(ModelRef(id=name), CertifyOptions())
         (own,) = [one for one in plan.measurements if one.name == "knowledge"]
         assert own.options.data.name == expected
+
+
+def test_sentences_of_a_text_are_asked_beside_those_of_the_package(tmp_path: Path) -> None:
+    (tmp_path / "novel.txt").write_text("Mary lost her keys. It rained.\n")
+    options = CertifyOptions(settled_text=(tmp_path / "novel.txt",))
+    plan = default_plan(ModelRef(id="some/model"), options)
+    (own,) = [one for one in plan.measurements if one.name == "knowledge"]
+    bundled = load_settled("en").sentences
+    assert own.options.data.sentences[: len(bundled)] == bundled
+    assert [sentence.id for sentence in own.options.data.sentences[len(bundled) :]] == [
+        "text 1-male",
+        "text 1-female",
+    ]
 
 
 def test_the_margin_of_knowledge_is_given_like_the_others() -> None:
