@@ -16,7 +16,7 @@ from evenhand.instruments.cosine import COSINE, CosineOptions
 from evenhand.instruments.crows_pairs import CROWS_PAIRS
 from evenhand.instruments.direct_bias.instrument import DIRECT_BIAS, DirectBiasOptions
 from evenhand.instruments.instrument import InstrumentOptions
-from evenhand.instruments.knowledge import KNOWLEDGE, KnowledgeOptions
+from evenhand.instruments.knowledge.instrument import KNOWLEDGE, KnowledgeOptions
 from evenhand.instruments.malor.instrument import MALOR, MalorOptions
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts

@@ -59,7 +59,7 @@ def test_what_was_trained_on_is_told_apart_from_the_rest(made: tuple[Certificate
     assert untrained == {"MALoR his-her", "MALoR names", "SS", "SS gender", "ICAT", "CrowS-Pairs"}
     parts = {row.measure for row in certificate.untrained if row.part_of}
     assert parts == {f"{part} {name}" for part in ("base rate", "spread") for name in ("his-her", "names")}
-    assert [row.measure for row in certificate.quality] == ["perplexity", "LMS", "accuracy"]
+    assert [row.measure for row in certificate.quality] == ["perplexity", "LMS", "knowledge", "accuracy"]
     assert certificate.quality[2].verdict is QualityVerdict.NOT_MEASURED
     assert certificate.weights_changed
     assert certificate.outputs_changed
@@ -193,7 +193,7 @@ def test_a_certificate_that_was_killed_goes_on_from_there(
     found = certify(str(bert), str(changed), plan, place=place)
     # Text before and after, and the first classifier before: what is left is one before and two after.
     assert asked == [1, 0, 1]
-    assert found.quality[2].verdict is not QualityVerdict.NOT_MEASURED
+    assert found.quality[-1].verdict is not QualityVerdict.NOT_MEASURED
     assert sorted(path.name for path in tmp_path.iterdir()) == ["certificate", "certificate.json"]
 
 
@@ -274,7 +274,7 @@ def test_accuracy_is_measured_over_seeds_and_kept(bert: Path, changed: Path, tmp
         probes_alone(small_plan(labelled=LABELLED, finetuning=FINETUNING)),
         place=tmp_path / "certificate.json",
     )
-    row = certificate.quality[2]
+    row = certificate.quality[-1]
     assert len(row.seeds) == 2
     assert row.before == pytest.approx(np.mean([seed.before for seed in row.seeds]))
     kept = Parts(tmp_path / "certificate" / "after" / "figures")

@@ -63,8 +63,8 @@ def test_json_of_malor_has_exactly_what_was_promised() -> None:
     (entry,) = found["runs"]
     assert list(found) == ["runs"]
     assert set(entry) == {
-        "name", "test", "experiment", "direction", "MALoR", "base_rate", "spread", "signed_mean", "occupations",
-        "skipped",
+        "name", "test", "experiment", "direction", "MALoR", "base_rate", "spread", "sense", "signed_mean",
+        "occupations", "skipped",
     }  # fmt: skip
     assert entry["MALoR"] == {bound: pytest.approx(value) for bound, value in
                               {"value": 2.5, "low": 2.35, "high": 2.65}.items()}  # fmt: skip

@@ -15,7 +15,8 @@ from evenhand.certificate.measuring import Measurements
 from evenhand.certificate.plan import CertificatePlan
 from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
-from evenhand.instruments.knowledge import AGREEMENT, GAP, KNOWLEDGE, KnowledgeResult
+from evenhand.instruments.knowledge.instrument import KNOWLEDGE
+from evenhand.instruments.knowledge.results import AGREEMENT, GAP, KnowledgeResult
 from evenhand.instruments.settled_scoring import GUESSING, WHOLE
 from evenhand.runs.certificates import QualityRow, QualityVerdict, ReportedRow, judged_quality
 from evenhand.runs.comparison import ALL_ITEMS, ComparisonOptions
@@ -94,10 +95,15 @@ def knowledge_of_runs(before: Run, after: Run, *, margin: float, confidence: flo
 def reported_rows(
     before: Measurements, after: Measurements, *, resampling: Resampling
 ) -> tuple[ReportedRow, ...]:
-    """The evidence gap, and the agreement of continuations where models write, before and after."""
+    """The evidence gap, and the agreement of continuations where models write, before and after.
+
+    Of a model before that knows nothing there is nothing to report.
+    """
     if KNOWLEDGE.name not in before.runs or KNOWLEDGE.name not in after.runs:
         return ()
     runs = before.runs[KNOWLEDGE.name], after.runs[KNOWLEDGE.name]
+    if nothing_to_lose(runs[0]) is not None:
+        return ()
     figures = {name: runs[0].figure(f"{ALL_ITEMS}.{name}") for name in REPORTED}
     try:
         KNOWLEDGE.refuse_incomparable(*runs)

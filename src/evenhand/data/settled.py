@@ -6,9 +6,10 @@ A language is added with a file: ``resources/probes/LANGUAGE/settled.csv``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from enum import StrEnum
 from importlib import resources
-from itertools import cycle
+from itertools import cycle, islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -105,7 +106,11 @@ def _named(kinds: type[_Named], name: str, kind: str) -> _Named:
     return kinds(name)
 
 
-def settled_in_text(texts: Iterable[str], *, language: str) -> SettledSet:
+MOST_IN_TEXT = 500
+"""Pairs of sentences that are taken from text."""
+
+
+def settled_in_text(texts: Iterable[str], *, language: str, most: int = MOST_IN_TEXT) -> SettledSet:
     """The settled sentences that running text has, by the rules of twins, each with its twin.
 
     Counted is a sentence whose twin is known, in which every gendered word is of one gender, and in which the last
@@ -114,14 +119,21 @@ def settled_in_text(texts: Iterable[str], *, language: str) -> SettledSet:
     Args:
         texts: Sentences.
         language: Of the text; twins and bundled sentences must be known in it.
+        most: Pairs to take, the first of the text.
     """
     swapper = swapper_for(language)
     nonsense = cycle(dict.fromkeys(sentence.nonsense for sentence in load_settled(language).sentences))
-    found: list[SettledSentence] = []
-    for text in dict.fromkeys(texts):
-        twin = swapper.twin(text)
-        if not isinstance(twin, Rejected):
-            found += _twins_in_text(text, twin, pair=f"text {len(found) // 2 + 1}", nonsense=nonsense)
+    swapped = ((text, swapper.twin(text)) for text in _once(texts))
+    pairs = (
+        _twins_in_text(text, twin, nonsense=nonsense)
+        for text, twin in swapped
+        if not isinstance(twin, Rejected)
+    )
+    found = [
+        replace(sentence, pair=f"text {number}")
+        for number, twins in enumerate(islice(filter(None, pairs), most), start=1)
+        for sentence in twins
+    ]
     return SettledSet(
         name=FROM_TEXT,
         language=language,
@@ -140,7 +152,15 @@ def joined(first: SettledSet, second: SettledSet) -> SettledSet:
     )
 
 
-def _twins_in_text(text: str, twin: Twin, *, pair: str, nonsense: Iterator[str]) -> list[SettledSentence]:
+def _once(texts: Iterable[str]) -> Iterator[str]:
+    seen: set[str] = set()
+    for text in texts:
+        if text not in seen:
+            seen.add(text)
+            yield text
+
+
+def _twins_in_text(text: str, twin: Twin, *, nonsense: Iterator[str]) -> list[SettledSentence]:
     """A sentence and its twin with the last pronoun open; none where nothing before it settles its gender."""
     places = [number for number, swap in enumerate(twin.swaps) if swap.role in _ROLES]
     if BLANK in text or not places or len({swap.male for swap in twin.swaps}) > 1:
@@ -152,7 +172,7 @@ def _twins_in_text(text: str, twin: Twin, *, pair: str, nonsense: Iterator[str])
     word = next(nonsense)
     sides = [
         SettledSentence(
-            pair=pair,
+            pair="",
             is_male=is_male,
             text=f"{own[: span.start]}{BLANK}{own[span.end :]}",
             right=right,

@@ -7,7 +7,7 @@ any figure of pronouns is read: a model that does not know the words has no lean
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from evenhand.core.estimates import Estimate
@@ -115,28 +115,47 @@ def sense_estimate(answers: Iterable[SettledAnswer], *, resampling: Resampling) 
     """How often the right pronoun beats a nonsense word, in percent; each pronoun counts the same.
 
     A model that knows nothing has one probability for each word and repeats it in every sentence, so it is words that
-    were drawn, not sentences. If the m pronouns and k nonsense words had any order, the share would vary as that of
-    Mann and Whitney does, with variance (m + k + 1) / 12 m k: as of 3 m k / (m + k + 1) independent comparisons. Those
-    are what the interval knows of.
+    were drawn, not sentences. The interval is that of as many independent comparisons as would vary as much as these
+    do where pronouns and nonsense words are in any order.
     """
-    compared = [answer for answer in answers if not math.isnan(answer.beats_nonsense)]
-    if not compared:
+    cells: dict[str, dict[str, list[float]]] = {}
+    for answer in answers:
+        if not math.isnan(answer.beats_nonsense):
+            row = cells.setdefault(answer.sentence.right.casefold(), {})
+            row.setdefault(answer.sentence.nonsense, []).append(answer.beats_nonsense)
+    if not cells:
         return Estimate.undefined("no nonsense word has as many tokens as the pronoun in its place")
-    by_word: dict[str, list[float]] = {}
-    for answer in compared:
-        by_word.setdefault(answer.sentence.right.casefold(), []).append(answer.beats_nonsense)
-    share = math.fsum(math.fsum(wins) / len(wins) for wins in by_word.values()) / len(by_word)
-    pronouns, nonsense = len(by_word), len({answer.sentence.nonsense for answer in compared})
-    independent = max(1, 3 * pronouns * nonsense // (pronouns + nonsense + 1))
+    weights: dict[tuple[str, str], float] = {}
+    share = 0.0
+    for pronoun, row in cells.items():
+        count = sum(map(len, row.values()))
+        for word, wins in row.items():
+            weights[pronoun, word] = len(wins) / count / len(cells)
+            share += math.fsum(wins) / count / len(cells)
+    independent = max(1, int(1 / (4 * _variance_by_chance(weights))))
     interval = wilson_interval(share, independent, confidence=resampling.confidence)
     return Estimate(
         value=WHOLE * share,
         low=WHOLE * interval.low,
         high=WHOLE * interval.high,
-        n=len(compared),
-        clusters=pronouns,
+        n=sum(len(wins) for row in cells.values() for wins in row.values()),
+        clusters=len(cells),
         method=f"{interval.method}, over words",
     )
+
+
+def _variance_by_chance(weights: Mapping[tuple[str, str], float]) -> float:
+    """Of a weighted mean of which of two words wins, if all words were in any order.
+
+    Two comparisons that share a word have the covariance 1/12, as in the test of Mann and Whitney.
+    """
+    variance = math.fsum(weight**2 for weight in weights.values()) / 4
+    for side in (0, 1):
+        totals: dict[str, list[float]] = {}
+        for pair, weight in weights.items():
+            totals.setdefault(pair[side], []).append(weight)
+        variance += math.fsum(sum(own) ** 2 - sum(one**2 for one in own) for own in totals.values()) / 12
+    return variance
 
 
 def knows_pronouns(sense: Estimate) -> bool:

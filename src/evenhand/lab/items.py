@@ -180,7 +180,7 @@ def lab_settled(language: str = "en") -> SettledSet:
         settled_twins(
             written,
             pair=f"lab {number}",
-            nonsense=lexicon.things[number % len(lexicon.things)].singular,
+            nonsense=lexicon.things[number // 2 % len(lexicon.things)].singular,
             settled_by=SettledBy.NAME,
             role=_SETTLED_ROLES[experiment],
         )

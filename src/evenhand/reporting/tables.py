@@ -368,8 +368,8 @@ def certificate_rows(certificate: Certificate) -> list[tuple[str, ...]]:
         (
             own.measure,
             "reported",
-            figure_words(own.before),
-            figure_words(own.after),
+            unsigned(own.before),
+            unsigned(own.after),
             f"{signed(own.difference.value)} {own.unit}",
             signed_interval(own.difference) or NOT_THERE,
             NOT_THERE,

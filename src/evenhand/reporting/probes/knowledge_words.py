@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evenhand.core.estimates import Estimate
-from evenhand.instruments.knowledge import KnowledgeResult
+from evenhand.instruments.knowledge.results import KnowledgeResult
 from evenhand.instruments.settled_scoring import GUESSING, KNOWN
 from evenhand.reporting.numbers import has_interval, interval_words, signed
 from evenhand.reporting.words import VERDICTS, Interpretation, Lean, in_brackets, interpret_undefined, unsure

@@ -12,7 +12,7 @@ from evenhand.core.estimates import Estimate
 from evenhand.instruments.cosine import CosineResult
 from evenhand.instruments.crows_pairs import CrowsPairsResult
 from evenhand.instruments.direct_bias.instrument import DirectBiasResult
-from evenhand.instruments.knowledge import KnowledgeResult
+from evenhand.instruments.knowledge.results import KnowledgeResult
 from evenhand.instruments.malor.results import Correlation, MalorResult, OccupationLean
 from evenhand.instruments.settled_scoring import knows_pronouns
 from evenhand.reporting.numbers import clear_side, has_interval, interval_words, signed, times
@@ -29,7 +29,6 @@ from evenhand.reporting.words import (
     language_name,
     lean_of,
     listed,
-    plural,
     unsure,
 )
 from evenhand.runs.run import Run
@@ -147,20 +146,24 @@ def _few_structures(result: Any, confidence: float) -> Interpretation | None:
 
     The test flips the signs of structures. With n of them the rarest pattern has probability 2 / 2^n.
     """
-    if not isinstance(result, MalorResult) or not result.MALoR.defined or not knows_pronouns(result.sense):
+    if (
+        not isinstance(result, MalorResult)
+        or not has_interval(result.MALoR)
+        or not knows_pronouns(result.sense)
+    ):
         return None
     structures = max(lean.n for lean in result.occupations)
     needed = math.ceil(1 - math.log2((1 - confidence) / 2))
     if structures >= needed:
         return None
-    base_rate = "" if not result.signed_mean.defined else f", base rate {signed(result.signed_mean.value)}"
     return Interpretation(
         Lean.UNKNOWN,
         "Too few structures to say",
         (
-            f"{plural(structures, 'structure')} {'is' if structures == 1 else 'are'} too few to tell a lean from "
-            f"chance, whatever the intervals of the figures; at least {needed} are needed.",
-            f"Over these alone, MALoR is {result.MALoR.value:.2f} bits{base_rate}.",
+            f"{structures} structures are too few to tell a lean from chance, whatever the intervals of the figures; "
+            f"at least {needed} are needed.",
+            f"Over these alone, MALoR is {result.MALoR.value:.2f} bits and the base rate "
+            f"{signed(result.signed_mean.value)}.",
         ),
     )
 

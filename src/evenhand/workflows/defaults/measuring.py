@@ -8,7 +8,7 @@ from typing import Any
 from evenhand.data.layouts import load_dataset
 from evenhand.data.stereoset import LAB
 from evenhand.instruments.instrument import Instrument, InstrumentOptions
-from evenhand.instruments.knowledge import KnowledgeOptions
+from evenhand.instruments.knowledge.instrument import KnowledgeOptions
 from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.lab.items import lab_probes, lab_settled
 from evenhand.models.references import ModelRef

@@ -17,16 +17,17 @@ from evenhand.core.items import Benchmark
 from evenhand.core.planted_bias import PlantedBias
 from evenhand.core.probes import Experiment, ProbeSet
 from evenhand.core.recipes import Precision, Recipe
+from evenhand.core.settled import SettledSet
 from evenhand.data.corpora import sentences
 from evenhand.data.crows_pairs import load_pairs
 from evenhand.data.labelled import load_labelled
 from evenhand.data.layouts import load_dataset
 from evenhand.data.probes import load_probes
-from evenhand.data.settled import load_settled, settled_languages
+from evenhand.data.settled import joined, load_settled, settled_in_text, settled_languages
 from evenhand.data.stereoset import LAB, STARTER
 from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.instruments.instrument import InstrumentOptions
-from evenhand.instruments.knowledge import KnowledgeOptions
+from evenhand.instruments.knowledge.instrument import KnowledgeOptions
 from evenhand.instruments.malor.instrument import MalorOptions, chosen_experiments
 from evenhand.lab.corpus import Corpus
 from evenhand.lab.items import lab_probes, lab_settled
@@ -130,6 +131,7 @@ class CertifyOptions:
         margins: By how much quality may be lower.
         held_out: Files of text that no training saw, to measure perplexity on; that of the lab for its models.
         sentences: How many sentences are drawn of them.
+        settled_text: Files of text whose settled sentences are asked beside those of the package.
         data: Association items: a dataset's name, a file, or a benchmark.
         crows_pairs: CrowS-Pairs by name or as a file.
         instruments: Further instruments by name, with their options.
@@ -143,6 +145,7 @@ class CertifyOptions:
     margins: Margins | None = None
     held_out: tuple[str | Path, ...] = ()
     sentences: int = CERTIFIED_SENTENCES
+    settled_text: tuple[str | Path, ...] = ()
     data: str | Path | Benchmark | None = None
     crows_pairs: str | Path | None = None
     instruments: Mapping[str, InstrumentOptions | None] = field(default_factory=dict)
@@ -216,8 +219,7 @@ def _measurements(
     benchmark = data if isinstance(data, Benchmark) else load_dataset(data, language=language)
     yield Measurement("association", AuditOptions(data=benchmark))
     if planted or language in settled_languages():
-        settled = lab_settled(language) if planted else load_settled(language)
-        yield Measurement("knowledge", KnowledgeOptions(data=settled))
+        yield Measurement("knowledge", KnowledgeOptions(data=_settled(planted, language, options)))
     if options.crows_pairs:
         pairs = load_pairs(options.crows_pairs, language=options.language)
         yield Measurement("crows-pairs", InstrumentOptions(data=pairs))
@@ -226,6 +228,14 @@ def _measurements(
         yield Measurement(
             name, default_instrument_options(instrument, before, own or instrument.options_type())
         )
+
+
+def _settled(planted: PlantedBias | None, language: str, options: CertifyOptions) -> SettledSet:
+    """The sentences of the package or of the lab, and those of the text that was given."""
+    own = lab_settled(language) if planted else load_settled(language)
+    if not options.settled_text:
+        return own
+    return joined(own, settled_in_text(sentences(options.settled_text), language=language))
 
 
 def _held_out(lab_text: SentenceList | None, options: CertifyOptions) -> HeldOutText | None:
