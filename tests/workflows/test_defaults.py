@@ -8,7 +8,7 @@ import pytest
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import DatasetError, UnknownNameError
-from evenhand.core.probes import Experiment
+from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment
 from evenhand.core.recipes import LoraRecipe, Precision, Recipe
 from evenhand.data.probes import load_probes
 from evenhand.lab.items import lab_probes
@@ -30,7 +30,7 @@ def corpus(tmp_path: Path) -> Path:
 def test_a_lab_model_has_a_corpus_and_probes_of_its_own() -> None:
     data = default_data(LAB)
     assert data.probes == lab_probes("en")
-    assert data.experiments == tuple(Experiment)
+    assert data.experiments == TRAINED_EXPERIMENTS
     assert data.may_read_probes
     (source,) = data.sources
     sentences = list(source.open())

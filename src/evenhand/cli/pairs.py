@@ -23,7 +23,7 @@ from evenhand.cli.output import (
 from evenhand.core.errors import EvenhandError, UnknownNameError, require_extra
 
 if TYPE_CHECKING:
-    from evenhand.core.probes import Experiment
+    from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment
     from evenhand.mitigation.pairs.counts import GenderCounts, OccupationCount, PairCounts, TermCount
 
 ALL = "all"
@@ -149,9 +149,9 @@ def named_experiments(name: str) -> tuple[Experiment, ...]:
     from evenhand.core.probes import Experiment
 
     if name == ALL:
-        return tuple(Experiment)
-    if name not in set(Experiment):
-        raise UnknownNameError("experiment", name, [*(known.value for known in Experiment), ALL])
+        return TRAINED_EXPERIMENTS
+    if name not in set(TRAINED_EXPERIMENTS):
+        raise UnknownNameError("experiment", name, [*(known.value for known in TRAINED_EXPERIMENTS), ALL])
     return (Experiment(name),)
 
 

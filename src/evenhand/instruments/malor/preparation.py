@@ -10,7 +10,7 @@ import polars as pl
 
 from evenhand.core.errors import EvenhandError, shortlist
 from evenhand.core.files import sha256_of
-from evenhand.core.probes import Experiment, ProbeSet, fill
+from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, ProbeSet, fill
 from evenhand.core.progress import Progress
 from evenhand.data.probes import load_probes
 from evenhand.data.winogender import EMPLOYED, WRITTEN, occupation_shares
@@ -69,6 +69,8 @@ class MalorPreparation(Preparation):
             (experiment, direction)
             for experiment in chosen_experiments(probes, options.experiment)
             for direction in ProbeDirection.named(options.direction)
+            # Pairs that nobody trains for show whether a change reaches them, which the trained direction tells.
+            if direction is ProbeDirection.GENDER or experiment in TRAINED_EXPERIMENTS
         ]
         self.record = self._record(name)
 
@@ -89,8 +91,9 @@ class MalorPreparation(Preparation):
         for experiment, direction in self.plan:
             lost = tables[experiment, direction].lost_pairs
             table = tables[experiment, direction].without_pairs(lost)
-            refuse_unknown_terms(self.model, self.probes, experiment, table)
-            sides = gender_probabilities(table, direction, by_sentence=self.scorer.by_sentence)
+            if experiment in TRAINED_EXPERIMENTS:
+                refuse_unknown_terms(self.model, self.probes, experiment, table)
+            sides = self._sides(table, direction)
             skipped = (
                 *_lost_pairs(self.probes, experiment, lost),
                 *_skipped(table, self.probes, experiment, lost),
@@ -98,6 +101,12 @@ class MalorPreparation(Preparation):
             results.append(self._result(experiment, direction, sides, skipped))
             frames.append(_frame(self.probes, experiment, direction, sides))
         return Run(record=self.record, results=tuple(results), scores=pl.concat(frames))
+
+    def _sides(self, table: AnswerTable, direction: ProbeDirection) -> GenderProbabilities:
+        if not table.logs.shape[3]:  # pairs that nobody trains for may be unknown to a model
+            unknown = np.full(table.logs.shape[1::-1], np.nan)
+            return GenderProbabilities(unknown, unknown)
+        return gender_probabilities(table, direction, by_sentence=self.scorer.by_sentence)
 
     def _answered(self, parts: Parts | None, progress: Progress | None) -> dict[Asked, AnswerTable]:
         tables = {asked: AnswerTable(self.probes, asked[0]) for asked in self.plan}
