@@ -23,7 +23,7 @@ from evenhand.cli.output import (
 from evenhand.core.errors import EvenhandError, UnknownNameError, require_extra
 
 if TYPE_CHECKING:
-    from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment
+    from evenhand.core.probes import Experiment
     from evenhand.mitigation.pairs.counts import GenderCounts, OccupationCount, PairCounts, TermCount
 
 ALL = "all"
@@ -146,7 +146,7 @@ def counterfactual_command(
 
 def named_experiments(name: str) -> tuple[Experiment, ...]:
     """The experiment of this name, or all."""
-    from evenhand.core.probes import Experiment
+    from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment
 
     if name == ALL:
         return TRAINED_EXPERIMENTS
