@@ -59,7 +59,9 @@ REVERSED = "reversed"
 
 NO_CELL = "no occupation could be asked of both models"
 
-_CELL = ["experiment", "direction", "occupation", "structure"]
+_GROUP = ["experiment", "direction"]
+
+_CELL = [*_GROUP, "occupation", "structure"]
 
 
 class EstimatesLeans(Protocol):
@@ -149,7 +151,8 @@ def compare_malor(first: Run, second: Run, options: ComparisonOptions) -> Compar
     """The difference of MALoR for each experiment and direction, second minus first, or of its parts if asked for."""
     refuse_different_questions(first, second)
     chosen = [_MEASURES[name] for name in options.measures or () if name in _MEASURES] or [MALOR_MEASURE]
-    groups = first.scores.select("experiment", "direction").unique(maintain_order=True)
+    asked = [run.scores.select(_GROUP).unique(maintain_order=True) for run in (first, second)]
+    groups = asked[0].join(asked[1], on=_GROUP, how="semi", maintain_order="left")
     rows = []
     for experiment, direction in groups.iter_rows():
         before, after = shared_ratios(first, second, experiment, direction=direction)
