@@ -38,7 +38,7 @@ from transformers import AutoTokenizer
 
 import evenhand
 from evenhand.core.items import Association, Benchmark, Label, PairDirection, PairSet, SentencePair, Task
-from evenhand.core.probes import Experiment
+from evenhand.core.probes import TRAINED_EXPERIMENTS
 from evenhand.data.settled import load_settled
 from evenhand.data.winogender import load_pronoun_pairs
 from evenhand.instruments.association.instrument import AuditOptions
@@ -238,7 +238,7 @@ class Comparison:
             probes = small_probes(language)
             options = MalorOptions(direction="both", resampling=FEW)
             rows = probe(self.model, probes, options=options).scores
-            for experiment in Experiment:
+            for experiment in TRAINED_EXPERIMENTS:
                 for direction, expected in (
                     ("gender", slow.gender(probes, experiment)),
                     ("occupation", slow.occupation(probes, experiment)),

@@ -8,7 +8,7 @@ from statistics import fmean
 
 from slow_reference import SlowReference
 
-from evenhand.core.probes import Experiment, ProbeSet, open_occupation, open_term
+from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, ProbeSet, open_occupation, open_term
 from evenhand.data.probes import load_probes
 from evenhand.models.families import Family
 from evenhand.models.families.decoder import DECODER
@@ -24,7 +24,7 @@ LogRatioTable = dict[tuple[int, str], float | None]
 def small_probes(language: str, *, names: int = 3) -> ProbeSet:
     """Three structures of each experiment, four occupations, a few names."""
     everything = load_probes(language)
-    structures = [one for experiment in Experiment for one in everything.of(experiment)[:3]]
+    structures = [one for experiment in TRAINED_EXPERIMENTS for one in everything.of(experiment)[:3]]
     pairs = everything.terms[Experiment.NAMES]
     terms = {
         **everything.terms,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -15,12 +16,21 @@ import pytest
 from evenhand.certificate.bias import KeyedRow, split_by_training
 from evenhand.certificate.certify import caveats_of
 from evenhand.certificate.measuring import Measurements
-from evenhand.core.probes import FEWEST_HELD_OUT, ProbeSet, held_out_half
+from evenhand.core.errors import DatasetError
+from evenhand.core.probes import FEWEST_HELD_OUT, TRAINED_EXPERIMENTS, ProbeSet, held_out_half
 from evenhand.data.probes import load_probes
 from evenhand.instruments.malor.comparison import malor_bias_rows
 from evenhand.mitigation import training_mitigation
+from evenhand.mitigation.counterfactual import COUNTERFACTUAL, CounterfactualOptions
 from evenhand.mitigation.mitigation import MitigationData
-from evenhand.mitigation.texts import HeldOutSentences, SentenceList, TrainingText, UnseenOccupations
+from evenhand.mitigation.texts import (
+    HeldOutSentences,
+    PairFile,
+    SentenceList,
+    TrainingText,
+    UnseenOccupations,
+)
+from evenhand.mitigation.training_mitigation import MitigationInputs
 from evenhand.reporting.certificate.words import sample_words
 from evenhand.reporting.tables import certificate_rows
 from evenhand.runs.certificates import ALL_PROBES, HELD_OUT, BiasRow, BiasVerdict, bias_verdict
@@ -143,6 +153,29 @@ def test_no_training_reads_of_an_occupation_that_is_held_out() -> None:
     assert unseen.record is not None
     assert unseen.record.left_out == 3
     assert set(unseen.record.occupations) == probes.held_out_occupations
+
+
+def test_no_pair_about_an_occupation_that_is_held_out_is_trained_on(tmp_path: Path) -> None:
+    pair = (
+        '{"male": "He is the doctor.", "female": "She is the doctor.", "original": "female", "experiments": '
+        '["he-she"], "occupations": ["doctor"], "swaps": [{"role": "subject pronoun", "male": "He", "female": "She", '
+        '"male_at": [0, 2], "female_at": [0, 3]}]}\n'
+    )
+    path = tmp_path / "pairs.jsonl"
+    path.write_text(pair, encoding="utf-8")
+    probes = load_probes("en")
+    unseen = UnseenOccupations(probes)
+    inputs = MitigationInputs(
+        text=TrainingText((PairFile(path),), HeldOutSentences("b", ("Kept back.",)), None, unseen),
+        probes=probes,
+        experiments=TRAINED_EXPERIMENTS,
+        recipe=COUNTERFACTUAL.recipe,
+        scratch=tmp_path,
+    )
+    with pytest.raises(DatasetError, match=r"all 1 pairs are .* about occupations that are held out"):
+        COUNTERFACTUAL.prepare(None, inputs, CounterfactualOptions())  # type: ignore[arg-type]
+    assert unseen.record is not None
+    assert unseen.record.left_out == 1
 
 
 def test_german_occupations_are_found_in_all_cases() -> None:

@@ -27,6 +27,7 @@ from evenhand.reporting.certificate.page import render_certificate_page
 from evenhand.reporting.tables import certificate_rows
 from evenhand.runs.certificate_files import read_certificate, sealed
 from evenhand.runs.certificates import Certificate, FittedShift, QualityVerdict, TrivialBaseline
+from evenhand.runs.run import open_run
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.defaults.mitigating import CertifyOptions, default_plan
 
@@ -220,6 +221,23 @@ def test_a_mitigation_that_evens_out_occupations_is_better(lab_text: tuple[str, 
     assert [row.movement for row in baseline.against] == [1, 0, 1]
     assert "is better in MALoR he-she and spread he-she." in baseline_words(certificate)
     assert "Trivial baseline" in render_certificate_page(certificate)
+
+
+def test_only_what_is_compared_is_asked_again(lab_text: tuple[str, ...], tmp_path: Path) -> None:
+    measurement = Measurement("malor", MalorOptions(data=PROBES, direction="both"))
+    plan = lab_plan(lab_text, measurements=(measurement,), trained=("names",))
+    place = tmp_path / "certificate.json"
+    certificate = certify("lab:masked", "lab:masked-neutral", plan, place=place)
+    assert certificate.baseline is not None
+    assert [row.measure for row in certificate.baseline.reached] == [
+        "MALoR names",
+        "base rate names",
+        "spread names",
+    ]
+    run = open_run(tmp_path / "certificate" / "baseline" / "malor")
+    assert [(result.experiment, result.direction) for result in run.results] == [("names", "gender")]
+    assert "score shifts" in run.record.options
+    assert read_certificate(place) == certificate
 
 
 def test_a_baseline_that_its_run_does_not_give_is_refused(

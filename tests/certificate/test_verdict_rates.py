@@ -12,10 +12,10 @@ from scipy import stats
 from evenhand.certificate.bias import KeyedRow, split_by_training
 from evenhand.certificate.quality import accuracy_of_answers, lms_of_runs, perplexity_row
 from evenhand.core.estimates import Estimate
-from evenhand.instruments.malor.comparison import MALOR_MEASURE, malor_bias_rows
+from evenhand.instruments.malor.comparison import MALOR_MEASURE, compare_malor, malor_bias_rows
 from evenhand.instruments.malor.estimates import LogRatios, malor_estimate, spread_estimate
 from evenhand.runs.certificates import BiasRow, BiasVerdict, Bounds, QualityVerdict, bias_verdict
-from evenhand.runs.comparison import difference_row
+from evenhand.runs.comparison import ComparisonOptions, difference_row
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run
 from evenhand.stats.intervals import Interval
@@ -163,6 +163,25 @@ def test_shifting_a_base_rate_lowers_malor_and_is_not_called_lowered() -> None:
     assert bias_verdict(list(rows.values()), changed=True) is BiasVerdict.NOT_LOWERED
     evened = malor_bias_rows(probe(ratios), probe(0.1 * ratios), resampling=FEW)
     assert bias_verdict(list(evened.values()), changed=True) is BiasVerdict.LOWERED
+
+
+def test_p_values_and_intervals_of_a_comparison_agree() -> None:
+    """A structure that leans moves all occupations at once, which a test over occupations alone would not see."""
+    generator = np.random.default_rng(26)
+    options = ComparisonOptions(measures=("MALoR", "signed_mean", "spread"), resampling=FEW)
+    alarms = 0
+    for _ in range(60):
+        leans = generator.normal(1.0, 0.2, (30, 1))
+        tables = [
+            leans + generator.normal(0, 0.6, (1, 8)) + generator.normal(0, 0.3, (30, 8)) for _ in range(2)
+        ]
+        first, second = map(probe, tables)
+        rows = compare_malor(first, second, options).differences
+        for row in rows:
+            excludes = row.difference.low > 0 or row.difference.high < 0
+            assert excludes == (row.p_value < 0.05)
+        alarms += rows[0].p_value < 0.05
+    assert alarms <= 9
 
 
 def test_the_other_direction_is_reported_and_not_judged() -> None:

@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 from lab_language import LANGUAGES, probabilities, words_of
 
-from evenhand.core.probes import Experiment
+from evenhand.core.probes import TRAINED_EXPERIMENTS
 from evenhand.lab.items import lab_probes
 
 SINGULAR, PLURAL = "singular", "plural"
@@ -204,7 +204,7 @@ def test_german_occupations_stand_after_als_without_an_article() -> None:
 @both_languages
 def test_every_experiment_has_eight_structures_that_nothing_gives_away(tag: str) -> None:
     probes = lab_probes(tag)
-    for experiment in Experiment:
+    for experiment in TRAINED_EXPERIMENTS:
         texts = [probe.text for probe in probes.structures if probe.experiment is experiment]
         assert len(set(texts)) == len(texts) == 8
         assert all(text.count("[MASK]") == text.count("[OCC]") == 1 for text in texts)

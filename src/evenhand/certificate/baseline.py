@@ -18,7 +18,7 @@ from scipy.special import logsumexp
 
 from evenhand.certificate.bias import KeyedRow
 from evenhand.certificate.measuring import Measurements, ModelMeasurer
-from evenhand.certificate.plan import CertificatePlan
+from evenhand.certificate.plan import CertificatePlan, Measurement
 from evenhand.certificate.quality import held_out_row
 from evenhand.core.items import BLANK
 from evenhand.core.probes import Experiment, ProbeSet
@@ -64,28 +64,27 @@ def trivial_baseline(
     if not all(MALOR_INSTRUMENT in side.runs for side in measured):
         return None
     measurement = next(own for own in plan.measurements if own.name == MALOR_INSTRUMENT)
-    probes = probes_of(cast(MalorOptions, measurement.options))
-    text: Sequence[str] = plan.training_text
-    if not text and plan.held_out:
-        asked = evaluation_sentences(probes)
-        text = [sentence for sentence in plan.held_out.sentences if sentence not in asked]
+    options = cast(MalorOptions, measurement.options)
+    probes = probes_of(options)
+    text = _text(plan, probes)
     if not text:
         return TrivialBaseline(reason=NO_TEXT)
     wanted = [experiment for experiment in probes.experiments if experiment.value in set(experiments)]
     shifts = fit_shifts(before.model, probes, wanted, sentences=text)
     fitted_on = "training text" if plan.training_text else "held-out text"
-    if all(shift.reason for shift in shifts):
+    fitted = [shift.experiment for shift in shifts if shift.reason is None]
+    if not fitted:
         return TrivialBaseline(
             shifts=shifts, fitted_on=fitted_on, reason="no experiment has a shift that could be fitted"
         )
+    asked = replace(probes, structures=tuple(own for own in probes.structures if own.experiment in fitted))
     shifted = ModelMeasurer(
         before.model,
-        replace(plan, measurements=(measurement,), labelled=None, trained=None),
+        replace(plan, measurements=(_measurement(asked, options),), labelled=None, trained=None),
         folder=before.folder.parent / BASELINE,
         monitor=before.monitor,
         shifts=token_shifts(shifts),
     )
-    fitted = [shift.experiment for shift in shifts if shift.reason is None]
     own = shifted.measure()
     if MALOR_INSTRUMENT not in own.runs:
         return TrivialBaseline(shifts=shifts, fitted_on=fitted_on, reason=own.gaps[MALOR_INSTRUMENT])
@@ -103,6 +102,20 @@ def trivial_baseline(
     return TrivialBaseline(
         shifts=shifts, fitted_on=fitted_on, reached=reached, against=against, perplexity=perplexity
     )
+
+
+def _text(plan: CertificatePlan, probes: ProbeSet) -> Sequence[str]:
+    """What shifts are fitted on: the training text, else the held-out text without what the probes ask."""
+    if plan.training_text or plan.held_out is None:
+        return plan.training_text
+    asked = evaluation_sentences(probes)
+    return [sentence for sentence in plan.held_out.sentences if sentence not in asked]
+
+
+def _measurement(probes: ProbeSet, options: MalorOptions) -> Measurement:
+    """The probes in the direction that is judged, asked as the others were."""
+    own = MalorOptions(data=probes, score=options.score, case=options.case, max_tokens=options.max_tokens)
+    return Measurement(MALOR_INSTRUMENT, own)
 
 
 def fit_shifts(

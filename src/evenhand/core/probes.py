@@ -28,6 +28,16 @@ class Experiment(StrEnum):
     HE_SHE = "he-she"
     HIS_HER = "his-her"
     NAMES = "names"
+    HIM_HER = "him-her"
+    HIMSELF_HERSELF = "himself-herself"
+    MAN_WOMAN = "man-woman"
+    KIN = "kin"
+    TITLES = "titles"
+
+
+TRAINED_EXPERIMENTS = (Experiment.HE_SHE, Experiment.HIS_HER, Experiment.NAMES)
+"""Those that mitigations are trained for. The others are pairs of words that none is trained for: a certificate asks
+them to see whether a change reaches them."""
 
 
 class Case(StrEnum):
@@ -175,6 +185,16 @@ class ProbeSet:
     def of(self, experiment: Experiment) -> tuple[Structure, ...]:
         """The structures of one experiment, in file order."""
         return tuple(structure for structure in self.structures if structure.experiment is experiment)
+
+    def joined(self, other: ProbeSet) -> ProbeSet:
+        """The same with the experiments of another set beside its own; the occupations stay."""
+        return replace(
+            self,
+            structures=(*self.structures, *other.structures),
+            terms={**self.terms, **other.terms},
+            warnings=(*self.warnings, *other.warnings),
+            sha256=sha256(f"{self.sha256} {other.sha256}".encode()).hexdigest(),
+        )
 
     def first(self, limit: int | None) -> ProbeSet:
         """The same with the first structures of each experiment only; all of them if there is no limit."""

@@ -166,6 +166,22 @@ def load_probes(
     )
 
 
+def load_untrained_probes(language: str = "en") -> ProbeSet:
+    """Structures and pairs of words that no mitigation is trained for: him and her, man and woman, king and queen."""
+    files = [bundled_probe_path(language, f"untrained_{name}") for name in ("structures", "terms")]
+    structures = read_structures(files[0], language=language)
+    occupations = read_occupations(bundled_probe_path(language, "occupations"), language=language)
+    terms = read_terms(files[1])
+    return ProbeSet(
+        language=language,
+        structures=structures.structures,
+        occupations=occupations.occupations,
+        terms={experiment: pairs for experiment, pairs in terms.terms.items() if experiment is not None},
+        warnings=_warnings(structures.structures, language),
+        sha256=sha256_of(" ".join((structures.sha256, occupations.sha256, terms.sha256)).encode()),
+    )
+
+
 def definitional_pairs(language: str = "en") -> TermPairs:
     """Pairs of words that differ in gender by definition.
 

@@ -73,8 +73,9 @@ class CounterfactualMitigation(TrainingMitigation[CounterfactualOptions]):
                 sentences += pair.sentences
         if not sentences:
             raise DatasetError(
-                f"Nothing is left to train on: all {held_out:,} pairs are among the held-out sentences. Give more "
-                "text, or other sentences with --held-out FILE."
+                f"Nothing is left to train on: all {held_out:,} pairs are among the held-out sentences, or about "
+                "occupations that are held out for the certificate. Give more text, or other sentences with --held-out "
+                "FILE."
             )
         counts = {"pairs": len(sentences) // 2, "pairs left out as held out": held_out}
         return PreparedObjective(

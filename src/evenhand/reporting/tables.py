@@ -333,7 +333,7 @@ def certificate_rows(certificate: Certificate) -> list[tuple[str, ...]]:
         )
         for trained, measured in (
             (trained_on, certificate.trained),
-            ("no", certificate.untrained),
+            ("no", [row for row in certificate.untrained if not (row.untrained_pair and row.part_of)]),
             ("in part", wholes(certificate.whole)),
         )
         for row in measured

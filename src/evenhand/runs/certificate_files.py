@@ -34,7 +34,7 @@ from evenhand.runs.run import INSTRUMENTS, Run, open_run
 from evenhand.stats.resampling import Resampling
 
 _DIGEST = "sha256"
-_SINCE_VERSION_2 = ("distance", "part_of", "direction", "sample")
+_SINCE_VERSION_2 = ("distance", "part_of", "direction", "sample", "untrained_pair")
 _MAKE_ANEW = "Remove it and certify again: evenhand certify BEFORE AFTER."
 
 

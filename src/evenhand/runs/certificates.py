@@ -103,6 +103,8 @@ class BiasRow(FrozenModel):
     """The measure that this one is a part of: MALoR, of its base rate and of its spread."""
     direction: str | None = None
     """For MALoR: what is hidden from the model where that is not the gendered term, which mitigations train."""
+    untrained_pair: str | None = None
+    """For MALoR: which pair of words it is about, where no mitigation is trained for it."""
     sample: str | None = None
     """For MALoR: ``HELD_OUT`` or ``ALL_PROBES``; None where structures or occupations are too few to be divided."""
 
@@ -118,6 +120,7 @@ class BiasRow(FrozenModel):
         experiment: str | None = None,
         part_of: str | None = None,
         direction: str | None = None,
+        untrained_pair: str | None = None,
     ) -> BiasRow:
         """A difference between two runs as a row.
 
@@ -130,6 +133,7 @@ class BiasRow(FrozenModel):
             experiment: For MALoR.
             part_of: The measure that it is a part of.
             direction: For MALoR, what is hidden where that is not the gendered term.
+            untrained_pair: For MALoR, the pair of words where no mitigation is trained for it.
         """
         value = difference.neutral if neutral is None else neutral
         value = 0.0 if value is None else value
@@ -147,6 +151,7 @@ class BiasRow(FrozenModel):
             distance=difference.distance,
             part_of=part_of,
             direction=direction,
+            untrained_pair=untrained_pair,
         )
 
     @property

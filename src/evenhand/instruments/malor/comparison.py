@@ -12,7 +12,7 @@ import polars as pl
 
 from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
-from evenhand.core.probes import held_out_half
+from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, held_out_half
 from evenhand.instruments.malor.estimates import (
     LogRatios,
     base_rate,
@@ -44,13 +44,24 @@ from evenhand.stats.resampling import Resampling
 from evenhand.stats.significance import NO_ITEM_DIFFERS
 
 GENDER = ProbeDirection.GENDER.value
-EXPERIMENT_WORDS = {"he-she": "he and she", "his-her": "his and her", "names": "first names"}
+EXPERIMENT_WORDS = {
+    Experiment.HE_SHE: "he and she",
+    Experiment.HIS_HER: "his and her",
+    Experiment.NAMES: "first names",
+    Experiment.HIM_HER: "him and her",
+    Experiment.HIMSELF_HERSELF: "himself and herself",
+    Experiment.MAN_WOMAN: "man and woman",
+    Experiment.KIN: "fathers and mothers, sons and daughters and the like",
+    Experiment.TITLES: "kings and queens and the like",
+}
 REVERSED = "reversed"
 """What a certificate calls the direction in which the occupation is hidden and the gendered term given."""
 
 NO_CELL = "no occupation could be asked of both models"
 
-_CELL = ["experiment", "direction", "occupation", "structure"]
+_GROUP = ["experiment", "direction"]
+
+_CELL = [*_GROUP, "occupation", "structure"]
 
 
 class EstimatesLeans(Protocol):
@@ -140,7 +151,8 @@ def compare_malor(first: Run, second: Run, options: ComparisonOptions) -> Compar
     """The difference of MALoR for each experiment and direction, second minus first, or of its parts if asked for."""
     refuse_different_questions(first, second)
     chosen = [_MEASURES[name] for name in options.measures or () if name in _MEASURES] or [MALOR_MEASURE]
-    groups = first.scores.select("experiment", "direction").unique(maintain_order=True)
+    asked = [run.scores.select(_GROUP).unique(maintain_order=True) for run in (first, second)]
+    groups = asked[0].join(asked[1], on=_GROUP, how="semi", maintain_order="left")
     rows = []
     for experiment, direction in groups.iter_rows():
         before, after = shared_ratios(first, second, experiment, direction=direction)
@@ -163,16 +175,17 @@ def malor_bias_rows(before: Run, after: Run, *, resampling: Resampling) -> dict[
     of both that no training may see, and figures over all of them stand beside them.
     """
     divided = _divided_experiments(before.scores)
-    held_out = [replace(run, scores=_held_out_scores(run.scores, divided)) for run in (before, after)]
-    rows = _bias_rows(*held_out, resampling=resampling)
     if not divided:
-        return rows
-    whole = [
-        replace(run, scores=run.scores.filter(pl.col("experiment").is_in(divided))) for run in (before, after)
-    ]
+        return _bias_rows(before, after, resampling=resampling)
+    held_out, whole = (
+        [replace(run, scores=choose(run.scores, divided)) for run in (before, after)]
+        for choose in (_held_out_scores, _scores_of)
+    )
     headline = {
-        key: row.model_copy(update={"sample": HELD_OUT if key.split(".")[0] in divided else None})
-        for key, row in rows.items()
+        key: row.model_copy(
+            update={"sample": HELD_OUT if row.untrained_pair or key.split(".")[0] in divided else None}
+        )
+        for key, row in _bias_rows(*held_out, resampling=resampling).items()
     }
     beside = {
         f"{key}.{ALL_PROBES}": row.model_copy(
@@ -188,28 +201,38 @@ def malor_bias_rows(before: Run, after: Run, *, resampling: Resampling) -> dict[
 
 
 def _divided_experiments(scores: pl.DataFrame) -> list[str]:
-    """Experiments whose structures and occupations have a half that no training may see."""
+    """Experiments that mitigations are trained for, with a half of structures and occupations that none sees."""
     if not held_out_half(scores["occupation"].unique().to_list()):
         return []
     return [
-        str(experiment)
-        for (experiment,), own in scores.group_by("experiment", maintain_order=True)
-        if held_out_half(own["text"].unique().to_list())
+        experiment.value
+        for experiment in TRAINED_EXPERIMENTS
+        if held_out_half(_scores_of(scores, [experiment])["text"].unique().to_list())
     ]
 
 
+def _scores_of(scores: pl.DataFrame, experiments: Sequence[str]) -> pl.DataFrame:
+    return scores.filter(pl.col("experiment").is_in([str(experiment) for experiment in experiments]))
+
+
 def _held_out_scores(scores: pl.DataFrame, divided: Sequence[str]) -> pl.DataFrame:
-    """The held-out half of the experiments that have one, and all of the others."""
+    """The held-out half of divided experiments, and all of other trained ones.
+
+    Of pairs that no mitigation is trained for, all structures are unseen, so that they keep them all, with the
+    occupations of the held-out half.
+    """
     occupations = held_out_half(scores["occupation"].unique().to_list())
-    structures = {
+    structures = [
         text
         for experiment in divided
-        for text in held_out_half(
-            scores.filter(pl.col("experiment") == experiment)["text"].unique().to_list()
-        )
-    }
-    is_held_out = pl.col("text").is_in(list(structures)) & pl.col("occupation").is_in(list(occupations))
-    return scores.filter(~pl.col("experiment").is_in(divided) | is_held_out)
+        for text in held_out_half(_scores_of(scores, [experiment])["text"].unique().to_list())
+    ]
+    is_divided = pl.col("experiment").is_in(divided)
+    is_whole = pl.col("experiment").is_in([own.value for own in TRAINED_EXPERIMENTS]) & ~is_divided
+    return scores.filter(
+        is_whole
+        | (pl.col("occupation").is_in(list(occupations)) & (~is_divided | pl.col("text").is_in(structures)))
+    )
 
 
 def _bias_rows(before: Run, after: Run, *, resampling: Resampling) -> dict[str, BiasRow]:
@@ -221,13 +244,16 @@ def _bias_rows(before: Run, after: Run, *, resampling: Resampling) -> dict[str, 
         ratios = shared_ratios(before, after, row.task, direction=row.group)
         first, second = (measure.estimate(side, resampling=resampling) for side in ratios)
         asked = row.task if is_trained_way else f"{row.task} {REVERSED}"
-        words = EXPERIMENT_WORDS.get(row.task, row.task)
+        experiment = Experiment(row.task)
+        is_trained_pair = experiment in TRAINED_EXPERIMENTS
+        words = EXPERIMENT_WORDS[experiment]
         rows[row.key] = BiasRow.of(
             row.model_copy(update={"first": first.value, "second": second.value}),
             (first, second),
             measure=f"{measure.row_name} {asked}",
             title=f"{measure.row_title}: {words if is_trained_way else f'{words}, the {row.group} hidden'}",
-            experiment=row.task if is_trained_way else None,
+            experiment=row.task if is_trained_way and is_trained_pair else None,
+            untrained_pair=None if is_trained_pair else row.task,
             part_of=None if measure is MALOR_MEASURE else f"{MALOR_MEASURE.row_name} {asked}",
             direction=None if is_trained_way else row.group,
         )

@@ -12,7 +12,7 @@ import polars as pl
 from evenhand.core.errors import EvenhandError, shortlist
 from evenhand.core.estimates import Estimate
 from evenhand.core.files import sha256_of
-from evenhand.core.probes import Experiment, ProbeSet, fill
+from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, ProbeSet, fill
 from evenhand.core.progress import Progress
 from evenhand.core.settled import SettledSet
 from evenhand.data.probes import load_probes
@@ -81,6 +81,8 @@ class MalorPreparation(Preparation):
             (experiment, direction)
             for experiment in chosen_experiments(probes, options.experiment)
             for direction in ProbeDirection.named(options.direction)
+            # Pairs that nobody trains for show whether a change reaches them, which the trained direction tells.
+            if direction is ProbeDirection.GENDER or experiment in TRAINED_EXPERIMENTS
         ]
         self.record = self._record(name)
 
@@ -108,14 +110,15 @@ class MalorPreparation(Preparation):
         for experiment, direction in self.plan:
             asked = tables[experiment, direction]
             unknown = asked.lost_pairs
-            refuse_unknown_terms(self.model, self.probes, experiment, asked.without_pairs(unknown))
+            if experiment in TRAINED_EXPERIMENTS:
+                refuse_unknown_terms(self.model, self.probes, experiment, asked.without_pairs(unknown))
             even = comparable_answers(asked, direction=direction, scorer=self.scorer)
             uneven = [pair for pair in even.lost_pairs if pair not in unknown]
-            is_comparable = len(even.lost_pairs) < len(self.probes.terms[experiment])
+            is_comparable = len(uneven) < len(self.probes.terms[experiment]) - len(unknown) or not uneven
             # Where no pair compares all stay, without a value, so that the result can say why.
             lost = even.lost_pairs if is_comparable else unknown
             table = even.without_pairs(lost)
-            sides = gender_probabilities(table, direction, by_sentence=self.scorer.by_sentence)
+            sides = self._sides(table, direction)
             skipped = (
                 *_lost_pairs(self.probes, experiment, unknown, reason=UNKNOWN_PAIR),
                 *(_lost_pairs(self.probes, experiment, uneven, reason=UNEVEN_PAIR) if is_comparable else ()),
@@ -153,6 +156,12 @@ class MalorPreparation(Preparation):
             "about a lean."
         )
         return self.record.model_copy(update={"warnings": (*self.record.warnings, warning)})
+
+    def _sides(self, table: AnswerTable, direction: ProbeDirection) -> GenderProbabilities:
+        if not table.logs.shape[3]:  # pairs that nobody trains for may be unknown to a model
+            unknown = np.full(table.logs.shape[1::-1], np.nan)
+            return GenderProbabilities(unknown, unknown)
+        return gender_probabilities(table, direction, by_sentence=self.scorer.by_sentence)
 
     def _answered(self, parts: Parts | None, progress: Progress | None) -> dict[Asked, AnswerTable]:
         tables = {asked: AnswerTable(self.probes, asked[0]) for asked in self.plan}

@@ -20,17 +20,32 @@ def wholes(rows: Sequence[BiasRow]) -> list[BiasRow]:
 def untrained_words(certificate: Certificate) -> str:
     """What became of the measures that were not trained on, and which of them are away from neutral still."""
     measured = wholes(certificate.untrained)
-    groups = {
-        "closer to neutral": [row for row in measured if row.movement > 0],
-        "farther from neutral": [row for row in measured if row.movement < 0],
-        "not clearly closer or farther": [row for row in measured if row.movement == 0],
-    }
-    parts = [
-        f"{listed([_moved(row) for row in rows])} {'is' if len(rows) == 1 else 'are'} {says}"
-        for says, rows in groups.items()
+    others, pairs = (
+        [row for row in measured if (row.untrained_pair is not None) is is_pair] for is_pair in (False, True)
+    )
+    sentences = [
+        f"Of {of}, {_moves(rows)}."
+        for of, rows in (
+            ("the measures that were not trained on", others),
+            ("pairs of words that no mitigation is trained for", pairs),
+        )
         if rows
     ]
-    return " ".join([f"Of the measures that were not trained on, {'; '.join(parts)}.", *_away(certificate)])
+    return " ".join([*sentences, *_away(certificate)])
+
+
+def _moves(rows: Sequence[BiasRow]) -> str:
+    """Which measures came closer, which went farther, and of which neither is clear."""
+    groups = {
+        "closer to neutral": [row for row in rows if row.movement > 0],
+        "farther from neutral": [row for row in rows if row.movement < 0],
+        "not clearly closer or farther": [row for row in rows if row.movement == 0],
+    }
+    return "; ".join(
+        f"{listed([_moved(row) for row in own])} {'is' if len(own) == 1 else 'are'} {says}"
+        for says, own in groups.items()
+        if own
+    )
 
 
 class UntrainedVerdict(StrEnum):

@@ -37,6 +37,11 @@ EXPERIMENT_TITLES = {
     "he-she": "Pronouns: he and she",
     "his-her": "Possessives: his and her",
     "names": "First names",
+    "him-her": "Pronouns: him and her",
+    "himself-herself": "Pronouns: himself and herself",
+    "man-woman": "Man and woman",
+    "kin": "Relatives: father and mother and the like",
+    "titles": "Titles: king and queen and the like",
 }
 
 DIRECTION_TITLES = {

@@ -22,7 +22,7 @@ from evenhand.data.corpora import sentences
 from evenhand.data.crows_pairs import load_pairs
 from evenhand.data.labelled import load_labelled
 from evenhand.data.layouts import load_dataset
-from evenhand.data.probes import load_probes
+from evenhand.data.probes import load_probes, load_untrained_probes
 from evenhand.data.settled import joined, load_settled, settled_in_text, settled_languages
 from evenhand.data.stereoset import LAB, STARTER
 from evenhand.instruments.association.instrument import AuditOptions
@@ -214,7 +214,10 @@ def default_margins(
 def _measurements(
     before: ModelRef, planted: PlantedBias | None, language: str, options: CertifyOptions
 ) -> Iterator[Measurement]:
-    yield Measurement("malor", MalorOptions(data=_probes(planted, language), direction="both"))
+    probes = _probes(planted, language)
+    if not planted:
+        probes = probes.joined(load_untrained_probes(language))
+    yield Measurement("malor", MalorOptions(data=probes, direction="both"))
     data = options.data or (LAB if planted else STARTER).name
     benchmark = data if isinstance(data, Benchmark) else load_dataset(data, language=language)
     yield Measurement("association", AuditOptions(data=benchmark))
