@@ -63,7 +63,7 @@ def test_a_shift_of_two_biases_moves_the_base_rate_and_leaves_the_spread(lab: La
     assert "Gender lean is not shown to be lowered" in found.words
     assert found.bias("base rate he-she").movement == 1
     assert found.bias("spread he-she").movement == 0
-    assert "So a part of the lean is not shown to be lowered, though the whole is less." in found.words
+    assert "the mitigated model is not clearly better in MALoR he-she and spread he-she" in found.words
     assert found.quality("knowledge").verdict is QualityVerdict.KEPT
     assert found.exit_code == 0
 
