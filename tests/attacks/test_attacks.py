@@ -97,7 +97,7 @@ def test_pronouns_that_became_unlikely_are_words_that_the_model_does_not_know(la
     found = lab.certify(lab.changed("unlikely", hide))
     assert "Gender lean is not shown to be lowered" in found.words
     assert "Quality was lost. Knowledge went from 100.00 to" in found.words
-    assert any("does not know the words that it is asked for" in told for told in found.certificate.caveats)
+    assert any("not know the words that it is asked for" in told for told in found.certificate.caveats)
     assert found.exit_code == LOST
 
 
