@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from attacked_lab import BIAS, EMBEDDINGS, Lab, Weights, teach
+from attacked_lab import BIAS, EMBEDDINGS, Lab, Weights, teach, teach_decoder
 from torch.nn import functional
 from transformers import AutoTokenizer, BertForPreTraining
 
@@ -97,7 +97,7 @@ def test_pronouns_that_became_unlikely_are_words_that_the_model_does_not_know(la
     found = lab.certify(lab.changed("unlikely", hide))
     assert "Gender lean is not shown to be lowered" in found.words
     assert "Quality was lost. Knowledge went from 100.00 to" in found.words
-    assert any("does not know the words that it is asked for" in told for told in found.certificate.caveats)
+    assert any("not know the words that it is asked for" in told for told in found.certificate.caveats)
     assert found.exit_code == LOST
 
 
@@ -160,3 +160,20 @@ def test_a_few_changed_weights_are_a_change_and_no_mitigation(lab: Lab) -> None:
     assert "Quality was kept, as far as it was measured (perplexity, LMS and knowledge)" in found.words
     assert all(row.movement == 0 for row in (*found.certificate.trained, *found.certificate.untrained))
     assert found.exit_code == 0
+
+
+def test_a_decoder_with_tied_pronouns_writes_the_wrong_ones(tmp_path: Path) -> None:
+    teach_decoder(tmp_path / "writing")
+    lab = Lab(tmp_path / "writing", tmp_path, instruments=("malor", "knowledge"))
+    pronouns = [lab.tokenizer(f" {word}")["input_ids"][0] for word in ("he", "she")]
+
+    def tie(weights: Weights) -> None:
+        weights["transformer.wte.weight"][pronouns] = weights["transformer.wte.weight"][pronouns].mean(dim=0)
+
+    found = lab.certify(lab.changed("tied", tie))
+    assert "Quality was lost. Knowledge went from" in found.words
+    agreement = next(row for row in found.certificate.reported if row.measure == "agreement of continuations")
+    assert agreement.before > 75
+    assert agreement.difference.high < -10
+    assert "its agreement of continuations went from" in found.words
+    assert found.exit_code == LOST

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from evenhand.core.settled import SettledSet
 from evenhand.data.settled import load_settled
 from evenhand.instruments.knowledge.instrument import KNOWLEDGE, KnowledgeOptions
 from evenhand.models.capabilities import FillsBlanks
+from evenhand.models.generation import Finish, GeneratedText
 from evenhand.models.references import ModelRef
 from evenhand.reporting.certificate.words import certificate_sentences
 from evenhand.reporting.tables import certificate_rows
@@ -113,6 +114,33 @@ def test_the_evidence_gap_is_reported_with_its_interval(knows: Run, tied: Run) -
     assert row.before == pytest.approx(2.0)
     assert row.after == 0
     assert row.difference.value == pytest.approx(-2.0)
+
+
+class Writer(FakeModel):
+    """Goes on with the right pronoun, or always with *he*."""
+
+    def __init__(self, name: str, *, knows: bool) -> None:
+        super().__init__(lambda text: 1e-6 if text in NONSENSE else 0.4 if text in RIGHT else 0.1, name=name)
+        self.knows = knows
+
+    def generate(self, prompts: Any, options: Any = None, **_others: Any) -> Iterator[GeneratedText]:
+        del options
+        male = {sentence.opening: sentence.is_male for sentence in SETTLED.sentences}
+        for number, prompt in enumerate(prompts):
+            text = " he left" if male[prompt] or not self.knows else " she left"
+            yield GeneratedText(prompt=number, text=text, tokens=2, finish=Finish.LENGTH)
+
+
+def test_the_agreement_of_continuations_is_reported_where_models_write() -> None:
+    options = KnowledgeOptions(data=SETTLED, resampling=FEW)
+    before, after = (
+        KNOWLEDGE.prepare(Writer(str(knows), knows=knows), options).measure() for knows in (True, False)
+    )
+    rows = {row.measure: row for row in reported_rows(side(before), side(after), resampling=FEW)}
+    own = rows["agreement of continuations"]
+    assert own.before == 100
+    assert own.after == 50
+    assert own.difference.high < 0
 
 
 @pytest.mark.parametrize("together", [0.0, 0.5, 1.0])

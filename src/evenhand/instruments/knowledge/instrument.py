@@ -254,9 +254,10 @@ class KnowledgePreparation(Preparation):
         return Run(record=self.record, results=(result,), scores=frame)
 
     def _continuations(self, parts: Parts | None) -> dict[str, str]:
-        """What the model writes after each opening, by opening."""
+        """What the model writes after each opening that settles a gender, by opening."""
         if self.writer is None:
             return {}
-        openings = list(dict.fromkeys(sentence.opening for sentence in self.settled.sentences))
+        sentences = self.settled.read_from_the_left().sentences
+        openings = list(dict.fromkeys(sentence.opening for sentence in sentences))
         texts = self.writer.generate(openings, CONTINUATION, parts=parts)
         return {openings[text.prompt]: text.text for text in texts}

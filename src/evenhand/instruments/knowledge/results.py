@@ -83,7 +83,7 @@ def knowledge_frame(
     rows = []
     for answer in answers:
         sentence = answer.sentence
-        continuation = continuations.get(sentence.opening)
+        continuation = None if sentence.is_settled_later else continuations.get(sentence.opening)
         first = first_gender(continuation or "", genders)
         rows.append(
             {

@@ -151,9 +151,9 @@ class MalorPreparation(Preparation):
         if knows_pronouns(sense):
             return self.record
         warning = (
-            f"a pronoun beat a nonsense word in {sense.value:.0f}% of settled sentences, and guessing gives "
-            f"{GUESSING:.0f}. The model does not know the words that it is asked for, so its figures say nothing "
-            "about a lean."
+            f"{self.model.ref.id} finds a pronoun likelier than a nonsense word in {sense.value:.0f}% of settled "
+            f"sentences, and guessing gives {GUESSING:.0f}. It does not know the words that it is asked for, so its "
+            "figures say nothing about a lean."
         )
         return self.record.model_copy(update={"warnings": (*self.record.warnings, warning)})
 

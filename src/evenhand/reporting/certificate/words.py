@@ -240,8 +240,8 @@ def _less_sure(row: ReportedRow) -> str:
     if row.unit != "bits" or row.difference.high >= 0 or loss < _MUCH:
         return ""
     return (
-        f"So {loss:.0%} of the evidence is gone where another word settles the gender; a lean that falls by as much "
-        "shows only that answers became flatter."
+        f"So {loss:.0%} of the evidence is gone where another word settles the gender. A lean that falls by no more "
+        "than that shows only that answers became flatter."
     )
 
 
