@@ -12,14 +12,23 @@ import numpy as np
 import polars as pl
 import probe_runs
 import pytest
+from certificate_runs import nudged
 
+from evenhand.certificate import CertificatePlan, Measurement, certify
 from evenhand.certificate.bias import KeyedRow, split_by_training
 from evenhand.certificate.certify import caveats_of
 from evenhand.certificate.measuring import Measurements
 from evenhand.core.errors import DatasetError
-from evenhand.core.probes import FEWEST_HELD_OUT, TRAINED_EXPERIMENTS, ProbeSet, held_out_half
-from evenhand.data.probes import load_probes
+from evenhand.core.probes import (
+    FEWEST_HELD_OUT,
+    TRAINED_EXPERIMENTS,
+    Experiment,
+    ProbeSet,
+    held_out_half,
+)
+from evenhand.data.probes import load_probes, load_untrained_probes
 from evenhand.instruments.malor.comparison import malor_bias_rows
+from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.mitigation import training_mitigation
 from evenhand.mitigation.counterfactual import COUNTERFACTUAL, CounterfactualOptions
 from evenhand.mitigation.mitigation import MitigationData
@@ -33,6 +42,7 @@ from evenhand.mitigation.texts import (
 from evenhand.mitigation.training_mitigation import MitigationInputs
 from evenhand.reporting.certificate.words import sample_words
 from evenhand.reporting.tables import certificate_rows
+from evenhand.runs.certificate_files import read_certificate
 from evenhand.runs.certificates import ALL_PROBES, HELD_OUT, BiasRow, BiasVerdict, bias_verdict
 from evenhand.runs.mitigation_summaries import MitigationSummary
 from evenhand.runs.run import Run
@@ -229,3 +239,39 @@ def test_a_certificate_says_what_its_figures_are_over() -> None:
     small = certificates.certificate()
     assert not sample_words(small)
     assert any("too few structures" in text for text in caveats_of(small, none, none))
+
+
+def test_a_certificate_of_large_enough_probes_is_judged_on_the_half_and_verified(
+    menagerie: Any, tmp_path: Path
+) -> None:
+    probes, others = load_probes("en"), load_untrained_probes("en")
+    structures, occupations = probes.held_out_structures, probes.held_out_occupations
+    he_she = sorted(probes.of(Experiment.HE_SHE), key=lambda own: own.text in structures)
+    jobs = sorted(probes.occupations, key=lambda own: own.name in occupations)
+    asked = replace(
+        probes.joined(others),
+        structures=(*he_she[:7], *he_she[-7:], *others.of(Experiment.HIM_HER)[:2]),
+        occupations=(*jobs[:7], *jobs[-7:]),
+    )
+    text = tuple(
+        f"Then {word} went home for the {number}th time." for number in range(10) for word in ("he", "she")
+    )
+    plan = CertificatePlan(
+        measurements=(Measurement("malor", MalorOptions(data=asked)),), training_text=text, resampling=FEW
+    )
+    before = menagerie.folder("gpt2")
+    after = nudged(before, tmp_path / "changed")
+    place = tmp_path / "certificate.json"
+    certificate = certify(str(before), str(after), plan, place=place)
+
+    assert [row.measure for row in certificate.whole] == [
+        f"{name} he-she, all probes" for name in ("MALoR", "base rate", "spread")
+    ]
+    assert [row.sample for row in (*certificate.trained, *certificate.untrained)] == [HELD_OUT] * 6
+    judged, pair = certificate.trained[0], certificate.untrained[0]
+    assert judged.difference.n == 7 * 7
+    assert (pair.untrained_pair, pair.difference.n) == ("him-her", 7 * 2)
+    assert certificate.whole[0].difference.n == 14 * 14
+    assert certificate.baseline is not None
+    assert [row.sample for row in certificate.baseline.reached] == [HELD_OUT] * 3
+    assert read_certificate(place) == certificate
