@@ -168,7 +168,7 @@ def _statements(certificate: Certificate) -> list[dict[str, Any]]:
                     f"{unsigned(row.before)} → {unsigned(row.after)} {row.unit}",
                 )
                 for row in certificate.trained
-                if row.difference.defined and changed
+                if row.difference.defined and changed and row.part_of is None
             ],
             "attention": "",
             "detail": " ".join(
