@@ -6,19 +6,17 @@ beside it.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import polars as pl
 
 from evenhand.certificate.measuring import Measurements
 from evenhand.certificate.plan import CertificatePlan
+from evenhand.certificate.quality import POINTS, not_measured
 from evenhand.core.errors import ComparisonError
-from evenhand.core.estimates import Estimate
 from evenhand.instruments.knowledge.instrument import KNOWLEDGE
 from evenhand.instruments.knowledge.results import AGREEMENT, GAP, KnowledgeResult
 from evenhand.instruments.settled_scoring import GUESSING, WHOLE
-from evenhand.runs.certificates import QualityRow, QualityVerdict, ReportedRow, judged_quality
+from evenhand.runs.certificates import QualityRow, ReportedRow, judged_quality
 from evenhand.runs.comparison import ALL_ITEMS, ComparisonOptions
 from evenhand.runs.run import Run
 from evenhand.stats.intervals import Interval
@@ -26,8 +24,6 @@ from evenhand.stats.resampling import Resampling
 from evenhand.stats.score_intervals import score_interval
 
 MEASURE, TITLE = "knowledge", "Sentences in which another word settles the pronoun, share right"
-
-UNIT = "points"
 
 REPORTED = {GAP: "evidence gap", AGREEMENT: "agreement of continuations"}
 """Figures that are shown and not judged, by measure."""
@@ -86,7 +82,7 @@ def knowledge_of_runs(before: Run, after: Run, *, margin: float, confidence: flo
         before=WHOLE * float(first.mean()),
         after=WHOLE * float(second.mean()),
         difference=difference,
-        unit=UNIT,
+        unit=POINTS,
         margin=margin,
         verdict=judged_quality(difference, margin),
     )
@@ -128,14 +124,4 @@ def reported_rows(
 
 
 def _not_judged(reason: str, *, margin: float) -> QualityRow:
-    return QualityRow(
-        measure=MEASURE,
-        title=TITLE,
-        before=math.nan,
-        after=math.nan,
-        difference=Estimate.undefined(reason),
-        unit=UNIT,
-        margin=margin,
-        verdict=QualityVerdict.NOT_MEASURED,
-        reason=reason,
-    )
+    return not_measured(MEASURE, TITLE, reason, margin=margin, unit=POINTS)

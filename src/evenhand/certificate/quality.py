@@ -197,7 +197,7 @@ def lms_row(before: Measurements, after: Measurements, plan: CertificatePlan) ->
     margin = -plan.margins.lms
     if ASSOCIATION not in before.runs or ASSOCIATION not in after.runs:
         reason = before.gaps.get(ASSOCIATION) or after.gaps.get(ASSOCIATION)
-        return _not_measured(
+        return not_measured(
             LMS,
             "Language modelling score",
             reason or "the plan has no association tests",
@@ -280,14 +280,15 @@ def _judged(
 
 
 def _no_perplexity(reason: str, *, margin: float) -> QualityRow:
-    return _not_measured(PERPLEXITY, PERPLEXITY_TITLE, reason, margin=margin, unit=PERCENT)
+    return not_measured(PERPLEXITY, PERPLEXITY_TITLE, reason, margin=margin, unit=PERCENT)
 
 
 def _no_accuracy(reason: str, *, margin: float) -> QualityRow:
-    return _not_measured(ACCURACY, ACCURACY_TITLE, reason, margin=margin, unit=POINTS)
+    return not_measured(ACCURACY, ACCURACY_TITLE, reason, margin=margin, unit=POINTS)
 
 
-def _not_measured(measure: str, title: str, reason: str, *, margin: float, unit: str) -> QualityRow:
+def not_measured(measure: str, title: str, reason: str, *, margin: float, unit: str) -> QualityRow:
+    """A row that says why there is nothing to judge."""
     return QualityRow(
         measure=measure,
         title=title,
