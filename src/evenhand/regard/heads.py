@@ -8,8 +8,8 @@ training. Another package adds a head with an entry point of the group ``evenhan
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -110,13 +110,6 @@ def refuse_unfit_features(head: str, features: Any, *, name: str) -> None:
         f"The classifier {head!r} cannot use the features {name!r}. Choose --features "
         f"{suited.get(needs.__name__, needs.__name__)}, or another --classifier."
     )
-
-
-def settings_from(head: str, values: Mapping[str, Any]) -> Any:
-    """The settings of a head from plain values, as a record has them."""
-    kind = HEADS.get(head).settings_type
-    known = {field.name for field in fields(kind)}
-    return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items() if name in known})
 
 
 def by_class(targets: Floats) -> tuple[Integers, Integers, Floats]:
@@ -283,7 +276,7 @@ class BoostedTreesHead:
             "seed": seed,
             "verbosity": 0,
         }
-        watched = [(_tree_data(held_back), "held back")] if held_back is not None else []
+        watched = [(_tree_data(held_back), "held-back")] if held_back is not None else []
         booster = xgboost.train(
             parameters,
             _tree_data(data),
