@@ -1,1 +1,1 @@
-"""Regard classifiers: features of texts, heads over them, their training, and their own bias."""
+"""Regard: how a text makes others think of the person in it. From annotators' votes to a classifier's own bias."""

@@ -276,7 +276,7 @@ class BoostedTreesHead:
             "seed": seed,
             "verbosity": 0,
         }
-        watched = [(_tree_data(held_back), "held-back")] if held_back is not None else []
+        watched = [(_tree_data(held_back), "validation")] if held_back is not None else []
         booster = xgboost.train(
             parameters,
             _tree_data(data),

@@ -13,10 +13,11 @@ from evenhand.stats.classification import Integers
 
 
 class SharedAuthors(StrEnum):
-    """What happens if an author has texts among the training rows and among test rows that were given."""
+    """What happens if test rows that were given share authors with the training rows."""
 
     REFUSE = "refuse"
     WARN = "warn"
+    """The rows stay as they were given, with the texts that stand on both sides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ def test_split(
             raise DatasetError(f"The share of test rows is {share:g}; it must be above 0 and at most 0.5.")
         split = grouped_folds(texts, np.arange(len(texts)), folds=max(2, round(1 / share)), seed=seed)[0]
     else:
-        split = _given_split(texts, given)
+        split = _given_split(texts, given, shared)
     authors = np.intersect1d(texts.groups[split.train], texts.groups[split.held_out])
     if texts.authors and len(authors) and shared is SharedAuthors.REFUSE:
         names = {texts.groups[place]: texts.authors[place] for place in split.held_out}
@@ -64,7 +65,7 @@ def shared_authors(texts: RegardTexts, split: Split) -> int:
     return len(np.intersect1d(texts.groups[split.train], texts.groups[split.held_out]))
 
 
-def _given_split(texts: RegardTexts, given: tuple[int, ...]) -> Split:
+def _given_split(texts: RegardTexts, given: tuple[int, ...], shared: SharedAuthors) -> Split:
     kept = np.isin(texts.rows.numbers, given)
     held_out, train = np.flatnonzero(kept), np.flatnonzero(~kept)
     if not len(held_out) or not len(train):
@@ -72,7 +73,9 @@ def _given_split(texts: RegardTexts, given: tuple[int, ...]) -> Split:
             f"{len(given):,} test rows were given, of {len(texts):,} texts; {len(held_out):,} of them can be used and "
             f"{len(train):,} texts are left to train on. Rows are numbered from 0, or by the ids of the file."
         )
-    return Split(_without_repeats(texts, train, held_out), held_out)
+    if shared is SharedAuthors.REFUSE:
+        train = _without_repeats(texts, train, held_out)
+    return Split(train, held_out)
 
 
 def grouped_folds(texts: RegardTexts, places: Integers, *, folds: int, seed: int) -> list[Split]:
