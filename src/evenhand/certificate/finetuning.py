@@ -18,6 +18,7 @@ from evenhand.stats.resampling import Floats
 from evenhand.training.classification import new_classifier
 from evenhand.training.trainer import TrainingPlan, train
 
+
 @dataclass(frozen=True, slots=True)
 class Finetuning:
     """How classifiers are made, the same way from both models."""

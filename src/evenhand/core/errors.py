@@ -112,6 +112,7 @@ EXTRAS = {
     "hf": _MODELS,
     "gguf": (*_MODELS, "gguf"),
     "train": (*_MODELS, "lemminflect", "peft"),
+    "regard": (*_MODELS, "sklearn", "xgboost", "optuna", "safetensors"),
     "ray": ("ray", "pyarrow"),
     "crowd": ("crowdkit", "pandas"),
 }

@@ -15,6 +15,7 @@ from evenhand.regard.texts import RegardTexts
 from evenhand.runs.classifier_records import (
     ClassFigures,
     ClassifierEvaluation,
+    HumanCeiling,
     ReliabilityBin,
     TrainingSizePoint,
 )
@@ -33,7 +34,7 @@ from evenhand.stats.classification import (
     reliability_curve,
 )
 from evenhand.stats.resampling import Floats, Resampling
-from evenhand.stats.vote_aggregation import aggregate_votes
+from evenhand.stats.vote_aggregation import TieRule, aggregate_votes
 
 SIZE_SHARES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 """Shares of the training texts that are trained on to see what more of them would bring."""
@@ -58,7 +59,8 @@ class Predictions:
     @property
     def predicted(self) -> Integers:
         """The likeliest class of each text."""
-        return self.probabilities.argmax(axis=1)
+        likeliest: Integers = self.probabilities.argmax(axis=1)
+        return likeliest
 
     def where(self, chosen: np.ndarray[Any, np.dtype[np.bool_]]) -> Predictions:
         """Some of them."""
@@ -120,23 +122,29 @@ def evaluate_predictions(
     )
 
 
-def human_ceiling(texts: RegardTexts, places: Integers, *, resampling: Resampling) -> Estimate:
-    """Balanced accuracy of an annotator against the mode of the others, over all annotators."""
+def human_ceiling(texts: RegardTexts, places: Integers, *, resampling: Resampling) -> HumanCeiling:
+    """How well each annotator agrees with the mode of the others, over all annotators.
+
+    Where the others tie there is nothing to agree with, whatever rule labels have for ties.
+    """
     votes = texts.votes[places]
     annotators = votes.shape[1]
     if annotators < 3:
-        return Estimate.undefined(
-            "an annotator against the mode of the others needs at least three annotators", n=len(places)
-        )
+        nobody = Estimate.undefined("it takes at least three annotators", n=len(places))
+        return HumanCeiling(accuracy=nobody, balanced_accuracy=nobody)
     count = len(texts.classes)
     numbers = np.unique(texts.clusters[places], return_inverse=True)[1]
     totals = np.zeros((int(numbers.max()) + 1, count, count))
     for annotator in range(annotators):
-        others = aggregate_votes(np.delete(votes, annotator, axis=1), texts.scheme.values, ties=texts.ties).mode
+        others = np.delete(votes, annotator, axis=1)
+        mode = aggregate_votes(others, texts.scheme.values, ties=TieRule.DROP).mode
         own = votes[:, annotator]
-        both = (own >= 0) & (others >= 0)
-        np.add.at(totals, (numbers[both], others[both], own[both]), 1.0)
-    return estimate_measure(balanced_accuracy, totals, resampling=resampling)
+        both = (own >= 0) & (mode >= 0)
+        np.add.at(totals, (numbers[both], mode[both], own[both]), 1.0)
+    return HumanCeiling(
+        accuracy=estimate_measure(accuracy, totals, resampling=resampling),
+        balanced_accuracy=estimate_measure(balanced_accuracy, totals, resampling=resampling),
+    )
 
 
 def training_sizes(

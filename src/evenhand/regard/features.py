@@ -294,7 +294,9 @@ class MissingEmbeddings:
 class EmbeddingKind:
     """See ``EmbeddingFeatures``."""
 
-    summary: str = "embeddings that were computed elsewhere, .npz or .npy, one row per text in the order of the file"
+    summary: str = (
+        "embeddings that were computed elsewhere, .npz or .npy, one row per text in the order of the file"
+    )
     argument: str = "FILE"
 
     def open(self, argument: str) -> EmbeddingFeatures:
@@ -319,7 +321,11 @@ def read_embeddings(path: Path) -> tuple[Floats, tuple[str, ...] | None]:
     """
     try:
         content = np.load(path, allow_pickle=False)
-        arrays = {"X": content} if isinstance(content, np.ndarray) else {name: content[name] for name in content.files}
+        arrays = (
+            {"X": content}
+            if isinstance(content, np.ndarray)
+            else {name: content[name] for name in content.files}
+        )
     except (OSError, ValueError, EOFError, KeyError) as problem:
         raise DatasetError(
             f"{path} cannot be read as .npy or .npz without pickles ({problem}). Write it with "
@@ -336,7 +342,9 @@ def read_embeddings(path: Path) -> tuple[Floats, tuple[str, ...] | None]:
         )
     if not np.isfinite(table).all():
         row = int(np.flatnonzero(~np.isfinite(table).all(axis=1))[0])
-        raise DatasetError(f"{path}: row {row} of {name} (from 0) has a value that is no number. Compute it again.")
+        raise DatasetError(
+            f"{path}: row {row} of {name} (from 0) has a value that is no number. Compute it again."
+        )
     texts = next((arrays[name] for name in _TEXT_NAMES if name in arrays), None)
     return table.astype(np.float64), None if texts is None else tuple(map(str, texts.tolist()))
 

@@ -111,7 +111,9 @@ def prepare_fit(plan: ClassifierPlan, labelled: LabelledRows, *, seed: int | Non
     """Fit features on training rows, weigh classes, and hold rows back where the head stops early."""
     head = plan.head
     if not len(labelled.rows):
-        raise DatasetError("There is no text to train on with a label of the chosen kind. Choose other --labels.")
+        raise DatasetError(
+            "There is no text to train on with a label of the chosen kind. Choose other --labels."
+        )
     train, back = labelled, None
     if head.stops_early:
         held = _held_back(labelled, seed=plan.seed if seed is None else seed)
@@ -158,7 +160,10 @@ def class_weights(targets: Floats, kind: ClassWeights) -> Floats:
     totals = targets.sum(axis=0)
     if kind is ClassWeights.NONE:
         return np.ones(len(totals))
-    return np.divide(totals.sum(), len(totals) * totals, out=np.zeros(len(totals)), where=totals > 0)
+    weights: Floats = np.divide(
+        totals.sum(), len(totals) * totals, out=np.zeros(len(totals)), where=totals > 0
+    )
+    return weights
 
 
 def cross_entropy(probabilities: Floats, targets: Floats, weights: Floats) -> float:
@@ -171,6 +176,7 @@ def cross_entropy(probabilities: Floats, targets: Floats, weights: Floats) -> fl
 class Fold:
     """A fit that is ready, and the rows that it is judged by."""
 
+    split: Split
     prepared: PreparedFit
     held_out: LabelledRows
     weights: Floats
@@ -188,6 +194,7 @@ def prepare_folds(plan: ClassifierPlan, labelled: LabelledRows, splits: Sequence
         train = labelled.take(split.train)
         folds.append(
             Fold(
+                split,
                 prepare_fit(plan, train),
                 labelled.take(split.held_out),
                 class_weights(train.targets, plan.class_weights),

@@ -67,7 +67,13 @@ class Head(Protocol):
         ...
 
     def fit(
-        self, data: HeadData, *, held_back: HeadData | None, features: FittedFeatures, settings: Any, seed: int
+        self,
+        data: HeadData,
+        *,
+        held_back: HeadData | None,
+        features: FittedFeatures,
+        settings: Any,
+        seed: int,
     ) -> FittedHead:
         """A new head, trained; nothing is kept from one call to another."""
         ...
@@ -88,7 +94,16 @@ HEADS: Registry[Head] = Registry(
         "fine-tune": "evenhand.regard.network_heads:FINE_TUNE",
     },
     check=lambda entry: lacks(
-        entry, "summary", "needs", "settings_type", "stops_early", "candidates", "suggest", "inputs", "fit", "restore"
+        entry,
+        "summary",
+        "needs",
+        "settings_type",
+        "stops_early",
+        "candidates",
+        "suggest",
+        "inputs",
+        "fit",
+        "restore",
     ),
 )
 
@@ -163,7 +178,7 @@ class LogisticHead:
 
         rows, classes, weights = by_class(data.targets)
         centre, scale = _standard(data.inputs)
-        inputs = data.inputs if sparse.issparse(data.inputs) else (data.inputs - centre) / scale
+        inputs: Any = data.inputs if sparse.issparse(data.inputs) else (data.inputs - centre) / scale
         model = LogisticRegression(C=settings.C, max_iter=2_000)
         model.fit(inputs[rows], classes, sample_weight=weights)
         coefficients, intercepts = model.coef_, model.intercept_
@@ -321,7 +336,8 @@ class BoostedTrees:
 
         values: npt.NDArray[Any] = self.booster.predict(xgboost.DMatrix(_for_trees(inputs)))
         table: Floats = values.reshape(-1, self.classes).astype(np.float64)
-        return table / table.sum(axis=1, keepdims=True)
+        shares: Floats = table / table.sum(axis=1, keepdims=True)
+        return shares
 
     def state(self) -> ComponentState:
         """XGBoost's own JSON."""
@@ -332,7 +348,9 @@ class BoostedTrees:
 
 def plain_settings(settings: Any) -> dict[str, Any]:
     """Settings as a record holds them."""
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(settings).items()}
+    return {
+        name: list(value) if isinstance(value, tuple) else value for name, value in asdict(settings).items()
+    }
 
 
 LOGISTIC = LogisticHead()

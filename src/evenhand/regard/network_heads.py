@@ -35,7 +35,12 @@ class NetworkHead:
     """A network, and how inputs are laid out for it."""
 
     def __init__(
-        self, network: Any, layout: Callable[[Any], Any], *, settings: Mapping[str, Any], files: Mapping[str, bytes]
+        self,
+        network: Any,
+        layout: Callable[[Any], Any],
+        *,
+        settings: Mapping[str, Any],
+        files: Mapping[str, bytes],
     ) -> None:
         self.network = network
         self._layout = layout
@@ -52,7 +57,8 @@ class NetworkHead:
     def state(self) -> ComponentState:
         """Weights by name."""
         arrays = {
-            name: tensor.detach().cpu().contiguous().numpy() for name, tensor in self.network.state_dict().items()
+            name: tensor.detach().cpu().contiguous().numpy()
+            for name, tensor in self.network.state_dict().items()
         }
         return ComponentState(settings=self._settings, arrays=arrays, files=self._files)
 
@@ -66,12 +72,16 @@ def examples(data: HeadData) -> list[Any]:
     """Inputs and targets, text by text."""
     from evenhand.training.classification import ClassificationExample
 
-    inputs, targets = data.inputs, data.targets.astype(np.float32)
+    inputs: Any = data.inputs
+    targets = data.targets.astype(np.float32)
     if hasattr(inputs, "shape"):
-        rows = [inputs[[place]] if sparse.issparse(inputs) else inputs[place] for place in range(inputs.shape[0])]
+        rows = [
+            inputs[[place]] if sparse.issparse(inputs) else inputs[place] for place in range(inputs.shape[0])
+        ]
         return [ClassificationExample(row, target) for row, target in zip(rows, targets, strict=True)]
     return [
-        ClassificationExample(own, target, length=len(own)) for own, target in zip(inputs, targets, strict=True)
+        ClassificationExample(own, target, length=len(own))
+        for own, target in zip(inputs, targets, strict=True)
     ]
 
 
@@ -120,7 +130,9 @@ class DenseHead:
         """One or two layers."""
         layers = trial.suggest_int("layers", 1, 2)
         return DenseSettings(
-            hidden=tuple(trial.suggest_categorical(f"width_{layer}", (64, 128, 256, 512)) for layer in range(layers)),
+            hidden=tuple(
+                trial.suggest_categorical(f"width_{layer}", (64, 128, 256, 512)) for layer in range(layers)
+            ),
             dropout=trial.suggest_float("dropout", 0.0, 0.5),
             activation=trial.suggest_categorical("activation", ("relu", "tanh")),
             learning_rate=trial.suggest_float("learning_rate", 1e-5, 5e-3, log=True),

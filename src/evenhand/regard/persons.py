@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from evenhand.core.errors import EvenhandError
 from evenhand.regard.features import TextRows
 from evenhand.stats.classification import Integers
 
@@ -25,6 +26,15 @@ class PersonTreatment(StrEnum):
     """The person's words are one word for everybody, in training and in labelling."""
     COUNTERFACTUAL = "counterfactual"
     """Training sees every text about both groups, with the same label."""
+
+
+_WORDS: Mapping[str, str] = {
+    "de": "Person Frau Mann Herr Dame Mädchen Junge Mannes Männer Frauen XYZ er sie ihm ihn ihr ihre ihrem ihren ihrer "
+    "ihres sein seine seinem seinen seiner seines der die das den dem des",
+    "en": "person woman man lady gentleman girl boy women men XYZ he she they him her them his hers their theirs himself "
+    "herself themself themselves",
+}
+"""German articles tell a gender too."""
 
 
 @dataclass(frozen=True)
@@ -45,3 +55,17 @@ class PersonWords:
 
     def with_counterfactuals(self, rows: TextRows) -> tuple[Integers, TextRows]:
         raise NotImplementedError
+
+
+def person_words(language: str) -> PersonWords:
+    """The words of a language.
+
+    Raises:
+        EvenhandError: If the language is not known.
+    """
+    if language not in _WORDS:
+        raise EvenhandError(
+            f"Persons cannot be masked or exchanged in the language {language!r}; known are {', '.join(_WORDS)}. Give "
+            "the language of the texts with --language, or leave out --persons."
+        )
+    return PersonWords(language, tuple(_WORDS[language].split()))

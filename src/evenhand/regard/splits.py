@@ -97,8 +97,8 @@ def grouped_folds(texts: RegardTexts, places: Integers, *, folds: int, seed: int
     if len(known) < 2 or sizes.min() < folds:
         scarce = texts.classes[int(known[sizes.argmin()])] if len(known) else "none"
         raise DatasetError(
-            f"The label {scarce} has {int(sizes.min(initial=0)):,} texts, fewer than the {folds} folds. Give more texts "
-            "with it, or fewer --folds."
+            f"The label {scarce} has {int(sizes.min(initial=0)):,} texts, fewer than the {folds} folds. Give more "
+            "texts with it, or fewer --folds."
         )
     # Texts with tied votes go with the first label, only to find a fold for them.
     splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=seed)
@@ -110,7 +110,9 @@ def grouped_folds(texts: RegardTexts, places: Integers, *, folds: int, seed: int
 
 def _without_repeats(texts: RegardTexts, train: Integers, held_out: Integers) -> Integers:
     keys = {text_key(texts.rows.texts[place]) for place in held_out}
-    return np.array([place for place in train if text_key(texts.rows.texts[place]) not in keys], dtype=np.int64)
+    return np.array(
+        [place for place in train if text_key(texts.rows.texts[place]) not in keys], dtype=np.int64
+    )
 
 
 def refuse_one_class(texts: RegardTexts) -> None:

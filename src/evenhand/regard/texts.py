@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -13,15 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import DatasetError, shortlist
+from evenhand.core.files import sha256_of, sha256_of_file
 from evenhand.core.labels import LabelScheme
 from evenhand.data.annotation_csv import ANNOTATOR, TEXT_ID
 from evenhand.data.annotation_files import AnnotationColumns, read_annotations
-from evenhand.data.annotations import AnnotationTable, Votes
+from evenhand.data.annotations import AnnotationTable
 from evenhand.data.csv_files import read_table
 from evenhand.regard.features import TextRows
 from evenhand.stats.classification import Integers, independent_clusters
 from evenhand.stats.resampling import Floats
-from evenhand.stats.vote_aggregation import NO_LABEL, AggregatedVotes, TieRule, aggregate_votes
+from evenhand.stats.vote_aggregation import NO_LABEL, AggregatedVotes, TieRule, Votes, aggregate_votes
 
 LONGEST_TEXT = 1_000_000
 """Characters; a longer text is a mistake in the file, not a sentence about a person."""
@@ -100,6 +100,19 @@ class RegardTexts:
         hard[np.flatnonzero(known), self.labels[known]] = 1.0
         return hard
 
+    @property
+    def digest(self) -> str:
+        """SHA-256 of texts, votes and authors."""
+        parts = [
+            self.scheme.model_dump_json(),
+            self.ties.value,
+            self.sha256,
+            *self.rows.texts,
+            *(self.authors or ()),
+        ]
+        content = "\n".join(parts).encode() + self.votes.tobytes() + self.rows.numbers.tobytes()
+        return sha256_of(content + (b"" if self.decisions is None else self.decisions.tobytes()))
+
     def take(self, places: Integers) -> RegardTexts:
         """The texts at these places."""
         return replace(
@@ -138,11 +151,9 @@ def read_regard_texts(
     chosen = columns or AnnotationColumns()
     table = read_annotations(files, scheme=scheme, columns=chosen)
     authors = _authors(table, files[0], group, text_column=chosen.text.lower()) if group else None
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    digest = sha256_of("".join(sha256_of_file(file) for file in files).encode())
     return texts_from(
-        table, name=files[0].stem, sha256=digest.hexdigest(), authors=authors, places=_places(table), ties=ties
+        table, name=files[0].stem, sha256=digest, authors=authors, places=_places(table), ties=ties
     )
 
 

@@ -54,6 +54,13 @@ class ClassifierEvaluation(FrozenModel):
     reliability: tuple[ReliabilityBin, ...]
 
 
+class HumanCeiling(FrozenModel):
+    """An annotator against the mode of the others, on the test rows: more than that cannot be told from luck."""
+
+    accuracy: Estimate
+    balanced_accuracy: Estimate
+
+
 class TrainingSizePoint(FrozenModel):
     """What training on fewer texts gives, on the test rows."""
 
@@ -77,8 +84,7 @@ class ClassifierReport(FrozenModel):
     test: ClassifierEvaluation
     unanimous: ClassifierEvaluation | None = None
     """The test rows that all annotators label alike."""
-    human_ceiling: Estimate
-    """Balanced accuracy of an annotator against the mode of the others, on the test rows."""
+    human_ceiling: HumanCeiling
     sizes: tuple[TrainingSizePoint, ...] = ()
     candidates: tuple[TuningCandidate, ...] = ()
 

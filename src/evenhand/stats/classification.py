@@ -62,7 +62,7 @@ def precisions(confusion: Floats) -> Floats:
 
 
 def f1_scores(confusion: Floats) -> Floats:
-    """For each class, the harmonic mean of precision and recall; 0 where nothing is right, NaN where it never occurs."""
+    """For each class, the harmonic mean of precision and recall; NaN for one that neither occurs nor is predicted."""
     return _ratio(2 * _diagonal(confusion), confusion.sum(axis=-1) + confusion.sum(axis=-2))
 
 
@@ -114,9 +114,7 @@ def reliability_curve(
         interval = clustered_ratio_interval(
             right[inside], np.ones(int(inside.sum())), clusters=clusters[inside], confidence=confidence
         )
-        clipped = Interval(
-            max(0.0, interval.low), min(1.0, interval.high), interval.method, interval.reason
-        )
+        clipped = Interval(max(0.0, interval.low), min(1.0, interval.high), interval.method, interval.reason)
         n, members = int(inside.sum()), len(np.unique(clusters[inside]))
         curve.append(
             Reliability(
@@ -169,14 +167,18 @@ def estimate_over_seeds(
 
     def statistic(weights: Floats) -> Floats:
         values = np.stack([measure(np.tensordot(weights, own, axes=1)) for own in totals])
-        return np.where(np.isnan(values), by_seed[:, None], values).mean(axis=0)
+        means: Floats = np.where(np.isnan(values), by_seed[:, None], values).mean(axis=0)
+        return means
 
     interval = cluster_interval(statistic, clusters, resampling=resampling, lowest=0.0, highest=1.0)
     if math.isnan(interval.low) or seeds < 2:
         return interval.around(value, n=n, clusters=clusters), tuple(by_seed.tolist())
     quantile = float(special.stdtrit(seeds - 1, (1 + resampling.confidence) / 2))
     reach = quantile * float(by_seed.std(ddof=1)) / math.sqrt(seeds)
-    low, high = value - math.hypot(value - interval.low, reach), value + math.hypot(interval.high - value, reach)
+    low, high = (
+        value - math.hypot(value - interval.low, reach),
+        value + math.hypot(interval.high - value, reach),
+    )
     wider = Interval(max(0.0, low), min(1.0, high), SIZES_AND_SEEDS)
     return wider.around(value, n=n, clusters=clusters), tuple(by_seed.tolist())
 
@@ -192,7 +194,8 @@ def _diagonal(confusion: Floats) -> Floats:
 
 def _ratio(numerator: Floats, denominator: Floats) -> Floats:
     undefined = np.full(np.shape(denominator), math.nan)
-    return np.divide(numerator, denominator, out=undefined, where=np.asarray(denominator) > 0)
+    ratio: Floats = np.divide(numerator, denominator, out=undefined, where=np.asarray(denominator) > 0)
+    return ratio
 
 
 def _mean_of_defined(values: Floats) -> Floats:

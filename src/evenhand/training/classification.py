@@ -192,8 +192,8 @@ class DenseNetwork(nn.Module):
         activation: str,
     ) -> None:
         super().__init__()
-        self.register_buffer("centre", torch.as_tensor(centre, dtype=torch.float32))
-        self.register_buffer("scale", torch.as_tensor(scale, dtype=torch.float32))
+        self.centre = nn.Buffer(torch.as_tensor(centre, dtype=torch.float32))
+        self.scale = nn.Buffer(torch.as_tensor(scale, dtype=torch.float32))
         layers: list[nn.Module] = []
         size = len(centre)
         for width in hidden:
