@@ -50,6 +50,18 @@ def _mitigations() -> Iterable[str]:
     return MITIGATIONS.names()
 
 
+def _features() -> Iterable[str]:
+    from evenhand.regard.features import FEATURES
+
+    return (f"{name}:{kind.argument}" if kind.argument else name for name, kind in FEATURES.items())
+
+
+def _heads() -> Iterable[str]:
+    from evenhand.regard.heads import HEADS
+
+    return HEADS.names()
+
+
 REGISTERED: Mapping[str, Callable[[], Iterable[str]]] = MappingProxyType(
     {
         "instruments": _instruments,
@@ -58,6 +70,8 @@ REGISTERED: Mapping[str, Callable[[], Iterable[str]]] = MappingProxyType(
         "backends": _backends,
         "measures": _measures,
         "mitigations": _mitigations,
+        "features": _features,
+        "heads": _heads,
     }
 )
 """What a ``$name`` in a help text is replaced by."""

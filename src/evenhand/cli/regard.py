@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evenhand.cli.help import CommandWithNames
 from evenhand.cli.options import (
     DATA,
     DEFAULT_CONFIDENCE,
@@ -20,31 +22,72 @@ from evenhand.cli.options import (
     Seed,
     resampling,
 )
-from evenhand.cli.output import plain_table, print_json, print_lines, print_table
+from evenhand.cli.output import TerminalMonitor, plain_table, print_json, print_lines, print_table, say
+from evenhand.cli.regard_training import Group, UnsureColumn, label_command, train_command, training_texts
+from evenhand.core.errors import EvenhandError
 
 if TYPE_CHECKING:
     from evenhand.regard.bias_check import BiasCheck
+    from evenhand.regard.classifier_check import TreatmentResult
+    from evenhand.runs.classifier_records import ClassifierCheck
+    from evenhand.stats.resampling import Resampling
 
 regard_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="Check classifiers of regard for bias of their own.",
+    help="Classifiers of regard: train them, label texts, check them for a bias of their own.",
 )
+
+
+regard_app.command("train", cls=CommandWithNames)(train_command)
+regard_app.command("label", cls=CommandWithNames)(label_command)
 
 
 @regard_app.command("check")
 def check_command(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(help="Folder of a classifier to check. Its result is kept there.", show_default=False),
+    ] = None,
     texts: Annotated[
-        tuple[Path, Path],
+        tuple[Path, Path] | None,
         typer.Option(
-            help="Two CSV files with the same texts about two groups, row by row, and the classifier's labels.",
+            help="Instead of a classifier, two CSV files with the same texts about two groups, row by row, and a "
+            "classifier's labels.",
             metavar="FILE FILE",
             rich_help_panel=DATA,
         ),
-    ],
+    ] = None,
     label: Annotated[str, typer.Option(help="The column of labels.", rich_help_panel=DATA)] = "label",
     text: Annotated[str, typer.Option(help="The column of texts.", rich_help_panel=DATA)] = "text",
     scheme: SchemeName = None,
+    sentences: Annotated[
+        Path | None,
+        typer.Option(
+            help="For a classifier: texts that begin with The person or Die Person. The starter set if not given.",
+            dir_okay=False,
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(
+            help="For a classifier: CSV with the persons to compare (name, first, first_gender, second, "
+            "second_gender). Woman and man if not given.",
+            dir_okay=False,
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    retrain: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="For a classifier: the files that it was trained on. It is trained again with persons masked and with "
+            "both genders, to show what lowers its bias and at which cost. May be repeated.",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    group: Group = None,
+    unsure: UnsureColumn = None,
     margin: Annotated[
         float,
         typer.Option(help="The largest gap that does not matter, in points.", rich_help_panel=STATISTICS),
@@ -54,15 +97,71 @@ def check_command(
     confidence: Confidence = DEFAULT_CONFIDENCE,
     json: Json = False,
 ) -> None:
-    """Compare a classifier's labels of texts with those of the same texts about another group.
+    """Check a classifier for a bias of its own: does it label a text differently because of who is in it?
 
-    Whatever differs within a pair is the classifier's doing. Pearson's chi-squared takes no notice of the pairs and
-    is shown because it is what is published; Stuart-Maxwell and sign flips are the tests to go by.
+    The same texts are told of two groups, with pronouns and agreement. Whatever differs within a pair is the
+    classifier's doing. Pearson's chi-squared takes no notice of the pairs and is shown because it is what is published;
+    Stuart-Maxwell and sign flips are the tests to go by. A classifier that fails is marked, and says so whenever it
+    labels.
 
-    **Example**
+    **Examples**
+
+    `evenhand regard check classifier`
+
+    `evenhand regard check classifier --pairs nationality.csv --retrain texts.csv --group author`
 
     `evenhand regard check --texts women.csv men.csv --label Prediction`
     """
+    sampling = resampling(resamples, seed, confidence)
+    if (folder is None) == (texts is None):
+        raise EvenhandError("Give the folder of a classifier, or two files with --texts FILE FILE.")
+    if texts is not None:
+        _check_files(
+            texts, label=label, text=text, scheme=scheme, margin=margin, sampling=sampling, json=json
+        )
+        return
+    from evenhand.regard.classifier_check import CheckOptions, check_classifier
+    from evenhand.regard.persons import read_person_pairs
+    from evenhand.regard.texts import read_plain_texts
+
+    options = CheckOptions(
+        texts=read_plain_texts(sentences, column=text) if sentences else None,
+        pairs=read_person_pairs(pairs) if pairs else None,
+        margin=margin,
+        resampling=sampling,
+    )
+    check = check_classifier(folder, options, monitor=TerminalMonitor())
+    treatments: Sequence[TreatmentResult] = ()
+    if retrain:
+        from evenhand.workflows.regard import compare_person_treatments
+
+        table = training_texts(
+            retrain,
+            label=label,
+            unsure=unsure,
+            text=text,
+            scheme=scheme,
+            group=group,
+            language="",
+            ties="lowest",
+        )
+        treatments = compare_person_treatments(folder, table, options, monitor=TerminalMonitor())
+    if json:
+        print_json(_check_json(check, treatments))
+    else:
+        _print_classifier_check(check, treatments)
+
+
+def _check_files(
+    texts: tuple[Path, Path],
+    *,
+    label: str,
+    text: str,
+    scheme: str | None,
+    margin: float,
+    sampling: Resampling,
+    json: bool,
+) -> None:
     from evenhand.data.label_schemes import load_scheme
     from evenhand.regard.bias_check import check_labelled_files
 
@@ -72,12 +171,85 @@ def check_command(
         text=text,
         scheme=load_scheme(scheme) if scheme else None,
         margin=margin,
-        resampling=resampling(resamples, seed, confidence),
+        resampling=sampling,
     )
     if json:
         print_json(check.summary())
     else:
         _print_check(check)
+
+
+def _check_json(check: ClassifierCheck, treatments: Sequence[TreatmentResult]) -> dict[str, object]:
+    return {
+        "verdict": check.verdict.value,
+        **check.model_dump(mode="json"),
+        "treatments": [
+            {
+                "persons": own.treatment.value,
+                "pairs": [pair.model_dump(mode="json") for pair in own.pairs],
+                "balanced_accuracy": own.balanced_accuracy.model_dump(mode="json"),
+            }
+            for own in treatments
+        ],
+    }
+
+
+def _print_classifier_check(check: ClassifierCheck, treatments: Sequence[TreatmentResult]) -> None:
+    from evenhand.reporting.numbers import number, show, show_p
+    from evenhand.runs.classifier_records import CheckVerdict
+
+    table = plain_table(
+        "persons", "pairs", "gap in points", "Stuart-Maxwell", "p", "sign flips p", "p by Holm", "verdict",
+        right=("pairs", "gap in points", "Stuart-Maxwell", "p", "sign flips p", "p by Holm"),
+    )  # fmt: skip
+    for pair in check.pairs:
+        table.add_row(
+            f"{pair.first} − {pair.second}", f"{pair.n:,}", show(pair.gap, signed=True, digits=1),
+            number(pair.stuart_maxwell), show_p(pair.p), show_p(pair.p_sign_flip), show_p(pair.p_adjusted),
+            pair.verdict.value,
+        )  # fmt: skip
+    print_table(table)
+    print_lines([_verdict_words(check)])
+    left_out = sum(check.left_out.values())
+    if left_out:
+        reasons = sorted(check.left_out.items(), key=lambda entry: -entry[1])[:3]
+        say(
+            f"{left_out:,} times a text had no certain version and was left out: "
+            f"{', '.join(f'{reason} ({count:,})' for reason, count in reasons)}."
+        )
+    if treatments:
+        _print_treatments(treatments)
+    elif check.verdict is not CheckVerdict.PASSED:
+        say(
+            "To lower it, train again with --persons mask or --persons counterfactual. What each costs: "
+            "the same command with --retrain FILE."
+        )
+
+
+def _verdict_words(check: ClassifierCheck) -> str:
+    from evenhand.runs.classifier_records import CheckVerdict
+
+    return {
+        CheckVerdict.FAILED: "Failed: the classifier treats groups differently. Its folder is marked.",
+        CheckVerdict.PASSED: f"Passed: the gap is shown to be smaller than {check.margin:g} points.",
+        CheckVerdict.UNDECIDED: f"Undecided: no difference is shown, and that it is below {check.margin:g} points is not "
+        "shown either. Give more texts with --sentences.",
+    }[check.verdict]
+
+
+def _print_treatments(treatments: Sequence[TreatmentResult]) -> None:
+    from evenhand.reporting.numbers import show
+
+    table = plain_table(
+        "--persons",
+        "gap in points",
+        "balanced accuracy in folds",
+        right=("gap in points", "balanced accuracy in folds"),
+    )
+    for own in treatments:
+        gaps = "; ".join(show(pair.gap, signed=True, digits=1) for pair in own.pairs)
+        table.add_row(own.treatment.value, gaps, show(own.balanced_accuracy, digits=3))
+    print_table(table)
 
 
 def _print_check(check: BiasCheck) -> None:

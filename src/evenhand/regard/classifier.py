@@ -24,6 +24,7 @@ from evenhand.regard.persons import PersonTreatment, person_words
 from evenhand.runs.classifier_records import (
     CHECK_FILE,
     CLASSIFIER_FORMAT,
+    CheckVerdict,
     ClassifierCheck,
     ClassifierRecord,
     ClassifierReport,
@@ -100,7 +101,13 @@ class RegardClassifier:
     def bias_warning(self) -> str | None:
         """What every analysis with this classifier has to say about its own bias; None if a check found none."""
         if self.check is None:
-            return f"The classifier {self.record.name} was not checked for a bias of its own. Run: evenhand regard check"
+            name = self.record.name
+            return f"The classifier {name} was not checked for a bias of its own. Run: evenhand regard check {name}"
+        if self.check.verdict is CheckVerdict.UNDECIDED:
+            return (
+                f"The check of the classifier {self.record.name} had too few texts to show that its own bias is within "
+                f"{self.check.margin:g} points."
+            )
         if not self.check.failed:
             return None
         pairs = "; ".join(

@@ -1,20 +1,36 @@
-"""Persons in texts: words that are masked, and the same text about somebody else."""
+"""Persons in texts: the same text about somebody else, and words that are masked.
+
+A text about nobody in particular begins with *The person* or *Die Person*. What it would be about a woman or a man
+comes from the twins' language code, with pronouns and agreement. A text in which anything else would change with the
+person, or in which the twin is not certain, has no versions: a pair that may differ in more than the person is worse
+than none.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from importlib import resources
+from pathlib import Path
 
 import numpy as np
 
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import DatasetError, EvenhandError
+from evenhand.data.csv_files import read_table
 from evenhand.regard.features import TextRows
 from evenhand.stats.classification import Integers
+from evenhand.text.twins import Rejected, Role, Swapper, Twin, swapper_for
 
 MASK = "XYZ"
+"""Also what published texts have in the place of the person."""
+
+PAIR_COLUMNS = ("name", "first", "first_gender", "second", "second_gender")
+
+_RESOURCES = resources.files("evenhand.data") / "resources" / "regard"
 
 
 class PersonTreatment(StrEnum):
@@ -25,47 +41,263 @@ class PersonTreatment(StrEnum):
     MASK = "mask"
     """The person's words are one word for everybody, in training and in labelling."""
     COUNTERFACTUAL = "counterfactual"
-    """Training sees every text about both groups, with the same label."""
+    """Training sees every text about a woman and about a man, with the same label."""
 
 
-_WORDS: Mapping[str, str] = {
-    "de": "Person Frau Mann Herr Dame Mädchen Junge Mannes Männer Frauen XYZ er sie ihm ihn ihr ihre ihrem ihren ihrer "
-    "ihres sein seine seinem seinen seiner seines der die das den dem des",
-    "en": "person woman man lady gentleman girl boy women men XYZ he she they him her them his hers their theirs himself "
-    "herself themself themselves",
+class Gender(StrEnum):
+    """The grammatical gender of a person."""
+
+    FEMALE = "female"
+    MALE = "male"
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """How a text begins that is about somebody, such as *Die türkische Frau*."""
+
+    words: str
+    gender: Gender
+
+
+@dataclass(frozen=True, slots=True)
+class PersonPair:
+    """Two persons whom a classifier should treat alike."""
+
+    name: str
+    first: Person
+    second: Person
+
+
+@dataclass(frozen=True, slots=True)
+class _Grammar:
+    """How a language begins a text about anybody, a woman or a man, and what it masks."""
+
+    neutral: tuple[str, ...]
+    woman: str
+    man: str
+    masked: tuple[str, ...]
+    unclear: frozenset[str]
+    """Words that may or may not be about the person, so that a text with one of them has no versions."""
+
+
+_GRAMMARS: Mapping[str, _Grammar] = {
+    "de": _Grammar(
+        neutral=("Die Person", MASK),
+        woman="Die Frau",
+        man="Der Mann",
+        masked=(
+            "die person",
+            "der person",
+            "die frau",
+            "der frau",
+            "der mann",
+            "dem mann",
+            "den mann",
+            "des mannes",
+            "person",
+            "frau",
+            "mann",
+            "er",
+            "sie",
+            "ihm",
+            "ihn",
+            "ihr",
+            "ihre",
+            "ihrem",
+            "ihren",
+            "ihrer",
+            "ihres",
+            "sein",
+            "seine",
+            "seinem",
+            "seinen",
+            "seiner",
+            "seines",
+        ),
+        unclear=frozenset(),
+    ),
+    "en": _Grammar(
+        neutral=("The person", MASK),
+        woman="The woman",
+        man="The man",
+        masked=(
+            "the person",
+            "the woman",
+            "the man",
+            "person",
+            "woman",
+            "man",
+            "he",
+            "she",
+            "they",
+            "him",
+            "her",
+            "them",
+            "his",
+            "hers",
+            "their",
+            "theirs",
+            "himself",
+            "herself",
+            "themself",
+            "themselves",
+        ),
+        unclear=frozenset(["they", "them", "their", "theirs", "themself", "themselves"]),
+    ),
 }
-"""German articles tell a gender too."""
+
+_OWN_ROLES = frozenset(
+    {Role.SUBJECT, Role.OBJECT, Role.POSSESSIVE, Role.STANDALONE_POSSESSIVE, Role.REFLEXIVE}
+)
+"""Words that change with the person; others belong to somebody else in the text."""
 
 
 @dataclass(frozen=True)
 class PersonWords:
-    """Words that tell a person's group, in one language."""
+    """The persons of a language: versions of a text, and masked texts."""
 
     language: str
-    words: tuple[str, ...]
+
+    @property
+    def _grammar(self) -> _Grammar:
+        return _GRAMMARS[self.language]
 
     @cached_property
-    def _pattern(self) -> re.Pattern[str]:
-        longest_first = sorted(self.words, key=len, reverse=True)
+    def _masked(self) -> re.Pattern[str]:
+        longest_first = sorted((*self._grammar.masked, MASK), key=len, reverse=True)
         return re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b", re.IGNORECASE)
 
+    @cached_property
+    def _swapper(self) -> Swapper:
+        return swapper_for(self.language)
+
     def masked(self, rows: TextRows) -> TextRows:
-        """The texts with every such word masked."""
-        return TextRows(tuple(self._pattern.sub(MASK, text) for text in rows.texts), rows.numbers)
+        """The texts with the person and their pronouns masked."""
+        return TextRows(tuple(self._masked.sub(MASK, text) for text in rows.texts), rows.numbers)
+
+    def versions(self, text: str, pair: PersonPair) -> tuple[str, str] | Rejected:
+        """A text about each person of a pair, or why there are none."""
+        by_gender = self._by_gender(text)
+        if isinstance(by_gender, Rejected):
+            return by_gender
+        first, second = (
+            person.words + by_gender[person.gender][len(self._beginning(person.gender)) :]
+            for person in (pair.first, pair.second)
+        )
+        return first, second
 
     def with_counterfactuals(self, rows: TextRows) -> tuple[Integers, TextRows]:
-        raise NotImplementedError
+        """Every text about a woman and about a man where that can be had, and the place of the text that each is of."""
+        places, texts = [], []
+        for place, text in enumerate(rows.texts):
+            by_gender = self._by_gender(text)
+            own = [text] if isinstance(by_gender, Rejected) else list(by_gender.values())
+            places += [place] * len(own)
+            texts += own
+        where = np.array(places, dtype=np.int64)
+        return where, TextRows(tuple(texts), rows.numbers[where])
+
+    def _beginning(self, gender: Gender) -> str:
+        return self._grammar.woman if gender is Gender.FEMALE else self._grammar.man
+
+    def _by_gender(self, text: str) -> dict[Gender, str] | Rejected:
+        """The text about a woman and about a man."""
+        grammar = self._grammar
+        known = (*grammar.neutral, grammar.woman, grammar.man)
+        beginning = next((own for own in known if text.startswith(f"{own} ")), None)
+        if beginning is None:
+            return Rejected(f"does not begin with {grammar.neutral[0]}, {grammar.woman} or {grammar.man}")
+        if grammar.unclear & set(re.findall(r"\w+", text.lower())):
+            return Rejected("a pronoun that may be about others")
+        is_male = beginning == grammar.man
+        own = text if is_male else grammar.woman + text[len(beginning) :]
+        twin = self._twin(own)
+        if isinstance(twin, Rejected):
+            return twin
+        other = twin.text
+        return {Gender.FEMALE: other if is_male else own, Gender.MALE: own if is_male else other}
+
+    def _twin(self, text: str) -> Twin | Rejected:
+        twin = self._swapper.twin(text)
+        if isinstance(twin, Rejected):
+            return twin
+        end = len(self._beginning(Gender.FEMALE if text.startswith(self._grammar.woman) else Gender.MALE))
+        if any(swap.span.end > end and swap.role not in _OWN_ROLES for swap in twin.swaps):
+            return Rejected("somebody else in the text would change too")
+        return twin
 
 
 def person_words(language: str) -> PersonWords:
-    """The words of a language.
+    """The persons of a language.
 
     Raises:
         EvenhandError: If the language is not known.
     """
-    if language not in _WORDS:
+    if language not in _GRAMMARS:
         raise EvenhandError(
-            f"Persons cannot be masked or exchanged in the language {language!r}; known are {', '.join(_WORDS)}. Give "
-            "the language of the texts with --language, or leave out --persons."
+            f"Persons cannot be masked or exchanged in the language {language!r}; known are {', '.join(_GRAMMARS)}. "
+            "Give the language of the texts with --language."
         )
-    return PersonWords(language, tuple(_WORDS[language].split()))
+    return PersonWords(language)
+
+
+def shipped_pairs(language: str) -> tuple[PersonPair, ...]:
+    """Woman and man, in a language."""
+    person_words(language)
+    return read_person_pairs(Path(str(_RESOURCES / f"pairs_{language}.csv")))
+
+
+def starter_file(language: str) -> Path:
+    """The sentences of our own in a language, with labels and authors."""
+    path = Path(str(_RESOURCES / f"starter_{language}.csv"))
+    if not path.is_file():
+        known = sorted(
+            entry.name.removeprefix("starter_").removesuffix(".csv")
+            for entry in _RESOURCES.iterdir()
+            if entry.name.startswith("starter_")
+        )
+        raise DatasetError(
+            f"There is no starter set in the language {language!r}, only in {', '.join(known)}. Give texts of your own."
+        )
+    return path
+
+
+def read_person_pairs(path: Path) -> tuple[PersonPair, ...]:
+    """Pairs from a CSV file with name, first, first_gender, second and second_gender."""
+    table = read_table(path, needed=PAIR_COLUMNS)
+    pairs = []
+    for row in table.rows:
+        empty = [column for column in PAIR_COLUMNS if not row[column]]
+        if empty:
+            raise DatasetError(
+                f"{row.place}: {empty[0]} is empty. Every pair needs {', '.join(PAIR_COLUMNS)}."
+            )
+        genders = [row[column].lower() for column in ("first_gender", "second_gender")]
+        unknown = [own for own in genders if own not in set(Gender)]
+        if unknown:
+            raise DatasetError(f"{row.place}: the gender {unknown[0]!r} is not known. Use female or male.")
+        if row["first"] == row["second"]:
+            raise DatasetError(
+                f"{row.place}: both persons are {row['first']!r}. A pair needs two that differ."
+            )
+        first, second = (
+            Person(row[column], Gender(gender))
+            for column, gender in zip(("first", "second"), genders, strict=True)
+        )
+        pairs.append(PersonPair(row["name"], first, second))
+    return tuple(pairs)
+
+
+def versions_of(
+    texts: Iterable[str], pair: PersonPair, words: PersonWords
+) -> tuple[Sequence[str], Sequence[str], Counter[str]]:
+    """All texts about each person of a pair, and how many have no versions, by reason."""
+    first, second, left_out = [], [], Counter[str]()
+    for text in texts:
+        versions = words.versions(text, pair)
+        if isinstance(versions, Rejected):
+            left_out[versions.reason] += 1
+        else:
+            first.append(versions[0])
+            second.append(versions[1])
+    return first, second, left_out

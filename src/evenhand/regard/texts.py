@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.errors import DatasetError, shortlist
-from evenhand.core.files import sha256_of, sha256_of_file
+from evenhand.core.files import decode_utf8, read_bounded, sha256_of, sha256_of_file
 from evenhand.core.labels import LabelScheme
 from evenhand.data.annotation_csv import ANNOTATOR, TEXT_ID
 from evenhand.data.annotation_files import AnnotationColumns, read_annotations
@@ -231,3 +231,19 @@ def _authors(table: AnnotationTable, path: Path, group: str, *, text_column: str
             "text an author, or leave out --group."
         )
     return tuple(authors)
+
+
+def read_plain_texts(path: Path, *, column: str = "text") -> tuple[str, ...]:
+    """Texts without labels: the column of a table, or the lines of a .txt file that are not empty.
+
+    Raises:
+        DatasetError: If the file cannot be read, is empty, or a row of the table has no text.
+    """
+    if path.name.lower().removesuffix(".gz").endswith(".txt"):
+        content = decode_utf8(read_bounded(path, error=DatasetError), path, error=DatasetError)
+        return tuple(line.strip() for line in content.splitlines() if line.strip())
+    table = read_table(path, needed=(column.lower(),), list_of=column.lower())
+    for row in table.rows:
+        if not row[column.lower()]:
+            raise DatasetError(f"{row.place}: the text is empty. Give it one, or remove the row.")
+    return tuple(row[column.lower()] for row in table.rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any
 
 from pydantic import Field, field_validator
@@ -89,6 +90,20 @@ class ClassifierReport(FrozenModel):
     candidates: tuple[TuningCandidate, ...] = ()
 
 
+class CheckVerdict(StrEnum):
+    """What a check says about a classifier's own bias."""
+
+    FAILED = "failed"
+    """Groups are treated differently."""
+    PASSED = "passed"
+    """The gap is shown to be within the margin."""
+    UNDECIDED = "undecided"
+    """Neither is shown: there were too few texts."""
+
+
+FAILING_LEVEL = 0.05
+
+
 class PairCheck(FrozenModel):
     """A classifier on the same texts about two groups."""
 
@@ -96,21 +111,27 @@ class PairCheck(FrozenModel):
     first: str
     second: str
     n: int
+    labels: tuple[str, ...]
     table: tuple[tuple[int, ...], ...]
     """Labels of the first version in rows, of the second in columns."""
     chi_squared: Number
     stuart_maxwell: Number
     p: Number
+    """Of Stuart-Maxwell."""
     p_sign_flip: Number
+    p_adjusted: Number
+    """The smaller of both, by Holm over all tests of the check."""
     gap: Estimate
-    """Mean label of the first minus that of the second, in points of 100."""
+    """Net regard of the first minus that of the second, in points."""
     is_equivalent: bool
     """Whether the gap is shown to be within the margin, by two one-sided tests."""
 
     @property
-    def failed(self) -> bool:
-        """Whether the groups are treated differently: a clear gap, or labels that differ in their shares."""
-        return self.p < 0.05 or self.p_sign_flip < 0.05
+    def verdict(self) -> CheckVerdict:
+        """Whether the groups are treated differently."""
+        if self.p_adjusted < FAILING_LEVEL:
+            return CheckVerdict.FAILED
+        return CheckVerdict.PASSED if self.is_equivalent else CheckVerdict.UNDECIDED
 
 
 class ClassifierCheck(FrozenModel):
@@ -121,14 +142,25 @@ class ClassifierCheck(FrozenModel):
     created: datetime = Field(default_factory=lambda: datetime.now(UTC).replace(microsecond=0))
     texts: DatasetRecord
     left_out: dict[str, int] = Field(default_factory=dict)
+    """Texts without versions, by reason."""
     margin: float
     pairs: tuple[PairCheck, ...]
     statistics: StatisticsRecord
 
     @property
+    def verdict(self) -> CheckVerdict:
+        """The worst of all pairs."""
+        verdicts = {pair.verdict for pair in self.pairs}
+        return next(
+            own
+            for own in (CheckVerdict.FAILED, CheckVerdict.UNDECIDED, CheckVerdict.PASSED)
+            if own in verdicts
+        )
+
+    @property
     def failed(self) -> tuple[PairCheck, ...]:
         """The pairs that are treated differently."""
-        return tuple(pair for pair in self.pairs if pair.failed)
+        return tuple(pair for pair in self.pairs if pair.verdict is CheckVerdict.FAILED)
 
 
 class ClassifierRecord(FrozenModel):

@@ -19,6 +19,7 @@ from evenhand.regard.classifier import (
     classifier_fingerprint,
     open_classifier,
 )
+from evenhand.regard.classifier_check import CheckOptions, TreatmentResult, compare_treatments
 from evenhand.regard.evaluation import Predictions, evaluate_predictions, human_ceiling, training_sizes
 from evenhand.regard.features import open_features
 from evenhand.regard.fitting import (
@@ -74,7 +75,7 @@ class RegardTrainingOptions:
     folds: int = 5
     class_weights: ClassWeights = ClassWeights.BALANCED
     persons: PersonTreatment = PersonTreatment.KEEP
-    language: str = "de"
+    language: str = "en"
     test_share: float = 0.2
     test_rows: tuple[int, ...] | None = None
     shared_authors: SharedAuthors = SharedAuthors.REFUSE
@@ -98,6 +99,7 @@ class RegardTrainingOptions:
             "persons": self.persons.value,
             "test_share": self.test_share,
             "test_rows": None if self.test_rows is None else list(self.test_rows),
+            "shared_authors": self.shared_authors.value,
             "size_seeds": self.size_seeds,
             "seed": self.seed,
         }
@@ -132,23 +134,9 @@ def train_regard_classifier(
         )
     for warning in texts.warnings:
         monitor.warn(warning)
-    split = test_split(
-        texts,
-        share=chosen.test_share,
-        seed=chosen.seed,
-        given=chosen.test_rows,
-        shared=chosen.shared_authors,
-    )
+    split = _split(texts, chosen)
     warnings = _split_warnings(texts, split)
-    plan = ClassifierPlan(
-        features=open_features(chosen.features),
-        features_name=chosen.features,
-        head_name=chosen.classifier,
-        class_weights=chosen.class_weights,
-        persons=chosen.persons,
-        person_words=None if chosen.persons is PersonTreatment.KEEP else person_words(chosen.language),
-        seed=chosen.seed,
-    )
+    plan = _plan(chosen)
     plan.features.prepare(texts.rows)
     record = _record(texts, chosen, plan, name=Path(out).name, warnings=warnings)
     with open_job(out, record.fingerprint, fingerprint_at=classifier_fingerprint, replace=fresh) as job:
@@ -209,6 +197,89 @@ def train_regard_classifier(
         )
         _keep(fitted, texts, whole, report, job=job, held_out=held_out, test=test)
     return open_classifier(out)
+
+
+def compare_person_treatments(
+    folder: str | Path, texts: RegardTexts, options: CheckOptions, *, monitor: Monitor = SILENT
+) -> tuple[TreatmentResult, ...]:
+    """Train a classifier again with every treatment of persons, to show what lowers its own bias and at which cost.
+
+    Args:
+        folder: The classifier.
+        texts: What it was trained on.
+        options: What is checked.
+        monitor: Told how it goes.
+    """
+    classifier = open_classifier(folder)
+    if texts.digest != classifier.record.dataset.sha256:
+        raise DatasetError(
+            f"{texts.name} is not what {folder} was trained on. Give the same files, in the same order, with the same "
+            "--group, --label and --unsure."
+        )
+    chosen = _options_of(classifier.record)
+    head = HEADS.get(chosen.classifier)
+    settings = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in classifier.record.settings.items()
+    }
+    plan = _plan(chosen)
+    plan.features.prepare(texts.rows)
+    split = _split(texts, chosen)
+    return compare_treatments(
+        classifier,
+        texts,
+        plan,
+        splits=grouped_folds(texts, split.train, folds=chosen.folds, seed=chosen.seed),
+        labelled=LabelledRows(texts.rows, texts.targets(chosen.labels), texts.groups),
+        settings=head.settings_type(**settings),
+        options=options,
+        monitor=monitor,
+    )
+
+
+def _options_of(record: ClassifierRecord) -> RegardTrainingOptions:
+    """The options that a classifier was trained with."""
+    kept = dict(record.options)
+    rows = kept["test_rows"]
+    return RegardTrainingOptions(
+        **kept
+        | {
+            "labels": LabelKind(kept["labels"]),
+            "class_weights": ClassWeights(kept["class_weights"]),
+            "persons": PersonTreatment(kept["persons"]),
+            "test_rows": None if rows is None else tuple(rows),
+            "language": record.dataset.language,
+            "shared_authors": SharedAuthors(kept["shared_authors"]),
+        }
+    )
+
+
+def _plan(options: RegardTrainingOptions) -> ClassifierPlan:
+    keeps = options.persons is PersonTreatment.KEEP
+    if not keeps and options.features.startswith("embeddings"):
+        raise EvenhandError(
+            "Embeddings that were computed elsewhere have the person in them already, so --persons "
+            f"{options.persons.value} is not possible. Mask or exchange persons before computing them."
+        )
+    return ClassifierPlan(
+        features=open_features(options.features),
+        features_name=options.features,
+        head_name=options.classifier,
+        class_weights=options.class_weights,
+        persons=options.persons,
+        person_words=None if keeps else person_words(options.language),
+        seed=options.seed,
+    )
+
+
+def _split(texts: RegardTexts, options: RegardTrainingOptions) -> Split:
+    return test_split(
+        texts,
+        share=options.test_share,
+        seed=options.seed,
+        given=options.test_rows,
+        shared=options.shared_authors,
+    )
 
 
 def _split_warnings(texts: RegardTexts, split: Split) -> tuple[str, ...]:
