@@ -113,13 +113,13 @@ def check_command(
     `evenhand regard check --texts women.csv men.csv --label Prediction`
     """
     sampling = resampling(resamples, seed, confidence)
-    if (folder is None) == (texts is None):
-        raise EvenhandError("Give the folder of a classifier, or two files with --texts FILE FILE.")
-    if texts is not None:
+    if texts is not None and folder is None:
         _check_files(
             texts, label=label, text=text, scheme=scheme, margin=margin, sampling=sampling, json=json
         )
         return
+    if folder is None or texts is not None:
+        raise EvenhandError("Give the folder of a classifier, or two files with --texts FILE FILE.")
     from evenhand.regard.classifier_check import CheckOptions, check_classifier
     from evenhand.regard.persons import read_person_pairs
     from evenhand.regard.texts import read_plain_texts
@@ -229,11 +229,12 @@ def _print_classifier_check(check: ClassifierCheck, treatments: Sequence[Treatme
 def _verdict_words(check: ClassifierCheck) -> str:
     from evenhand.runs.classifier_records import CheckVerdict
 
+    limit = f"{check.margin:g} points"
     return {
         CheckVerdict.FAILED: "Failed: the classifier treats groups differently. Its folder is marked.",
-        CheckVerdict.PASSED: f"Passed: the gap is shown to be smaller than {check.margin:g} points.",
-        CheckVerdict.UNDECIDED: f"Undecided: no difference is shown, and that it is below {check.margin:g} points is not "
-        "shown either. Give more texts with --sentences.",
+        CheckVerdict.PASSED: f"Passed: the gap is shown to be smaller than {limit}.",
+        CheckVerdict.UNDECIDED: f"Undecided: neither a gap is shown nor that it is smaller than {limit}. Give more texts "
+        "with --sentences.",
     }[check.verdict]
 
 

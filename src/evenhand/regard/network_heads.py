@@ -75,9 +75,7 @@ def examples(data: HeadData) -> list[Any]:
     inputs: Any = data.inputs
     targets = data.targets.astype(np.float32)
     if hasattr(inputs, "shape"):
-        rows = [
-            inputs[[place]] if sparse.issparse(inputs) else inputs[place] for place in range(inputs.shape[0])
-        ]
+        rows = [inputs[[place]] for place in range(inputs.shape[0])]
         return [ClassificationExample(row, target) for row, target in zip(rows, targets, strict=True)]
     return [
         ClassificationExample(own, target, length=len(own))

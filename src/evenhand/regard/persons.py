@@ -23,7 +23,8 @@ from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.data.csv_files import read_table
 from evenhand.regard.features import TextRows
 from evenhand.stats.classification import Integers
-from evenhand.text.twins import Rejected, Role, Swapper, Twin, swapper_for
+from evenhand.text.person_texts import Gender, PersonTexts, person_texts_for
+from evenhand.text.twins import Rejected
 
 MASK = "XYZ"
 """Also what published texts have in the place of the person."""
@@ -44,13 +45,6 @@ class PersonTreatment(StrEnum):
     """Training sees every text about a woman and about a man, with the same label."""
 
 
-class Gender(StrEnum):
-    """The grammatical gender of a person."""
-
-    FEMALE = "female"
-    MALE = "male"
-
-
 @dataclass(frozen=True, slots=True)
 class Person:
     """How a text begins that is about somebody, such as *Die türkische Frau*."""
@@ -69,87 +63,35 @@ class PersonPair:
 
 
 @dataclass(frozen=True, slots=True)
-class _Grammar:
-    """How a language begins a text about anybody, a woman or a man, and what it masks."""
+class _Beginnings:
+    """How a language begins a text about anybody, about a woman and about a man, and what it masks."""
 
-    neutral: tuple[str, ...]
-    woman: str
-    man: str
+    neutral: str
+    by_gender: Mapping[Gender, str]
     masked: tuple[str, ...]
-    unclear: frozenset[str]
-    """Words that may or may not be about the person, so that a text with one of them has no versions."""
 
 
-_GRAMMARS: Mapping[str, _Grammar] = {
-    "de": _Grammar(
-        neutral=("Die Person", MASK),
-        woman="Die Frau",
-        man="Der Mann",
+_LANGUAGES: Mapping[str, _Beginnings] = {
+    "de": _Beginnings(
+        neutral="Die Person",
+        by_gender={Gender.FEMALE: "Die Frau", Gender.MALE: "Der Mann"},
         masked=(
-            "die person",
-            "der person",
-            "die frau",
-            "der frau",
-            "der mann",
-            "dem mann",
-            "den mann",
-            "des mannes",
-            "person",
-            "frau",
-            "mann",
-            "er",
-            "sie",
-            "ihm",
-            "ihn",
-            "ihr",
-            "ihre",
-            "ihrem",
-            "ihren",
-            "ihrer",
-            "ihres",
-            "sein",
-            "seine",
-            "seinem",
-            "seinen",
-            "seiner",
-            "seines",
+            "die person", "der person", "die frau", "der frau", "der mann", "dem mann", "den mann", "des mannes",
+            "person", "frau", "mann", "er", "sie", "ihm", "ihn", "ihr", "ihre", "ihrem", "ihren", "ihrer", "ihres",
+            "sein", "seine", "seinem", "seinen", "seiner", "seines",
         ),
-        unclear=frozenset(),
     ),
-    "en": _Grammar(
-        neutral=("The person", MASK),
-        woman="The woman",
-        man="The man",
+    "en": _Beginnings(
+        neutral="The person",
+        by_gender={Gender.FEMALE: "The woman", Gender.MALE: "The man"},
         masked=(
-            "the person",
-            "the woman",
-            "the man",
-            "person",
-            "woman",
-            "man",
-            "he",
-            "she",
-            "they",
-            "him",
-            "her",
-            "them",
-            "his",
-            "hers",
-            "their",
-            "theirs",
-            "himself",
-            "herself",
-            "themself",
-            "themselves",
+            "the person", "the woman", "the man", "person", "woman", "man", "he", "she", "they", "him", "her", "them",
+            "his", "hers", "their", "theirs", "himself", "herself", "themself", "themselves",
         ),
-        unclear=frozenset(["they", "them", "their", "theirs", "themself", "themselves"]),
     ),
-}
+}  # fmt: skip
 
-_OWN_ROLES = frozenset(
-    {Role.SUBJECT, Role.OBJECT, Role.POSSESSIVE, Role.STANDALONE_POSSESSIVE, Role.REFLEXIVE}
-)
-"""Words that change with the person; others belong to somebody else in the text."""
+_WORDS = re.compile(r"\w+|[^\w\s]")
 
 
 @dataclass(frozen=True)
@@ -159,17 +101,17 @@ class PersonWords:
     language: str
 
     @property
-    def _grammar(self) -> _Grammar:
-        return _GRAMMARS[self.language]
+    def _beginnings(self) -> _Beginnings:
+        return _LANGUAGES[self.language]
 
     @cached_property
     def _masked(self) -> re.Pattern[str]:
-        longest_first = sorted((*self._grammar.masked, MASK), key=len, reverse=True)
+        longest_first = sorted((*self._beginnings.masked, MASK), key=len, reverse=True)
         return re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b", re.IGNORECASE)
 
     @cached_property
-    def _swapper(self) -> Swapper:
-        return swapper_for(self.language)
+    def _texts(self) -> PersonTexts:
+        return person_texts_for(self.language)
 
     def masked(self, rows: TextRows) -> TextRows:
         """The texts with the person and their pronouns masked."""
@@ -181,7 +123,7 @@ class PersonWords:
         if isinstance(by_gender, Rejected):
             return by_gender
         first, second = (
-            person.words + by_gender[person.gender][len(self._beginning(person.gender)) :]
+            person.words + by_gender[person.gender].removeprefix(self._beginnings.by_gender[person.gender])
             for person in (pair.first, pair.second)
         )
         return first, second
@@ -197,34 +139,28 @@ class PersonWords:
         where = np.array(places, dtype=np.int64)
         return where, TextRows(tuple(texts), rows.numbers[where])
 
-    def _beginning(self, gender: Gender) -> str:
-        return self._grammar.woman if gender is Gender.FEMALE else self._grammar.man
-
     def _by_gender(self, text: str) -> dict[Gender, str] | Rejected:
-        """The text about a woman and about a man."""
-        grammar = self._grammar
-        known = (*grammar.neutral, grammar.woman, grammar.man)
-        beginning = next((own for own in known if text.startswith(f"{own} ")), None)
-        if beginning is None:
-            return Rejected(f"does not begin with {grammar.neutral[0]}, {grammar.woman} or {grammar.man}")
-        if grammar.unclear & set(re.findall(r"\w+", text.lower())):
-            return Rejected("a pronoun that may be about others")
-        is_male = beginning == grammar.man
-        own = text if is_male else grammar.woman + text[len(beginning) :]
-        twin = self._twin(own)
-        if isinstance(twin, Rejected):
-            return twin
-        other = twin.text
-        return {Gender.FEMALE: other if is_male else own, Gender.MALE: own if is_male else other}
-
-    def _twin(self, text: str) -> Twin | Rejected:
-        twin = self._swapper.twin(text)
-        if isinstance(twin, Rejected):
-            return twin
-        end = len(self._beginning(Gender.FEMALE if text.startswith(self._grammar.woman) else Gender.MALE))
-        if any(swap.span.end > end and swap.role not in _OWN_ROLES for swap in twin.swaps):
+        """The text about a woman and about a man, if both begin with them and nobody else changes."""
+        neutral = self._beginnings.neutral
+        told = neutral + text.removeprefix(MASK) if text.startswith(f"{MASK} ") else text
+        versions = self._texts.versions(told)
+        if isinstance(versions, Rejected):
+            return versions
+        by_gender = {gender: versions.of(gender) for gender in Gender}
+        for gender, beginning in self._beginnings.by_gender.items():
+            if not by_gender[gender].startswith(f"{beginning} "):
+                return Rejected(f"does not begin with {neutral}")
+        if not self._differ_in_person_alone(*by_gender.values()):
             return Rejected("somebody else in the text would change too")
-        return twin
+        return by_gender
+
+    def _differ_in_person_alone(self, first: str, second: str) -> bool:
+        words = [_WORDS.findall(text.lower()) for text in (first, second)]
+        if len(words[0]) != len(words[1]):
+            return False
+        articles = {beginning.lower().split()[0] for beginning in self._beginnings.by_gender.values()}
+        own = {*self._beginnings.masked, *articles}
+        return all(one == other or {one, other} <= own for one, other in zip(*words, strict=True))
 
 
 def person_words(language: str) -> PersonWords:
@@ -233,9 +169,9 @@ def person_words(language: str) -> PersonWords:
     Raises:
         EvenhandError: If the language is not known.
     """
-    if language not in _GRAMMARS:
+    if language not in _LANGUAGES:
         raise EvenhandError(
-            f"Persons cannot be masked or exchanged in the language {language!r}; known are {', '.join(_GRAMMARS)}. "
+            f"Persons cannot be masked or exchanged in the language {language!r}; known are {', '.join(_LANGUAGES)}. "
             "Give the language of the texts with --language."
         )
     return PersonWords(language)

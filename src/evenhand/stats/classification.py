@@ -16,7 +16,7 @@ from scipy import special
 
 from evenhand.core.estimates import Estimate
 from evenhand.stats.intervals import Interval, cluster_interval
-from evenhand.stats.resampling import Floats, Resampling
+from evenhand.stats.resampling import Floats, Resampling, Statistic
 from evenhand.stats.significance import clustered_ratio_interval
 
 Integers = npt.NDArray[np.int64]
@@ -88,8 +88,7 @@ def estimate_measure(measure: ConfusionMeasure, totals: Floats, *, resampling: R
         # A resample without the class says nothing about it.
         return np.where(np.isnan(values), value, values)
 
-    interval = cluster_interval(statistic, len(totals), resampling=resampling, lowest=0.0, highest=1.0)
-    return interval.around(value, n=n, clusters=len(totals))
+    return _share_interval(statistic, len(totals), resampling).around(value, n=n, clusters=len(totals))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +144,7 @@ def calibration_error(
         return error
 
     value = float(statistic(np.ones((1, count)))[0])
-    interval = cluster_interval(statistic, count, resampling=resampling, lowest=0.0, highest=1.0)
+    interval = _share_interval(statistic, count, resampling)
     return interval.around(value, n=len(truth), clusters=count)
 
 
@@ -170,7 +169,7 @@ def estimate_over_seeds(
         means: Floats = np.where(np.isnan(values), by_seed[:, None], values).mean(axis=0)
         return means
 
-    interval = cluster_interval(statistic, clusters, resampling=resampling, lowest=0.0, highest=1.0)
+    interval = _share_interval(statistic, clusters, resampling)
     if math.isnan(interval.low) or seeds < 2:
         return interval.around(value, n=n, clusters=clusters), tuple(by_seed.tolist())
     quantile = float(special.stdtrit(seeds - 1, (1 + resampling.confidence) / 2))
@@ -181,6 +180,15 @@ def estimate_over_seeds(
     )
     wider = Interval(max(0.0, low), min(1.0, high), SIZES_AND_SEEDS)
     return wider.around(value, n=n, clusters=clusters), tuple(by_seed.tolist())
+
+
+def _share_interval(statistic: Statistic, clusters: int, resampling: Resampling) -> Interval:
+    interval = cluster_interval(statistic, clusters, resampling=resampling, lowest=0.0, highest=1.0)
+    if interval.reason is None:
+        return interval
+    return Interval.missing(
+        "it needs texts of at least two authors" if clusters < 2 else "all authors have the same value"
+    )
 
 
 def _bins(top: Floats) -> Integers:

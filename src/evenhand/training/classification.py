@@ -210,10 +210,10 @@ class DenseNetwork(nn.Module):
 def vector_layout(examples: Sequence[ClassificationExample]) -> Batch:
     """One vector per text; rows of a sparse matrix become dense here and not before."""
     rows = [
-        example.values.toarray().ravel() if hasattr(example.values, "toarray") else example.values
+        example.values.toarray() if hasattr(example.values, "toarray") else example.values
         for example in examples
     ]
-    return {"vectors": torch.from_numpy(np.stack(rows).astype(np.float32))}
+    return {"vectors": torch.from_numpy(np.concatenate(rows).astype(np.float32))}
 
 
 class GruNetwork(nn.Module):
