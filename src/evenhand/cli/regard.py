@@ -233,8 +233,8 @@ def _verdict_words(check: ClassifierCheck) -> str:
     return {
         CheckVerdict.FAILED: "Failed: the classifier treats groups differently. Its folder is marked.",
         CheckVerdict.PASSED: f"Passed: the gap is shown to be smaller than {limit}.",
-        CheckVerdict.UNDECIDED: f"Undecided: neither a gap is shown nor that it is smaller than {limit}. Give more texts "
-        "with --sentences.",
+        CheckVerdict.UNDECIDED: f"Undecided: neither a gap is shown nor that it is smaller than {limit}. Give more "
+        "texts with --sentences.",
     }[check.verdict]
 
 

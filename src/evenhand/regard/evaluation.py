@@ -99,7 +99,7 @@ def evaluate_predictions(
         predictions.probabilities,
         predictions.labels,
         clusters=predictions.clusters,
-        confidence=resampling.confidence,
+        resampling=resampling,
     )
     return ClassifierEvaluation(
         rows=len(predictions),
@@ -173,7 +173,7 @@ def training_sizes(
     sizes = sorted({max(len(texts.classes) * 5, round(share * len(labelled.rows))) for share in SIZE_SHARES})
     sizes = [size for size in sizes if size <= len(labelled.rows)]
     points = []
-    for number, size in enumerate(sizes):
+    for number, size in enumerate(sizes if seeds else ()):
         totals = []
         for seed in range(seeds):
             progress(number * seeds + seed, len(sizes) * seeds)

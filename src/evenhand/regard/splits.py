@@ -28,7 +28,7 @@ class Split:
     held_out: Integers
 
 
-def test_split(
+def split_off_test_rows(
     texts: RegardTexts, *, share: float, seed: int, given: tuple[int, ...] | None, shared: SharedAuthors
 ) -> Split:
     """Which texts are kept for the test.
@@ -97,7 +97,7 @@ def grouped_folds(texts: RegardTexts, places: Integers, *, folds: int, seed: int
     if len(known) < 2 or sizes.min() < folds:
         scarce = texts.classes[int(known[sizes.argmin()])] if len(known) else "none"
         raise DatasetError(
-            f"The label {scarce} has {int(sizes.min(initial=0)):,} texts, fewer than the {folds} folds. Give more "
+            f"The label {scarce} has {int(sizes.min()) if len(sizes) else 0:,} texts, fewer than the {folds} folds. Give more "
             "texts with it, or fewer --folds."
         )
     # Texts with tied votes go with the first label, only to find a fold for them.

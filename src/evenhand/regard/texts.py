@@ -23,9 +23,6 @@ from evenhand.stats.classification import Integers, independent_clusters
 from evenhand.stats.resampling import Floats
 from evenhand.stats.vote_aggregation import NO_LABEL, AggregatedVotes, TieRule, Votes, aggregate_votes
 
-LONGEST_TEXT = 1_000_000
-"""Characters; a longer text is a mistake in the file, not a sentence about a person."""
-
 
 class LabelKind(StrEnum):
     """What a classifier learns from votes."""
@@ -179,12 +176,6 @@ def texts_from(
     votes = table.votes
     usable = (votes >= 0).any(axis=1) & ~aggregate_votes(votes, table.scheme.values).unsure
     texts = tuple(table.texts.values())
-    for text in texts:
-        if len(text) > LONGEST_TEXT:
-            raise DatasetError(
-                f"A text has {len(text):,} characters; at most {LONGEST_TEXT:,} are read. Is a quotation mark missing "
-                "in the file?"
-            )
     codes = {code: index for index, code in enumerate(table.scheme.codes)}
     decided = [codes.get(table.decisions.get(text_id, ""), NO_LABEL) for text_id in table.texts]
     whole = RegardTexts(

@@ -17,7 +17,6 @@ from scipy import special
 from evenhand.core.estimates import Estimate
 from evenhand.stats.intervals import Interval, cluster_interval
 from evenhand.stats.resampling import Floats, Resampling, Statistic
-from evenhand.stats.significance import clustered_ratio_interval
 
 Integers = npt.NDArray[np.int64]
 ConfusionMeasure = Callable[[Floats], Floats]
@@ -102,27 +101,26 @@ class Reliability:
 
 
 def reliability_curve(
-    probabilities: Floats, truth: Integers, *, clusters: npt.NDArray[np.int64], confidence: float
+    probabilities: Floats, truth: Integers, *, clusters: npt.NDArray[np.int64], resampling: Resampling
 ) -> list[Reliability]:
     """How often the likeliest class is right, by its probability; bins without a row are left out."""
-    top, right = probabilities.max(axis=1), (probabilities.argmax(axis=1) == truth).astype(float)
+    top, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == truth
     bins = _bins(top)
     curve = []
     for number in np.unique(bins):
         inside = bins == number
-        interval = clustered_ratio_interval(
-            right[inside], np.ones(int(inside.sum())), clusters=clusters[inside], confidence=confidence
+        totals = confusion_totals(
+            np.zeros(int(inside.sum()), dtype=np.int64),
+            (~right[inside]).astype(np.int64),
+            classes=2,
+            clusters=clusters[inside],
         )
-        clipped = Interval(max(0.0, interval.low), min(1.0, interval.high), interval.method, interval.reason)
-        n, members = int(inside.sum()), len(np.unique(clusters[inside]))
         curve.append(
             Reliability(
                 low=float(number) / RELIABILITY_BINS,
                 high=float(number + 1) / RELIABILITY_BINS,
                 confidence=float(top[inside].mean()),
-                accuracy=(clipped if not math.isnan(interval.low) else interval).around(
-                    float(right[inside].mean()), n=n, clusters=members
-                ),
+                accuracy=estimate_measure(accuracy, totals, resampling=resampling),
             )
         )
     return curve

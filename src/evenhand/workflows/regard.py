@@ -34,7 +34,7 @@ from evenhand.regard.fitting import (
 )
 from evenhand.regard.heads import HEADS, plain_settings
 from evenhand.regard.persons import PersonTreatment, person_words
-from evenhand.regard.splits import SharedAuthors, Split, grouped_folds, shared_authors, test_split
+from evenhand.regard.splits import SharedAuthors, Split, grouped_folds, shared_authors, split_off_test_rows
 from evenhand.regard.texts import LabelKind, RegardTexts
 from evenhand.reporting.regard.page import render_classifier_page
 from evenhand.runs.classifier_records import ClassifierRecord, ClassifierReport
@@ -273,7 +273,7 @@ def _plan(options: RegardTrainingOptions) -> ClassifierPlan:
 
 
 def _split(texts: RegardTexts, options: RegardTrainingOptions) -> Split:
-    return test_split(
+    return split_off_test_rows(
         texts,
         share=options.test_share,
         seed=options.seed,
@@ -289,6 +289,9 @@ def _split_warnings(texts: RegardTexts, split: Split) -> tuple[str, ...]:
             "No authors are known, so texts of one author may be on both sides of a fold, which flatters the figures. "
             "Name the column of authors with --group."
         )
+    repeats = len(texts) - len(split.train) - len(split.held_out)
+    if repeats:
+        warnings.append(f"{repeats:,} texts are not trained on because the same text is among the test rows.")
     shared = shared_authors(texts, split)
     if shared:
         warnings.append(
