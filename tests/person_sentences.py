@@ -24,9 +24,9 @@ class PersonSentence:
     told: Gender | None
 
 
-def read_person_sentences(language: str) -> list[PersonSentence]:
-    """The sentences of a language."""
-    lines = (DATA / f"gender_balance_{language}.txt").read_text(encoding="utf-8").splitlines()
+def read_person_sentences(name: str) -> list[PersonSentence]:
+    """The sentences of a file."""
+    lines = (DATA / f"gender_balance_{name}.txt").read_text(encoding="utf-8").splitlines()
     found = []
     for line in lines:
         kind, _, rest = line.partition(" ")

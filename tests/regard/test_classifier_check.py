@@ -95,7 +95,7 @@ def test_masking_takes_the_lean_away_and_its_cost_is_shown(leaning: tuple[Path, 
 
 def test_treatments_need_the_texts_of_the_training(leaning: tuple[Path, RegardTexts]) -> None:
     folder, texts = leaning
-    with pytest.raises(DatasetError, match="is not what .* was trained on"):
+    with pytest.raises(DatasetError, match=r"is not what .* was trained on"):
         compare_person_treatments(folder, texts.take(np.arange(100)), OPTIONS)
 
 

@@ -83,7 +83,7 @@ def test_a_record_cannot_name_a_file_outside_the_folder(folder: Path) -> None:
 
 
 def test_a_folder_without_a_classifier_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="is no classifier: it has no record.json"):
+    with pytest.raises(RunError, match=r"is no classifier: it has no record\.json"):
         open_classifier(tmp_path)
 
 

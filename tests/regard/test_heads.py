@@ -11,7 +11,7 @@ from scipy import optimize, special
 
 from evenhand.core.errors import DatasetError
 from evenhand.regard.features import ComponentState
-from evenhand.regard.heads import HEADS, HeadData, LogisticSettings, by_class
+from evenhand.regard.heads import HEADS, HeadData, LogisticHead, LogisticSettings, by_class
 from evenhand.regard.network_heads import DenseSettings, GruSettings, examples
 from evenhand.training import classification
 from evenhand.training.classification import (
@@ -102,13 +102,7 @@ def test_logistic_regression_is_the_optimum_of_the_weighted_likelihood() -> None
 
     best = optimize.minimize(loss, np.zeros(15), method="L-BFGS-B", options={"maxiter": 5_000, "ftol": 1e-14})
     expected = special.softmax(scaled @ best.x.reshape(3, 5)[:, :4].T + best.x.reshape(3, 5)[:, 4], axis=1)
-    head = HEADS.get("logistic").fit(
-        HeadData(points, targets),
-        held_back=None,
-        features=None,
-        settings=LogisticSettings(0.7),
-        seed=0,  # type: ignore[arg-type]
-    )
+    head = LogisticHead().fit(HeadData(points, targets), settings=LogisticSettings(0.7))
     assert head.probabilities(points) == pytest.approx(expected, abs=2e-3)
 
 
@@ -116,13 +110,7 @@ def test_two_classes_of_three_are_enough_and_the_third_is_never_said() -> None:
     points, labels = _planted()
     two = labels < 2
     targets = np.eye(3)[labels[two]]
-    head = HEADS.get("logistic").fit(
-        HeadData(points[two], targets),
-        held_back=None,
-        features=None,
-        settings=LogisticSettings(),
-        seed=0,  # type: ignore[arg-type]
-    )
+    head = LogisticHead().fit(HeadData(points[two], targets), settings=LogisticSettings())
     probabilities = head.probabilities(points[two])
     assert probabilities[:, 2].max() == 0
     assert (probabilities.argmax(axis=1) == labels[two]).mean() > 0.9

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from regard_training import SMALL
 
 from evenhand.core.errors import DatasetError, EvenhandError, RunError
 from evenhand.core.progress import no_progress
@@ -31,8 +32,6 @@ from evenhand.regard.splits import grouped_folds
 from evenhand.regard.texts import LabelKind, RegardTexts
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.regard import RegardTrainingOptions, read_test_rows, train_regard_classifier
-
-from regard_training import SMALL
 
 FEW = Resampling(resamples=200)
 
@@ -145,7 +144,7 @@ def test_a_search_goes_on_after_a_kill(planted: RegardTexts, tmp_path: Path) -> 
     assert seen == [4, 5, 6, 7, 8]
     assert len(choice.candidates) == 8
     finished = [own for own in choice.candidates if own.loss == own.loss]
-    assert choice.settings.C == min(finished, key=lambda own: own.loss).settings["C"]
+    assert min(finished, key=lambda own: own.loss).settings["C"] == choice.settings.C
     again = choose_settings(head, folds, trials=8, folder=tmp_path, seed=0, progress=no_progress)
     assert again.settings == choice.settings
 

@@ -112,7 +112,8 @@ EXTRAS = {
     "hf": _MODELS,
     "gguf": (*_MODELS, "gguf"),
     "train": (*_MODELS, "lemminflect", "peft"),
-    "regard": (*_MODELS, "sklearn", "xgboost", "optuna", "safetensors"),
+    "regard": (*_MODELS, "sklearn", "xgboost", "optuna", "safetensors", "sentence_transformers"),
+    "vectors": ("gensim",),
     "ray": ("ray", "pyarrow"),
     "crowd": ("crowdkit", "pandas"),
 }

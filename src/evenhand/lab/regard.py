@@ -1,8 +1,8 @@
 """Texts with planted regard, annotators with planted errors, and classifiers with a planted bias.
 
-What is planted is known, so that agreement, training, the check of a classifier's own bias and whatever corrects for its
-errors can be held against it. The grammar is small: *The person* did something that tells the regard, and something that
-tells nothing. Needs no torch.
+What is planted is known, so that agreement, training, the check of a classifier's own bias and whatever corrects for
+its errors can be held against it. The grammar is small: *The person* did something that tells the regard, at a time or
+place that tells nothing. Needs no torch.
 """
 
 from __future__ import annotations
@@ -118,7 +118,8 @@ def erroneous_labels(labels: Integers, confusion: Floats, generator: np.random.G
     """Labels that are mistaken as a confusion matrix says: one row per true label, one column per label given."""
     edges = confusion.cumsum(axis=1)[labels]
     drawn = generator.random((len(labels), 1)) * edges[:, -1:]
-    return (drawn > edges).sum(axis=1).astype(np.int64)
+    given: Integers = (drawn > edges).sum(axis=1).astype(np.int64)
+    return given
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,10 +95,12 @@ def grouped_folds(texts: RegardTexts, places: Integers, *, folds: int, seed: int
         )
     known, sizes = np.unique(labels[labels >= 0], return_counts=True)
     if len(known) < 2 or sizes.min() < folds:
-        scarce = texts.classes[int(known[sizes.argmin()])] if len(known) else "none"
+        scarce, size = (
+            (texts.classes[int(known[sizes.argmin()])], int(sizes.min())) if len(known) else ("none", 0)
+        )
         raise DatasetError(
-            f"The label {scarce} has {int(sizes.min()) if len(sizes) else 0:,} texts, fewer than the {folds} folds. Give more "
-            "texts with it, or fewer --folds."
+            f"The label {scarce} has {size:,} texts, fewer than the {folds} folds. Give more texts with it, or fewer "
+            "--folds."
         )
     # Texts with tied votes go with the first label, only to find a fold for them.
     splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=seed)

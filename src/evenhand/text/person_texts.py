@@ -1,8 +1,8 @@
 """Texts about a person, told of a woman and of a man.
 
 *The person lost their keys* becomes *The woman lost her keys* and *The man lost his keys*. The other words of the text
-may have told the gender already: *The person worked as a waiter*. Then the text is told of a man as it is, and of a woman
-with every gendered word swapped. What cannot be told with certainty is rejected, with the reason.
+may have told the gender already: *The person worked as a waiter*. Then the text is told of a man as it is, and of a
+woman with every gendered word swapped. What cannot be told with certainty is rejected, with the reason.
 
 A language is a class with a ``language`` and a ``versions`` method (see ``PersonTexts``). Another package registers it
 with an entry point:
@@ -103,11 +103,13 @@ class GenderedWords:
         said: Genders of the nouns that are said of her: *a waiter* in *worked as a waiter*.
         others: Genders of the nouns for others.
         pronouns: Genders of the pronouns.
+        own_pronouns: Genders of the pronouns before which nobody else of their gender is named.
     """
 
     said: frozenset[Gender]
     others: frozenset[Gender]
     pronouns: frozenset[Gender]
+    own_pronouns: frozenset[Gender]
 
     @classmethod
     def of(
@@ -116,31 +118,32 @@ class GenderedWords:
         """Sort the words that a twin swaps.
 
         Args:
-            swaps: Of the text about a woman.
+            swaps: Of the text about a woman, in its order.
             subject_at: Where the noun begins that names her.
             use_of: Whom a noun is about.
         """
         said: set[Gender] = set()
         others: set[Gender] = set()
         pronouns: set[Gender] = set()
+        own_pronouns: set[Gender] = set()
         for swap in swaps:
             gender = Gender.MALE if swap.male else Gender.FEMALE
             if swap.role is Role.AGREEMENT or swap.span.start == subject_at:
                 continue
             if swap.role not in _NOUNS:
                 pronouns.add(gender)
+                if gender not in others:
+                    own_pronouns.add(gender)
                 continue
             use = use_of(swap)
             if use is NounUse.UNCLEAR:
                 return UNCLEAR_NOUN
             (said if use is NounUse.PERSON else others).add(gender)
-        return cls(frozenset(said), frozenset(others), frozenset(pronouns))
+        return cls(frozenset(said), frozenset(others), frozenset(pronouns), frozenset(own_pronouns))
 
-    @property
-    def tells_male(self) -> bool:
-        """Whether the text says that the person is a man; a pronoun may be of another man where there is one."""
-        of_pronoun = Gender.MALE in self.pronouns and Gender.MALE not in self.others
-        return Gender.MALE in self.said or of_pronoun
+    def tell(self, gender: Gender) -> bool:
+        """Whether they say that the person is of this gender; a pronoun behind another's noun may be of that other."""
+        return gender in self.said or gender in self.own_pronouns
 
 
 def versions_of_told_text(text: str, swapper: Swapper) -> PersonVersions | Rejected:

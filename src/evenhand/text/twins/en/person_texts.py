@@ -22,6 +22,7 @@ from evenhand.text.person_texts import (
 )
 from evenhand.text.twins.en import grammar
 from evenhand.text.twins.en.grammar import word_set
+from evenhand.text.twins.en.pronouns import PRONOUNS
 from evenhand.text.twins.en.swapper import EnglishSwapper
 from evenhand.text.twins.en.tokens import Tokens, in_case_of
 from evenhand.text.twins.en.word_classes import WordClass, classes_of, may_describe
@@ -75,6 +76,8 @@ class EnglishPersonTexts:
         replaced = _she_for_they(tokens, persons[0])
         if isinstance(replaced, Rejected):
             return replaced
+        if replaced and not PRONOUNS.isdisjoint(tokens.lower()):
+            return BOTH_GENDERS
         person = tokens[persons[0]]
         about_woman = _with(text, {**replaced, person.span: in_case_of(person.text, "woman")})
         twin = self._swapper.twin(about_woman)
@@ -88,11 +91,9 @@ class EnglishPersonTexts:
         )
         if isinstance(words, Rejected):
             return words
-        tells_female = Gender.FEMALE in words.said or (
-            not replaced and Gender.FEMALE in words.pronouns and Gender.FEMALE not in words.others
-        )
-        if words.tells_male:
-            if tells_female or replaced or len(words.pronouns) > 1:
+        tells_female = Gender.FEMALE in words.said or (not replaced and words.tell(Gender.FEMALE))
+        if words.tell(Gender.MALE):
+            if tells_female or len(words.pronouns) > 1:
                 return BOTH_GENDERS
             about_man = Twin.of(about_woman, [subject]).text
             whole = self._swapper.twin(about_man)
@@ -103,7 +104,7 @@ class EnglishPersonTexts:
 
 
 def _with(text: str, replacements: Mapping[Span, str]) -> str:
-    for span, new in sorted(replacements.items(), reverse=True):
+    for span, new in sorted(replacements.items(), key=lambda item: -item[0].start):
         text = text[: span.start] + new + text[span.end :]
     return text
 
@@ -138,7 +139,8 @@ def _she_for_they(tokens: Tokens, person: int) -> dict[Span, str] | Rejected:
 
 def _may_be_several(tokens: Tokens, *, person: int, pronoun: int) -> bool:
     """Whether a plural or a group stands before a pronoun, or something behind it says that they are several."""
-    if tokens[pronoun + 1].lower in _TOGETHER or tokens[pronoun - 1].lower == "of":
+    is_part = tokens[pronoun].lower == "them" and tokens[pronoun - 1].lower == "of"
+    if tokens[pronoun + 1].lower in _TOGETHER or is_part:
         return True
     for at in range(pronoun):
         word = tokens[at].lower
@@ -204,7 +206,9 @@ def _use_of(tokens: Tokens, swap: Swap) -> NounUse:
     """Whom a noun is about: it is said of the person behind *as a* and *was a*."""
     at = next(place for place in range(len(tokens)) if tokens[place].start == swap.span.start)
     before = at - 1
-    while may_describe(tokens[before]) and tokens[before].lower not in _COPULAS:
+    while tokens[before].is_hyphen or (
+        tokens[before].lower not in _COPULAS and (may_describe(tokens[before]) or tokens.hyphen_after(before))
+    ):
         before -= 1
     article = tokens[before].lower if tokens[before].lower in grammar.DETERMINERS else ""
     if article:
