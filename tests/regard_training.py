@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from evenhand.regard.classifier import RegardClassifier, open_classifier
 from evenhand.regard.texts import RegardTexts
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.regard import RegardTrainingOptions, train_regard_classifier
+
+NEEDS_REGARD = pytest.mark.skipif(find_spec("sklearn") is None, reason="the extra regard is not installed")
 
 SMALL = RegardTrainingOptions(folds=3, size_seeds=2, resampling=Resampling(resamples=200))
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from regard_training import NEEDS_REGARD
 from scipy import stats
 
 from evenhand.core.progress import no_progress
@@ -33,6 +34,8 @@ from evenhand.regard.splits import SharedAuthors, Split, grouped_folds, split_of
 from evenhand.regard.texts import LabelKind, RegardTexts, read_regard_texts
 from evenhand.runs.classifier_records import ClassifierEvaluation
 from evenhand.stats.resampling import Resampling
+
+pytestmark = NEEDS_REGARD
 
 FEW = Resampling(resamples=200)
 PUBLISHED_CONFUSION = [[54, 7, 3], [12, 62, 16], [3, 11, 59]]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from regard_training import SMALL
+from regard_training import NEEDS_REGARD, SMALL
 
 from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.lab.regard import PlantedRegard, plant_texts
@@ -29,6 +29,8 @@ from evenhand.regard.texts import RegardTexts, read_regard_texts
 from evenhand.runs.classifier_records import CheckVerdict
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.regard import compare_person_treatments, train_regard_classifier
+
+pytestmark = NEEDS_REGARD
 
 OPTIONS = CheckOptions(resampling=Resampling(resamples=500))
 

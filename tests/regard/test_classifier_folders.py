@@ -9,13 +9,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from regard_training import SMALL
+from regard_training import NEEDS_REGARD, SMALL
 
 from evenhand.core.errors import EvenhandError, RunError
 from evenhand.regard.classifier import RegardClassifier, open_classifier
 from evenhand.regard.texts import RegardTexts
 from evenhand.reporting.regard.page import render_classifier_page
 from evenhand.workflows.regard import train_regard_classifier
+
+pytestmark = NEEDS_REGARD
 
 TEXTS = ["The person kept a promise.", "The person lied to a friend last week.", "x" * 100_000]
 

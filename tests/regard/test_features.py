@@ -8,12 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.feature_extraction.text import TfidfVectorizer
+from regard_training import NEEDS_REGARD
 
 from evenhand.core.errors import DatasetError, EvenhandError, UnknownNameError
 from evenhand.regard.features import EMBEDDINGS, TFIDF, ComponentState, TextRows, open_features, split_name
 from evenhand.regard.heads import refuse_unfit_features
 from evenhand.regard.pretrained_features import VECTORS, words_of
+
+pytestmark = NEEDS_REGARD
 
 TEXTS = (
     "Die Person half allen Nachbarn.",
@@ -31,6 +33,8 @@ def _through_files(state: ComponentState) -> ComponentState:
 
 def test_tfidf_is_that_of_words_and_of_characters_beside_each_other() -> None:
     matrix = open_features("tfidf").fit(ROWS).matrix(ROWS).toarray()  # type: ignore[attr-defined]
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
     words = TfidfVectorizer(token_pattern=r"(?u)\b\w+\b", ngram_range=(1, 2), sublinear_tf=True)  # noqa: S106
     characters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), min_df=2, sublinear_tf=True)
     expected = np.hstack([own.fit_transform(TEXTS).toarray() for own in (words, characters)])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from regard_training import NEEDS_REGARD
 from scipy import optimize, special
 
 from evenhand.core.errors import DatasetError
@@ -21,6 +22,8 @@ from evenhand.training.classification import (
     fit_classification,
     vector_layout,
 )
+
+pytestmark = NEEDS_REGARD
 
 
 def _planted(rows: int = 150, *, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

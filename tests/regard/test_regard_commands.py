@@ -8,9 +8,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from regard_training import NEEDS_REGARD
 from running import Command
 
 from evenhand.regard.persons import starter_file
+
+pytestmark = NEEDS_REGARD
 
 QUICK = ("--folds", 3, "--size-seeds", 0, "--resamples", 200)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from regard_training import NEEDS_REGARD
 
 from evenhand.core.errors import DatasetError
 from evenhand.core.labels import UnknownLabelError
@@ -13,6 +14,8 @@ from evenhand.lab.regard import PlantedRegard, plant_texts
 from evenhand.regard.splits import SharedAuthors, grouped_folds, shared_authors, split_off_test_rows
 from evenhand.regard.texts import LabelKind, RegardTexts, read_plain_texts, read_regard_texts, text_key
 from evenhand.stats.vote_aggregation import TieRule
+
+pytestmark = NEEDS_REGARD
 
 
 @pytest.fixture(scope="module")

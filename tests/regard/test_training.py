@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from regard_training import SMALL
+from regard_training import NEEDS_REGARD, SMALL
 
 from evenhand.core.errors import DatasetError, EvenhandError, RunError
 from evenhand.core.progress import no_progress
@@ -32,6 +32,8 @@ from evenhand.regard.splits import grouped_folds
 from evenhand.regard.texts import LabelKind, RegardTexts
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.regard import RegardTrainingOptions, read_test_rows, train_regard_classifier
+
+pytestmark = NEEDS_REGARD
 
 FEW = Resampling(resamples=200)
 

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from sklearn import metrics
 
 from evenhand.stats.classification import (
     accuracy,
@@ -35,6 +34,7 @@ def _labels(seed: int, rows: int = 200) -> tuple[np.ndarray, np.ndarray, np.ndar
 
 
 def test_figures_are_those_of_scikit_learn() -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
     truth, predicted, clusters = _labels(0)
     confusion = confusion_totals(truth, predicted, classes=3, clusters=clusters).sum(axis=0)
     assert confusion.astype(int).tolist() == metrics.confusion_matrix(truth, predicted).tolist()

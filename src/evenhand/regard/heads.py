@@ -177,7 +177,7 @@ class LogisticHead:
         from sklearn.linear_model import LogisticRegression
 
         rows, classes, weights = by_class(data.targets)
-        centre, scale = _standard(data.inputs)
+        centre, scale = column_scales(data.inputs)
         inputs: Any = data.inputs if sparse.issparse(data.inputs) else (data.inputs - centre) / scale
         model = LogisticRegression(C=settings.C, max_iter=2_000)
         model.fit(inputs[rows], classes, sample_weight=weights)
@@ -197,7 +197,7 @@ class LogisticHead:
         return LinearHead(state.arrays["coefficients"], state.arrays["intercepts"])
 
 
-def _standard(inputs: Matrix) -> tuple[Floats, Floats]:
+def column_scales(inputs: Matrix) -> tuple[Floats, Floats]:
     """Mean and standard deviation of each column; a sparse matrix stays as it is, or it would not be sparse."""
     columns = inputs.shape[1]
     if sparse.issparse(inputs):

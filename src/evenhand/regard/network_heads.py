@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from evenhand.regard.features import (
     ComponentState,
@@ -22,7 +21,7 @@ from evenhand.regard.features import (
     Matrix,
     TextRows,
 )
-from evenhand.regard.heads import HeadData, plain_settings
+from evenhand.regard.heads import HeadData, column_scales, plain_settings
 from evenhand.stats.resampling import Floats
 
 LONGEST_TEXT = 256
@@ -152,13 +151,9 @@ class DenseHead:
         """New layers, trained."""
         from evenhand.training.classification import vector_layout
 
-        columns = data.inputs.shape[1]
-        centre, scale = np.zeros(columns), np.ones(columns)
-        if not sparse.issparse(data.inputs):
-            centre, scale = data.inputs.mean(axis=0), data.inputs.std(axis=0)
-        classes = data.targets.shape[1]
-        shape = {"columns": columns, "classes": classes, **plain_settings(settings)}
-        network = _seeded(lambda: self._network(shape, centre, np.where(scale > 0, scale, 1.0)), seed)
+        shape = {"classes": data.targets.shape[1], **plain_settings(settings)}
+        centre, scale = column_scales(data.inputs)
+        network = _seeded(lambda: self._network(shape, centre, scale), seed)
         _train(network, data, held_back, layout=vector_layout, settings=settings, seed=seed)
         return NetworkHead(network, vector_layout, settings=shape, files={})
 
@@ -234,12 +229,9 @@ class GruHead:
         """A new GRU, trained."""
         from evenhand.training.classification import word_layout
 
-        shape = {
-            "dimensions": data.inputs[0].shape[1],
-            "classes": data.targets.shape[1],
-            **plain_settings(settings),
-        }
-        network = _seeded(lambda: self._network(shape), seed)
+        shape = {"classes": data.targets.shape[1], **plain_settings(settings)}
+        centre, scale = column_scales(np.concatenate(data.inputs))
+        network = _seeded(lambda: self._network(shape, centre, scale), seed)
         _train(network, data, held_back, layout=word_layout, settings=settings, seed=seed)
         return NetworkHead(network, word_layout, settings=shape, files={})
 
@@ -247,14 +239,16 @@ class GruHead:
         """From weights."""
         from evenhand.training.classification import word_layout
 
-        network = _loaded(self._network(state.settings), state.arrays)
+        shaped = self._network(state.settings, state.arrays["centre"], state.arrays["scale"])
+        network = _loaded(shaped, state.arrays)
         return NetworkHead(network, word_layout, settings=state.settings, files={})
 
-    def _network(self, shape: Mapping[str, Any]) -> Any:
+    def _network(self, shape: Mapping[str, Any], centre: npt.NDArray[Any], scale: npt.NDArray[Any]) -> Any:
         from evenhand.training.classification import GruNetwork
 
         return GruNetwork(
-            shape["dimensions"],
+            centre,
+            scale,
             classes=shape["classes"],
             units=shape["units"],
             layers=shape["layers"],

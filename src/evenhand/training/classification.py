@@ -217,14 +217,24 @@ def vector_layout(examples: Sequence[ClassificationExample]) -> Batch:
 
 
 class GruNetwork(nn.Module):
-    """A GRU over word vectors, read where each text ends and not where the longest of its batch does."""
+    """A GRU over word vectors, whose columns are standardised, read where each text ends and not where the longest of its batch does."""
 
     def __init__(
-        self, dimensions: int, *, classes: int, units: int, layers: int, directions: int, dropout: float
+        self,
+        centre: npt.NDArray[Any],
+        scale: npt.NDArray[Any],
+        *,
+        classes: int,
+        units: int,
+        layers: int,
+        directions: int,
+        dropout: float,
     ) -> None:
         super().__init__()
+        self.centre = nn.Buffer(torch.as_tensor(centre, dtype=torch.float32))
+        self.scale = nn.Buffer(torch.as_tensor(scale, dtype=torch.float32))
         self.gru = nn.GRU(
-            dimensions,
+            len(centre),
             units,
             num_layers=layers,
             bidirectional=directions == 2,
@@ -237,7 +247,8 @@ class GruNetwork(nn.Module):
 
     def forward(self, words: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """Scores of classes."""
-        packed = pack_padded_sequence(words, lengths.cpu(), batch_first=True, enforce_sorted=False)
+        standard = (words - self.centre) / self.scale
+        packed = pack_padded_sequence(standard, lengths.cpu(), batch_first=True, enforce_sorted=False)
         _, states = self.gru(packed)
         last = torch.cat(list(states[-self._directions :]), dim=-1)
         scores: torch.Tensor = self.head(self.dropout(last))
@@ -265,6 +276,9 @@ def token_layout(pad: int) -> InputLayout:
     return lay_out
 
 
+_LABEL_NAMES = ("id2label", "label2id")
+"""Names of the classes that a model had before."""
+
 _LEAST_SHARE = 0.9
 """Of a classifier's body, what must come from the model; a pooling layer of its own may be new."""
 
@@ -280,7 +294,8 @@ def new_classifier(model: LanguageModel, classes: int, *, seed: int) -> Any:
         raise ModelError(
             f"{loaded.ref.id} is of type {loaded.config.model_type!r}, for which there is no classifier to fine-tune."
         )
-    config = AutoConfig.for_model(**{**loaded.config.to_dict(), "num_labels": classes})
+    known = {name: value for name, value in loaded.config.to_dict().items() if name not in _LABEL_NAMES}
+    config = AutoConfig.for_model(**{**known, "num_labels": classes})
     if config.pad_token_id is None:
         config.pad_token_id = loaded.pad_id
     with torch.random.fork_rng():
