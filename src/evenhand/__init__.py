@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from evenhand.models.references import load_model as load
     from evenhand.regard.agreement import annotator_agreement
     from evenhand.regard.bias_check import check_labelled_files
+    from evenhand.regard.classifier import RegardClassifier, open_classifier
+    from evenhand.regard.classifier_check import CheckOptions, check_classifier
+    from evenhand.regard.texts import RegardTexts, read_regard_texts
     from evenhand.reporting import format_table, write_certificate_page, write_page
     from evenhand.runs.certificate_files import read_certificate
     from evenhand.runs.certificates import Certificate
@@ -53,6 +56,7 @@ if TYPE_CHECKING:
     from evenhand.workflows.measure import MeasurementJob, audit, evaluate, measure_all, probe
     from evenhand.workflows.mitigate import mitigate
     from evenhand.workflows.pairs import build_pairs
+    from evenhand.workflows.regard import RegardTrainingOptions, train_regard_classifier
     from evenhand.workflows.show import compare_all, report
     from evenhand.workflows.study import Study, study
 
@@ -68,6 +72,7 @@ _HOME = {
     "Certificate": "evenhand.runs.certificates",
     "CertificatePlan": "evenhand.certificate",
     "CertifyOptions": "evenhand.workflows.defaults.mitigating",
+    "CheckOptions": "evenhand.regard.classifier_check",
     "Comparison": "evenhand.runs.comparison",
     "ComparisonOptions": "evenhand.runs.comparison",
     "CounterfactualOptions": "evenhand.mitigation.counterfactual",
@@ -95,6 +100,9 @@ _HOME = {
     "PairOptions": "evenhand.mitigation.pairs.building",
     "Protocol": "evenhand.core.protocols",
     "Recipe": "evenhand.core.recipes",
+    "RegardClassifier": "evenhand.regard.classifier",
+    "RegardTexts": "evenhand.regard.texts",
+    "RegardTrainingOptions": "evenhand.workflows.regard",
     "Resampling": "evenhand.stats.resampling",
     "Run": "evenhand.runs.run",
     "RunResult": "evenhand.instruments.association.results",
@@ -105,9 +113,11 @@ _HOME = {
     "build_pairs": "evenhand.workflows.pairs",
     "certify": "evenhand.workflows.certify",
     "check": "evenhand.data",
+    "check_classifier": "evenhand.regard.classifier_check",
     "check_labelled_files": "evenhand.regard.bias_check",
     "compare": "evenhand.runs.comparison",
     "compare_all": "evenhand.workflows.show",
+    "default_data": "evenhand.workflows.defaults.mitigating",
     "describe": "evenhand.data",
     "evaluate": "evenhand.workflows.measure",
     "example_scores": "evenhand.data.datasets",
@@ -119,13 +129,15 @@ _HOME = {
     "load_scheme": "evenhand.data.label_schemes",
     "measure_all": "evenhand.workflows.measure",
     "mitigate": "evenhand.workflows.mitigate",
-    "default_data": "evenhand.workflows.defaults.mitigating",
+    "open_classifier": "evenhand.regard.classifier",
     "open_run": "evenhand.runs.run",
     "probe": "evenhand.workflows.measure",
     "read_annotations": "evenhand.data.annotation_files",
     "read_certificate": "evenhand.runs.certificate_files",
+    "read_regard_texts": "evenhand.regard.texts",
     "report": "evenhand.workflows.show",
     "study": "evenhand.workflows.study",
+    "train_regard_classifier": "evenhand.workflows.regard",
     "write_annotations": "evenhand.data.annotation_files",
     "write_certificate_page": "evenhand.reporting",
     "write_page": "evenhand.reporting",
@@ -143,6 +155,7 @@ __all__ = [
     "Certificate",
     "CertificatePlan",
     "CertifyOptions",
+    "CheckOptions",
     "Comparison",
     "ComparisonOptions",
     "CounterfactualOptions",
@@ -170,6 +183,9 @@ __all__ = [
     "PairOptions",
     "Protocol",
     "Recipe",
+    "RegardClassifier",
+    "RegardTexts",
+    "RegardTrainingOptions",
     "Resampling",
     "Run",
     "RunResult",
@@ -180,6 +196,7 @@ __all__ = [
     "build_pairs",
     "certify",
     "check",
+    "check_classifier",
     "check_labelled_files",
     "compare",
     "compare_all",
@@ -195,12 +212,15 @@ __all__ = [
     "load_scheme",
     "measure_all",
     "mitigate",
+    "open_classifier",
     "open_run",
     "probe",
     "read_annotations",
     "read_certificate",
+    "read_regard_texts",
     "report",
     "study",
+    "train_regard_classifier",
     "write_annotations",
     "write_certificate_page",
     "write_page",
