@@ -22,6 +22,7 @@ from evenhand.cli.options import (
     resampling,
 )
 from evenhand.cli.output import plain_table, print_json, print_lines, print_table
+from evenhand.core.errors import require_extra
 
 if TYPE_CHECKING:
     from evenhand.regard.bias_check import BiasCheck
@@ -106,6 +107,8 @@ def balance_command(
 
     `evenhand regard balance survey.csv --language de --text Text --out balanced.csv`
     """
+    if language == "en":
+        require_extra("train", "lemminflect", purpose="Telling English texts of women and men")
     from evenhand.regard.gender_balance import BalanceMode, balance_file
     from evenhand.text.person_texts import Gender
 
