@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from evenhand.regard.bias_check import check_labelled_files
     from evenhand.regard.classifier import RegardClassifier, open_classifier
     from evenhand.regard.classifier_check import CheckOptions, check_classifier
+    from evenhand.regard.gender_balance import balance_genders
     from evenhand.regard.texts import RegardTexts, read_regard_texts
     from evenhand.reporting import format_table, write_certificate_page, write_page
     from evenhand.runs.certificate_files import read_certificate
@@ -110,6 +111,7 @@ _HOME = {
     "Task": "evenhand.core.items",
     "annotator_agreement": "evenhand.regard.agreement",
     "audit": "evenhand.workflows.measure",
+    "balance_genders": "evenhand.regard.gender_balance",
     "build_pairs": "evenhand.workflows.pairs",
     "certify": "evenhand.workflows.certify",
     "check": "evenhand.data",
@@ -193,6 +195,7 @@ __all__ = [
     "Task",
     "annotator_agreement",
     "audit",
+    "balance_genders",
     "build_pairs",
     "certify",
     "check",

@@ -62,6 +62,7 @@ PUBLIC = [
     "Task",
     "annotator_agreement",
     "audit",
+    "balance_genders",
     "build_pairs",
     "certify",
     "check",

@@ -17,7 +17,7 @@ from scipy import stats
 
 from evenhand.core.progress import no_progress
 from evenhand.data.annotation_files import AnnotationColumns
-from evenhand.regard.evaluation import Predictions, evaluate_predictions, human_ceiling
+from evenhand.regard.evaluation import HeldOutPredictions, evaluate_predictions, human_ceiling
 from evenhand.regard.features import TextRows, open_features
 from evenhand.regard.fitting import (
     ClassifierPlan,
@@ -55,10 +55,10 @@ class Published:
     def evaluations(self, fitted: FittedClassifier) -> tuple[ClassifierEvaluation, ClassifierEvaluation]:
         """On the mode test rows and on the consensus test rows."""
         test = self.split.held_out
-        mode = Predictions.of(self.texts, test, fitted.probabilities(self.texts.rows.take(test)))
+        mode = HeldOutPredictions.of(self.texts, test, fitted.probabilities(self.texts.rows.take(test)))
         embeddings, labels = self.consensus
         rows = np.arange(len(labels))
-        consensus = Predictions(rows, fitted.head.probabilities(embeddings), labels, rows)
+        consensus = HeldOutPredictions(rows, fitted.head.probabilities(embeddings), labels, rows)
         first, second = (
             evaluate_predictions(own, self.texts.classes, resampling=FEW) for own in (mode, consensus)
         )

@@ -13,7 +13,8 @@ from evenhand.regard.fitting import ClassifierPlan, ClassWeights, LabelledRows, 
 from evenhand.regard.heads import LogisticSettings
 from evenhand.regard.network_heads import GruSettings
 from evenhand.regard.persons import PersonTreatment
-from evenhand.regard.pretrained_features import VECTORS, words_of
+from evenhand.regard.pretrained_features import VECTORS
+from evenhand.regard.word_vectors import words_of
 
 pytestmark = NEEDS_REGARD
 

@@ -13,7 +13,8 @@ from regard_training import NEEDS_REGARD
 from evenhand.core.errors import DatasetError, EvenhandError, UnknownNameError
 from evenhand.regard.features import EMBEDDINGS, TFIDF, ComponentState, TextRows, open_features, split_name
 from evenhand.regard.heads import refuse_unfit_features
-from evenhand.regard.pretrained_features import VECTORS, words_of
+from evenhand.regard.pretrained_features import VECTORS
+from evenhand.regard.word_vectors import words_of
 
 pytestmark = NEEDS_REGARD
 

@@ -25,7 +25,7 @@ from evenhand.cli.options import (
 )
 from evenhand.cli.output import TerminalMonitor, plain_table, print_json, print_lines, print_table, say
 from evenhand.cli.regard_training import Group, UnsureColumn, label_command, train_command, training_texts
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import EvenhandError, require_extra
 
 if TYPE_CHECKING:
     from evenhand.regard.bias_check import BiasCheck
@@ -279,6 +279,8 @@ def balance_command(
 
     `evenhand regard balance survey.csv --language de --text Text --out balanced.csv`
     """
+    if language == "en":
+        require_extra("train", "lemminflect", purpose="Telling English texts of women and men")
     from evenhand.regard.gender_balance import BalanceMode, balance_file
     from evenhand.text.person_texts import Gender
 

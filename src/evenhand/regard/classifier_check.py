@@ -15,7 +15,7 @@ from evenhand.core.files import sha256_of
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.regard.bias_check import MARGIN, BiasCheck, check_labelled_pairs
 from evenhand.regard.classifier import RegardClassifier, open_classifier, write_check
-from evenhand.regard.evaluation import Predictions
+from evenhand.regard.evaluation import HeldOutPredictions
 from evenhand.regard.features import MissingEmbeddings
 from evenhand.regard.fitting import ClassifierPlan, FittedClassifier, LabelledRows, prepare_fit, prepare_folds
 from evenhand.regard.persons import (
@@ -228,10 +228,10 @@ def _in_folds(
     labelled: LabelledRows,
     splits: Sequence[Split],
     settings: object,
-) -> Predictions:
+) -> HeldOutPredictions:
     parts: list[tuple[Split, FittedClassifier]] = [
         (fold.split, fold.prepared.fit(settings)) for fold in prepare_folds(plan, labelled, splits)
     ]
     places = np.concatenate([split.held_out for split, _ in parts])
     probabilities = [fitted.probabilities(texts.rows.take(split.held_out)) for split, fitted in parts]
-    return Predictions.of(texts, places, np.concatenate(probabilities))
+    return HeldOutPredictions.of(texts, places, np.concatenate(probabilities))

@@ -41,7 +41,7 @@ SIZE_SHARES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Predictions:
+class HeldOutPredictions:
     """Probabilities of texts that were not trained on, their labels, and what belongs together."""
 
     places: Integers
@@ -50,7 +50,7 @@ class Predictions:
     clusters: Integers
 
     @classmethod
-    def of(cls, texts: RegardTexts, places: Integers, probabilities: Floats) -> Predictions:
+    def of(cls, texts: RegardTexts, places: Integers, probabilities: Floats) -> HeldOutPredictions:
         """Of the texts at places, without those that have no label."""
         known = texts.labels[places] >= 0
         kept = places[known]
@@ -62,9 +62,9 @@ class Predictions:
         likeliest: Integers = self.probabilities.argmax(axis=1)
         return likeliest
 
-    def where(self, chosen: np.ndarray[Any, np.dtype[np.bool_]]) -> Predictions:
+    def where(self, chosen: np.ndarray[Any, np.dtype[np.bool_]]) -> HeldOutPredictions:
         """Some of them."""
-        return Predictions(
+        return HeldOutPredictions(
             self.places[chosen], self.probabilities[chosen], self.labels[chosen], self.clusters[chosen]
         )
 
@@ -73,7 +73,7 @@ class Predictions:
 
 
 def evaluate_predictions(
-    predictions: Predictions, classes: Sequence[str], *, resampling: Resampling
+    predictions: HeldOutPredictions, classes: Sequence[str], *, resampling: Resampling
 ) -> ClassifierEvaluation:
     """All figures of some predictions."""
     count = len(classes)
@@ -180,7 +180,7 @@ def training_sizes(
             generator = np.random.default_rng([plan.seed, size, seed])
             drawn = labelled.take(_drawn(labelled, size, generator))
             fitted = prepare_fit(plan, drawn, seed=plan.seed + seed).fit(settings, seed=plan.seed + seed)
-            judged = Predictions.of(texts, test, fitted.probabilities(texts.rows.take(test)))
+            judged = HeldOutPredictions.of(texts, test, fitted.probabilities(texts.rows.take(test)))
             totals.append(
                 confusion_totals(
                     judged.labels, judged.predicted, classes=len(texts.classes), clusters=judged.clusters

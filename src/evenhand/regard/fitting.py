@@ -204,7 +204,7 @@ def prepare_folds(plan: ClassifierPlan, labelled: LabelledRows, splits: Sequence
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class SettingsChoice:
     """The settings that folds chose, and all that were tried."""
 
     settings: Any
@@ -213,7 +213,7 @@ class Choice:
 
 def choose_settings(
     head: Head, folds: Sequence[Fold], *, trials: int, folder: Path, seed: int, progress: Progress
-) -> Choice:
+) -> SettingsChoice:
     """The settings with the lowest cross-entropy over folds.
 
     Cross-entropy is a proper score: it rewards honest probabilities, and varies less from fold to fold than shares of
@@ -231,12 +231,12 @@ def choose_settings(
         return _searched(head, folds, trials=trials, folder=folder, seed=seed, progress=progress)
     candidates = list(head.candidates())
     if len(candidates) == 1:
-        return Choice(candidates[0], ())
+        return SettingsChoice(candidates[0], ())
     tried = []
     for number, settings in enumerate(candidates):
         progress(number, len(candidates))
         tried.append(float(np.mean([fold.loss(settings) for fold in folds])))
-    return Choice(
+    return SettingsChoice(
         candidates[int(np.argmin(tried))],
         tuple(
             TuningCandidate(settings=plain_settings(own), loss=loss)
@@ -247,7 +247,7 @@ def choose_settings(
 
 def _searched(
     head: Head, folds: Sequence[Fold], *, trials: int, folder: Path, seed: int, progress: Progress
-) -> Choice:
+) -> SettingsChoice:
     """Optuna's TPE. After each fold a trial that is worse than the median of those before it ends."""
     require_extra("regard", "optuna", purpose="--tune")
     import optuna
@@ -291,7 +291,7 @@ def _searched(
         for trial in results
     )
     best = study.best_trial.user_attrs["settings"]
-    return Choice(_settings(head, best), candidates)
+    return SettingsChoice(_settings(head, best), candidates)
 
 
 def _settings(head: Head, values: dict[str, Any]) -> Any:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from evenhand.core.errors import DatasetError, EvenhandError
+from evenhand.core.errors import DatasetError, EvenhandError, require_extra
 from evenhand.data.csv_files import read_table
 from evenhand.regard.features import TextRows
 from evenhand.stats.classification import Integers
@@ -111,6 +111,8 @@ class PersonWords:
 
     @cached_property
     def _texts(self) -> PersonTexts:
+        if self.language == "en":
+            require_extra("train", "lemminflect", purpose="Telling English texts of women and men")
         return person_texts_for(self.language)
 
     def masked(self, rows: TextRows) -> TextRows:

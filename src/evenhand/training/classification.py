@@ -217,7 +217,7 @@ def vector_layout(examples: Sequence[ClassificationExample]) -> Batch:
 
 
 class GruNetwork(nn.Module):
-    """A GRU over word vectors, whose columns are standardised, read where each text ends and not where the longest of its batch does."""
+    """A GRU over standardised word vectors, read where each text ends and not where the longest of its batch does."""
 
     def __init__(
         self,

@@ -20,7 +20,7 @@ from evenhand.regard.classifier import (
     open_classifier,
 )
 from evenhand.regard.classifier_check import CheckOptions, TreatmentResult, compare_treatments
-from evenhand.regard.evaluation import Predictions, evaluate_predictions, human_ceiling, training_sizes
+from evenhand.regard.evaluation import HeldOutPredictions, evaluate_predictions, human_ceiling, training_sizes
 from evenhand.regard.features import open_features
 from evenhand.regard.fitting import (
     ClassifierPlan,
@@ -159,7 +159,9 @@ def train_regard_classifier(
         trained = labelled.take(split.train)
         fitted = prepare_fit(plan, trained).fit(choice.settings)
         held_out = _held_out_predictions(texts, folds, choice.settings)
-        test = Predictions.of(texts, split.held_out, fitted.probabilities(texts.rows.take(split.held_out)))
+        test = HeldOutPredictions.of(
+            texts, split.held_out, fitted.probabilities(texts.rows.take(split.held_out))
+        )
         unanimous = texts.unanimous[test.places]
         several = texts.votes.shape[1] > 1 and unanimous.any()
         with monitor.stage("training on fewer texts", "classifiers") as progress:
@@ -341,7 +343,7 @@ def _prepared_folds(
     return prepare_folds(plan, labelled, splits)
 
 
-def _held_out_predictions(texts: RegardTexts, folds: Sequence[Fold], settings: Any) -> Predictions:
+def _held_out_predictions(texts: RegardTexts, folds: Sequence[Fold], settings: Any) -> HeldOutPredictions:
     """Every row outside the test rows, predicted by a new classifier that did not train on it."""
     places: list[Integers] = []
     probabilities: list[Floats] = []
@@ -349,7 +351,7 @@ def _held_out_predictions(texts: RegardTexts, folds: Sequence[Fold], settings: A
         fitted = fold.prepared.fit(settings)
         places.append(fold.split.held_out)
         probabilities.append(fitted.probabilities(texts.rows.take(fold.split.held_out)))
-    return Predictions.of(texts, np.concatenate(places), np.concatenate(probabilities))
+    return HeldOutPredictions.of(texts, np.concatenate(places), np.concatenate(probabilities))
 
 
 def _keep(
@@ -359,8 +361,8 @@ def _keep(
     report: ClassifierReport,
     *,
     job: Job,
-    held_out: Predictions,
-    test: Predictions,
+    held_out: HeldOutPredictions,
+    test: HeldOutPredictions,
 ) -> None:
     classifier = RegardClassifier(fitted, texts.scheme, record, report)
     predictions = pl.concat([_frame(texts, part, own) for part, own in (("folds", held_out), ("test", test))])
@@ -369,7 +371,7 @@ def _keep(
     )
 
 
-def _frame(texts: RegardTexts, part: str, predictions: Predictions) -> pl.DataFrame:
+def _frame(texts: RegardTexts, part: str, predictions: HeldOutPredictions) -> pl.DataFrame:
     codes = np.array(texts.classes)
     columns: dict[str, Any] = {
         "part": [part] * len(predictions),
