@@ -130,13 +130,18 @@ def prepare_fit(plan: ClassifierPlan, labelled: LabelledRows, *, seed: int | Non
     return PreparedFit(plan, features, data_of(treated), held_back)
 
 
+def _shown(plan: ClassifierPlan, rows: TextRows) -> TextRows:
+    """Texts as the head sees them when it labels."""
+    if plan.person_words is None or plan.persons is not PersonTreatment.MASK:
+        return rows
+    return plan.person_words.masked(rows)
+
+
 def _treated(plan: ClassifierPlan, labelled: LabelledRows) -> LabelledRows:
-    """Rows as the head sees them: with persons masked, or each text beside its counterfactual with half the weight."""
+    """Rows as the head is trained on them: masked, or each text beside its counterfactual with half the weight."""
     words = plan.person_words
-    if words is None or plan.persons is PersonTreatment.KEEP:
-        return labelled
-    if plan.persons is PersonTreatment.MASK:
-        return LabelledRows(words.masked(labelled.rows), labelled.targets, labelled.groups)
+    if words is None or plan.persons is not PersonTreatment.COUNTERFACTUAL:
+        return LabelledRows(_shown(plan, labelled.rows), labelled.targets, labelled.groups)
     places, rows = words.with_counterfactuals(labelled.rows)
     often = np.bincount(places, minlength=len(labelled.rows))
     return LabelledRows(rows, labelled.targets[places] / often[places][:, None], labelled.groups[places])
@@ -178,12 +183,13 @@ class Fold:
 
     split: Split
     prepared: PreparedFit
-    held_out: LabelledRows
+    held_out: HeadData
+    """Inputs of the rows held out that have a label, which do not depend on settings either."""
     weights: Floats
 
     def loss(self, settings: Any) -> float:
         """The cross-entropy of a new classifier with these settings on the rows held out."""
-        probabilities = self.prepared.fit(settings).probabilities(self.held_out.rows)
+        probabilities = self.prepared.fit(settings).head.probabilities(self.held_out.inputs)
         return cross_entropy(probabilities, self.held_out.targets, self.weights)
 
 
@@ -191,15 +197,11 @@ def prepare_folds(plan: ClassifierPlan, labelled: LabelledRows, splits: Sequence
     """Every fold with features of its own."""
     folds = []
     for split in splits:
-        train = labelled.take(split.train)
-        folds.append(
-            Fold(
-                split,
-                prepare_fit(plan, train),
-                labelled.take(split.held_out),
-                class_weights(train.targets, plan.class_weights),
-            )
-        )
+        train, held_out = labelled.take(split.train), labelled.take(split.held_out)
+        prepared = prepare_fit(plan, train)
+        shown = _shown(plan, held_out.rows)
+        data = HeadData(plan.head.inputs(prepared.features, shown), held_out.targets)
+        folds.append(Fold(split, prepared, data, class_weights(train.targets, plan.class_weights)))
     return folds
 
 

@@ -175,12 +175,15 @@ class LogisticHead:
     ) -> LinearHead:
         """The optimum of the penalised likelihood."""
         from sklearn.linear_model import LogisticRegression
+        from threadpoolctl import threadpool_limits
 
         rows, classes, weights = by_class(data.targets)
         centre, scale = column_scales(data.inputs)
         inputs: Any = data.inputs if sparse.issparse(data.inputs) else (data.inputs - centre) / scale
         model = LogisticRegression(C=settings.C, max_iter=2_000)
-        model.fit(inputs[rows], classes, sample_weight=weights)
+        # The steps are small: several threads would wait for one another, and sums would have no fixed order.
+        with threadpool_limits(1):
+            model.fit(inputs[rows], classes, sample_weight=weights)
         coefficients, intercepts = model.coef_, model.intercept_
         if len(model.classes_) == 2:
             coefficients = np.vstack([np.zeros_like(coefficients), coefficients])
