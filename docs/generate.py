@@ -46,6 +46,7 @@ BY_HAND = (
             "concepts",
             "data",
             "agreement",
+            "regard",
             "python",
             "lab",
             "certificate",

@@ -82,8 +82,8 @@ def check_command(
     retrain: Annotated[
         list[Path] | None,
         typer.Option(
-            help="For a classifier: the files that it was trained on. It is trained again with persons masked and with "
-            "both genders, to show what lowers its bias and at which cost. May be repeated.",
+            help="For a classifier: the files that it was trained on, or starter. It is trained again with persons "
+            "masked and with both genders, to show what lowers its bias and at which cost. May be repeated.",
             rich_help_panel=DATA,
         ),
     ] = None,
@@ -143,7 +143,7 @@ def check_command(
             text=text,
             scheme=scheme,
             group=group,
-            language="",
+            language=check.texts.language,
             ties="lowest",
         )
         treatments = compare_person_treatments(folder, table, options, monitor=TerminalMonitor())

@@ -38,6 +38,12 @@ if TYPE_CHECKING:
     from evenhand.regard.classifier import RegardClassifier
     from evenhand.regard.texts import RegardTexts
 
+_DIGITS = 4
+"""Of probabilities in a CSV file."""
+
+STARTER = "starter"
+"""Stands for the starter set where files of texts are named."""
+
 TrainingTexts = Annotated[
     list[Path] | None,
     typer.Argument(
@@ -224,15 +230,15 @@ def training_texts(
     language: str,
     ties: str,
 ) -> RegardTexts:
-    """The texts that were named, or the starter set."""
+    """The texts that were named, or the starter set with its authors."""
     from evenhand.data.annotation_files import AnnotationColumns
     from evenhand.data.label_schemes import load_scheme
     from evenhand.regard.persons import starter_file
     from evenhand.regard.texts import read_regard_texts
     from evenhand.stats.vote_aggregation import TieRule
 
-    if not paths:
-        say(f"Training on the starter set ({language}): a toy.")
+    if not paths or paths == [Path(STARTER)]:
+        say(f"The texts are those of the starter set ({language}): enough for a toy.")
         return read_regard_texts([starter_file(language)], group="author")
     return read_regard_texts(
         paths,
@@ -268,14 +274,17 @@ def print_figures(trained: RegardClassifier) -> None:
         table.add_row(title, *(show(getattr(part, name), digits=3) for part in parts.values()))
     print_table(table)
     titles = [trained.scheme.option(code).title_in("en") for code in record.classes]
-    classes = plain_table(
-        "test rows", *(f"labelled {own}" for own in titles), "precision", "recall", "F1",
-        right=(*(f"labelled {own}" for own in titles), "precision", "recall", "F1"),
-    )  # fmt: skip
-    for title, row, own in zip(titles, report.test.confusion, report.test.classes, strict=True):
-        figures = (show(estimate, digits=2) for estimate in (own.precision, own.recall, own.f1))
-        classes.add_row(title, *(f"{count:,}" for count in row), *figures)
+    figures = ("precision", "recall", "F1")
+    classes = plain_table("test rows", "texts", *figures, right=("texts", *figures))
+    for title, own in zip(titles, report.test.classes, strict=True):
+        cells = (show(estimate, digits=3) for estimate in (own.precision, own.recall, own.f1))
+        classes.add_row(title, f"{own.rows:,}", *cells)
     print_table(classes)
+    given = [f"labelled {title}" for title in titles]
+    confusion = plain_table("test rows", *given, right=given)
+    for title, row in zip(titles, report.test.confusion, strict=True):
+        confusion.add_row(title, *(f"{count:,}" for count in row))
+    print_table(confusion)
     print_lines(reading(record, report, titles))
 
 
@@ -325,7 +334,7 @@ def label_command(
     if json:
         print_json({"classifier": str(classifier), "warning": opened.bias_warning, "texts": frame.to_dicts()})
     elif out is None:
-        print_text(frame.write_csv())
+        print_text(frame.write_csv(float_precision=_DIGITS))
     else:
-        write_text(out, frame.write_csv())
+        write_text(out, frame.write_csv(float_precision=_DIGITS))
         say(f"Labelled {len(rows):,} texts: {out}")

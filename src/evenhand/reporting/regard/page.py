@@ -11,7 +11,7 @@ import polars as pl
 
 from evenhand.core.estimates import Estimate
 from evenhand.core.labels import LabelScheme
-from evenhand.reporting.numbers import has_interval, show
+from evenhand.reporting.numbers import has_interval, show, signed
 from evenhand.reporting.plotting import COLOURS, Plot, specification, without_nan
 from evenhand.reporting.rendering import render_page_template
 from evenhand.reporting.views import rows_csv
@@ -149,8 +149,8 @@ def _size_sentence(sizes: Sequence[TrainingSizePoint]) -> str:
             "likely to help."
         )
     return (
-        f"The last {last.rows - before.rows:,} training texts brought {100 * gained:.1f} points, no more than the draw "
-        "of the texts does; better features will help more than more texts."
+        f"The last {last.rows - before.rows:,} training texts changed it by {signed(100 * gained, 1)} points, no more "
+        "than the draw of the texts does; that more texts would help does not show."
     )
 
 
