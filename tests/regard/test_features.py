@@ -111,6 +111,26 @@ def test_pickles_are_never_loaded(tmp_path: Path) -> None:
     assert not ran.exists()
 
 
+def test_damaged_and_missing_embeddings_are_refused(tmp_path: Path) -> None:
+    np.savez_compressed(tmp_path / "x.npz", X=np.random.default_rng(0).normal(size=(50, 4)))
+    content = (tmp_path / "x.npz").read_bytes()
+    (tmp_path / "cut.npz").write_bytes(content[: len(content) // 2])
+    (tmp_path / "flipped.npz").write_bytes(content[:200] + bytes([content[200] ^ 255]) + content[201:])
+    for name in ("cut.npz", "flipped.npz"):
+        with pytest.raises(DatasetError, match=r"cannot be read as \.npy or \.npz"):
+            EMBEDDINGS.open(str(tmp_path / name))
+    with pytest.raises(DatasetError, match="There is no file"):
+        EMBEDDINGS.open(str(tmp_path / "none.npz"))
+
+
+def test_a_small_archive_cannot_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.savez_compressed(tmp_path / "x.npz", X=np.zeros((1_000, 100)))
+    monkeypatch.setattr("evenhand.regard.features.MAX_STORED_BYTES", 100_000)
+    assert (tmp_path / "x.npz").stat().st_size < 100_000
+    with pytest.raises(DatasetError, match="holds 800,"):
+        EMBEDDINGS.open(str(tmp_path / "x.npz"))
+
+
 def test_names_of_features() -> None:
     assert split_name("vectors:a:b.vec") == ("vectors", "a:b.vec")
     with pytest.raises(EvenhandError, match="need file behind a colon: vectors:FILE"):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from forking import exit_code
 from regard_training import NEEDS_REGARD, SMALL
 
 from evenhand.core.errors import DatasetError, EvenhandError, RunError
@@ -19,7 +22,9 @@ from evenhand.regard.features import TextRows, open_features
 from evenhand.regard.fitting import (
     ClassifierPlan,
     ClassWeights,
+    Fold,
     LabelledRows,
+    SettingsChoice,
     choose_settings,
     class_weights,
     cross_entropy,
@@ -149,6 +154,30 @@ def test_a_search_goes_on_after_a_kill(planted: RegardTexts, tmp_path: Path) -> 
     assert min(finished, key=lambda own: own.loss).settings["C"] == choice.settings.C
     again = choose_settings(head, folds, trials=8, folder=tmp_path, seed=0, progress=no_progress)
     assert again.settings == choice.settings
+
+
+class DeadlyFold(Fold):
+    """Kills the process that asks for its loss."""
+
+    def loss(self, _settings: Any) -> float:
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError
+
+
+def search(folder: Path, fold_type: type[Fold]) -> SettingsChoice:
+    """Four trials over two folds, the second of which is of a type."""
+    texts = plant_texts(PlantedRegard(texts=90, authors=9)).texts
+    splits = grouped_folds(texts, np.arange(len(texts)), folds=2, seed=0)
+    first, second = prepare_folds(_plan(), _labelled(texts), splits)
+    folds = [first, fold_type(second.split, second.prepared, second.held_out, second.weights)]
+    return choose_settings(
+        HEADS.get("logistic"), folds, trials=4, folder=folder, seed=0, progress=no_progress
+    )
+
+
+def test_a_search_that_was_killed_within_a_trial_goes_on(tmp_path: Path) -> None:
+    assert exit_code(search, tmp_path, DeadlyFold) == -signal.SIGKILL
+    assert len(search(tmp_path, Fold).candidates) == 4
 
 
 def test_masked_persons_give_the_same_label_whoever_it_is(planted: RegardTexts) -> None:

@@ -6,6 +6,8 @@ package adds its own with an entry point of the group ``evenhand.regard_features
 
 from __future__ import annotations
 
+import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +18,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from evenhand.core.errors import DatasetError, EvenhandError
-from evenhand.core.files import MAX_STORED_BYTES, read_stored, sha256_of
+from evenhand.core.files import MAX_STORED_BYTES, sha256_of_file
 from evenhand.core.registry import Registry, lacks
 from evenhand.stats.classification import Integers
 from evenhand.stats.resampling import Floats
@@ -239,10 +241,9 @@ class EmbeddingFeatures:
     """Embeddings that were computed elsewhere, one row per row of the texts' file."""
 
     def __init__(self, path: Path) -> None:
-        content = read_stored(path, error=DatasetError, limit=MAX_STORED_BYTES)
         self.path = path
-        self.digests = {path.name: sha256_of(content)}
         self.table, self._texts = read_embeddings(path)
+        self.digests = {path.name: sha256_of_file(path)}
 
     def prepare(self, rows: TextRows) -> None:
         """Refuse embeddings that are not of these rows."""
@@ -319,14 +320,15 @@ def read_embeddings(path: Path) -> tuple[Floats, tuple[str, ...] | None]:
 
     In an .npz file the table is ``X``, ``embeddings`` or the only array without a name, and ``texts`` are the texts.
     """
+    if not path.is_file():
+        raise DatasetError(f"There is no file {path}. Check the path.")
     try:
-        content = np.load(path, allow_pickle=False)
-        arrays = (
-            {"X": content}
-            if isinstance(content, np.ndarray)
-            else {name: content[name] for name in content.files}
-        )
-    except (OSError, ValueError, EOFError, KeyError) as problem:
+        _refuse_large(path)
+        with path.open("rb") as stream:
+            content = np.load(stream, allow_pickle=False)
+            is_table = isinstance(content, np.ndarray)
+            arrays = {"X": content} if is_table else {name: content[name] for name in content.files}
+    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as problem:
         raise DatasetError(
             f"{path} cannot be read as .npy or .npz without pickles ({problem}). Write it with "
             "np.savez(FILE, X=embeddings, texts=np.array(texts))."
@@ -347,6 +349,16 @@ def read_embeddings(path: Path) -> tuple[Floats, tuple[str, ...] | None]:
         )
     texts = next((arrays[name] for name in _TEXT_NAMES if name in arrays), None)
     return table.astype(np.float64), None if texts is None else tuple(map(str, texts.tolist()))
+
+
+def _refuse_large(path: Path) -> None:
+    """Refuse what would fill the memory; a small archive can hold a large table."""
+    size = path.stat().st_size
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+    if size > MAX_STORED_BYTES:
+        raise DatasetError(f"{path} holds {size:,} bytes; at most {MAX_STORED_BYTES:,} are read.")
 
 
 def refuse_other_rows(path: Path, table: Floats, texts: tuple[str, ...] | None, rows: TextRows) -> None:

@@ -155,7 +155,8 @@ def _held_back(labelled: LabelledRows, *, seed: int) -> np.ndarray[Any, np.dtype
     held = np.isin(labelled.groups, few)
     if held.all() or not held.any():
         raise DatasetError(
-            f"{len(names)} author is too few for a classifier that has to hold some back. Use --classifier logistic."
+            f"The texts of {len(names):,} authors are too few for a classifier that has to hold some back to know "
+            "when to stop. Use --classifier logistic."
         )
     return held
 
@@ -198,6 +199,10 @@ def prepare_folds(plan: ClassifierPlan, labelled: LabelledRows, splits: Sequence
     folds = []
     for split in splits:
         train, held_out = labelled.take(split.train), labelled.take(split.held_out)
+        if not len(held_out.rows):
+            raise DatasetError(
+                "A fold holds out no text with a label of the chosen kind. Choose fewer --folds or other --labels."
+            )
         prepared = prepare_fit(plan, train)
         shown = _shown(plan, held_out.rows)
         data = HeadData(plan.head.inputs(prepared.features, shown), held_out.targets)

@@ -97,6 +97,7 @@ class RegardTrainingOptions:
             "folds": self.folds,
             "class_weights": self.class_weights.value,
             "persons": self.persons.value,
+            "language": self.language,
             "test_share": self.test_share,
             "test_rows": None if self.test_rows is None else list(self.test_rows),
             "shared_authors": self.shared_authors.value,
@@ -250,7 +251,6 @@ def _options_of(record: ClassifierRecord) -> RegardTrainingOptions:
             "class_weights": ClassWeights(kept["class_weights"]),
             "persons": PersonTreatment(kept["persons"]),
             "test_rows": None if rows is None else tuple(rows),
-            "language": record.dataset.language,
             "shared_authors": SharedAuthors(kept["shared_authors"]),
         }
     )
