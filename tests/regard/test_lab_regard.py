@@ -68,6 +68,19 @@ def test_a_classifier_without_bias_of_its_own_has_no_gap() -> None:
     assert _check(0.0, seed=0)[0] == 0
 
 
+def test_noise_alone_fails_a_classifier_no_more_often_than_tests_may() -> None:
+    scheme, codes = load_scheme(), np.array(load_scheme().codes)
+    classifier, meant = PlantedClassifier(error=0.4, noise=0.5), np.arange(150) % 3
+    small = {"stuart_maxwell": 0, "sign_flip": 0, "gap": 0}
+    for seed in range(300):
+        first, second = (codes[own].tolist() for own in classifier.label_pairs(meant, classes=3, seed=seed))
+        check = check_labelled_pairs(first, second, scheme=scheme, resampling=FEW)
+        small["stuart_maxwell"] += check.stuart_maxwell.p_value < 0.05
+        small["sign_flip"] += check.sign_flip_p < 0.05
+        small["gap"] += not check.gap.low <= 0 <= check.gap.high
+    assert all(count <= 26 for count in small.values()), small
+
+
 def test_impossible_plans_are_refused() -> None:
     with pytest.raises(EvenhandError, match="at least one"):
         PlantedRegard(texts=0)

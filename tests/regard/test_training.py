@@ -18,7 +18,7 @@ from evenhand.core.progress import no_progress
 from evenhand.lab.regard import PlantedRegard, plant_texts
 from evenhand.regard.classifier import RegardClassifier
 from evenhand.regard.evaluation import human_ceiling
-from evenhand.regard.features import TextRows, open_features
+from evenhand.regard.features import FEATURES, ComponentState, TextRows, open_features
 from evenhand.regard.fitting import (
     ClassifierPlan,
     ClassWeights,
@@ -220,6 +220,44 @@ def test_persons_cannot_be_masked_in_embeddings(planted: RegardTexts, tmp_path: 
     options = RegardTrainingOptions(features=f"embeddings:{tmp_path / 'x.npy'}", persons=PersonTreatment.MASK)
     with pytest.raises(EvenhandError, match="--persons mask is not possible"):
         train_regard_classifier(planted, options, out=tmp_path / "out")
+
+
+@dataclasses.dataclass
+class TellingWords:
+    """Features of another package: which of three words a text has."""
+
+    summary = "three words"
+    argument = ""
+    digests = {}  # noqa: RUF012
+
+    def open(self, _argument: str) -> TellingWords:
+        return self
+
+    def prepare(self, rows: TextRows) -> None:
+        pass
+
+    def fit(self, _rows: TextRows) -> TellingWords:
+        return self
+
+    def matrix(self, rows: TextRows) -> np.ndarray:
+        words = ("lied", "promise", "helped")
+        return np.array([[float(word in text) for word in words] for text in rows.texts])
+
+    def state(self) -> ComponentState:
+        return ComponentState()
+
+    def restore(self, _state: ComponentState, _argument: str) -> TellingWords:
+        return self
+
+
+def test_features_of_another_package_train_and_come_back(planted: RegardTexts, tmp_path: Path) -> None:
+    FEATURES.register("telling-words", TellingWords())
+    try:
+        options = dataclasses.replace(SMALL, features="telling-words", size_seeds=0)
+        trained = train_regard_classifier(planted, options, out=tmp_path / "own")
+        assert trained.label(["The person helped a neighbour."]).codes == ["1"]
+    finally:
+        FEATURES.unregister("telling-words")
 
 
 def test_test_rows_are_a_list_of_numbers(tmp_path: Path) -> None:

@@ -129,17 +129,21 @@ class PlantedClassifier:
     Attributes:
         error: The share of texts in which it is wrong.
         bias: The share of texts of the second group whose label is one step lower than it would have been.
+        noise: The share of texts whose error is drawn anew for each group: labels that differ without any bias.
     """
 
     error: float = 0.2
     bias: float = 0.0
+    noise: float = 0.0
 
     def label_pairs(self, labels: Integers, *, classes: int, seed: int) -> tuple[Integers, Integers]:
-        """Labels of the same texts about two groups: errors are shared, the bias is the second group's alone."""
+        """Labels of the same texts about two groups; errors are shared but for noise, the bias is the second's."""
         generator = np.random.default_rng(seed)
-        first = erroneous_labels(labels, uniform_confusion(self.error, classes), generator)
-        second = np.where(generator.random(len(labels)) < self.bias, np.maximum(first - 1, 0), first)
-        return first, second.astype(np.int64)
+        confusion = uniform_confusion(self.error, classes)
+        first, other = (erroneous_labels(labels, confusion, generator) for _ in range(2))
+        second = np.where(generator.random(len(labels)) < self.noise, other, first)
+        lowered = np.where(generator.random(len(labels)) < self.bias, np.maximum(second - 1, 0), second)
+        return first, lowered.astype(np.int64)
 
     def expected_gap(self, labels: Integers, values: Sequence[float]) -> float:
         """The gap in points that the bias makes between the first group and the second."""
