@@ -6,7 +6,7 @@ import dataclasses
 import os
 import signal
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -228,7 +228,7 @@ class TellingWords:
 
     summary = "three words"
     argument = ""
-    digests = {}  # noqa: RUF012
+    digests: ClassVar[dict[str, str]] = {}
 
     def open(self, _argument: str) -> TellingWords:
         return self
