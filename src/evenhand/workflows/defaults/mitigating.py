@@ -172,6 +172,9 @@ def default_plan(
     return CertificatePlan(
         measurements=tuple(_measurements(before, planted, language, options)),
         held_out=_held_out(lab_text, options),
+        passages=HeldOutText.sample_passages(sentences(options.held_out).by_document())
+        if options.held_out
+        else None,
         training_text=training_sentences(default_data(before, language=language)) if lab_text else (),
         labelled=load_labelled(options.labelled) if options.labelled else None,
         trained=options.trained,
