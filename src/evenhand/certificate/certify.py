@@ -154,7 +154,7 @@ def _certificate(
     *,
     mitigation: MitigationRecord | None,
 ) -> Certificate:
-    # A model that is the same needs no second measurement, and no classifiers to prove it.
+    # A model that is the same needs no second measurement, and no classifiers to show it.
     plan = plan if pair.differs else replace(plan, labelled=None)
     ours, theirs = measurers if pair.differs else (measurers[0], measurers[0])
     before = ours.measure()
