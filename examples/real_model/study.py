@@ -159,7 +159,8 @@ def main() -> None:
     even = best_of([best, *(chosen.folder / name for name in repeated)])
     print(f"{even.name} is certified", flush=True)
     evenhand(
-        "certify", model, even, "--held-out", chosen.wikitext / "test.txt", "--data", chosen.stereoset,
+        "certify", model, even, "--held-out", chosen.wikitext / "test.txt", "--corpus", chosen.corpus,
+        "--data", chosen.stereoset,
         "--crows-pairs", chosen.crows_pairs, "--labelled", chosen.sst2, "--margin", "perplexity=0.3%",
         "--out", certificate,
         codes=(0, 5),
