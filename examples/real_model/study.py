@@ -175,7 +175,7 @@ def main() -> None:
     print(f"{even.name} is certified", flush=True)
     evenhand(
         "certify", model, even, "--held-out", chosen.wikitext / "test.txt", "--corpus", chosen.corpus,
-        "--data", chosen.stereoset,
+        "--settled-text", chosen.wikitext / "test.txt", "--data", chosen.stereoset,
         "--crows-pairs", chosen.crows_pairs, "--labelled", chosen.sst2, "--margin", "perplexity=0.3%",
         "--out", certificate,
         codes=(0, 5),
