@@ -113,6 +113,7 @@ EXTRAS = {
     "gguf": (*_MODELS, "gguf"),
     "train": (*_MODELS, "lemminflect", "peft"),
     "ray": ("ray", "pyarrow"),
+    "crowd": ("crowdkit", "pandas"),
 }
 """The modules that each extra brings, as far as Evenhand cannot do without them where it needs the extra."""
 
