@@ -1,4 +1,4 @@
-"""Evenhand: measure stereotypes in language models, mitigate them, and prove the difference.
+"""Evenhand: measure stereotypes in language models, mitigate them, and certify the difference.
 
     >>> import evenhand as eh
     >>> run = eh.evaluate(eh.example_scores("leaning"), data="starter", language="de")

@@ -78,6 +78,14 @@ def test_what_cannot_be_assured_is_rejected_with_the_reason(language: str, text:
     assert rejected.reason.startswith(reason)
 
 
+def test_commas_that_people_leave_out_are_read_and_not_written() -> None:
+    text = "Die Person war bekannt dafür dass sie gern kochte, und weil sie sang, obwohl sie krank war."
+    found = person_texts_for("de").versions(text)
+    assert isinstance(found, PersonVersions)
+    assert found.female == text.replace("Person", "Frau")
+    assert found.male == text.replace("Die Person", "Der Mann").replace("sie", "er")
+
+
 def test_a_language_that_nobody_has_written_is_named() -> None:
     with pytest.raises(UnknownNameError, match="language of texts about persons"):
         person_texts_for("fr")

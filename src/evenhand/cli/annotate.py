@@ -212,7 +212,7 @@ def _print_agreement(agreement: AnnotatorAgreement) -> None:
     from evenhand.reporting.numbers import NOT_THERE, number, number_or_dash, show
     from evenhand.stats.agreement import AgreementBand
 
-    numbers = [str(number) for number in range(1, len(agreement.annotators) + 1)]
+    numbers = [str(place) for place in range(1, len(agreement.annotators) + 1)]
     table = plain_table("", "annotator", *numbers, right=numbers, title="Cohen's kappa")
     for row, annotator in enumerate(agreement.annotators):
         kappas = [

@@ -52,6 +52,11 @@ _REGARDING = frozenset(
         "angesehen",
     ]
 )
+_SUBORDINATE = re.compile(
+    r"(,?)(?<!\bund)(?<!\boder)(?<!\bauch)(?<!\bals)(?<!\bnur)"
+    r"( (?:dass|daß|indem|weil|obwohl|wenn|damit|nachdem|bevor)\b)"
+)
+"""The beginning of a subordinate clause, with the comma before it if there is one."""
 _OPENING = re.compile(r"(?:Die|Der|Eine|Ein)\s(?:[a-zäöüß]+\s)?(Frau|Mann)\b")
 _FORMAL = re.compile(r"(?<=[^\W\d_,;] )(?:Sie|Ihnen|Ihr(?:e[mnrs]?)?)\b")
 """Pronouns with a capital within a sentence, which may be yours or a slip for hers."""
@@ -90,7 +95,18 @@ class GermanPersonTexts:
         self._swapper = GermanSwapper()
 
     def versions(self, text: str) -> PersonVersions | Rejected:
-        """Both versions of a text, or why they cannot be told."""
+        """Both versions of a text, or why they cannot be told.
+
+        People leave out commas before *dass*, without which clauses cannot be told apart. The text is read with them.
+        """
+        were_missing = [not match[1] for match in _SUBORDINATE.finditer(text)]
+        found = self._versions(_SUBORDINATE.sub(r",\2", text))
+        if isinstance(found, Rejected):
+            return found
+        female, male = (_without_added_commas(told, were_missing) for told in (found.female, found.male))
+        return PersonVersions(female, male, found.told)
+
+    def _versions(self, text: str) -> PersonVersions | Rejected:
         persons = list(_PERSON.finditer(text))
         if not persons:
             found = versions_of_told_text(text, self._swapper)
@@ -130,6 +146,12 @@ class GermanPersonTexts:
         nouns = _NounUses(about_man)
         told_of_woman = Twin.of(about_man, (swap for swap in to_woman.swaps if not nouns.is_plural(swap)))
         return PersonVersions(told_of_woman.text, about_man, Gender.MALE)
+
+
+def _without_added_commas(text: str, were_missing: Sequence[bool]) -> str:
+    """A text without the commas that were added, one after the other: words between clauses are never swapped."""
+    missing = iter(were_missing)
+    return _SUBORDINATE.sub(lambda match: ("" if next(missing) else match[1]) + match[2], text)
 
 
 def _known_subject(text: str) -> int:
