@@ -12,7 +12,14 @@ from evenhand.core.errors import DatasetError
 from evenhand.core.labels import UnknownLabelError
 from evenhand.lab.regard import PlantedRegard, plant_texts
 from evenhand.regard.splits import SharedAuthors, grouped_folds, shared_authors, split_off_test_rows
-from evenhand.regard.texts import LabelKind, RegardTexts, read_plain_texts, read_regard_texts, text_key
+from evenhand.regard.texts import (
+    LabelKind,
+    RegardTexts,
+    language_of,
+    read_plain_texts,
+    read_regard_texts,
+    text_key,
+)
 from evenhand.stats.vote_aggregation import TieRule
 
 pytestmark = NEEDS_REGARD
@@ -141,6 +148,14 @@ def test_plain_texts_come_from_tables_and_lines(tmp_path: Path) -> None:
     path.write_bytes("text\nmüde\n".encode("cp1252"))
     with pytest.raises(DatasetError, match="not UTF-8 text"):
         read_plain_texts(path)
+
+
+def test_the_language_is_told_from_words_or_has_to_be_given() -> None:
+    assert language_of(["Die Person war nett und wurde gelobt."]) == "de"
+    assert language_of(["The person was kind to a friend."]) == "en"
+    for texts in (["La personne est gentille."], ["The person und die Person"], []):
+        with pytest.raises(DatasetError, match="Give it with --language"):
+            language_of(texts)
 
 
 def test_a_text_of_100_kilobytes_is_a_text(tmp_path: Path) -> None:

@@ -103,7 +103,15 @@ UnsureColumn = Annotated[
         "--unsure", help="The column that is ticked if the annotator was unsure.", rich_help_panel=DATA
     ),
 ]
-Language = Annotated[str, typer.Option("--language", "-l", help="Of the texts.", rich_help_panel=DATA)]
+Language = Annotated[
+    str | None,
+    typer.Option(
+        "--language",
+        "-l",
+        help="Of the texts; told from their words if not given. Of the starter set, en or de.",
+        rich_help_panel=DATA,
+    ),
+]
 TestRows = Annotated[
     Path | None,
     typer.Option(
@@ -146,7 +154,7 @@ def train_command(
     text: TextColumn = "text",
     scheme: SchemeName = None,
     group: Group = None,
-    language: Language = "en",
+    language: Language = None,
     test_rows: TestRows = None,
     shared_authors: SharedAuthorsName = "refuse",
     labels: LabelsName = "mode",
@@ -227,7 +235,7 @@ def training_texts(
     text: str,
     scheme: str | None,
     group: str | None,
-    language: str,
+    language: str | None,
     ties: str,
 ) -> RegardTexts:
     """The texts that were named, or the starter set with its authors."""
@@ -238,8 +246,9 @@ def training_texts(
     from evenhand.stats.vote_aggregation import TieRule
 
     if not paths or paths == [Path(STARTER)]:
-        say(f"The texts are those of the starter set ({language}): enough for a toy.")
-        return read_regard_texts([starter_file(language)], group="author")
+        chosen = language or "en"
+        say(f"The texts are those of the starter set ({chosen}): enough for a toy.")
+        return read_regard_texts([starter_file(chosen)], group="author")
     return read_regard_texts(
         paths,
         scheme=load_scheme(scheme) if scheme else None,

@@ -39,6 +39,9 @@ PREDICTIONS_TABLE = "predictions.parquet"
 
 _FEATURES, _HEAD = "features", "head"
 
+_LABELLED_TOGETHER = 10_000
+"""Texts at a time, so that memory stays small."""
+
 
 @dataclass(frozen=True, slots=True)
 class TextLabels:
@@ -94,7 +97,13 @@ class RegardClassifier:
         if not len(rows):
             empty = np.empty((0, len(self.scheme.codes)))
             return TextLabels(self.scheme, np.empty(0, dtype=np.int64), empty)
-        probabilities = fitted.probabilities(rows)
+        starts = range(0, len(rows), _LABELLED_TOGETHER)
+        probabilities = np.concatenate(
+            [
+                fitted.probabilities(rows.take(np.arange(start, min(start + _LABELLED_TOGETHER, len(rows)))))
+                for start in starts
+            ]
+        )
         return TextLabels(self.scheme, probabilities.argmax(axis=1), probabilities)
 
     @property

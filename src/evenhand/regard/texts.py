@@ -224,6 +224,30 @@ def _authors(table: AnnotationTable, path: Path, group: str, *, text_column: str
     return tuple(authors)
 
 
+_FUNCTION_WORDS = {
+    "de": frozenset(
+        {"die", "der", "das", "und", "ist", "war", "wurde", "eine", "einen", "als", "nicht", "mit"}
+    ),
+    "en": frozenset({"the", "and", "is", "was", "a", "an", "as", "of", "not", "with", "for", "to"}),
+}
+
+
+def language_of(texts: Sequence[str]) -> str:
+    """German or English, by the words that every text has.
+
+    Raises:
+        DatasetError: If the words are not clearly of one of them.
+    """
+    words = [word for text in texts for word in text.lower().split()]
+    counts = {language: sum(word in own for word in words) for language, own in _FUNCTION_WORDS.items()}
+    likelier, other = sorted(counts, key=lambda language: -counts[language])
+    if counts[likelier] <= 3 * counts[other]:
+        raise DatasetError(
+            "The language of the texts cannot be told from their words. Give it with --language, such as --language fr."
+        )
+    return likelier
+
+
 def read_plain_texts(path: Path, *, column: str = "text") -> tuple[str, ...]:
     """Texts without labels: the column of a table, or the lines of a .txt file that are not empty.
 

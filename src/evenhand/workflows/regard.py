@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ from evenhand.regard.fitting import (
 from evenhand.regard.heads import HEADS, plain_settings
 from evenhand.regard.persons import PersonTreatment, person_words
 from evenhand.regard.splits import SharedAuthors, Split, grouped_folds, shared_authors, split_off_test_rows
-from evenhand.regard.texts import LabelKind, RegardTexts
+from evenhand.regard.texts import LabelKind, RegardTexts, language_of
 from evenhand.reporting.regard.page import render_classifier_page
 from evenhand.runs.classifier_records import ClassifierRecord, ClassifierReport
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, StatisticsRecord
@@ -59,7 +59,7 @@ class RegardTrainingOptions:
         folds: How many folds choose the settings.
         class_weights: Whether rare classes count for more.
         persons: What is done about the person of a text.
-        language: Of the texts; needed where persons are masked or exchanged.
+        language: Of the texts, which says how persons are named; told from their words if None.
         test_share: The share of texts that are kept for the test, by whole authors.
         test_rows: Row numbers that are kept for the test instead.
         shared_authors: What happens if those share authors with the other rows.
@@ -75,7 +75,7 @@ class RegardTrainingOptions:
     folds: int = 5
     class_weights: ClassWeights = ClassWeights.BALANCED
     persons: PersonTreatment = PersonTreatment.KEEP
-    language: str = "en"
+    language: str | None = None
     test_share: float = 0.2
     test_rows: tuple[int, ...] | None = None
     shared_authors: SharedAuthors = SharedAuthors.REFUSE
@@ -128,6 +128,8 @@ def train_regard_classifier(
     """
     require_extra("regard", "sklearn", "safetensors", purpose="Training a regard classifier")
     chosen = options or RegardTrainingOptions()
+    if chosen.language is None:
+        chosen = replace(chosen, language=language_of(texts.rows.texts))
     head = HEADS.get(chosen.classifier)
     if len(texts) < FEWEST_TEXTS:
         raise DatasetError(
@@ -269,7 +271,7 @@ def _plan(options: RegardTrainingOptions) -> ClassifierPlan:
         head_name=options.classifier,
         class_weights=options.class_weights,
         persons=options.persons,
-        person_words=None if keeps else person_words(options.language),
+        person_words=None if keeps else person_words(options.language or ""),
         seed=options.seed,
     )
 
@@ -316,7 +318,7 @@ def _record(
         name=name,
         dataset=DatasetRecord(
             name=texts.name,
-            language=options.language,
+            language=options.language or "",
             source=texts.name,
             sha256=texts.digest,
             items=len(texts),
