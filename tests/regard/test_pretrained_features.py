@@ -80,7 +80,8 @@ def test_an_encoder_learns_on_and_its_folder_needs_nothing_else(
     monkeypatch.setattr(type(ENCODER), "open", None)
     again = open_classifier(tmp_path / "tuned").label(TEXTS)
     assert again.probabilities == pytest.approx(expected.probabilities, abs=1e-5)
-    assert trained.report.folds.balanced_accuracy.value > 0.45
+    learnt = trained.label(planted.rows.texts).indices == planted.labels
+    assert learnt.mean() > 0.5, "most of these texts were trained on; guessing would be right in a third"
     assert {path.suffix for path in (tmp_path / "tuned").iterdir()} <= {
         ".json", ".safetensors", ".parquet", ".html", ".jinja", ".txt",
     }  # fmt: skip
