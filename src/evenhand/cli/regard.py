@@ -24,7 +24,14 @@ from evenhand.cli.options import (
     resampling,
 )
 from evenhand.cli.output import TerminalMonitor, plain_table, print_json, print_lines, print_table, say
-from evenhand.cli.regard_training import Group, UnsureColumn, label_command, train_command, training_texts
+from evenhand.cli.regard_training import (
+    Group,
+    TiesName,
+    UnsureColumn,
+    label_command,
+    train_command,
+    training_texts,
+)
 from evenhand.core.errors import EvenhandError, require_extra
 
 if TYPE_CHECKING:
@@ -89,6 +96,7 @@ def check_command(
     ] = None,
     group: Group = None,
     unsure: UnsureColumn = None,
+    ties: TiesName = "lowest",
     margin: Annotated[
         float,
         typer.Option(help="The largest gap that does not matter, in points.", rich_help_panel=STATISTICS),
@@ -144,7 +152,7 @@ def check_command(
             scheme=scheme,
             group=group,
             language=check.texts.language,
-            ties="lowest",
+            ties=ties,
         )
         treatments = compare_person_treatments(folder, table, options, monitor=TerminalMonitor())
     if json:

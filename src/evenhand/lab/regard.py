@@ -68,7 +68,7 @@ class PlantedRegard:
             raise EvenhandError("The shares of errors and of misleading texts lie between 0 and 1.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class PlantedTexts:
     """Texts with votes, and the regard that is meant by each."""
 

@@ -21,6 +21,7 @@ from evenhand.regard.features import FEATURES, ComponentState, MissingEmbeddings
 from evenhand.regard.fitting import FittedClassifier
 from evenhand.regard.heads import HEADS
 from evenhand.regard.persons import PersonTreatment, person_words
+from evenhand.reporting.numbers import show
 from evenhand.runs.classifier_records import (
     CHECK_FILE,
     CLASSIFIER_FORMAT,
@@ -43,7 +44,7 @@ _LABELLED_TOGETHER = 10_000
 """Texts at a time, so that memory stays small."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class TextLabels:
     """The label of each text, and the probabilities behind it."""
 
@@ -64,7 +65,7 @@ class TextLabels:
         return pl.DataFrame(columns)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class RegardClassifier:
     """A classifier with its record, its figures and what is known about its own bias."""
 
@@ -120,8 +121,8 @@ class RegardClassifier:
         if not self.check.failed:
             return None
         pairs = "; ".join(
-            f"{pair.first} and {pair.second} differ by {pair.gap.value:+.1f} points "
-            f"[{pair.gap.low:.1f}, {pair.gap.high:.1f}]"
+            f"{pair.first} and {pair.second} differ"
+            + (f" by {show(pair.gap, signed=True, digits=1)} points" if pair.gap.defined else "")
             for pair in self.check.failed
         )
         return (

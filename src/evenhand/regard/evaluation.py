@@ -40,7 +40,7 @@ SIZE_SHARES = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 """Shares of the training texts that are trained on to see what more of them would bring."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class HeldOutPredictions:
     """Probabilities of texts that were not trained on, their labels, and what belongs together."""
 

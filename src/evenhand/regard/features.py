@@ -27,7 +27,7 @@ Matrix: TypeAlias = Floats | sparse.csr_array
 """One row per text."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class TextRows:
     """Texts, and the number of each in the file that it comes from."""
 
@@ -47,7 +47,7 @@ class TextRows:
         return TextRows(tuple(self.texts[place] for place in places), self.numbers[places])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ComponentState:
     """Features or a head as files: plain values, arrays, and files of their own. Nothing in it can run code."""
 

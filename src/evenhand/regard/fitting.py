@@ -35,7 +35,7 @@ class ClassWeights(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class LabelledRows:
     """Texts to learn from, the weight of each class for each, and the author of each."""
 
@@ -67,7 +67,7 @@ class ClassifierPlan:
         return HEADS.get(self.head_name)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class FittedClassifier:
     """Features and a head that were trained together."""
 
@@ -83,7 +83,7 @@ class FittedClassifier:
         return self.head.probabilities(HEADS.get(self.head_name).inputs(self.features, shown))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class PreparedFit:
     """The inputs of a head for some training rows, which do not depend on its settings."""
 
@@ -178,7 +178,7 @@ def cross_entropy(probabilities: Floats, targets: Floats, weights: Floats) -> fl
     return float(-(weighted * np.log(np.maximum(probabilities, 1e-12))).sum() / weighted.sum())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Fold:
     """A fit that is ready, and the rows that it is judged by."""
 

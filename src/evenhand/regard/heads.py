@@ -23,7 +23,7 @@ from evenhand.stats.classification import Integers
 from evenhand.stats.resampling import Floats
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class HeadData:
     """What a head is fitted on: inputs as it takes them, and the weight of each class for each row."""
 
@@ -209,7 +209,7 @@ def column_scales(inputs: Matrix) -> tuple[Floats, Floats]:
     return inputs.mean(axis=0), np.where(scale > 0, scale, 1.0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class LinearHead:
     """Coefficients and intercepts of every class, for inputs as they come."""
 
@@ -326,7 +326,7 @@ def _for_trees(inputs: Matrix) -> Any:
     return inputs.astype(np.float32)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class BoostedTrees:
     """Trees, and how many classes they tell apart."""
 

@@ -20,7 +20,7 @@ class SharedAuthors(StrEnum):
     """The rows stay as they were given, with the texts that stand on both sides."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Split:
     """Places of texts to train on and of texts to predict."""
 

@@ -35,7 +35,7 @@ class LabelKind(StrEnum):
     """The shares of votes."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RegardTexts:
     """Texts in the order of their file, with one row of votes per text."""
 
