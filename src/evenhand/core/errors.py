@@ -113,6 +113,8 @@ EXTRAS = {
     "gguf": (*_MODELS, "gguf"),
     "train": (*_MODELS, "lemminflect", "peft"),
     "ray": ("ray", "pyarrow"),
+    "web": ("fastapi", "sqlalchemy", "alembic", "uvicorn", "argon2", "itsdangerous", "multipart"),
+    "postgres": ("pg8000",),
 }
 """The modules that each extra brings, as far as Evenhand cannot do without them where it needs the extra."""
 

@@ -1,0 +1,231 @@
+"""The pages of an annotator: one text per screen, saved at every key."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import HTMLResponse
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from evenhand.core.labels import LabelScheme, UnknownLabelError, in_language
+from evenhand.web.annotation import votes
+from evenhand.web.annotation.projects import Phase, Role, scheme_of
+from evenhand.web.pages import page
+from evenhand.web.routing import Data, redirect
+from evenhand.web.security import Refusal, Submission, field, limit_access, token_digest, wrong_secret
+from evenhand.web.tables import AnnotatorRow, AssignmentRow, ProjectRow, TextRow, utc_now
+
+router = APIRouter()
+
+MOST_LINKS = 20
+"""Personal links that one session remembers."""
+LONGEST_COMMENT = 2000
+
+
+@router.get("/a/{token}", dependencies=[Depends(limit_access)])
+def open_link(request: Request, database: Data, token: str) -> Response:
+    """Follow a personal link. The session remembers whose it is, and the token leaves the address."""
+    with database.read() as session:
+        person = session.scalar(select(AnnotatorRow).where(AnnotatorRow.token_digest == token_digest(token)))
+        if person is None or person.revoked_at is not None:
+            raise wrong_secret(request, Refusal(404, "refused_link"))
+        known = [known for known in request.session.get("annotators", []) if known != person.id]
+        request.session["annotators"] = [*known, person.id][-MOST_LINKS:]
+        folder = "adjudicate" if person.role == Role.ADJUDICATOR.value else "annotate"
+        return redirect(f"/{folder}/{person.id}")
+
+
+def person_of(request: Request, person_id: int) -> int:
+    """The id in the address, if this session followed that person's link."""
+    if person_id not in request.session.get("annotators", []):
+        raise Refusal(403, "refused_link")
+    return person_id
+
+
+Person = Annotated[int, Depends(person_of)]
+
+
+def person_and_project(session: Session, person_id: int, role: Role) -> tuple[AnnotatorRow, ProjectRow]:
+    """Somebody whose link is not revoked, and their project."""
+    person = session.get(AnnotatorRow, person_id)
+    if person is None or person.revoked_at is not None or person.role != role.value:
+        raise Refusal(403, "refused_link")
+    return person, session.get_one(ProjectRow, person.project_id)
+
+
+@router.get("/annotate/{person_id}")
+def show_text(request: Request, database: Data, person_id: Person, at: int | None = None) -> Response:
+    """The text to label now, or the one at a position."""
+    with database.read() as session:
+        annotator, project = person_and_project(session, person_id, Role.ANNOTATOR)
+        if annotator.warned_at is None:
+            return _start_page(request, project, annotator)
+        found = (
+            votes.first_waiting(session, annotator)
+            if at is None
+            else votes.assignment_at(session, annotator, at)
+        )
+        if found is not None:
+            return _text_page(request, session, annotator, project, found)
+    with database.write() as session:
+        annotator, project = person_and_project(session, person_id, Role.ANNOTATOR)
+        current = votes.current_assignment(session, annotator, project)
+        if current is None:
+            return page(
+                request, "annotate_done", language=project.language, project=project, person=annotator
+            )
+        return redirect(f"/annotate/{person_id}")
+
+
+@router.post("/annotate/{person_id}/begin")
+def begin(database: Data, person_id: Person, form: Submission) -> Response:  # noqa: ARG001  it carries the token
+    """The annotator has read the warning and the guideline."""
+    with database.write() as session:
+        annotator, _ = person_and_project(session, person_id, Role.ANNOTATOR)
+        annotator.warned_at = utc_now()
+    return redirect(f"/annotate/{person_id}")
+
+
+@router.get("/annotate/{person_id}/break")
+def suggest_break(request: Request, database: Data, person_id: Person) -> HTMLResponse:
+    """A moment to rest, after so many labels."""
+    with database.read() as session:
+        annotator, project = person_and_project(session, person_id, Role.ANNOTATOR)
+        done = votes.completion_of(session, annotator, project).done
+        return page(request, "annotate_break", language=project.language, person=annotator, done=done)
+
+
+@router.post("/annotate/{person_id}/{assignment_id}")
+def save_choice(database: Data, person_id: Person, assignment_id: int, form: Submission) -> Response:
+    """Keep what the annotator did with a text: a label, unsure, a step to another text, or the last vote back."""
+    choice = field(form, "choice", limit=100)
+    with database.write() as session:
+        annotator, project = person_and_project(session, person_id, Role.ANNOTATOR)
+        assignment = session.get(AssignmentRow, assignment_id)
+        if assignment is None or assignment.annotator_id != annotator.id:
+            raise Refusal(404, "refused_text")
+        votes.put_note(assignment, _note(form))
+        home = f"/annotate/{person_id}"
+        if choice == "undo":
+            undone = votes.undo_last_vote(session, annotator)
+            return redirect(f"{home}?at={undone.position}" if undone else home)
+        if choice in ("previous", "next"):
+            step = assignment.position + (1 if choice == "next" else -1)
+            return redirect(f"{home}?at={max(step, 0)}")
+        if choice == "note":
+            return redirect(f"{home}?at={assignment.position}")
+        text = session.get_one(TextRow, assignment.text_id)
+        in_training = text.phase == Phase.TRAINING.value
+        if in_training and assignment.voted_at is not None:
+            return redirect(home)  # the right label is known by now
+        first_time = assignment.voted_at is None
+        votes.cast_vote(assignment, _vote(choice, scheme_of(project)))
+        session.flush()
+        votes.current_assignment(session, annotator, project)
+        if in_training:
+            return redirect(f"{home}?at={assignment.position}")
+        if first_time and _time_for_break(session, annotator, project):
+            return redirect(f"{home}/break")
+        return redirect(home)
+
+
+def _vote(choice: str, scheme: LabelScheme) -> votes.Vote:
+    if choice == "unsure":
+        return votes.Vote(None, unsure=True)
+    kind, _, code = choice.partition(":")
+    try:
+        scheme.index(code)
+    except UnknownLabelError:
+        kind = ""
+    if kind != "label":
+        raise Refusal(422, "refused_label")
+    return votes.Vote(code)
+
+
+def _note(form: Submission) -> votes.Note:
+    try:
+        seconds: float | None = float(field(form, "seconds", limit=20))
+    except ValueError:
+        seconds = None
+    if seconds is not None and not math.isfinite(seconds):
+        seconds = None
+    return votes.Note(field(form, "comment", limit=LONGEST_COMMENT), "flagged" in form, seconds)
+
+
+def _time_for_break(session: Session, annotator: AnnotatorRow, project: ProjectRow) -> bool:
+    if not project.break_after:
+        return False
+    found = votes.completion_of(session, annotator, project)
+    return found.done % project.break_after == 0 and found.done < found.total
+
+
+def guideline_of(project: ProjectRow, scheme: LabelScheme) -> str:
+    """The project's own guideline, or the scheme's."""
+    return project.guideline or in_language(scheme.guideline, project.language)
+
+
+def question_of(project: ProjectRow, scheme: LabelScheme) -> str:
+    """What is asked about each text; empty if the scheme has no question."""
+    return in_language(scheme.question, project.language)
+
+
+def _start_page(request: Request, project: ProjectRow, annotator: AnnotatorRow) -> HTMLResponse:
+    scheme = scheme_of(project)
+    return page(
+        request,
+        "annotate_start",
+        language=project.language,
+        project=project,
+        person=annotator,
+        scheme=scheme,
+        guideline=guideline_of(project, scheme),
+    )
+
+
+def _text_page(
+    request: Request, session: Session, annotator: AnnotatorRow, project: ProjectRow, assignment: AssignmentRow
+) -> HTMLResponse:
+    scheme = scheme_of(project)
+    text = session.get_one(TextRow, assignment.text_id)
+    training = _training_of(session, annotator) if text.phase == Phase.TRAINING.value else None
+    return page(
+        request,
+        "annotate",
+        language=project.language,
+        project=project,
+        person=annotator,
+        scheme=scheme,
+        question=question_of(project, scheme),
+        guideline=guideline_of(project, scheme),
+        assignment=assignment,
+        text=text,
+        completion=votes.completion_of(session, annotator, project),
+        training=training,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Training:
+    """How an annotator did in the training round so far."""
+
+    texts: int
+    done: int
+    right: int
+
+
+def _training_of(session: Session, annotator: AnnotatorRow) -> _Training:
+    counts = session.execute(
+        select(
+            func.count(),
+            func.count(AssignmentRow.voted_at),
+            func.count().filter(AssignmentRow.label == TextRow.gold),
+        )
+        .select_from(AssignmentRow)
+        .join(TextRow, TextRow.id == AssignmentRow.text_id)
+        .where(AssignmentRow.annotator_id == annotator.id, TextRow.phase == Phase.TRAINING.value)
+    ).one()
+    return _Training(*counts)

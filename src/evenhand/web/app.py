@@ -1,0 +1,104 @@
+"""The application: what it is made of, and the pages of the administrator's account."""
+
+from __future__ import annotations
+
+import mimetypes
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from fastapi import FastAPI, Request, Response
+from starlette.exceptions import HTTPException
+from starlette.middleware.sessions import SessionMiddleware
+
+from evenhand.web import accounts, administration
+from evenhand.web.annotation import adjudicating, labelling
+from evenhand.web.annotation import lead as annotation_lead
+from evenhand.web.database import Database
+from evenhand.web.pages import page
+from evenhand.web.routing import redirect
+from evenhand.web.security import BodyLimit, RateLimiter, Refusal, SafeResponses
+
+BODY_LIMIT = 64 * 1024
+SESSION_SECONDS = 60 * 24 * 3600
+COOKIE = "evenhand"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """How a server is reached.
+
+    Attributes:
+        url: Where people find it, such as ``https://survey.example.org``. With ``https`` the session's cookie is sent
+            over TLS only.
+        limiter: Counts requests.
+    """
+
+    url: str = "http://127.0.0.1:8321"
+    limiter: RateLimiter | None = None
+
+    @property
+    def over_tls(self) -> bool:
+        """Whether people reach it over TLS."""
+        return self.url.startswith("https://")
+
+
+def create_app(database: Database, options: ServerOptions | None = None) -> FastAPI:
+    """The application over a database.
+
+    Args:
+        database: Where everything is kept.
+        options: How it is reached.
+    """
+    options = options or ServerOptions()
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.database = database
+    app.state.limiter = options.limiter or RateLimiter()
+    app.add_middleware(
+        SessionMiddleware,
+        secret_key=accounts.session_key(database),
+        session_cookie=COOKIE,
+        max_age=SESSION_SECONDS,
+        same_site="lax",
+        https_only=options.over_tls,
+    )
+    app.add_middleware(BodyLimit, limit=BODY_LIMIT)
+    app.add_middleware(SafeResponses)
+    app.add_exception_handler(Refusal, _show_refusal)
+    app.add_exception_handler(HTTPException, _show_missing)
+    app.add_api_route("/static/{name}", _static_file)
+    for module in (administration, labelling, adjudicating, annotation_lead):
+        app.include_router(module.router)
+    with database.write() as session:
+        accounts.put_setting(session, accounts.PUBLIC_URL, options.url)
+    return app
+
+
+async def _show_refusal(request: Request, refusal: Exception) -> Response:
+    status = refusal.status if isinstance(refusal, Refusal) else 500
+    if status == 401 and request.method == "GET":
+        return redirect("/sign-in")
+    return page(request, "error", status=status, reason=str(refusal))
+
+
+async def _show_missing(request: Request, problem: Exception) -> Response:
+    status = problem.status_code if isinstance(problem, HTTPException) else 500
+    return page(request, "error", status=status, reason="refused_page")
+
+
+def _static_file(name: str) -> Response:
+    """A style sheet or script of ours."""
+    content = _static_files().get(name)
+    if content is None:
+        raise Refusal(404, "refused_page")
+    kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    return Response(content, media_type=kind, headers={"Cache-Control": "no-cache"})
+
+
+@cache
+def _static_files() -> dict[str, bytes]:
+    """Our own files, and the style sheet of the reports, so that all pages look alike."""
+    own = resources.files("evenhand.web") / "static"
+    files = {entry.name: entry.read_bytes() for entry in own.iterdir()}
+    shared = resources.files("evenhand.reporting") / "templates" / "page.css"
+    return files | {"page.css": shared.read_bytes()}

@@ -1,0 +1,41 @@
+"""What route functions ask for: the database, and that the administrator is signed in."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Depends, Request
+from fastapi.responses import RedirectResponse
+from sqlalchemy import select
+
+from evenhand.web.database import Database
+from evenhand.web.security import Refusal
+from evenhand.web.tables import AdministratorRow
+
+
+def database_of(request: Request) -> Database:
+    """The database of the application."""
+    database: Database = request.app.state.database
+    return database
+
+
+Data = Annotated[Database, Depends(database_of)]
+
+
+def require_administrator(request: Request, database: Data) -> int:
+    """The id of the administrator, who must be signed in."""
+    with database.read() as session:
+        row = session.scalar(select(AdministratorRow))
+        if row is None or request.session.get("admin") != row.epoch:
+            request.session.pop("admin", None)
+            raise Refusal(401, "refused_sign_in")
+        return row.id
+
+
+Administrator = Annotated[int, Depends(require_administrator)]
+"""The id of the administrator, who is signed in."""
+
+
+def redirect(path: str) -> RedirectResponse:
+    """Send the reader on to a page, after a form too."""
+    return RedirectResponse(path, status_code=303)

@@ -1,0 +1,130 @@
+"""Servers for tests: a database of each kind, the application over it, and people who fill in its forms."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from fastapi.testclient import TestClient
+    from httpx import Response
+
+    from evenhand.web.database import Database
+
+POSTGRES_VARIABLE = "EVENHAND_TEST_POSTGRES"
+"""The URL of a PostgreSQL server on which databases may be made, such as postgresql://USER@localhost/postgres."""
+
+PASSWORD = "a long enough sentence"  # noqa: S105  of a server that lives for one test
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    """An empty database of each kind; PostgreSQL where there is a server for it."""
+    if find_spec("fastapi") is None:
+        pytest.skip("the extra web is not installed")
+    from evenhand.web.database import Database
+
+    address = str(tmp_path / "server.db") if request.param == "sqlite" else _empty_postgres_database()
+    opened = Database(address)
+    yield opened
+    opened.close()
+
+
+def _empty_postgres_database() -> str:
+    server = os.environ.get(POSTGRES_VARIABLE)
+    if not server:
+        pytest.skip(f"no PostgreSQL server; set {POSTGRES_VARIABLE}")
+    from sqlalchemy import create_engine, text
+
+    from evenhand.web.database import database_url
+
+    url = database_url(server)
+    name = f"evenhand_test_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
+        connection.execute(text(f"CREATE DATABASE {name} TEMPLATE template0"))
+    engine.dispose()
+    return url.set(database=name).render_as_string(hide_password=False)
+
+
+class _Forms(HTMLParser):
+    """Finds the forms of a page: where they go, and what their fields hold."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.forms: list[tuple[str, dict[str, str]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        if tag == "form":
+            self.forms.append((found.get("action") or "", {}))
+        elif tag == "input" and self.forms and found.get("name") and found.get("type") in ("hidden", "text"):
+            self.forms[-1][1][str(found["name"])] = found.get("value") or ""
+
+
+@dataclass
+class Visitor:
+    """Somebody with a browser that has no scripts: opens pages, and sends the forms that are on them."""
+
+    client: TestClient
+
+    def get(self, path: str) -> Response:
+        """Open a page."""
+        self.page: Response = self.client.get(path)
+        return self.page
+
+    def send(self, action: str | None = None, **fields: str) -> Response:
+        """Fill in the form of the current page that goes to ``action``, or the last one, and send it."""
+        parser = _Forms()
+        parser.feed(self.page.text)
+        target, known = [
+            form for form in parser.forms if form[0] not in ("", "/sign-out") and action in (None, form[0])
+        ][-1]
+        self.page = self.client.post(target, data={**known, **fields})
+        return self.page
+
+    @property
+    def text(self) -> str:
+        """What the page shows, without its marks."""
+        body = self.page.text.partition("<main")[2].partition("</main>")[0]
+        return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", body))
+
+
+@pytest.fixture
+def visitor(database: Database) -> Iterator[Callable[[], Visitor]]:
+    """Makes visitors of one server, each with a session of their own."""
+    from fastapi.testclient import TestClient
+
+    from evenhand.web.app import create_app
+
+    app = create_app(database)
+    clients: list[Any] = []
+
+    def make() -> Visitor:
+        client = TestClient(app, base_url="http://127.0.0.1:8321")
+        clients.append(client)
+        return Visitor(client)
+
+    yield make
+    for client in clients:
+        client.close()
+
+
+@pytest.fixture
+def lead(database: Database, visitor: Callable[[], Visitor]) -> Visitor:
+    """The administrator, signed in."""
+    from evenhand.web.accounts import new_setup_token
+
+    person = visitor()
+    person.get(f"/setup/{new_setup_token(database)}")
+    person.send(password=PASSWORD, again=PASSWORD)
+    return person
