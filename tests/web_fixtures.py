@@ -62,6 +62,7 @@ class _Forms(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.forms: list[tuple[str, dict[str, str]]] = []
+        self._area: str | None = None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         found = dict(attrs)
@@ -69,6 +70,17 @@ class _Forms(HTMLParser):
             self.forms.append((found.get("action") or "", {}))
         elif tag == "input" and self.forms and found.get("name") and found.get("type") in ("hidden", "text"):
             self.forms[-1][1][str(found["name"])] = found.get("value") or ""
+        elif tag == "textarea" and self.forms:
+            self._area = str(found["name"])
+            self.forms[-1][1][self._area] = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._area is not None:
+            self.forms[-1][1][self._area] += data
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "textarea":
+            self._area = None
 
 
 @dataclass

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import tempfile
+import zipfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,7 +37,12 @@ from evenhand.web.tables import AdjudicationRow, AnnotatorRow, AssignmentRow, Pr
 
 router = APIRouter()
 
-DOWNLOADS = {LONG: ("csv", "text/csv"), LABEL_STUDIO: ("json", "application/json"), DOCCANO: ("jsonl", "application/jsonl")}
+DOWNLOADS = {
+    LONG: (".csv", "text/csv"),
+    LABEL_STUDIO: (".json", "application/json"),
+    DOCCANO: (".zip", "application/zip"),
+}
+"""Layouts to take away, with the ending and the kind of the file. doccano has one file per annotator."""
 MOST_FLAGGED = 50
 
 
@@ -106,10 +114,18 @@ def download(database: Data, _administrator: Administrator, name: str, layout: s
     with database.read() as session:
         table = results.annotation_table(session, _project(session, name))
     with tempfile.TemporaryDirectory() as folder:
-        (file,) = write_annotations(table, Path(folder) / f"annotations.{ending}", layout=layout)
-        content = file.read_bytes()
-    shown = f'attachment; filename="{name}.{ending}"'
+        files = write_annotations(table, Path(folder) / f"annotations{ending}", layout=layout)
+        content = _zipped(files) if ending == ".zip" else files[0].read_bytes()
+    shown = f'attachment; filename="{name}{ending}"'
     return Response(content, media_type=kind, headers={"Content-Disposition": shown})
+
+
+def _zipped(files: Iterable[Path]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in files:
+            archive.write(file, file.name)
+    return packed.getvalue()
 
 
 def _project_page(

@@ -12,7 +12,7 @@ from sqlalchemy import insert, select, update
 from sqlalchemy.orm import Session
 
 from evenhand.core.errors import DatasetError, EvenhandError, UnknownNameError, shortlist
-from evenhand.core.files import decode_utf8, read_bounded
+from evenhand.core.files import decode_utf8, is_file_name, read_bounded
 from evenhand.core.labels import LabelScheme
 from evenhand.data.csv_files import CsvRow, read_table
 from evenhand.web.database import Database
@@ -240,8 +240,10 @@ def add_person(session: Session, project: ProjectRow, name: str, *, role: Role =
         ProjectError: If the name cannot be one.
     """
     name = name.strip()
-    if not name or len(name) > LONGEST_NAME:
-        raise ProjectError(f"{name!r} cannot be a name of an annotator. Use 1 to {LONGEST_NAME} characters.")
+    if not is_file_name(name) or len(name) > LONGEST_NAME:
+        raise ProjectError(
+            f"{name!r} cannot be the name of an annotator. Use 1 to {LONGEST_NAME} characters without slashes."
+        )
     token = new_token()
     person = session.scalar(
         select(AnnotatorRow).where(AnnotatorRow.project_id == project.id, AnnotatorRow.name == name)
