@@ -113,6 +113,7 @@ EXTRAS = {
     "gguf": (*_MODELS, "gguf"),
     "train": (*_MODELS, "lemminflect", "peft"),
     "ray": ("ray", "pyarrow"),
+    "crowd": ("crowdkit", "pandas"),
     "web": ("fastapi", "sqlalchemy", "alembic", "uvicorn", "argon2", "itsdangerous", "multipart"),
     "postgres": ("pg8000",),
 }

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from evenhand.core.errors import DatasetError, shortlist
 from evenhand.core.labels import NO_ANSWER, NOT_ASKED, UNSURE, LabelScheme
-
-Votes: TypeAlias = npt.NDArray[np.int64]
-"""Shape (texts, annotators): indices of labels, or ``UNSURE``, ``NO_ANSWER``, ``NOT_ASKED``."""
+from evenhand.stats.vote_aggregation import AggregatedVotes, TieRule, Votes, aggregate_votes
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +97,25 @@ class AnnotationTable:
                 votes[rows[vote.text_id], columns[vote.annotator]] = answer
         votes.setflags(write=False)
         return votes
+
+    def aggregated(self, *, ties: TieRule = TieRule.LOWEST) -> AggregatedVotes:
+        """Mode, consensus and vote shares of each text, in the order of ``texts``.
+
+        A decision takes the place of the mode, and its text is neither ambiguous nor unsure. Votes stay as they are.
+        """
+        aggregated = aggregate_votes(self.votes, self.scheme.values, ties=ties)
+        settled = np.array([text_id in self.decisions for text_id in self.texts], dtype=bool)
+        decided = [
+            self.scheme.index(self.decisions[text_id]) for text_id in self.texts if text_id in self.decisions
+        ]
+        mode = aggregated.mode.copy()
+        mode[settled] = decided
+        return replace(
+            aggregated,
+            mode=mode,
+            ambiguous=aggregated.ambiguous & ~settled,
+            unsure=aggregated.unsure & ~settled,
+        )
 
     def labelled_by_all(self) -> AnnotationTable:
         """Only the texts that every annotator labelled: one who was unsure or gave no answer drops the text."""

@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session
 from evenhand.core.errors import UnknownNameError
 from evenhand.data.annotation_files import DOCCANO, LABEL_STUDIO, LONG, write_annotations
 from evenhand.data.annotations import AnnotationTable
+from evenhand.stats.agreement import AgreementBand
 from evenhand.web.accounts import PUBLIC_URL, setting
 from evenhand.web.annotation import results
 from evenhand.web.annotation.adjudicating import disputed_texts
@@ -163,6 +164,7 @@ def _figures(request: Request, session: Session, project: ProjectRow) -> dict[st
         .order_by(TextRow.position)
         .limit(MOST_FLAGGED)
     ).all()
+    agreement = results.live_agreement(table)
     wanted = (texts or 0) * project.overlap
     return {
         "labels": results.label_titles(scheme, language),
@@ -170,7 +172,8 @@ def _figures(request: Request, session: Session, project: ProjectRow) -> dict[st
         "texts": texts,
         "wanted": wanted,
         "done": min(results.counted_votes(session, project), wanted),
-        "agreement": results.agreement_figures(table),
+        "agreement": agreement,
+        "band": None if agreement is None else AgreementBand.of(agreement.mean_kappa),
         "confusions": _confusions(table),
         "disputed": len(disputed),
         "decided": decided,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
@@ -14,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from evenhand.core.labels import LabelScheme
 from evenhand.data.annotations import Annotation, AnnotationTable, Votes
-from evenhand.stats.agreement import AgreementBand, Alpha, krippendorff_alpha, mean_kappa, pairwise_kappa
+from evenhand.regard.agreement import AnnotatorAgreement, annotator_agreement
 from evenhand.stats.resampling import Resampling
 from evenhand.web.annotation.projects import Phase, Role, scheme_of
 from evenhand.web.tables import AdjudicationRow, AnnotatorRow, AssignmentRow, ProjectRow, TextRow
@@ -170,39 +169,11 @@ def _accuracy(rows: Iterable[tuple[AssignmentRow, str | None]]) -> Accuracy:
     return Accuracy(sum(row.label == gold for row, gold in known), len(known))
 
 
-@dataclass(frozen=True, slots=True)
-class AgreementFigures:
-    """How far annotators agree.
-
-    Attributes:
-        names: Who voted.
-        kappas: Cohen's kappa of every two of them; NaN on the diagonal.
-        mean: The mean over the pairs.
-        alpha: Krippendorff's alpha.
-    """
-
-    names: tuple[str, ...]
-    kappas: list[list[float]]
-    mean: float
-    alpha: Alpha
-
-    @property
-    def band(self) -> AgreementBand | None:
-        """McHugh's word for the mean kappa; None if there is none."""
-        return None if math.isnan(self.mean) else AgreementBand.of(self.mean)
-
-
-def agreement_figures(table: AnnotationTable) -> AgreementFigures | None:
-    """How far the annotators of a table agree; None before two of them have voted."""
-    if len(table.annotators) < 2:
+def live_agreement(table: AnnotationTable) -> AnnotatorAgreement | None:
+    """How far the annotators agree so far; None before two have voted and one has given a label."""
+    if len(table.annotators) < 2 or not (table.votes >= 0).any():
         return None
-    kappas = pairwise_kappa(table.votes)
-    return AgreementFigures(
-        names=table.annotators,
-        kappas=kappas.tolist(),
-        mean=mean_kappa(kappas),
-        alpha=krippendorff_alpha(table.votes, table.scheme.values, resampling=_RESAMPLING),
-    )
+    return annotator_agreement(table, resampling=_RESAMPLING)
 
 
 def confusion(votes: Votes, annotator: int, labels: int) -> npt.NDArray[np.int64]:
