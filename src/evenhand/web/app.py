@@ -1,4 +1,4 @@
-"""The application: what it is made of, and the pages of the administrator's account."""
+"""The application: the pages it is made of, its middleware, and what is shown when something goes wrong."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import cache
 from importlib import resources
 
 from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware.sessions import SessionMiddleware
 
@@ -18,6 +19,8 @@ from evenhand.web.database import Database
 from evenhand.web.pages import page
 from evenhand.web.routing import redirect
 from evenhand.web.security import BodyLimit, RateLimiter, Refusal, SafeResponses
+from evenhand.web.survey import lead as survey_lead
+from evenhand.web.survey import taking
 
 BODY_LIMIT = 64 * 1024
 SESSION_SECONDS = 60 * 24 * 3600
@@ -66,8 +69,9 @@ def create_app(database: Database, options: ServerOptions | None = None) -> Fast
     app.add_middleware(SafeResponses)
     app.add_exception_handler(Refusal, _show_refusal)
     app.add_exception_handler(HTTPException, _show_missing)
+    app.add_exception_handler(RequestValidationError, _show_missing)
     app.add_api_route("/static/{name}", _static_file)
-    for module in (administration, labelling, adjudicating, annotation_lead):
+    for module in (administration, labelling, adjudicating, annotation_lead, taking, survey_lead):
         app.include_router(module.router)
     with database.write() as session:
         accounts.put_setting(session, accounts.PUBLIC_URL, options.url)
@@ -82,7 +86,7 @@ async def _show_refusal(request: Request, refusal: Exception) -> Response:
 
 
 async def _show_missing(request: Request, problem: Exception) -> Response:
-    status = problem.status_code if isinstance(problem, HTTPException) else 500
+    status = problem.status_code if isinstance(problem, HTTPException) else 404
     return page(request, "error", status=status, reason="refused_page")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import secrets
 import threading
 import time
@@ -236,3 +237,12 @@ def field(form: FormData, name: str, *, limit: int = 4000) -> str:
     if len(text) > limit:
         raise Refusal(422, "refused_length")
     return text
+
+
+def seconds_field(form: FormData) -> float | None:
+    """The seconds that a page was looked at; None if the browser did not tell."""
+    try:
+        seconds = float(field(form, "seconds", limit=20))
+    except ValueError:
+        return None
+    return seconds if math.isfinite(seconds) else None

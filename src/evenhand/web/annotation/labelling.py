@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -16,7 +15,7 @@ from evenhand.web.annotation import votes
 from evenhand.web.annotation.projects import Phase, Role, scheme_of
 from evenhand.web.pages import page
 from evenhand.web.routing import Data, redirect
-from evenhand.web.security import Refusal, Submission, field, limit_access, token_digest, wrong_secret
+from evenhand.web.security import Refusal, Submission, field, limit_access, seconds_field, token_digest, wrong_secret
 from evenhand.web.tables import AnnotatorRow, AssignmentRow, ProjectRow, TextRow, utc_now
 
 router = APIRouter()
@@ -147,13 +146,7 @@ def _vote(choice: str, scheme: LabelScheme) -> votes.Vote:
 
 
 def _note(form: Submission) -> votes.Note:
-    try:
-        seconds: float | None = float(field(form, "seconds", limit=20))
-    except ValueError:
-        seconds = None
-    if seconds is not None and not math.isfinite(seconds):
-        seconds = None
-    return votes.Note(field(form, "comment", limit=LONGEST_COMMENT), "flagged" in form, seconds)
+    return votes.Note(field(form, "comment", limit=LONGEST_COMMENT), "flagged" in form, seconds_field(form))
 
 
 def _time_for_break(session: Session, annotator: AnnotatorRow, project: ProjectRow) -> bool:
