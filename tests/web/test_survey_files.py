@@ -65,8 +65,8 @@ def test_a_file_that_is_no_survey_is_refused(tmp_path: Path, content: str, says:
     file.write_text(content)
     with pytest.raises(EvenhandError, match=says):
         load_survey(file)
-    with pytest.raises(EvenhandError, match="Did you mean 'regard-de'"):
-        load_survey("regard-ed")
+    with pytest.raises(EvenhandError, match="Did you mean 'regard-e"):
+        load_survey("regard-eng")
 
 
 @pytest.mark.parametrize(
