@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from evenhand.core.protocols import PROTOCOLS, Protocol
     from evenhand.core.recipes import Recipe
     from evenhand.data import check, describe, load_dataset
+    from evenhand.data.annotation_files import read_annotations, write_annotations
     from evenhand.data.datasets import example_scores
+    from evenhand.data.label_schemes import load_scheme
     from evenhand.data.probes import load_probes
     from evenhand.instruments.association.instrument import AuditOptions
     from evenhand.instruments.association.measures import MEASURES
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from evenhand.models.generation import GenerationOptions
     from evenhand.models.references import ModelRef
     from evenhand.models.references import load_model as load
+    from evenhand.regard.agreement import annotator_agreement
+    from evenhand.regard.bias_check import check_labelled_files
     from evenhand.reporting import format_table, write_certificate_page, write_page
     from evenhand.runs.certificate_files import read_certificate
     from evenhand.runs.certificates import Certificate
@@ -96,10 +100,12 @@ _HOME = {
     "RunResult": "evenhand.instruments.association.results",
     "Study": "evenhand.workflows.study",
     "Task": "evenhand.core.items",
+    "annotator_agreement": "evenhand.regard.agreement",
     "audit": "evenhand.workflows.measure",
     "build_pairs": "evenhand.workflows.pairs",
     "certify": "evenhand.workflows.certify",
     "check": "evenhand.data",
+    "check_labelled_files": "evenhand.regard.bias_check",
     "compare": "evenhand.runs.comparison",
     "compare_all": "evenhand.workflows.show",
     "describe": "evenhand.data",
@@ -110,14 +116,17 @@ _HOME = {
     "load": "evenhand.models.references:load_model",
     "load_dataset": "evenhand.data",
     "load_probes": "evenhand.data.probes",
+    "load_scheme": "evenhand.data.label_schemes",
     "measure_all": "evenhand.workflows.measure",
     "mitigate": "evenhand.workflows.mitigate",
     "default_data": "evenhand.workflows.defaults.mitigating",
     "open_run": "evenhand.runs.run",
     "probe": "evenhand.workflows.measure",
+    "read_annotations": "evenhand.data.annotation_files",
     "read_certificate": "evenhand.runs.certificate_files",
     "report": "evenhand.workflows.show",
     "study": "evenhand.workflows.study",
+    "write_annotations": "evenhand.data.annotation_files",
     "write_certificate_page": "evenhand.reporting",
     "write_page": "evenhand.reporting",
 }
@@ -166,10 +175,12 @@ __all__ = [
     "RunResult",
     "Study",
     "Task",
+    "annotator_agreement",
     "audit",
     "build_pairs",
     "certify",
     "check",
+    "check_labelled_files",
     "compare",
     "compare_all",
     "default_data",
@@ -181,13 +192,16 @@ __all__ = [
     "load",
     "load_dataset",
     "load_probes",
+    "load_scheme",
     "measure_all",
     "mitigate",
     "open_run",
     "probe",
+    "read_annotations",
     "read_certificate",
     "report",
     "study",
+    "write_annotations",
     "write_certificate_page",
     "write_page",
 ]

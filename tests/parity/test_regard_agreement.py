@@ -1,7 +1,7 @@
 """The published annotations: every printed kappa, the means without the diagonal, alpha, consensus and mode.
 
-The printed tables treat *unsure* as an answer of its own, and so does the package. The figures of the generated texts are
-of those alone that all five labelled.
+The printed tables treat *unsure* as an answer of its own, and so does the package. The figures of the generated texts
+are of those alone that all five labelled.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def test_the_published_modes_but_for_22_rows(shared_data: Path) -> None:
     annotations = table(shared_data, "annotations")
     aggregated = annotations.aggregated()
     own = dict(zip(annotations.texts, aggregated.mode.tolist(), strict=True))
-    published = {}
+    published: dict[str, int] = {}
     for split in ("dev", "test"):
         path = shared_data / "regard_de" / "embeddings" / f"sbert_mode_{split}.csv"
         with path.open(encoding="utf-8", newline="") as stream:

@@ -6,7 +6,6 @@ import itertools
 import math
 from collections import Counter
 
-import krippendorff
 import numpy as np
 import pytest
 from hypothesis import given
@@ -47,6 +46,7 @@ def slow_kappa(first: list[int], second: list[int]) -> float:
 
 
 def by_the_package(votes: Votes, level: str) -> float:
+    krippendorff = pytest.importorskip("krippendorff")
     table = np.where(votes < 0, np.nan, votes).T
     return float(krippendorff.alpha(table, value_domain=[0, 1, 2], level_of_measurement=level))
 

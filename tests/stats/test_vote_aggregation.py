@@ -45,7 +45,7 @@ def test_the_lowest_of_a_tie_is_the_lowest_on_the_scale_wherever_it_stands_in_th
 
 def test_shares_are_the_votes() -> None:
     shares = aggregate_votes(VOTES, SCALE).shares
-    np.testing.assert_allclose(shares[[1, 4]], [[0.2, 0.2, 0.6], [0, 1, 0]])
+    np.testing.assert_allclose(shares[[1, 4]], np.array([[0.2, 0.2, 0.6], [0.0, 1.0, 0.0]]))
     assert np.isnan(shares[-1]).all()
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from evenhand.cli.annotate import annotate_app
 from evenhand.cli.audit import audit_command
 from evenhand.cli.certify import certify_command
 from evenhand.cli.compare import compare_command
@@ -17,6 +18,7 @@ from evenhand.cli.mitigate import mitigate_app
 from evenhand.cli.models import models_app
 from evenhand.cli.pairs import counterfactual_command
 from evenhand.cli.probe import probe_command
+from evenhand.cli.regard import regard_app
 from evenhand.cli.report import report_command
 from evenhand.cli.study import study_command
 
@@ -61,4 +63,6 @@ data_app.command("counterfactual", cls=CommandWithNames)(counterfactual_command)
 app.add_typer(data_app, name="data")
 app.add_typer(models_app, name="models")
 app.add_typer(mitigate_app, name="mitigate")
+app.add_typer(annotate_app, name="annotate")
+app.add_typer(regard_app, name="regard")
 app.add_typer(lab_app, name="lab")

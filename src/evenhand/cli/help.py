@@ -26,6 +26,12 @@ def _layouts() -> Iterable[str]:
     return DATASET_LAYOUTS.names()
 
 
+def _annotation_layouts() -> Iterable[str]:
+    from evenhand.data.annotation_files import ANNOTATION_LAYOUTS
+
+    return ANNOTATION_LAYOUTS.names()
+
+
 def _backends() -> Iterable[str]:
     from evenhand.models.backends import BACKENDS, LOCAL_NAME
 
@@ -48,6 +54,7 @@ REGISTERED: Mapping[str, Callable[[], Iterable[str]]] = MappingProxyType(
     {
         "instruments": _instruments,
         "layouts": _layouts,
+        "annotations": _annotation_layouts,
         "backends": _backends,
         "measures": _measures,
         "mitigations": _mitigations,

@@ -79,6 +79,15 @@ Memory = Annotated[
 ]
 
 
+SchemeName = Annotated[
+    str | None,
+    typer.Option(
+        "--scheme",
+        help="The labels: regard, six-categories, or a YAML file. The one that fits the files if not given.",
+        rich_help_panel=DATA,
+    ),
+]
+
 ProtocolName = Annotated[
     str,
     typer.Option(

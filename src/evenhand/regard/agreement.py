@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.core.errors import DatasetError
+from evenhand.core.errors import DatasetError, UnknownNameError
+from evenhand.core.files import write_text
 from evenhand.data.annotations import AnnotationTable
 from evenhand.stats.agreement import Alpha, krippendorff_alpha, mean_kappa, pairwise_kappa
 from evenhand.stats.resampling import Floats, Resampling
-from evenhand.stats.vote_aggregation import NO_LABEL, aggregate_votes
+from evenhand.stats.vote_aggregation import (
+    NO_LABEL,
+    CrowdModel,
+    TieRule,
+    aggregate_votes,
+    estimated_shares,
+    most_likely,
+)
 
 
 @dataclass(frozen=True)
@@ -88,6 +100,61 @@ def annotator_agreement(
         ambiguous=_ids(table, aggregated.ambiguous),
         unsure=_ids(table, aggregated.unsure),
     )
+
+
+def write_labels(
+    table: AnnotationTable,
+    out: Path,
+    *,
+    ties: TieRule = TieRule.LOWEST,
+    model: str | None = None,
+    seed: int = 0,
+) -> None:
+    """Write the label of each text: mode, consensus, vote shares, and what a model of annotators says if one is named.
+
+    Args:
+        table: Annotations; decisions of an adjudicator take the place of the mode.
+        out: The CSV file.
+        ties: What to do where labels have the same number of votes.
+        model: A name of ``CrowdModel``.
+        seed: Where MACE starts.
+
+    Raises:
+        UnknownNameError: If there is no model of this name.
+        MissingExtraError: If the model needs a package that is not installed.
+    """
+    codes = table.scheme.codes
+    aggregated = table.aggregated(ties=ties)
+    columns: dict[str, list[str]] = {
+        "text_id": list(table.texts),
+        "text": list(table.texts.values()),
+        "mode": [_code(index, codes) for index in aggregated.mode.tolist()],
+        "consensus": [_code(index, codes) for index in aggregated.consensus.tolist()],
+        "ambiguous": ["x" if is_one else "" for is_one in aggregated.ambiguous.tolist()],
+        "unsure": ["x" if is_one else "" for is_one in aggregated.unsure.tolist()],
+    }
+    for code, shares in zip(codes, aggregated.shares.T.tolist(), strict=True):
+        columns[f"share_{code}"] = [_share(share) for share in shares]
+    if model is not None:
+        if model not in tuple(CrowdModel):
+            raise UnknownNameError("model of annotators", model, [known.value for known in CrowdModel])
+        estimated = estimated_shares(table.votes, len(codes), model=CrowdModel(model), seed=seed)
+        columns[model] = [_code(index, codes) for index in most_likely(estimated).tolist()]
+        for code, shares in zip(codes, estimated.T.tolist(), strict=True):
+            columns[f"{model}_{code}"] = [_share(share) for share in shares]
+    stream = io.StringIO(newline="")
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    write_text(out, stream.getvalue())
+
+
+def _code(index: int, codes: Sequence[str]) -> str:
+    return "" if index == NO_LABEL else codes[index]
+
+
+def _share(share: float) -> str:
+    return "" if math.isnan(share) else f"{share:.6g}"
 
 
 def _ids(table: AnnotationTable, chosen: npt.NDArray[np.bool_]) -> tuple[str, ...]:

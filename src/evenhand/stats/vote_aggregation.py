@@ -69,7 +69,9 @@ class AggregatedVotes:
     def shares(self) -> Floats:
         """Votes per label as shares of the votes of a text; NaN for a text without any."""
         totals = self.counts.sum(axis=1, keepdims=True)
-        return np.divide(self.counts, totals, out=np.full(self.counts.shape, np.nan), where=totals > 0)
+        shares = np.full(self.counts.shape, np.nan)
+        np.divide(self.counts, totals, out=shares, where=totals > 0)
+        return shares
 
 
 def vote_counts(votes: Votes, labels: int) -> npt.NDArray[np.int64]:
@@ -105,6 +107,12 @@ def aggregate_votes(
         ambiguous=ambiguous,
         unsure=unsure,
     )
+
+
+def most_likely(shares: Floats) -> Votes:
+    """The label with the largest share of each text, or ``NO_LABEL`` for a text without votes."""
+    known = ~np.isnan(shares[:, 0])
+    return np.where(known, np.argmax(np.nan_to_num(shares), axis=1), NO_LABEL)
 
 
 def estimated_shares(
