@@ -18,6 +18,7 @@ SHORTEST_PASSWORD = 12
 SESSION_KEY = "session-key"
 SETUP_DIGEST = "setup-digest"
 PUBLIC_URL = "public-url"
+DEFAULT_URL = "http://127.0.0.1:8321"
 
 _HASHER = PasswordHasher()
 _NOBODY = _HASHER.hash(secrets.token_hex(16))
@@ -38,6 +39,11 @@ def setting(session: Session, name: str) -> str | None:
     """A value of the server itself."""
     row = session.get(SettingRow, name)
     return row.value if row else None
+
+
+def public_url(session: Session) -> str:
+    """Where people find the server: what it was last started with."""
+    return setting(session, PUBLIC_URL) or DEFAULT_URL
 
 
 def put_setting(session: Session, name: str, value: str) -> None:

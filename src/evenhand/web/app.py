@@ -37,7 +37,7 @@ class ServerOptions:
         limiter: Counts requests.
     """
 
-    url: str = "http://127.0.0.1:8321"
+    url: str = accounts.DEFAULT_URL
     limiter: RateLimiter | None = None
 
     @property

@@ -19,7 +19,7 @@ from evenhand.core.errors import UnknownNameError
 from evenhand.data.annotation_files import DOCCANO, LABEL_STUDIO, LONG, write_annotations
 from evenhand.data.annotations import AnnotationTable
 from evenhand.stats.agreement import AgreementBand
-from evenhand.web.accounts import PUBLIC_URL, setting
+from evenhand.web.accounts import public_url
 from evenhand.web.annotation import results
 from evenhand.web.annotation.adjudicating import disputed_texts
 from evenhand.web.annotation.projects import (
@@ -88,7 +88,7 @@ def add(request: Request, database: Data, _administrator: Administrator, form: S
         except ProjectError:
             raise Refusal(422, "refused_name") from None
         session.flush()
-        address = (setting(session, PUBLIC_URL) or "") + link.path
+        address = public_url(session) + link.path
         return _project_page(request, session, project, link=(link.name, address))
 
 

@@ -258,6 +258,21 @@ def add_person(session: Session, project: ProjectRow, name: str, *, role: Role =
     return PersonalLink(name, f"/a/{token}")
 
 
+def person_named(session: Session, project: ProjectRow, name: str) -> AnnotatorRow:
+    """Somebody in a project.
+
+    Raises:
+        UnknownNameError: If nobody there has this name.
+    """
+    people = {
+        person.name: person
+        for person in session.scalars(select(AnnotatorRow).where(AnnotatorRow.project_id == project.id))
+    }
+    if name not in people:
+        raise UnknownNameError("annotator", name, people)
+    return people[name]
+
+
 def revoke(session: Session, person: AnnotatorRow) -> None:
     """Close a personal link. Votes stay; texts that were given and not labelled are free for others."""
     if person.revoked_at is None:

@@ -170,6 +170,17 @@ def load_survey(name: str | Path) -> SurveyDefinition:
     return read_survey(path)
 
 
+def survey_source(name: str) -> str:
+    """The file of a bundled survey.
+
+    Raises:
+        UnknownNameError: If there is none of this name.
+    """
+    if name not in bundled_surveys():
+        raise UnknownNameError("survey", name, bundled_surveys())
+    return (_BUNDLED / f"{name}.yaml").read_text(encoding="utf-8")
+
+
 def read_survey(path: Path) -> SurveyDefinition:
     """A survey from a YAML file.
 

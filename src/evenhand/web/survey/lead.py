@@ -13,7 +13,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from evenhand.core.errors import UnknownNameError
-from evenhand.web.accounts import PUBLIC_URL, setting
+from evenhand.web.accounts import public_url
 from evenhand.web.pages import page
 from evenhand.web.routing import Administrator, Data, redirect
 from evenhand.web.security import Refusal, Submission, field
@@ -91,7 +91,7 @@ def make_invitation(
         survey = _survey(session, name)
         link = invite(session, survey, note=field(form, "note", limit=LONGEST_NOTE))
         session.flush()
-        address = (setting(session, PUBLIC_URL) or "") + link.path
+        address = public_url(session) + link.path
         return _survey_page(request, session, survey, link=(link.name, address))
 
 
@@ -148,7 +148,7 @@ def _survey_page(
         states=list(SurveyState),
         files=FILES,
         link=link,
-        public=(setting(session, PUBLIC_URL) or "") + f"/s/{survey.name}",
+        public=public_url(session) + f"/s/{survey.name}",
     )
 
 
