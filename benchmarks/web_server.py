@@ -4,11 +4,11 @@
     python benchmarks/web_server.py load [--clients 200] [--pause 4] [--seconds 30] [--db URL]
 
 ``kills``: clients label texts as fast as they can. The server is killed (SIGKILL) at random moments and started again;
-clients whose answer was not acknowledged send it again. At the end every answer that was acknowledged must be there, once,
-as it was sent. The exit code is 1 if one is not.
+clients whose answer was not acknowledged send it again. At the end every answer that was acknowledged must be there,
+once, as it was sent. The exit code is 1 if one is not.
 
-``load``: each client is an annotator who looks at a text for some seconds, labels it and sees the next one. The table says
-how long the server took for a label and for a page. The exit code is 1 if a percentile 95 is 100 ms or more.
+``load``: each client is an annotator who looks at a text for some seconds, labels it and sees the next one. The table
+says how long the server took for a label and for a page. The exit code is 1 if a percentile 95 is 100 ms or more.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import uvicorn
 from sqlalchemy import select
 
 from evenhand.data.label_schemes import load_scheme
@@ -42,7 +41,7 @@ from evenhand.web.annotation.projects import (
     create_project,
     project_named,
 )
-from evenhand.web.app import ServerOptions, create_app
+from evenhand.web.app import ServerOptions, create_app, run_server
 from evenhand.web.database import Database
 from evenhand.web.tables import AnnotatorRow, AssignmentRow
 
@@ -58,7 +57,7 @@ _TOKEN = re.compile(r'name="csrf" value="([^"]+)"')
 def serve(address: str, port: int) -> None:
     """Serve a database until the process is killed."""
     app = create_app(Database(address), ServerOptions(url=f"http://127.0.0.1:{port}"))
-    uvicorn.run(app, host="127.0.0.1", port=port, log_level="critical", access_log=False)
+    run_server(app, "127.0.0.1", port)
 
 
 class KillableServer:
@@ -280,7 +279,9 @@ async def _annotate_for(annotator: Annotator, pause: float, until: float) -> Non
         await asyncio.sleep(annotator.chance.uniform(0.5, 1.5) * pause)
 
 
-def run_load(address: str, *, clients: int, pause: float, seconds: float, seed: int) -> dict[str, list[float]]:
+def run_load(
+    address: str, *, clients: int, pause: float, seconds: float, seed: int
+) -> dict[str, list[float]]:
     """How long the server took for labels and pages, while many people annotate."""
     links = make_project(address, clients=clients, texts=1000)
     server = KillableServer(address)

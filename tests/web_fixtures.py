@@ -15,7 +15,6 @@ import pytest
 
 if TYPE_CHECKING:
     from fastapi.testclient import TestClient
-    from httpx import Response
 
     from evenhand.web.database import Database
 
@@ -88,13 +87,14 @@ class Visitor:
     """Somebody with a browser that has no scripts: opens pages, and sends the forms that are on them."""
 
     client: TestClient
+    page: Any = None
 
-    def get(self, path: str) -> Response:
+    def get(self, path: str) -> Any:
         """Open a page."""
-        self.page: Response = self.client.get(path)
+        self.page = self.client.get(path)
         return self.page
 
-    def send(self, action: str | None = None, **fields: str) -> Response:
+    def send(self, action: str | None = None, **fields: str) -> Any:
         """Fill in the form of the current page that goes to ``action``, or the last one, and send it."""
         parser = _Forms()
         parser.feed(self.page.text)

@@ -83,4 +83,4 @@ def test_an_address_that_tries_many_secrets_is_slowed_down(visitor: Callable[[],
 
 
 def _csrf(person: Visitor) -> str:
-    return person.page.text.partition('name="csrf" value="')[2].partition('"')[0]
+    return str(person.page.text).partition('name="csrf" value="')[2].partition('"')[0]

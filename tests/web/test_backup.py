@@ -29,8 +29,9 @@ def contents(database: Database) -> dict[str, list[tuple[object, ...]]]:
         }
 
 
+@pytest.mark.usefixtures("lead")
 def test_a_backup_restores_every_row_and_work_goes_on(
-    database: Database, visitor: Callable[[], Visitor], lead: Visitor, tmp_path: Path
+    database: Database, visitor: Callable[[], Visitor], tmp_path: Path
 ) -> None:
     small_project(database)
     small_survey(database)

@@ -20,7 +20,6 @@ from evenhand.web.database import Database
 from evenhand.web.demo import PROJECT, SURVEY, fill_demo
 from evenhand.web.tables import AnswerRow, AssignmentRow
 
-
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
@@ -39,7 +38,7 @@ class LocalServer:
         self._thread.start()
         while not self._server.started:
             time.sleep(0.02)
-        self.address = "http://127.0.0.1:%d" % self._server.servers[0].sockets[0].getsockname()[1]
+        self.address = f"http://127.0.0.1:{self._server.servers[0].sockets[0].getsockname()[1]}"
 
     def stop(self) -> None:
         self._server.should_exit = True

@@ -104,9 +104,7 @@ def test_links_are_made_shown_once_and_revoked_by_the_lead(
     assert lead.client.post(f"/projects/{NAME}/people", data={"person": "Ben"}).status_code == 403
 
 
-def test_only_the_administrator_sees_projects(
-    database: Database, visitor: Visitors, lead: Visitor
-) -> None:
+def test_only_the_administrator_sees_projects(database: Database, visitor: Visitors, lead: Visitor) -> None:
     small_project(database)
     anna = joined(database, visitor, "Anna")
     for path in ("", "/figures", "/annotations/long"):
@@ -147,7 +145,9 @@ def test_an_annotator_cannot_adjudicate(database: Database, visitor: Visitors) -
 
 
 @pytest.mark.usefixtures("voted")
-@pytest.mark.parametrize(("layout", "ending"), [("long", "csv"), ("label-studio", "json"), ("doccano", "zip")])
+@pytest.mark.parametrize(
+    ("layout", "ending"), [("long", "csv"), ("label-studio", "json"), ("doccano", "zip")]
+)
 def test_downloads_read_back_as_the_same_votes(
     database: Database, lead: Visitor, tmp_path: Path, layout: str, ending: str
 ) -> None:

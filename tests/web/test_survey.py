@@ -49,7 +49,7 @@ def beginning(person: Visitor) -> str:
 
 
 def code_of(person: Visitor) -> str:
-    return person.page.text.partition('class="code">')[2].partition("<")[0]
+    return str(person.page.text).partition('class="code">')[2].partition("<")[0]
 
 
 def test_nothing_is_kept_before_somebody_agrees(database: Database, visitor: Visitors) -> None:

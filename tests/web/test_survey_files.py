@@ -122,9 +122,16 @@ def test_an_export_has_one_row_per_answer_and_no_pilot(
     partly.send(choice="next", answer=f"{beginning} somebody else's idea")
     partly.send(choice="skip")
     files = write_survey(export_survey(database, SURVEY), tmp_path / "out")
-    assert [file.name for file in files] == ["answers.csv", "answers.parquet", "codebook.md", "data-statement.md"]
+    assert [file.name for file in files] == [
+        "answers.csv",
+        "answers.parquet",
+        "codebook.md",
+        "data-statement.md",
+    ]
     table = pl.read_parquet(files[1])
-    assert table.equals(pl.read_csv(files[0], schema=table.schema).with_columns(pl.col(pl.String).fill_null("")))
+    assert table.equals(
+        pl.read_csv(files[0], schema=table.schema).with_columns(pl.col(pl.String).fill_null(""))
+    )
     assert table.height == 5
     assert table["finished"].sum() == 3
     row = table.filter(pl.col("about_gender") == "female").row(0, named=True)
@@ -146,5 +153,3 @@ def test_the_lead_takes_files_away(database: Database, visitor: Visitors, lead: 
     assert answer.text.count("\n") == 4
     assert lead.get(f"/surveys/{SURVEY}/files/secrets.txt").status_code == 404
     assert "Sign in" in visitor().get(f"/surveys/{SURVEY}/files/answers.csv").text
-
-

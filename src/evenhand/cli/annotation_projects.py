@@ -26,7 +26,9 @@ def new_command(
     name: ProjectName,
     texts: Annotated[
         Path | None,
-        typer.Argument(help="CSV with a column text (and id, source, gold, explanation), or one text per line."),
+        typer.Argument(
+            help="CSV with a column text (and id, source, gold, explanation), or one text per line."
+        ),
     ] = None,
     title: Annotated[
         str | None, typer.Option(help="What people see; the name if not given.", rich_help_panel=DATA)
@@ -55,14 +57,16 @@ def new_command(
         str, typer.Option(help="What people are told before the first text.", rich_help_panel=DATA)
     ] = "",
     annotator: Annotated[
-        list[str] | None, typer.Option(help="Somebody to make a link for. May be repeated.", rich_help_panel=DATA)
+        list[str] | None,
+        typer.Option(help="Somebody to make a link for. May be repeated.", rich_help_panel=DATA),
     ] = None,
     adjudicator: Annotated[
         list[str] | None, typer.Option(help="Somebody who settles disputes.", rich_help_panel=DATA)
     ] = None,
     overlap: Annotated[int, typer.Option(help="Annotators per text.", min=1, rich_help_panel=DATA)] = 3,
     break_after: Annotated[
-        int, typer.Option(help="Labels after which a break is suggested; 0: never.", min=0, rich_help_panel=DATA)
+        int,
+        typer.Option(help="Labels after which a break is suggested; 0: never.", min=0, rich_help_panel=DATA),
     ] = 100,
     seed: Annotated[int, typer.Option(help="Decides everybody's order.", min=0, rich_help_panel=DATA)] = 0,
     db: DatabaseAddress = DEFAULT_DATABASE,
@@ -96,7 +100,9 @@ def new_command(
     elif table is not None:
         rows = texts_of(table)
     else:
-        raise EvenhandError("There are no texts. Give a file of texts, or --votes with annotations that exist.")
+        raise EvenhandError(
+            "There are no texts. Give a file of texts, or --votes with annotations that exist."
+        )
     if training is not None:
         rows += read_project_texts(training, labels, phase=Phase.TRAINING)
     words = (
@@ -173,7 +179,9 @@ def collect_command(
             rich_help_panel=OUTPUT,
         ),
     ],
-    to: Annotated[str, typer.Option(help="The layout to write: $annotations.", rich_help_panel=OUTPUT)] = "long",
+    to: Annotated[
+        str, typer.Option(help="The layout to write: $annotations.", rich_help_panel=OUTPUT)
+    ] = "long",
     db: DatabaseAddress = DEFAULT_DATABASE,
 ) -> None:
     """Write the votes and decisions of a project to a file, also while people annotate.

@@ -25,7 +25,8 @@ def serve_command(
     context: typer.Context,
     db: DatabaseAddress = DEFAULT_DATABASE,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; 127.0.0.1 is this machine alone.", rich_help_panel=SERVER)
+        str,
+        typer.Option(help="Address to listen on; 127.0.0.1 is this machine alone.", rich_help_panel=SERVER),
     ] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(help="Port to listen on.", min=1, max=65535, rich_help_panel=SERVER)
@@ -48,8 +49,8 @@ def serve_command(
 ) -> None:
     """Serve pages for people: surveys, annotation, and their results.
 
-    It listens on this machine alone. To put it on a network, let a web server with a certificate, such as Caddy or nginx,
-    pass requests on to it, and give the address that people see with `--url https://...`.
+    It listens on this machine alone. To put it on a network, let a web server with a certificate, such as Caddy or
+    nginx, pass requests on to it, and give the address that people see with `--url https://...`.
 
     On the first start it prints a link that makes the administrator, once.
 
@@ -62,10 +63,8 @@ def serve_command(
     if context.invoked_subcommand is not None:
         return
     require_extra("web", purpose="evenhand serve")
-    import uvicorn
-
     from evenhand.web.accounts import new_setup_token
-    from evenhand.web.app import ServerOptions, create_app
+    from evenhand.web.app import ServerOptions, create_app, run_server
     from evenhand.web.database import Database
 
     address = (url or f"http://{f'[{host}]' if ':' in host else host}:{port}").rstrip("/")
@@ -73,7 +72,9 @@ def serve_command(
     _warn_without_tls(host, address)
     with ExitStack() as stack:
         if demo:
-            db = str(Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="evenhand-demo-"))) / "demo.db")
+            db = str(
+                Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="evenhand-demo-"))) / "demo.db"
+            )
         database = Database(db)
         stack.callback(database.close)
         app = create_app(database, ServerOptions(url=address))
@@ -83,15 +84,7 @@ def serve_command(
         if token:
             say(f"Make the administrator, once: {address}/setup/{token}")
         say(f"Serving {database.shown} at {address} Stop with Ctrl-C.")
-        uvicorn.run(
-            app,
-            host=host,
-            port=port,
-            access_log=False,  # it would hold addresses
-            log_level="warning",
-            server_header=False,
-            timeout_graceful_shutdown=5,
-        )
+        run_server(app, host, port)
 
 
 @serve_app.command("backup")

@@ -39,11 +39,16 @@ def new_command(
     ],
     pictures: Annotated[
         Path | None,
-        typer.Option(help="Folder of pictures to show beside prompts, with a LICENSE.txt.", rich_help_panel=DATA),
+        typer.Option(
+            help="Folder of pictures to show beside prompts, with a LICENSE.txt.", rich_help_panel=DATA
+        ),
     ] = None,
     state: StateName = "pilot",
     seed: Annotated[
-        int, typer.Option(help="Decides orders, and conditions where they are level.", min=0, rich_help_panel=DATA)
+        int,
+        typer.Option(
+            help="Decides orders, and conditions where they are level.", min=0, rich_help_panel=DATA
+        ),
     ] = 0,
     db: DatabaseAddress = DEFAULT_DATABASE,
 ) -> None:
@@ -127,9 +132,7 @@ def state_command(
 def links_command(
     name: SurveyName,
     count: Annotated[int, typer.Option(help="How many.", min=1, max=10_000, rich_help_panel=DATA)] = 1,
-    note: Annotated[
-        str, typer.Option(help="For whom; only the lead sees it.", rich_help_panel=DATA)
-    ] = "",
+    note: Annotated[str, typer.Option(help="For whom; only the lead sees it.", rich_help_panel=DATA)] = "",
     db: DatabaseAddress = DEFAULT_DATABASE,
 ) -> None:
     """Make personal links, each for one participant, and print one per line. They are shown only now.

@@ -69,9 +69,7 @@ def is_setup_token(session: Session, token: str) -> bool:
 
 def create_administrator(session: Session, password: str) -> AdministratorRow:
     """Make the administrator; the one-time link is spent."""
-    row = AdministratorRow(
-        password=_HASHER.hash(password), epoch=secrets.token_hex(16), created_at=utc_now()
-    )
+    row = AdministratorRow(password=_HASHER.hash(password), epoch=secrets.token_hex(16), created_at=utc_now())
     session.add(row)
     spent = session.get(SettingRow, SETUP_DIGEST)
     if spent:
@@ -89,7 +87,7 @@ def sign_in(session: Session, password: str) -> AdministratorRow | None:
     return row
 
 
-def change_password(session: Session, row: AdministratorRow, password: str) -> None:
+def change_password(row: AdministratorRow, password: str) -> None:
     """Set another password, which ends all sessions."""
     row.password = _HASHER.hash(password)
     row.epoch = secrets.token_hex(16)

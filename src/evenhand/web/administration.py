@@ -97,7 +97,9 @@ def show_password(request: Request, _administrator: Administrator) -> HTMLRespon
 
 
 @router.post("/password", dependencies=[Depends(limit_access)])
-def change_password(request: Request, database: Data, form: Submission, administrator: Administrator) -> Response:
+def change_password(
+    request: Request, database: Data, form: Submission, administrator: Administrator
+) -> Response:
     """Set another password; all other sessions end."""
     with database.write() as session:
         row = session.get_one(AdministratorRow, administrator)
@@ -107,7 +109,7 @@ def change_password(request: Request, database: Data, form: Submission, administ
             problem = "problem_password"
         if problem:
             return page(request, "password", status=422, action="/password", problem=problem, kind="change")
-        accounts.change_password(session, row, _password(form, "password"))
+        accounts.change_password(row, _password(form, "password"))
         request.session["admin"] = row.epoch
     return redirect("/")
 

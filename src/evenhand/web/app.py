@@ -25,6 +25,8 @@ from evenhand.web.survey import taking
 BODY_LIMIT = 64 * 1024
 SESSION_SECONDS = 60 * 24 * 3600
 COOKIE = "evenhand"
+KEPT_CONNECTION = 75
+"""Seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,25 @@ def create_app(database: Database, options: ServerOptions | None = None) -> Fast
     with database.write() as session:
         accounts.put_setting(session, accounts.PUBLIC_URL, options.url)
     return app
+
+
+def run_server(app: FastAPI, host: str, port: int) -> None:
+    """Serve until somebody stops it. Nothing is logged that has an address of a reader.
+
+    A connection is kept for longer than people take for a text, so that it is not closed just when they answer.
+    """
+    import uvicorn
+
+    uvicorn.run(
+        app,
+        host=host,
+        port=port,
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        timeout_keep_alive=KEPT_CONNECTION,
+        timeout_graceful_shutdown=5,
+    )
 
 
 async def _show_refusal(request: Request, refusal: Exception) -> Response:

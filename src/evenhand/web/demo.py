@@ -84,7 +84,10 @@ def fill_demo(database: Database) -> dict[str, str]:
     """
     chance = random.Random(_SEED)  # noqa: S311  it must repeat
     _make_project(database)
-    links = {"Results of the annotation": f"/projects/{PROJECT}", "Results of the survey": f"/surveys/{SURVEY}"}
+    links = {
+        "Results of the annotation": f"/projects/{PROJECT}",
+        "Results of the survey": f"/surveys/{SURVEY}",
+    }
     for name, skill in _ANNOTATORS.items():
         _annotate(database, name, skill, chance)
     with database.write() as session:
@@ -170,9 +173,7 @@ def _make_survey(database: Database, chance: random.Random) -> None:
             _write(session, participant, chance, leaves=number % 5 == 4)
 
 
-def _write(
-    session: Session, participant: ParticipantRow, chance: random.Random, *, leaves: bool
-) -> None:
+def _write(session: Session, participant: ParticipantRow, chance: random.Random, *, leaves: bool) -> None:
     """Answers of an invented participant, who goes half-way or to the end."""
     meant = {"negative": "-1", "neutral": "0", "positive": "1"}[str(participant.condition)]
     ends = cycle(chance.sample(SENTENCES[meant], len(SENTENCES[meant])))

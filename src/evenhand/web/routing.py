@@ -13,8 +13,9 @@ from evenhand.web.security import Refusal
 from evenhand.web.tables import AdministratorRow
 
 
-def database_of(request: Request) -> Database:
+async def database_of(request: Request) -> Database:
     """The database of the application."""
+    # Not async for the sake of waiting: FastAPI runs other functions in a thread, which takes longer than this does.
     database: Database = request.app.state.database
     return database
 
@@ -29,7 +30,7 @@ def require_administrator(request: Request, database: Data) -> int:
         if row is None or request.session.get("admin") != row.epoch:
             request.session.pop("admin", None)
             raise Refusal(401, "refused_sign_in")
-        return row.id
+        return int(row.id)
 
 
 Administrator = Annotated[int, Depends(require_administrator)]

@@ -174,7 +174,7 @@ STARTS = Rate(120, 60)
 """Surveys begun from one address; a whole class may share it."""
 
 
-def limit_access(request: Request) -> None:
+async def limit_access(request: Request) -> None:
     """Refuse an address that gave wrong secrets too often."""
     if request.app.state.limiter.is_spent(ACCESS, "access", _address(request)):
         raise Refusal(429, "refused_rate")
@@ -186,7 +186,7 @@ def wrong_secret(request: Request, refusal: Refusal) -> Refusal:
     return refusal
 
 
-def limit_starts(request: Request) -> None:
+async def limit_starts(request: Request) -> None:
     """Refuse an address that begins surveys by the hundred."""
     _limit(request, STARTS, "start", _address(request))
 

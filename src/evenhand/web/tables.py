@@ -113,7 +113,10 @@ class TextRow(Base):
 
 
 class AnnotatorRow(Base):
-    """Somebody with a personal link to a project, as annotator or as adjudicator."""
+    """Somebody with a personal link to a project, as annotator or as adjudicator.
+
+    ``remaining`` is how many more texts there were for them when they were last given some.
+    """
 
     __tablename__ = "annotators"
     __table_args__ = (UniqueConstraint("project_id", "name", name="uq_annotators_project_name"),)
@@ -123,6 +126,7 @@ class AnnotatorRow(Base):
     name: Mapped[str] = mapped_column(String(60))
     role: Mapped[str] = mapped_column(String(12))
     token_digest: Mapped[str] = mapped_column(String(64), unique=True)
+    remaining: Mapped[int]
     warned_at: Mapped[datetime | None]
     revoked_at: Mapped[datetime | None]
     created_at: Mapped[datetime]

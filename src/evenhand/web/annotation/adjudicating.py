@@ -1,6 +1,6 @@
 """The pages of an adjudicator: texts on which votes differ, and a decision with its reason.
 
-The votes are shown once the adjudicator has chosen for themselves. They stay as they are: a decision stands beside them.
+The votes are shown once the adjudicator has chosen for themselves. They stay as they are; a decision stands beside.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ LONGEST_REASON = 2000
 
 def disputed_texts(session: Session, project: ProjectRow) -> list[int]:
     """The ids of texts whose votes differ, in their order. Being unsure differs from any label."""
-    votes: ColumnElement[str | None] = case((AssignmentRow.unsure, "unsure"), else_="label:" + AssignmentRow.label)
+    votes: ColumnElement[str | None] = case(
+        (AssignmentRow.unsure, "unsure"), else_="label:" + AssignmentRow.label
+    )
     return list(
         session.scalars(
             select(TextRow.id)

@@ -41,7 +41,9 @@ def import_votes(database: Database, name: str, table: AnnotationTable) -> int:
                     AnnotatorRow.project_id == project.id, AnnotatorRow.name == annotator
                 )
             ).one()
-            if session.scalar(select(AssignmentRow.id).where(AssignmentRow.annotator_id == person.id).limit(1)):
+            if session.scalar(
+                select(AssignmentRow.id).where(AssignmentRow.annotator_id == person.id).limit(1)
+            ):
                 raise ProjectError(f"{annotator} has texts in {name} already. Import into a new project.")
             votes = [row for row in table if row.annotator == annotator and not row.adjudicated]
             answered = [row for row in votes if row.unsure or row.label is not None]
@@ -71,6 +73,6 @@ def _refuse_unknown(wanted: Iterable[str], known: dict[str, int]) -> None:
     missing = [key for key in wanted if key not in known]
     if missing:
         raise ProjectError(
-            f"{len(missing):,} texts of the votes are not in the project, such as {missing[0]!r}. Make the project from "
-            "the same file, or give both the same ids."
+            f"{len(missing):,} texts of the votes are not in the project, such as {missing[0]!r}. Make the project "
+            "from the same file, or give both the same ids."
         )

@@ -15,7 +15,15 @@ from evenhand.web.annotation import votes
 from evenhand.web.annotation.projects import Phase, Role, scheme_of
 from evenhand.web.pages import page
 from evenhand.web.routing import Data, redirect
-from evenhand.web.security import Refusal, Submission, field, limit_access, seconds_field, token_digest, wrong_secret
+from evenhand.web.security import (
+    Refusal,
+    Submission,
+    field,
+    limit_access,
+    seconds_field,
+    token_digest,
+    wrong_secret,
+)
 from evenhand.web.tables import AnnotatorRow, AssignmentRow, ProjectRow, TextRow, utc_now
 
 router = APIRouter()
@@ -38,7 +46,7 @@ def open_link(request: Request, database: Data, token: str) -> Response:
         return redirect(f"/{folder}/{person.id}")
 
 
-def person_of(request: Request, person_id: int) -> int:
+async def person_of(request: Request, person_id: int) -> int:
     """The id in the address, if this session followed that person's link."""
     if person_id not in request.session.get("annotators", []):
         raise Refusal(403, "refused_link")
@@ -94,7 +102,7 @@ def suggest_break(request: Request, database: Data, person_id: Person) -> HTMLRe
     """A moment to rest, after so many labels."""
     with database.read() as session:
         annotator, project = person_and_project(session, person_id, Role.ANNOTATOR)
-        done = votes.completion_of(session, annotator, project).done
+        done = votes.completion_of(session, annotator).done
         return page(request, "annotate_break", language=project.language, person=annotator, done=done)
 
 
@@ -108,28 +116,28 @@ def save_choice(database: Data, person_id: Person, assignment_id: int, form: Sub
         if assignment is None or assignment.annotator_id != annotator.id:
             raise Refusal(404, "refused_text")
         votes.put_note(assignment, _note(form))
-        home = f"/annotate/{person_id}"
-        if choice == "undo":
-            undone = votes.undo_last_vote(session, annotator)
-            return redirect(f"{home}?at={undone.position}" if undone else home)
-        if choice in ("previous", "next"):
-            step = assignment.position + (1 if choice == "next" else -1)
-            return redirect(f"{home}?at={max(step, 0)}")
-        if choice == "note":
-            return redirect(f"{home}?at={assignment.position}")
-        text = session.get_one(TextRow, assignment.text_id)
-        in_training = text.phase == Phase.TRAINING.value
-        if in_training and assignment.voted_at is not None:
-            return redirect(home)  # the right label is known by now
-        first_time = assignment.voted_at is None
-        votes.cast_vote(assignment, _vote(choice, scheme_of(project)))
-        session.flush()
-        votes.current_assignment(session, annotator, project)
-        if in_training:
-            return redirect(f"{home}?at={assignment.position}")
-        if first_time and _time_for_break(session, annotator, project):
-            return redirect(f"{home}/break")
-        return redirect(home)
+        return redirect(f"/annotate/{person_id}" + _act(session, annotator, project, assignment, choice))
+
+
+def _act(
+    session: Session, annotator: AnnotatorRow, project: ProjectRow, assignment: AssignmentRow, choice: str
+) -> str:
+    """Do what was chosen, and say where to go from there: the end of an address."""
+    if choice == "undo":
+        undone = votes.undo_last_vote(session, annotator)
+        return f"?at={undone.position}" if undone else ""
+    steps = {"previous": -1, "note": 0, "next": 1}
+    if choice in steps:
+        return f"?at={max(assignment.position + steps[choice], 0)}"
+    text = session.get_one(TextRow, assignment.text_id)
+    had_vote = assignment.voted_at is not None
+    if text.phase == Phase.TRAINING.value:
+        if not had_vote:  # afterwards the right label is known
+            votes.cast_vote(assignment, _vote(choice, scheme_of(project)))
+        return f"?at={assignment.position}"
+    votes.cast_vote(assignment, _vote(choice, scheme_of(project)))
+    session.flush()
+    return "/break" if not had_vote and _time_for_break(session, annotator, project) else ""
 
 
 def _vote(choice: str, scheme: LabelScheme) -> votes.Vote:
@@ -152,7 +160,7 @@ def _note(form: Submission) -> votes.Note:
 def _time_for_break(session: Session, annotator: AnnotatorRow, project: ProjectRow) -> bool:
     if not project.break_after:
         return False
-    found = votes.completion_of(session, annotator, project)
+    found = votes.completion_of(session, annotator)
     return found.done % project.break_after == 0 and found.done < found.total
 
 
@@ -180,7 +188,11 @@ def _start_page(request: Request, project: ProjectRow, annotator: AnnotatorRow) 
 
 
 def _text_page(
-    request: Request, session: Session, annotator: AnnotatorRow, project: ProjectRow, assignment: AssignmentRow
+    request: Request,
+    session: Session,
+    annotator: AnnotatorRow,
+    project: ProjectRow,
+    assignment: AssignmentRow,
 ) -> HTMLResponse:
     scheme = scheme_of(project)
     text = session.get_one(TextRow, assignment.text_id)
@@ -196,7 +208,7 @@ def _text_page(
         guideline=guideline_of(project, scheme),
         assignment=assignment,
         text=text,
-        completion=votes.completion_of(session, annotator, project),
+        completion=votes.completion_of(session, annotator),
         training=training,
     )
 

@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from fastapi import APIRouter, Request, Response
@@ -78,7 +79,9 @@ def show_figures(request: Request, database: Data, _administrator: Administrator
 
 
 @router.post("/projects/{name}/people")
-def add(request: Request, database: Data, _administrator: Administrator, form: Submission, name: str) -> Response:
+def add(
+    request: Request, database: Data, _administrator: Administrator, form: Submission, name: str
+) -> Response:
     """Add somebody, or give somebody a new link; the link is shown this once."""
     role = Role.ADJUDICATOR if field(form, "role") == Role.ADJUDICATOR.value else Role.ANNOTATOR
     with database.write() as session:
@@ -94,7 +97,11 @@ def add(request: Request, database: Data, _administrator: Administrator, form: S
 
 @router.post("/projects/{name}/people/{person_id}/revoke")
 def close_link(
-    database: Data, _administrator: Administrator, form: Submission, name: str, person_id: int  # noqa: ARG001
+    database: Data,
+    _administrator: Administrator,
+    form: Submission,  # noqa: ARG001  it carries the token
+    name: str,
+    person_id: int,
 ) -> Response:
     """Close somebody's link."""
     with database.write() as session:
@@ -142,7 +149,7 @@ def _project_page(
     )
 
 
-def _figures(request: Request, session: Session, project: ProjectRow) -> dict[str, object]:
+def _figures(request: Request, session: Session, project: ProjectRow) -> dict[str, Any]:
     scheme = scheme_of(project)
     language = interface_language(request)
     table = results.annotation_table(session, project)
@@ -189,6 +196,9 @@ def _confusions(table: AnnotationTable) -> list[Confusion]:
         counts = results.confusion(table.votes, column, len(table.scheme.labels))
         most = np.maximum(counts.sum(axis=1, keepdims=True), 1)
         shades = np.ceil(4 * counts / most).astype(int)
-        cells = [list(zip(row, shade, strict=True)) for row, shade in zip(counts.tolist(), shades.tolist(), strict=True)]
+        cells = [
+            list(zip(row, shade, strict=True))
+            for row, shade in zip(counts.tolist(), shades.tolist(), strict=True)
+        ]
         shown.append(Confusion(name, cells))
     return shown

@@ -122,7 +122,9 @@ def read_project_texts(path: Path, scheme: LabelScheme, *, phase: Phase = Phase.
     if not texts:
         raise DatasetError(f"{path} has no texts.")
     if phase is Phase.TRAINING and any(text.gold is None for text in texts):
-        raise DatasetError(f"{path}: every text of the training round needs its right label in the column gold.")
+        raise DatasetError(
+            f"{path}: every text of the training round needs its right label in the column gold."
+        )
     return texts
 
 
@@ -233,7 +235,9 @@ def scheme_of(project: ProjectRow) -> LabelScheme:
     return LabelScheme.model_validate(project.scheme)
 
 
-def add_person(session: Session, project: ProjectRow, name: str, *, role: Role = Role.ANNOTATOR) -> PersonalLink:
+def add_person(
+    session: Session, project: ProjectRow, name: str, *, role: Role = Role.ANNOTATOR
+) -> PersonalLink:
     """Add somebody to a project, or give somebody who is there a new link in the place of the old one.
 
     Raises:
@@ -249,7 +253,9 @@ def add_person(session: Session, project: ProjectRow, name: str, *, role: Role =
         select(AnnotatorRow).where(AnnotatorRow.project_id == project.id, AnnotatorRow.name == name)
     )
     if person is None:
-        person = AnnotatorRow(project_id=project.id, name=name, role=role.value, created_at=utc_now())
+        person = AnnotatorRow(
+            project_id=project.id, name=name, role=role.value, remaining=0, created_at=utc_now()
+        )
         session.add(person)
     elif person.revoked_at is not None:
         _count_places(session, person, step=1)

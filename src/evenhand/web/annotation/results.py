@@ -12,9 +12,10 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from evenhand.core.labels import LabelScheme
-from evenhand.data.annotations import Annotation, AnnotationTable, Votes
+from evenhand.data.annotations import Annotation, AnnotationTable
 from evenhand.regard.agreement import AnnotatorAgreement, annotator_agreement
 from evenhand.stats.resampling import Resampling
+from evenhand.stats.vote_aggregation import Votes
 from evenhand.web.annotation.projects import Phase, Role, scheme_of
 from evenhand.web.tables import AdjudicationRow, AnnotatorRow, AssignmentRow, ProjectRow, TextRow
 

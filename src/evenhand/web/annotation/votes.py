@@ -58,7 +58,9 @@ class Completion:
     total: int
 
 
-def current_assignment(session: Session, annotator: AnnotatorRow, project: ProjectRow) -> AssignmentRow | None:
+def current_assignment(
+    session: Session, annotator: AnnotatorRow, project: ProjectRow
+) -> AssignmentRow | None:
     """The text to label next; more are reserved when there is none. None: all is done."""
     waiting = first_waiting(session, annotator)
     if waiting is None:
@@ -90,6 +92,7 @@ def _reserve(session: Session, annotator: AnnotatorRow, project: ProjectRow) -> 
                 or_(TextRow.gold.is_not(None), TextRow.places < project.overlap),
             )
         ).all()
+        annotator.remaining = max(len(chosen) - RESERVED, 0)
         chosen = sorted(chosen, key=lambda text: _rank(project.seed, annotator.id, text.id))[:RESERVED]
     if not chosen:
         return
@@ -171,24 +174,12 @@ def assignment_at(session: Session, annotator: AnnotatorRow, position: int) -> A
     )
 
 
-def completion_of(session: Session, annotator: AnnotatorRow, project: ProjectRow) -> Completion:
-    """How far the annotator is in the main part."""
-    mine = (
+def completion_of(session: Session, annotator: AnnotatorRow) -> Completion:
+    """How far the annotator is in the main part. Others may take some of the texts that remain."""
+    held, done = session.execute(
         select(func.count(), func.count(AssignmentRow.voted_at))
+        .select_from(AssignmentRow)
         .join(TextRow, TextRow.id == AssignmentRow.text_id)
         .where(AssignmentRow.annotator_id == annotator.id, TextRow.phase == Phase.MAIN.value)
-    )
-    held, done = session.execute(mine).one()
-    free = session.scalar(
-        select(func.count())
-        .select_from(TextRow)
-        .where(
-            TextRow.project_id == project.id,
-            TextRow.phase == Phase.MAIN.value,
-            or_(TextRow.gold.is_not(None), TextRow.places < project.overlap),
-            TextRow.id.not_in(
-                select(AssignmentRow.text_id).where(AssignmentRow.annotator_id == annotator.id)
-            ),
-        )
-    )
-    return Completion(done, held + (free or 0))
+    ).one()
+    return Completion(done, held + annotator.remaining)

@@ -1,6 +1,6 @@
 """What a survey says and asks, from a YAML file.
 
-``resources/surveys`` has the German survey with the published conditions and contexts, and words of our own around them,
+``resources/surveys`` has the German survey with the published conditions and contexts and words of our own around them,
 and the same in English.
 """
 

@@ -166,7 +166,8 @@ def _codebook(definition: SurveyDefinition) -> str:
     lines += [f"- `{condition.id}`: {condition.instruction}" for condition in definition.conditions]
     lines += ["", "## Prompts", "", "| id | kind | beginning |", "|---|---|---|"]
     lines += [
-        f"| `{prompt.id}` | {prompt.kind} | {definition.beginning(prompt.id)} |" for prompt in definition.prompts
+        f"| `{prompt.id}` | {prompt.kind} | {definition.beginning(prompt.id)} |"
+        for prompt in definition.prompts
     ]
     lines += ["", "## Findings", ""]
     lines += [f"- `{finding.value}`: {_FINDINGS[finding]}" for finding in Finding]
@@ -225,11 +226,10 @@ def _statement(
     for question in definition.demographics:
         if not question.choices:
             continue
-        told = Counter(row.demographics.get(question.id, "") for row in participants if row.pseudonym in wrote)
-        shares = ", ".join(
-            f"{choice.title} {_shown(told[choice.value])}"
-            for choice in question.choices
+        told = Counter(
+            row.demographics.get(question.id, "") for row in participants if row.pseudonym in wrote
         )
+        shares = ", ".join(f"{choice.title} {_shown(told[choice.value])}" for choice in question.choices)
         lines.append(f"- {question.question} {shares}, no answer {_shown(told[''])}")
     lines += [
         "",
@@ -238,8 +238,8 @@ def _statement(
         "## Situation",
         "",
         f"Web survey, {months[0] if months else '-'} to {months[-1] if months else '-'}. Consent "
-        f"{', '.join(sorted(set(answers['consent_version']))) or '-'}. No network addresses were stored. Answers are kept "
-        f"until {survey.retention}; later withdrawals are not in this copy, made on {utc_now().date()}.",
+        f"{', '.join(sorted(set(answers['consent_version']))) or '-'}. No network addresses were stored. "
+        f"Answers are kept until {survey.retention}; withdrawals after {utc_now().date()} are not in this copy.",
         "",
         "## Caution",
         "",

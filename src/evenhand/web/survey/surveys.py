@@ -87,7 +87,9 @@ def read_pictures(folder: Path) -> list[Picture]:
         raise SurveyError(f"There is no folder {folder}. Check the path.")
     notes = sorted(path for path in folder.iterdir() if path.stem.lower() in ("license", "licence"))
     if not notes:
-        raise SurveyError(f"{folder} has no licence. Put a file LICENSE.txt beside the pictures that says it.")
+        raise SurveyError(
+            f"{folder} has no licence. Put a file LICENSE.txt beside the pictures that says it."
+        )
     licence = decode_utf8(read_bounded(notes[0], error=SurveyError), notes[0], error=SurveyError).strip()
     pictures = []
     for path in sorted(folder.iterdir()):
@@ -96,9 +98,13 @@ def read_pictures(folder: Path) -> list[Picture]:
         content = path.read_bytes()
         kind = next((kind for kind, starts in _SIGNATURES.items() if content.startswith(starts)), None)
         if kind is None:
-            raise SurveyError(f"{path} is no PNG, JPEG or WebP picture, whatever its name says. Remove or mend it.")
+            raise SurveyError(
+                f"{path} is no PNG, JPEG or WebP picture, whatever its name says. Remove or mend it."
+            )
         if len(content) > LARGEST_PICTURE:
-            raise SurveyError(f"{path} has {len(content):,} bytes; at most {LARGEST_PICTURE:,} are shown. Shrink it.")
+            raise SurveyError(
+                f"{path} has {len(content):,} bytes; at most {LARGEST_PICTURE:,} are shown. Shrink it."
+            )
         pictures.append(Picture(path.name[-120:], kind, content, licence))
     if not pictures:
         raise SurveyError(f"{folder} has no PNG, JPEG or WebP picture.")
@@ -240,7 +246,9 @@ def purge_expired(database: Database, *, today: date | None = None) -> dict[str,
         for survey in session.scalars(select(SurveyRow).where(SurveyRow.purged_at.is_(None))):
             if retention_date(survey) >= (today or utc_now().date()):
                 continue
-            people = list(session.scalars(select(ParticipantRow.id).where(ParticipantRow.survey_id == survey.id)))
+            people = list(
+                session.scalars(select(ParticipantRow.id).where(ParticipantRow.survey_id == survey.id))
+            )
             session.execute(delete(ParticipantRow).where(ParticipantRow.survey_id == survey.id))
             session.execute(delete(InvitationRow).where(InvitationRow.survey_id == survey.id))
             survey.state = SurveyState.CLOSED.value

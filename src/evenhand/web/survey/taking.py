@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
@@ -32,7 +32,14 @@ from evenhand.web.survey.surveys import (
     survey_named,
     takes_answers,
 )
-from evenhand.web.tables import AnswerRow, InvitationRow, ParticipantRow, PictureRow, SurveyRow, SurveyVersionRow
+from evenhand.web.tables import (
+    AnswerRow,
+    InvitationRow,
+    ParticipantRow,
+    PictureRow,
+    SurveyRow,
+    SurveyVersionRow,
+)
 
 router = APIRouter()
 
@@ -103,7 +110,7 @@ def start(request: Request, database: Data, form: Submission, name: str) -> Resp
         return redirect(f"/take/{participant.id}")
 
 
-def participant_of(request: Request, participant_id: int) -> int:
+async def participant_of(request: Request, participant_id: int) -> int:
     """The id in the address, if it is this session's."""
     if participant_id not in request.session.get("participants", []):
         raise Refusal(403, "refused_link")
@@ -126,7 +133,7 @@ def show_stage(
         participant = _participant(session, participant_id)
         definition = participation.definition_for(session, participant)
         survey = session.get_one(SurveyRow, participant.survey_id)
-        shared = {
+        shared: dict[str, Any] = {
             "definition": definition,
             "participant": participant,
             "survey": survey,
@@ -201,7 +208,9 @@ def put_answer(database: Data, participant_id: Participant, position: int, form:
             return redirect(f"{home}?at={max(position - 1, 0)}")
         if not written and choice != "skip":
             return redirect(f"{home}?at={position}&problem=empty")
-        checked = participation.put_answer(session, participant, position, written, seconds=seconds_field(form))
+        checked = participation.put_answer(
+            session, participant, position, written, seconds=seconds_field(form)
+        )
         if choice == "previous":
             return redirect(f"{home}?at={max(position - 1, 0)}")
         if checked.needs_another_look and choice != "keep":
@@ -246,9 +255,7 @@ def show_picture(database: Data, participant_id: Participant, name: str) -> Resp
     with database.read() as session:
         participant = _participant(session, participant_id)
         picture = session.scalar(
-            select(PictureRow).where(
-                PictureRow.survey_id == participant.survey_id, PictureRow.name == name
-            )
+            select(PictureRow).where(PictureRow.survey_id == participant.survey_id, PictureRow.name == name)
         )
         if picture is None:
             raise Refusal(404, "refused_page")

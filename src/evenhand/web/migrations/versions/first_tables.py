@@ -61,6 +61,7 @@ def upgrade() -> None:
         sa.Column("name", sa.String(length=60), nullable=False),
         sa.Column("role", sa.String(length=12), nullable=False),
         sa.Column("token_digest", sa.String(length=64), nullable=False),
+        sa.Column("remaining", sa.Integer(), nullable=False),
         sa.Column("warned_at", sa.DateTime(), nullable=True),
         sa.Column("revoked_at", sa.DateTime(), nullable=True),
         sa.Column("created_at", sa.DateTime(), nullable=False),
