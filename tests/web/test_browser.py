@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import uvicorn
 from browsing import WIDTHS_AND_SCHEMES, Visit, assert_accessible_and_fitting
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import func, select
 from web_fixtures import PASSWORD, Visitor
 
 from evenhand.web.accounts import new_setup_token
-from evenhand.web.app import ServerOptions, create_app
+from evenhand.web.app import create_app, served_from_thread
 from evenhand.web.database import Database
 from evenhand.web.demo import PROJECT, SURVEY, fill_demo
 from evenhand.web.tables import AnswerRow, AssignmentRow
@@ -24,25 +23,14 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
+@dataclass(frozen=True)
 class LocalServer:
-    """A server on a free port of this machine, filled with the demonstration."""
+    """A server on this machine, filled with the demonstration."""
 
-    def __init__(self, database: Database) -> None:
-        self.database = database
-        self.app = create_app(database, ServerOptions())
-        self.links = fill_demo(database)
-        self._server = uvicorn.Server(
-            uvicorn.Config(self.app, host="127.0.0.1", port=0, log_level="error", access_log=False)
-        )
-        self._thread = threading.Thread(target=self._server.run, daemon=True)
-        self._thread.start()
-        while not self._server.started:
-            time.sleep(0.02)
-        self.address = f"http://127.0.0.1:{self._server.servers[0].sockets[0].getsockname()[1]}"
-
-    def stop(self) -> None:
-        self._server.should_exit = True
-        self._thread.join(timeout=30)
+    address: str
+    app: FastAPI
+    database: Database
+    links: Mapping[str, str]
 
     def count(self, row: type[AssignmentRow] | type[AnswerRow]) -> int:
         column = AssignmentRow.voted_at if row is AssignmentRow else AnswerRow.id
@@ -53,9 +41,10 @@ class LocalServer:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalServer]:
     database = Database(str(tmp_path_factory.mktemp("server") / "server.db"))
-    running = LocalServer(database)
-    yield running
-    running.stop()
+    app = create_app(database)
+    links = fill_demo(database)
+    with served_from_thread(app) as address:
+        yield LocalServer(address, app, database, links)
     database.close()
 
 
@@ -133,6 +122,7 @@ def test_live_checks_tell_while_somebody_writes(visit: Visit, server: LocalServe
     page.locator("[name=screening-language][value=native]").check()
     page.get_by_role("button", name="Go on").click()
     page.get_by_role("button", name="Go on").click()
+    page.wait_for_selector("#answer:focus")
     before = server.count(AnswerRow)
     page.keyboard.type("somebody at me@example.org")
     page.get_by_text("looks like an e-mail address").wait_for()

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import mimetypes
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -97,6 +101,25 @@ def run_server(app: FastAPI, host: str, port: int) -> None:
         timeout_keep_alive=KEPT_CONNECTION,
         timeout_graceful_shutdown=5,
     )
+
+
+@contextmanager
+def served_from_thread(app: FastAPI) -> Iterator[str]:
+    """The address of an application that a thread serves on a free port of this machine, for tests and screenshots."""
+    import uvicorn
+
+    server = uvicorn.Server(
+        uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", access_log=False)
+    )
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started and thread.is_alive():
+        time.sleep(0.02)
+    try:
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 async def _show_refusal(request: Request, refusal: Exception) -> Response:
