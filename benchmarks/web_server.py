@@ -45,6 +45,9 @@ from evenhand.web.app import ServerOptions, create_app, run_server
 from evenhand.web.database import Database
 from evenhand.web.tables import AnnotatorRow, AssignmentRow
 
+LIBRARIES = ["evenhand.web.app", "evenhand.data.label_schemes", "httpx", "uvicorn"]
+"""What a server process has in memory already, so that kills hit its work and not its imports."""
+
 PROJECT = "under-load"
 LABELS = ("label:-1", "label:0", "label:1", "unsure")
 MOST_SECONDS = 0.1
@@ -69,7 +72,7 @@ class KillableServer:
             free.bind(("127.0.0.1", 0))
             self.port: int = free.getsockname()[1]
         self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["web_server"])
+        self._context.set_forkserver_preload(LIBRARIES)
         self._process: BaseProcess | None = None
 
     @property

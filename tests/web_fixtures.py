@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from html.parser import HTMLParser
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import pytest
 
@@ -31,10 +34,41 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databas
         pytest.skip("the extra web is not installed")
     from evenhand.web.database import Database
 
-    address = str(tmp_path / "server.db") if request.param == "sqlite" else _empty_postgres_database()
+    if request.param == "sqlite":
+        address = str(tmp_path / "server.db")
+        shutil.copyfile(_sqlite_template(tmp_path.parent), address)
+    else:
+        address = _empty_postgres_database()
     opened = Database(address)
     yield opened
     opened.close()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _quick_passwords() -> Iterator[None]:
+    """Passwords of tests need not withstand anybody who guesses them."""
+    if find_spec("argon2") is None:
+        yield
+        return
+    from argon2 import PasswordHasher
+
+    from evenhand.web import accounts
+
+    with mock.patch.object(accounts, "_HASHER", PasswordHasher(time_cost=1, memory_cost=64, parallelism=1)):
+        yield
+
+
+@cache
+def _sqlite_template(folder: Path) -> Path:
+    """A database with its tables, which takes longer to make than to copy."""
+    from evenhand.web.database import Database
+
+    path = folder / "template.db"
+    made = Database(str(path))
+    with made.engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    made.close()
+    return path
 
 
 def _empty_postgres_database() -> str:
@@ -44,16 +78,29 @@ def _empty_postgres_database() -> str:
         if os.environ.get("CI"):
             pytest.fail(reason)
         pytest.skip(reason)
+    name = f"evenhand_test_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
+    return _created(server, name, template=_postgres_template(server, f"{name}_template"))
+
+
+@cache
+def _postgres_template(server: str, name: str) -> str:
+    from evenhand.web.database import Database
+
+    Database(_created(server, name, template="template0")).close()
+    return name
+
+
+def _created(server: str, name: str, *, template: str) -> str:
+    """A new database in the place of any other of its name."""
     from sqlalchemy import create_engine, text
 
     from evenhand.web.database import database_url
 
     url = database_url(server)
-    name = f"evenhand_test_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
     engine = create_engine(url, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         connection.execute(text(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
-        connection.execute(text(f"CREATE DATABASE {name} TEMPLATE template0"))
+        connection.execute(text(f"CREATE DATABASE {name} TEMPLATE {template}"))
     engine.dispose()
     return url.set(database=name).render_as_string(hide_password=False)
 

@@ -12,6 +12,7 @@ from sqlalchemy import (
     JSON,
     DateTime,
     Dialect,
+    Double,
     ForeignKey,
     Index,
     LargeBinary,
@@ -50,7 +51,7 @@ class Base(DeclarativeBase):
             "pk": "pk_%(table_name)s",
         }
     )
-    type_annotation_map = {datetime: UtcTime, dict[str, Any]: JSON, list[Any]: JSON}  # noqa: RUF012
+    type_annotation_map = {datetime: UtcTime, float: Double, dict[str, Any]: JSON, list[Any]: JSON}  # noqa: RUF012
 
 
 class SettingRow(Base):
