@@ -107,10 +107,10 @@ class Database:
     def write(self) -> Iterator[Session]:
         """A session whose changes are all on disk when the block ends, or none of them if it fails."""
         if not self.is_sqlite:
-            with Session(self._writing) as session, session.begin():
+            with Session(self._writing, expire_on_commit=False) as session, session.begin():
                 yield session
             return
-        with self._turn, Session(self._writing) as session, session.begin():
+        with self._turn, Session(self._writing, expire_on_commit=False) as session, session.begin():
             yield session
 
     def close(self) -> None:

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from evenhand.core.labels import LabelScheme, UnknownLabelError, in_language
 from evenhand.web.annotation import votes
 from evenhand.web.annotation.projects import Phase, Role, scheme_of
+from evenhand.web.database import Database
 from evenhand.web.pages import page
 from evenhand.web.routing import Data, redirect
 from evenhand.web.security import (
@@ -106,38 +107,39 @@ def suggest_break(request: Request, database: Data, person_id: Person) -> HTMLRe
         return page(request, "annotate_break", language=project.language, person=annotator, done=done)
 
 
+_STEPS = {"previous": -1, "note": 0, "next": 1}
+
+
 @router.post("/annotate/{person_id}/{assignment_id}")
 def save_choice(database: Data, person_id: Person, assignment_id: int, form: Submission) -> Response:
     """Keep what the annotator did with a text: a label, unsure, a step to another text, or the last vote back."""
     choice = field(form, "choice", limit=100)
-    with database.write() as session:
+    home = f"/annotate/{person_id}"
+    with (
+        database.read() as session
+    ):  # people wait for those who write, so all that can be read is read before
         annotator, project = person_and_project(session, person_id, Role.ANNOTATOR)
-        assignment = session.get(AssignmentRow, assignment_id)
-        if assignment is None or assignment.annotator_id != annotator.id:
+        known = session.get(AssignmentRow, assignment_id)
+        if known is None or known.annotator_id != annotator.id:
             raise Refusal(404, "refused_text")
+        in_training = session.get_one(TextRow, known.text_id).phase == Phase.TRAINING.value
+    vote = None if choice == "undo" or choice in _STEPS else _vote(choice, scheme_of(project))
+    undone = None
+    with database.write() as session:
+        assignment = session.get_one(AssignmentRow, assignment_id)
+        had_vote = assignment.voted_at is not None
         votes.put_note(assignment, _note(form))
-        return redirect(f"/annotate/{person_id}" + _act(session, annotator, project, assignment, choice))
-
-
-def _act(
-    session: Session, annotator: AnnotatorRow, project: ProjectRow, assignment: AssignmentRow, choice: str
-) -> str:
-    """Do what was chosen, and say where to go from there: the end of an address."""
-    if choice == "undo":
-        undone = votes.undo_last_vote(session, annotator)
-        return f"?at={undone.position}" if undone else ""
-    steps = {"previous": -1, "note": 0, "next": 1}
-    if choice in steps:
-        return f"?at={max(assignment.position + steps[choice], 0)}"
-    text = session.get_one(TextRow, assignment.text_id)
-    had_vote = assignment.voted_at is not None
-    if text.phase == Phase.TRAINING.value:
-        if not had_vote:  # afterwards the right label is known
-            votes.cast_vote(assignment, _vote(choice, scheme_of(project)))
-        return f"?at={assignment.position}"
-    votes.cast_vote(assignment, _vote(choice, scheme_of(project)))
-    session.flush()
-    return "/break" if not had_vote and _time_for_break(session, annotator, project) else ""
+        if choice == "undo":
+            undone = votes.undo_last_vote(session, annotator)
+        elif vote is not None and not (in_training and had_vote):  # by then the right label is known
+            votes.cast_vote(assignment, vote)
+    if undone is not None:
+        return redirect(f"{home}?at={undone.position}")
+    if in_training or choice in _STEPS:
+        return redirect(f"{home}?at={max(known.position + _STEPS.get(choice, 0), 0)}")
+    if vote is not None and not had_vote and _time_for_break(database, annotator, project):
+        return redirect(f"{home}/break")
+    return redirect(home)
 
 
 def _vote(choice: str, scheme: LabelScheme) -> votes.Vote:
@@ -157,10 +159,11 @@ def _note(form: Submission) -> votes.Note:
     return votes.Note(field(form, "comment", limit=LONGEST_COMMENT), "flagged" in form, seconds_field(form))
 
 
-def _time_for_break(session: Session, annotator: AnnotatorRow, project: ProjectRow) -> bool:
+def _time_for_break(database: Database, annotator: AnnotatorRow, project: ProjectRow) -> bool:
     if not project.break_after:
         return False
-    found = votes.completion_of(session, annotator)
+    with database.read() as session:
+        found = votes.completion_of(session, annotator)
     return found.done % project.break_after == 0 and found.done < found.total
 
 
