@@ -124,7 +124,7 @@ def test_the_training_round_says_what_is_right_and_comes_first(database: Databas
     made_project(database, [ProjectText("a", "The person slept."), TRAINING, GOLD], overlap=1)
     person = joined(database, visitor, "Anna")
     assert shown_text(person) == TRAINING.text
-    person.send(choice="label:1")
+    person.send(choice="label:1", comment="Not sure what was stolen.", flagged="yes")
     assert "Most people would say: negative." in person.text
     assert "Theft." in person.text
     assert "0 of 1 right" in person.text
@@ -134,6 +134,7 @@ def test_the_training_round_says_what_is_right_and_comes_first(database: Databas
     person.page = before
     person.send(choice="next")
     assert {shown_text(person)} <= {"The person slept.", GOLD.text}
+    assert (rows(database)[0].comment, rows(database)[0].flagged) == ("Not sure what was stolen.", True)
 
 
 def test_gold_texts_are_for_everybody_and_look_like_others(database: Database, visitor: Visitors) -> None:
@@ -204,6 +205,28 @@ def test_script_in_every_field_is_shown_as_text(database: Database, visitor: Vis
     page = lead.get(f"/projects/{NAME}").text
     assert script not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+
+
+def test_a_closed_link_frees_no_place_that_gold_never_took(database: Database, visitor: Visitors) -> None:
+    made_project(database, [ProjectText("a", "The person slept."), GOLD], overlap=1)
+    joined(database, visitor, "Anna")
+    with database.write() as session:
+        revoke(session, session.scalars(select(AnnotatorRow)).one())
+    with database.read() as session:
+        assert session.scalars(select(TextRow.places)).all() == [0, 0]
+
+
+def test_comments_keep_every_script_and_ids_that_cannot_be_are_refused(
+    database: Database, visitor: Visitors
+) -> None:
+    small_project(database)
+    person = joined(database, visitor, "Anna")
+    written = "👩‍🔬 می‌خواهم\r\nzwei\x00 Zeilen"
+    home = str(person.page.url.path)
+    person.send(choice="label:0", comment=written)
+    assert rows(database)[0].comment == "👩‍🔬 می‌خواهم\nzwei Zeilen"
+    for path in (f"{home}?at=99999999999", f"{home}?at=-1", "/annotate/99999999999", "/annotate/x"):
+        assert person.get(path).status_code == 404
 
 
 def test_long_comments_and_senseless_seconds_do_no_harm(database: Database, visitor: Visitors) -> None:

@@ -68,7 +68,9 @@ def new_command(
         int,
         typer.Option(help="Labels after which a break is suggested; 0: never.", min=0, rich_help_panel=DATA),
     ] = 100,
-    seed: Annotated[int, typer.Option(help="Decides everybody's order.", min=0, rich_help_panel=DATA)] = 0,
+    seed: Annotated[
+        int, typer.Option(help="Decides everybody's order.", min=0, max=2**31 - 1, rich_help_panel=DATA)
+    ] = 0,
     db: DatabaseAddress = DEFAULT_DATABASE,
 ) -> None:
     """Make an annotation project in a server's database, and print personal links.

@@ -47,7 +47,10 @@ def new_command(
     seed: Annotated[
         int,
         typer.Option(
-            help="Decides orders, and conditions where they are level.", min=0, rich_help_panel=DATA
+            help="Decides orders, and conditions where they are level.",
+            min=0,
+            max=2**31 - 1,
+            rich_help_panel=DATA,
         ),
     ] = 0,
     db: DatabaseAddress = DEFAULT_DATABASE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Depends, Request
+from fastapi import Depends, Path, Query, Request
 from fastapi.responses import RedirectResponse
 from sqlalchemy import select
 
@@ -32,6 +32,15 @@ def require_administrator(request: Request, database: Data) -> int:
             raise Refusal(401, "refused_sign_in")
         return int(row.id)
 
+
+LARGEST_ID = 2**31 - 1
+"""What PostgreSQL holds in an integer; a larger one is the id of nothing."""
+
+RowId = Annotated[int, Path(ge=0, le=LARGEST_ID)]
+"""The id of a row in an address."""
+
+Position = Annotated[int | None, Query(ge=0, le=LARGEST_ID)]
+"""A place in somebody's order, behind an address."""
 
 Administrator = Annotated[int, Depends(require_administrator)]
 """The id of the administrator, who is signed in."""

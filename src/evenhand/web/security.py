@@ -11,6 +11,7 @@ import math
 import secrets
 import threading
 import time
+import unicodedata
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -224,8 +225,11 @@ Submission = Annotated[FormData, Depends(_submission)]
 """The fields of a form that came from one of our own pages."""
 
 
+_CONTROL = {"Cc", "Cs"}
+
+
 def field(form: FormData, name: str, *, limit: int = 4000) -> str:
-    """A text field of a form, without characters that no text has; empty if it is missing.
+    """A text field of a form, without control characters, which PostgreSQL refuses in part; empty if it is missing.
 
     Raises:
         Refusal: If it is longer than the limit.
@@ -233,7 +237,11 @@ def field(form: FormData, name: str, *, limit: int = 4000) -> str:
     value = form.get(name)
     if not isinstance(value, str):
         return ""
-    text = "".join(character for character in value if character in "\n\t" or character.isprintable()).strip()
+    text = "".join(
+        character
+        for character in value
+        if character in "\n\t" or unicodedata.category(character) not in _CONTROL
+    ).strip()
     if len(text) > limit:
         raise Refusal(422, "refused_length")
     return text

@@ -15,7 +15,7 @@ from evenhand.core.labels import LabelScheme, UnknownLabelError
 from evenhand.web.annotation.labelling import Person, guideline_of, person_and_project, question_of
 from evenhand.web.annotation.projects import Phase, Role, scheme_of
 from evenhand.web.pages import page
-from evenhand.web.routing import Data, redirect
+from evenhand.web.routing import Data, RowId, redirect
 from evenhand.web.security import Refusal, Submission, field
 from evenhand.web.tables import AdjudicationRow, AssignmentRow, ProjectRow, TextRow, utc_now
 
@@ -85,7 +85,7 @@ def show_disputed(request: Request, database: Data, person_id: Person) -> Respon
 
 
 @router.post("/adjudicate/{person_id}/{text_id}")
-def decide(database: Data, person_id: Person, text_id: int, form: Submission) -> Response:
+def decide(database: Data, person_id: Person, text_id: RowId, form: Submission) -> Response:
     """Keep a decision: the first without having seen the votes, the second final."""
     with database.write() as session:
         person, project = person_and_project(session, person_id, Role.ADJUDICATOR)

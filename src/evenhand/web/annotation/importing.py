@@ -63,7 +63,8 @@ def import_votes(database: Database, name: str, table: AnnotationTable) -> int:
                 for position, row in enumerate(answered)
             ]
             for row in answered:
-                session.get_one(TextRow, texts[row.text_id]).places += 1
+                text = session.get_one(TextRow, texts[row.text_id])
+                text.places += text.gold is None
         if rows:
             session.execute(insert(AssignmentRow), rows)
         return len(rows)

@@ -15,7 +15,7 @@ from evenhand.web.annotation import votes
 from evenhand.web.annotation.projects import Phase, Role, scheme_of
 from evenhand.web.database import Database
 from evenhand.web.pages import page
-from evenhand.web.routing import Data, redirect
+from evenhand.web.routing import Data, Position, RowId, redirect
 from evenhand.web.security import (
     Refusal,
     Submission,
@@ -47,7 +47,7 @@ def open_link(request: Request, database: Data, token: str) -> Response:
         return redirect(f"/{folder}/{person.id}")
 
 
-async def person_of(request: Request, person_id: int) -> int:
+async def person_of(request: Request, person_id: RowId) -> int:
     """The id in the address, if this session followed that person's link."""
     if person_id not in request.session.get("annotators", []):
         raise Refusal(403, "refused_link")
@@ -66,7 +66,7 @@ def person_and_project(session: Session, person_id: int, role: Role) -> tuple[An
 
 
 @router.get("/annotate/{person_id}")
-def show_text(request: Request, database: Data, person_id: Person, at: int | None = None) -> Response:
+def show_text(request: Request, database: Data, person_id: Person, at: Position = None) -> Response:
     """The text to label now, or the one at a position."""
     with database.read() as session:
         annotator, project = person_and_project(session, person_id, Role.ANNOTATOR)
@@ -111,13 +111,12 @@ _STEPS = {"previous": -1, "note": 0, "next": 1}
 
 
 @router.post("/annotate/{person_id}/{assignment_id}")
-def save_choice(database: Data, person_id: Person, assignment_id: int, form: Submission) -> Response:
+def save_choice(database: Data, person_id: Person, assignment_id: RowId, form: Submission) -> Response:
     """Keep what the annotator did with a text: a label, unsure, a step to another text, or the last vote back."""
     choice = field(form, "choice", limit=100)
     home = f"/annotate/{person_id}"
-    with (
-        database.read() as session
-    ):  # people wait for those who write, so all that can be read is read before
+    # People wait for those who write, so all that can be read is read before.
+    with database.read() as session:
         annotator, project = person_and_project(session, person_id, Role.ANNOTATOR)
         known = session.get(AssignmentRow, assignment_id)
         if known is None or known.annotator_id != annotator.id:

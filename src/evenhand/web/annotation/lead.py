@@ -33,7 +33,7 @@ from evenhand.web.annotation.projects import (
     scheme_of,
 )
 from evenhand.web.pages import interface_language, page
-from evenhand.web.routing import Administrator, Data, redirect
+from evenhand.web.routing import Administrator, Data, RowId, redirect
 from evenhand.web.security import Refusal, Submission, field
 from evenhand.web.tables import AdjudicationRow, AnnotatorRow, AssignmentRow, ProjectRow, TextRow
 
@@ -101,7 +101,7 @@ def close_link(
     _administrator: Administrator,
     form: Submission,  # noqa: ARG001  it carries the token
     name: str,
-    person_id: int,
+    person_id: RowId,
 ) -> Response:
     """Close somebody's link."""
     with database.write() as session:

@@ -22,6 +22,8 @@ from evenhand.web.tables import AnnotatorRow, AssignmentRow, ProjectRow, TextRow
 LONGEST_TEXT = 10_000
 """Characters of a text; nobody can label more on one screen."""
 LONGEST_NAME = 60
+LONGEST_KEY = 200
+LONGEST_LANGUAGE = 8
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
@@ -161,6 +163,7 @@ def create_project(database: Database, options: ProjectOptions, texts: Iterable[
     rows = list(texts)
     refuse_bad_name(options.name)
     _refuse_repeated_keys(rows)
+    _refuse_long_codes(rows, options)
     if options.overlap < 1:
         raise ProjectError(f"The overlap is {options.overlap}; each text needs at least one annotator.")
     if not any(text.phase is Phase.MAIN for text in rows):
@@ -216,6 +219,20 @@ def _refuse_repeated_keys(texts: Sequence[ProjectText]) -> None:
         raise ProjectError(
             f"{len(repeated):,} ids occur more than once: {shortlist(repeated)}. Give each text an id of its own."
         )
+
+
+def _refuse_long_codes(texts: Sequence[ProjectText], options: ProjectOptions) -> None:
+    """The columns of the database have widths, which PostgreSQL keeps to."""
+    for kind, longest, values in (
+        ("id of a text", LONGEST_KEY, [text.key for text in texts]),
+        ("code of a label", LONGEST_NAME, options.scheme.codes),
+        ("language", LONGEST_LANGUAGE, [options.language]),
+    ):
+        long = next((value for value in values if len(value) > longest), None)
+        if long is not None:
+            raise ProjectError(
+                f"{long[:40]!r}... cannot be the {kind}: it has {len(long):,} characters, and at most {longest} fit."
+            )
 
 
 def project_named(session: Session, name: str) -> ProjectRow:
@@ -290,4 +307,8 @@ def _count_places(session: Session, person: AnnotatorRow, *, step: int) -> None:
     waiting = select(AssignmentRow.text_id).where(
         AssignmentRow.annotator_id == person.id, AssignmentRow.voted_at.is_(None)
     )
-    session.execute(update(TextRow).where(TextRow.id.in_(waiting)).values(places=TextRow.places + step))
+    session.execute(
+        update(TextRow)
+        .where(TextRow.id.in_(waiting), TextRow.gold.is_(None))
+        .values(places=TextRow.places + step)
+    )

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from evenhand.core.errors import UnknownNameError
 from evenhand.web.accounts import public_url
 from evenhand.web.pages import page
-from evenhand.web.routing import Administrator, Data, redirect
+from evenhand.web.routing import Administrator, Data, RowId, redirect
 from evenhand.web.security import Refusal, Submission, field
 from evenhand.web.survey.export import (
     ANSWERS_CSV,
@@ -101,7 +101,7 @@ def close_invitation(
     _administrator: Administrator,
     form: Submission,  # noqa: ARG001  it carries the token
     name: str,
-    invitation_id: int,
+    invitation_id: RowId,
 ) -> Response:
     """Close a personal link."""
     with database.write() as session:

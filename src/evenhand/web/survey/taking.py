@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from evenhand.core.errors import UnknownNameError
 from evenhand.web.pages import interface_language, page, words
-from evenhand.web.routing import Data, redirect
+from evenhand.web.routing import Data, Position, RowId, redirect
 from evenhand.web.security import (
     Refusal,
     Submission,
@@ -110,7 +110,7 @@ def start(request: Request, database: Data, form: Submission, name: str) -> Resp
         return redirect(f"/take/{participant.id}")
 
 
-async def participant_of(request: Request, participant_id: int) -> int:
+async def participant_of(request: Request, participant_id: RowId) -> int:
     """The id in the address, if it is this session's."""
     if participant_id not in request.session.get("participants", []):
         raise Refusal(403, "refused_link")
@@ -125,7 +125,7 @@ def show_stage(
     request: Request,
     database: Data,
     participant_id: Participant,
-    at: int | None = None,
+    at: Position = None,
     problem: Literal["findings", "empty"] | None = None,
 ) -> Response:
     """Where the participant is: screening, questions, a prompt, or the end."""
@@ -149,7 +149,7 @@ def show_stage(
         answers = participation.answers_of(session, participant)
         prompts = participation.shown_prompts(participant)
         waiting = next((place for place in range(len(prompts)) if place not in answers), len(prompts) - 1)
-        position = min(max(at, 0), waiting) if at is not None else waiting
+        position = waiting if at is None else min(at, waiting)
         answer = answers.get(position)
         return page(
             request,
@@ -195,14 +195,14 @@ def put_questions(database: Data, participant_id: Participant, form: Submission)
 
 
 @router.post("/take/{participant_id}/answers/{position}")
-def put_answer(database: Data, participant_id: Participant, position: int, form: Submission) -> Response:
+def put_answer(database: Data, participant_id: Participant, position: RowId, form: Submission) -> Response:
     """Keep an answer, or that a prompt was skipped; then on to the next, or back."""
     choice = field(form, "choice", limit=20)
     written = "" if choice == "skip" else field(form, "answer", limit=LONGEST_ANSWER)
     home = f"/take/{participant_id}"
     with database.write() as session:
         participant = _participant(session, participant_id, stage=Stage.WRITING)
-        if not 0 <= position < len(participant.prompts):
+        if position >= len(participant.prompts):
             raise Refusal(404, "refused_page")
         if choice == "previous" and not written:
             return redirect(f"{home}?at={max(position - 1, 0)}")
@@ -224,13 +224,13 @@ def put_answer(database: Data, participant_id: Participant, position: int, form:
 
 @router.post("/take/{participant_id}/check/{position}")
 def check(
-    request: Request, database: Data, participant_id: Participant, position: int, form: Submission
+    request: Request, database: Data, participant_id: Participant, position: RowId, form: Submission
 ) -> JSONResponse:
     """What is noticed while somebody writes; nothing is kept."""
     written = field(form, "answer", limit=LONGEST_ANSWER)
     with database.read() as session:
         participant = _participant(session, participant_id, stage=Stage.WRITING)
-        if not written or not 0 <= position < len(participant.prompts):
+        if not written or position >= len(participant.prompts):
             return JSONResponse([])
         checked = participation.check_written(session, participant, position, written)
         language = participation.definition_for(session, participant).language
