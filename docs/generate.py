@@ -45,6 +45,7 @@ BY_HAND = (
             "quickstart",
             "concepts",
             "data",
+            "agreement",
             "python",
             "lab",
             "certificate",

@@ -93,8 +93,10 @@ def slow_loss(
     special = set(model.loaded.tokenizer.all_special_ids)
     text = sum(token not in special for row in ordinary for token in row.targets)
     for row in ordinary:
-        for changed, uneven in changes(row, open_groups, model=model, original=original, trained=trained):
-            total = total + (changed + weight * uneven) / text
+        differences = changes(row, open_groups, model=model, original=original, trained=trained)
+        for number, (changed, uneven) in enumerate(differences):
+            is_told = row.targets[number] in telling and number >= row.open_places
+            total = total + (max(1, 2 * weight) if is_told else 1) * (changed + weight * uneven) / text
     return total
 
 

@@ -11,7 +11,7 @@ from evenhand.web.annotation.projects import (
     Phase,
     ProjectOptions,
     ProjectText,
-    Role,
+    ProjectRole,
     add_person,
     create_project,
     project_named,
@@ -64,7 +64,7 @@ def joined(
     visitor: Callable[[], Visitor],
     person: str,
     *,
-    role: Role = Role.ANNOTATOR,
+    role: ProjectRole = ProjectRole.ANNOTATOR,
     name: str = NAME,
 ) -> Visitor:
     """Somebody who followed a new personal link, and began if they annotate."""
@@ -72,6 +72,6 @@ def joined(
         link = add_person(session, project_named(session, name), person, role=role)
     somebody = visitor()
     somebody.get(link.path)
-    if role is Role.ANNOTATOR and "/begin" in somebody.page.text:
+    if role is ProjectRole.ANNOTATOR and "/begin" in somebody.page.text:
         somebody.send()
     return somebody

@@ -156,10 +156,26 @@ def main() -> None:
     balance = chosen.balances[list(swept).index(best.name)]
     repeated = train([balance], range(1, chosen.seeds))
     evenhand_at_once(repeated, chosen.folder / "logs", at_once=chosen.at_once)
+    evenhand_at_once(
+        {
+            f"probe-{name}": (
+                "probe",
+                chosen.folder / name,
+                "--direction",
+                "both",
+                "--out",
+                chosen.folder / "after",
+            )
+            for name in (*swept, *repeated)
+        },
+        chosen.folder / "logs",
+        at_once=chosen.at_once,
+    )
     even = best_of([best, *(chosen.folder / name for name in repeated)])
     print(f"{even.name} is certified", flush=True)
     evenhand(
-        "certify", model, even, "--held-out", chosen.wikitext / "test.txt", "--data", chosen.stereoset,
+        "certify", model, even, "--held-out", chosen.wikitext / "test.txt", "--corpus", chosen.corpus,
+        "--settled-text", chosen.wikitext / "test.txt", "--data", chosen.stereoset,
         "--crows-pairs", chosen.crows_pairs, "--labelled", chosen.sst2, "--margin", "perplexity=0.3%",
         "--out", certificate,
         codes=(0, 5),

@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "real-model.md"
 PICTURE = ROOT / "docs" / "images" / "real-model.png"
 RESULTS = Path(__file__).with_name("results.json")
+MALOR = "malor"
 BEFORE, AFTER = "#b35806", "#2166ac"
 
 
@@ -63,6 +64,24 @@ def trainings(folder: Path) -> list[dict[str, Any]]:
     ]
 
 
+def probed(folder: Path) -> dict[str, dict[str, dict[str, float]]]:
+    """MALoR over all probes, by model and experiment."""
+    runs = [open_run(path) for path in sorted((folder / "after").iterdir()) if path.is_dir()]
+    original = next(
+        run for path in (folder / "runs").iterdir() if (run := open_run(path)).record.instrument == MALOR
+    )
+    return {
+        run.record.name: {
+            figure.key: {
+                "value": figure.estimate.value, "low": figure.estimate.low, "high": figure.estimate.high,
+            }
+            for figure in run.figures
+            if figure.key.endswith(".gender.MALoR")
+        }
+        for run in (original, *runs)
+    }  # fmt: skip
+
+
 def collect(folder: Path) -> dict[str, Any]:
     """All figures of the page."""
     certificate = read_certificate(folder / "certificate.json")
@@ -70,9 +89,11 @@ def collect(folder: Path) -> dict[str, Any]:
     return {
         "before": measured(folder),
         "certificate": certificate.model_dump(
-            mode="json", include={"verdict", "words", "trained", "untrained", "quality", "settings"}
+            mode="json",
+            include={"verdict", "words", "trained", "untrained", "whole", "quality", "reported", "settings"},
         ),
         "trainings": trainings(folder),
+        "probed": probed(folder),
         "data": data.counts if data else {},
         "samples": json.loads((folder / "samples.json").read_text(encoding="utf-8")),
     }
@@ -86,7 +107,11 @@ def signed(value: float, digits: int = 2) -> str:
 def bias_table(certificate: Certificate) -> str:
     """One row per measure of bias."""
     lines = ["| measure | trained on | before | after | difference |", "|---|---|---|---|---|"]
-    for rows, trained in ((certificate.trained, "yes"), (certificate.untrained, "no")):
+    for rows, trained in (
+        (certificate.trained, "yes"),
+        (certificate.untrained, "no"),
+        (certificate.whole, "in part"),
+    ):
         lines += [_bias_row(row, trained) for row in rows]
     return "\n".join(lines)
 
@@ -146,6 +171,27 @@ def trainings_table(results: dict[str, Any]) -> str:
         )
         quality = 100 * (kept["perplexity"] / original["perplexity"] - 1)
         lines.append(f"| {balance:g} | {seed} | {kept['epoch']} | {changes} | {signed(quality)}% |")
+    return "\n".join(lines)
+
+
+def probed_table(models: dict[str, dict[str, dict[str, float]]]) -> str:
+    """One row per model, before and after each training."""
+    (_, original), *_ = models.items()
+    lines = [
+        f"| model | {' | '.join(key.split('.')[0] for key in original)} |",
+        f"|---|{'---|' * len(original)}",
+    ]
+    for name, figures in models.items():
+        cells = [
+            f"{figure['value']:.2f} [{figure['low']:.2f}, {figure['high']:.2f}]"
+            + (
+                ""
+                if figures is original
+                else f", {signed(100 * (figure['value'] / original[key]['value'] - 1), 0)}%"
+            )
+            for key, figure in figures.items()
+        ]
+        lines.append(f"| {name.removesuffix('_en_malor')} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -239,6 +285,7 @@ def main() -> None:
     for name, content in (
         ("measured", measured_table(results["before"])),
         ("trainings", trainings_table(results)),
+        ("probed", probed_table(results["probed"])),
         ("bias", bias_table(certificate)),
         ("quality", quality_table(certificate)),
         ("samples", samples_block(results["samples"])),

@@ -1,4 +1,4 @@
-"""Evenhand: measure stereotypes in language models, mitigate them, and prove the difference.
+"""Evenhand: measure stereotypes in language models, mitigate them, and certify the difference.
 
     >>> import evenhand as eh
     >>> run = eh.evaluate(eh.example_scores("leaning"), data="starter", language="de")
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from evenhand.models.references import load_model as load
     from evenhand.regard.agreement import annotator_agreement
     from evenhand.regard.bias_check import check_labelled_files
+    from evenhand.regard.gender_balance import balance_genders
     from evenhand.reporting import format_table, write_certificate_page, write_page
     from evenhand.runs.certificate_files import read_certificate
     from evenhand.runs.certificates import Certificate
@@ -102,6 +103,7 @@ _HOME = {
     "Task": "evenhand.core.items",
     "annotator_agreement": "evenhand.regard.agreement",
     "audit": "evenhand.workflows.measure",
+    "balance_genders": "evenhand.regard.gender_balance",
     "build_pairs": "evenhand.workflows.pairs",
     "certify": "evenhand.workflows.certify",
     "check": "evenhand.data",
@@ -177,6 +179,7 @@ __all__ = [
     "Task",
     "annotator_agreement",
     "audit",
+    "balance_genders",
     "build_pairs",
     "certify",
     "check",

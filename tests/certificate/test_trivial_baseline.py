@@ -290,3 +290,17 @@ def test_the_words_name_what_was_reached_and_where_nothing_was_fitted() -> None:
     assert "(he-she −0.90 bits; fitted on held-out text), would have reached MALoR he-she 0.40" in words
     assert "(+0.08%). Compared with that, the mitigated model is better in MALoR he-she." in words
     assert words.endswith("For names none was fitted: too little.")
+
+
+def test_the_baseline_is_fitted_on_the_corpus_that_was_given(tmp_path: Path) -> None:
+    corpus, held_out = tmp_path / "corpus.txt", tmp_path / "held-out.txt"
+    corpus.write_text("\n".join(f"She saw {number} boats at sea." for number in range(40)), encoding="utf-8")
+    held_out.write_text(
+        "\n".join(f"The sea is {number} feet deep." for number in range(40)), encoding="utf-8"
+    )
+    options = CertifyOptions(held_out=(held_out,))
+    model = ModelRef(id="ghost-of-a-model")
+    assert default_plan(model, options).training_text == ()
+    given = default_plan(model, replace(options, corpus=(corpus,))).training_text
+    assert 30 < len(given) <= 40
+    assert set(given) <= set(corpus.read_text(encoding="utf-8").splitlines())

@@ -58,6 +58,7 @@ PUBLIC = [
     "Task",
     "annotator_agreement",
     "audit",
+    "balance_genders",
     "build_pairs",
     "certify",
     "check",

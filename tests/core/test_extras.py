@@ -32,6 +32,8 @@ NEEDS = {
     "study lab:masked --out study": "train",
     "data counterfactual --corpus text.txt": "train",
     "data counterfactual --corpus text.txt --language de --ray": "ray",
+    "regard balance survey.csv": "train",
+    "annotate agreement ada.csv ben.csv --labels labels.csv --model mace": "crowd",
 }
 """Commands, and the extra that each needs beyond a plain installation."""
 
@@ -110,7 +112,8 @@ def test_each_extra_brings_what_the_project_file_lists() -> None:
             if inner:
                 names.update(*(brought(name) for name in inner[1].split(",")))
             else:
-                names.add(re.match(r"[\w-]+", line)[0])  # type: ignore[index]
+                name = re.match(r"[\w-]+", line)[0]  # type: ignore[index]
+                names.add({"crowd-kit": "crowdkit"}.get(name, name))
         return names
 
     for extra, modules in EXTRAS.items():

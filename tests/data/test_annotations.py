@@ -285,6 +285,8 @@ def test_what_the_tools_themselves_export_is_read(tmp_path: Path, name: str) -> 
         ("a.json", "{}", "no export of Label Studio"),
         ("a.json", '[{"data": {"text": "A.", "id": 1}, "annotations": [{"result": []}]}]', "who made it"),
         ("a.json", "[1]", "task 1: an object with named fields"),
+        ("a.json", '[{"data": {"text": "A.", "id": 1}, "annotations": 7}]', "annotations is int, and a list"),
+        ("a.jsonl", '{"id": 1, "text": "A.", "label": [], "Comments": 7}', "Comments is int, and a list"),
     ],
 )
 def test_records_that_are_not_whole_are_refused(

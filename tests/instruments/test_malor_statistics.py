@@ -123,18 +123,32 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says(spread: float, 
     assert covered / trials >= 0.88
 
 
+@pytest.mark.parametrize("deviation", [0.5, 3.0])
 @pytest.mark.parametrize("structures", [7, 12, 25])
-def test_without_a_lean_the_interval_starts_above_zero_in_one_of_forty_cases_at_most(structures: int) -> None:
+def test_without_a_lean_the_interval_starts_above_zero_in_one_of_forty_cases_at_most(
+    structures: int, deviation: float
+) -> None:
     """Answers to one structure go together, as they do where a structure itself leans to one side."""
     generator = np.random.default_rng(structures)
     trials = 200
     above = 0
     for _ in range(trials):
-        shared = generator.normal(0, 0.5, size=(1, structures))
+        shared = generator.normal(0, deviation, size=(1, structures))
         sample = LogRatios(shared + generator.normal(0, 1, size=(20, structures)))
         above += malor_estimate(sample, resampling=FEW).low > 0
     # 12 or more of 200 come by chance in 5 of 1,000 cases if the share is 0.025.
     assert above < 12
+
+
+def test_occupations_that_differ_are_told_where_structures_lean_by_far_more() -> None:
+    generator = np.random.default_rng(5)
+    found = []
+    for _ in range(40):
+        leans = generator.normal(0, 0.5, size=(30, 1))
+        structures = generator.normal(0, 3, size=(1, 25))
+        sample = LogRatios(leans + structures + generator.normal(0, 1, size=(30, 25)))
+        found.append(malor_estimate(sample, resampling=FEW).low > 0)
+    assert np.mean(found) > 0.8
 
 
 def test_fewer_than_seven_structures_cannot_show_a_lean() -> None:

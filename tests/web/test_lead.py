@@ -15,7 +15,7 @@ from web_projects import GOLD, NAME, TRAINING, joined, made_project, small_proje
 from evenhand.data.annotation_files import read_annotations
 from evenhand.data.label_schemes import load_scheme
 from evenhand.stats.agreement import cohen_kappa
-from evenhand.web.annotation.projects import ProjectText, Role, project_named
+from evenhand.web.annotation.projects import ProjectText, ProjectRole, project_named
 from evenhand.web.annotation.results import annotation_table, confusion
 from evenhand.web.database import Database
 from evenhand.web.tables import AdjudicationRow, AssignmentRow
@@ -116,7 +116,7 @@ def test_only_the_administrator_sees_projects(database: Database, visitor: Visit
 def test_adjudication_hides_votes_until_the_own_choice_and_keeps_them(
     database: Database, visitor: Visitors
 ) -> None:
-    judge = joined(database, visitor, "Judge", role=Role.ADJUDICATOR)
+    judge = joined(database, visitor, "Judge", role=ProjectRole.ADJUDICATOR)
     assert "word-2" in judge.text
     assert "×" not in judge.text
     judge.send(choice="label:0", reason="Neither good nor bad.")

@@ -135,7 +135,7 @@ def test_what_is_noticed_is_asked_about_once_and_kept(database: Database, visito
     assert "Sentence 2 of 3" in person.text
     person.send(choice="next", answer="call me: 0171 2345678 OR me@example.org!")
     assert "written the same before" in person.text
-    assert answers(database)[1].findings == ["duplicate", "e-mail", "phone"]
+    assert answers(database)[1].remarks == ["duplicate", "e-mail", "phone"]
 
 
 def test_checks_answer_while_somebody_writes_and_keep_nothing(database: Database, visitor: Visitors) -> None:

@@ -15,7 +15,7 @@ from web_surveys import SURVEY, began, finished, small_survey
 
 from evenhand.core.errors import EvenhandError
 from evenhand.web.database import Database
-from evenhand.web.survey.checks import Finding, check_answer
+from evenhand.web.survey.checks import AnswerRemark, check_answer
 from evenhand.web.survey.definition import bundled_surveys, load_survey
 from evenhand.web.survey.export import export_survey, write_survey
 from evenhand.web.survey.surveys import SurveyState
@@ -70,35 +70,35 @@ def test_a_file_that_is_no_survey_is_refused(tmp_path: Path, content: str, says:
 
 
 @pytest.mark.parametrize(
-    ("written", "text", "findings"),
+    ("written", "text", "remarks"),
     [
         ("Lehrer an einer Schule", "Lehrer an einer Schule", []),
-        ("Die Person arbeitete als Lehrer", "Lehrer", [Finding.COPIED_PROMPT]),
-        ("die person  ARBEITETE als … Lehrer", "Lehrer", [Finding.COPIED_PROMPT]),
-        ("arbeitete als Lehrer", "Lehrer", [Finding.COPIED_PROMPT]),
-        ("Die Person arbeitete als", "", [Finding.COPIED_PROMPT, Finding.TOO_SHORT]),
+        ("Die Person arbeitete als Lehrer", "Lehrer", [AnswerRemark.COPIED_PROMPT]),
+        ("die person  ARBEITETE als … Lehrer", "Lehrer", [AnswerRemark.COPIED_PROMPT]),
+        ("arbeitete als Lehrer", "Lehrer", [AnswerRemark.COPIED_PROMPT]),
+        ("Die Person arbeitete als", "", [AnswerRemark.COPIED_PROMPT, AnswerRemark.TOO_SHORT]),
         ("Die Person arbeitete alsbald", "Die Person arbeitete alsbald", []),
-        ("x", "x", [Finding.TOO_SHORT]),
-        ("?!?!?!", "?!?!?!", [Finding.TOO_SHORT]),
-        ("Bote bei a.b@c.example", "Bote bei a.b@c.example", [Finding.E_MAIL]),
-        ("Bote bei a.b(at)c.example", "Bote bei a.b(at)c.example", [Finding.E_MAIL]),
-        ("Bote, Tel. +49 (0)30 123456", "Bote, Tel. +49 (0)30 123456", [Finding.PHONE]),
+        ("x", "x", [AnswerRemark.TOO_SHORT]),
+        ("?!?!?!", "?!?!?!", [AnswerRemark.TOO_SHORT]),
+        ("Bote bei a.b@c.example", "Bote bei a.b@c.example", [AnswerRemark.E_MAIL]),
+        ("Bote bei a.b(at)c.example", "Bote bei a.b(at)c.example", [AnswerRemark.E_MAIL]),
+        ("Bote, Tel. +49 (0)30 123456", "Bote, Tel. +49 (0)30 123456", [AnswerRemark.PHONE]),
         ("Bote seit 1999 bis 2004", "Bote seit 1999 bis 2004", []),
-        ("DICHTER, und Denker!", "DICHTER, und Denker!", [Finding.DUPLICATE]),
+        ("DICHTER, und Denker!", "DICHTER, und Denker!", [AnswerRemark.DUPLICATE]),
     ],
 )
-def test_what_is_noticed_about_an_answer(written: str, text: str, findings: list[Finding]) -> None:
+def test_what_is_noticed_about_an_answer(written: str, text: str, remarks: list[AnswerRemark]) -> None:
     checked = check_answer(
         written, subject="Die Person", context="arbeitete als", earlier=["Dichter und Denker"]
     )
-    assert (checked.text, list(checked.findings)) == (text, findings)
+    assert (checked.text, list(checked.remarks)) == (text, remarks)
 
 
 def test_one_word_after_the_subject_alone_is_short() -> None:
-    assert check_answer("schlief", subject="Die Person", context="", earlier=[]).findings == (
-        Finding.TOO_SHORT,
+    assert check_answer("schlief", subject="Die Person", context="", earlier=[]).remarks == (
+        AnswerRemark.TOO_SHORT,
     )
-    assert check_answer("schlief lange", subject="Die Person", context="", earlier=[]).findings == ()
+    assert check_answer("schlief lange", subject="Die Person", context="", earlier=[]).remarks == ()
 
 
 @given(st.text(max_size=200), st.text(max_size=20))
@@ -106,7 +106,7 @@ def test_checks_take_any_text(written: str, context: str) -> None:
     checked = check_answer(written, subject="Die Person", context=context, earlier=[written])
     assert len(checked.text) <= len(written)
     again = check_answer(f"Die Person {written}", subject="Die Person", context="", earlier=[])
-    assert Finding.COPIED_PROMPT in again.findings or re.match(r"\w", written)
+    assert AnswerRemark.COPIED_PROMPT in again.remarks or re.match(r"\w", written)
 
 
 def test_an_export_has_one_row_per_answer_and_no_pilot(
@@ -137,7 +137,7 @@ def test_an_export_has_one_row_per_answer_and_no_pilot(
     row = table.filter(pl.col("about_gender") == "female").row(0, named=True)
     assert row["text"] == "somebody else's idea"
     assert row["sentence"] == f"{beginning} somebody else's idea"
-    assert row["findings"] == "copied-prompt"
+    assert row["remarks"] == "copied-prompt"
     assert (row["about_subject"], row["position"], row["consent_version"]) == ("law", 1, "1")
     codebook = files[2].read_text()
     assert all(f"`{column}`" in codebook for column in table.columns)

@@ -11,18 +11,18 @@ import pytest
 import evenhand.web
 from evenhand.stats.agreement import AgreementBand
 from evenhand.web.annotation.lead import DOWNLOADS
-from evenhand.web.annotation.projects import Role
+from evenhand.web.annotation.projects import ProjectRole
 from evenhand.web.pages import LANGUAGES, words
-from evenhand.web.survey.checks import Finding
+from evenhand.web.survey.checks import AnswerRemark
 from evenhand.web.survey.surveys import SurveyState
 
 FOLDER = Path(evenhand.web.__file__).parent
 
 DERIVED = {
     *(f"band_{band.name.lower()}" for band in AgreementBand),
-    *(f"finding_{finding.value.replace('-', '_')}" for finding in Finding),
+    *(f"remark_{remark.value.replace('-', '_')}" for remark in AnswerRemark),
     *(f"layout_{layout.replace('-', '_')}" for layout in DOWNLOADS),
-    *(f"role_{role.value}" for role in Role),
+    *(f"role_{role.value}" for role in ProjectRole),
     *(f"state_{state.value}" for state in SurveyState),
     *(f"{kind}_{part}" for kind in ("setup", "change") for part in ("title", "text")),
 }
@@ -36,7 +36,7 @@ def used_keys() -> set[str]:
         keys |= set(re.findall(r"""\bt\(['"](\w+)['"][,)]""", template.read_text()))
     for module in FOLDER.rglob("*.py"):
         keys |= set(
-            re.findall(r'"((?:refused|problem|withdraw|finding|closed|invited)_\w+)"', module.read_text())
+            re.findall(r'"((?:refused|problem|withdraw|remark|closed|invited)_\w+)"', module.read_text())
         )
     return keys | {"alpha_nominal", "alpha_ordinal"}
 

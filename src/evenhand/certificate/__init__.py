@@ -1,4 +1,4 @@
-"""The certificate: what a mitigation did to bias and to quality, proved on the same questions to both models."""
+"""The certificate: what a mitigation did to bias and to quality, measured on the same questions to both models."""
 
 from evenhand.certificate.certify import certify
 from evenhand.certificate.finetuning import Finetuning

@@ -23,6 +23,7 @@ from evenhand.certificate.quality import (
     accuracy_row,
     held_out_row,
     lms_row,
+    passages_row,
     same_tokenizer,
 )
 from evenhand.certificate.weights import weights_change
@@ -153,7 +154,7 @@ def _certificate(
     *,
     mitigation: MitigationRecord | None,
 ) -> Certificate:
-    # A model that is the same needs no second measurement, and no classifiers to prove it.
+    # A model that is the same needs no second measurement, and no classifiers to show it.
     plan = plan if pair.differs else replace(plan, labelled=None)
     ours, theirs = measurers if pair.differs else (measurers[0], measurers[0])
     before = ours.measure()
@@ -167,12 +168,14 @@ def _certificate(
     trained_rows, untrained_rows = split_by_training(
         [keyed for keyed in rows if keyed.row.sample != ALL_PROBES], trained
     )
-    quality = (
+    possible_rows = (
         held_out_row(ours, theirs, plan, same_tokens=pair.same_tokenizer),
+        passages_row(ours, theirs, plan, same_tokens=pair.same_tokenizer),
         lms_row(before, after, plan),
         knowledge_row(before, after, plan),
         accuracy_row(ours, theirs, plan),
     )
+    quality = tuple(row for row in possible_rows if row is not None)
     baseline = (
         trivial_baseline(ours, (before, after), plan, experiments=_experiments(trained_rows))
         if pair.differs
@@ -242,6 +245,7 @@ def _fingerprint(
         "held out": [plan.held_out.sha256, plan.held_out.seed, plan.held_out.documents]
         if plan.held_out
         else None,
+        "passages": plan.passages.sha256 if plan.passages else None,
         "training text": sha256_of("\n".join(plan.training_text).encode()) if plan.training_text else None,
         "labelled": [plan.labelled.name, plan.labelled.sha256] if plan.labelled else None,
         "trained": plan.trained,
@@ -285,6 +289,8 @@ def _digests(plan: CertificatePlan, measurements: Measurements) -> dict[str, str
     digests = {run.record.dataset.name: run.record.dataset.sha256 for run in measurements.runs.values()}
     if plan.held_out:
         digests["held-out text"] = plan.held_out.sha256
+    if plan.passages:
+        digests["held-out passages"] = plan.passages.sha256
     if plan.labelled:
         digests[f"labelled text {plan.labelled.name}"] = plan.labelled.sha256
     return digests
@@ -296,6 +302,7 @@ def _settings(plan: CertificatePlan) -> dict[str, object]:
         settings["held_out"] = {
             "sentences": len(plan.held_out.sentences),
             "documents": len(set(plan.held_out.documents)) or 1,
+            "passages": len(plan.passages.sentences) if plan.passages else 0,
             "seed": plan.held_out.seed,
         }
     if plan.labelled:

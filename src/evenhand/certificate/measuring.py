@@ -22,6 +22,7 @@ from evenhand.instruments.instrument import Preparation, keep_run
 from evenhand.models.description import record_of
 from evenhand.models.engine.modes import shifted_scores
 from evenhand.models.language_model import LanguageModel
+from evenhand.models.objectives.held_out import decoder_rows
 from evenhand.models.references import ModelError
 from evenhand.runs.records import RunRecord
 from evenhand.runs.run import Run, fingerprint_of_run
@@ -30,6 +31,9 @@ from evenhand.stats.resampling import Floats
 from evenhand.training.perplexity import HeldOut, HeldOutLoss
 
 FIGURES_FOLDER = "figures"
+
+PASSAGE_TOKENS = 1_024
+"""Of a passage that are read at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +131,24 @@ class ModelMeasurer:
             compute=compute,
         )
         return HeldOutFigures(HeldOutLoss(nats, tokens.astype(np.int64)), whole > 0)
+
+    def passages(self, text: HeldOutText) -> HeldOutLoss:
+        """How surprised a decoder is by passages, each token given all that it read of the passage before."""
+
+        def compute() -> Floats:
+            loaded = self.model.loaded
+            with self._stage("held-out passages", "passages"), self._shifted():
+                rows = decoder_rows(text.sentences, loaded.tokenizer, loaded.config, longest=PASSAGE_TOKENS)
+                loss = HeldOut(text.sentences, self.model, rows=rows).loss(loaded.model)
+            return np.array([loss.nats, loss.tokens], dtype=np.float64)
+
+        nats, tokens = self._kept(
+            "passages",
+            f"{text.sha256}{self._shift_words()}",
+            shape=(2, len(text.sentences)),
+            compute=compute,
+        )
+        return HeldOutLoss(nats, tokens.astype(np.int64))
 
     def answers(self, data: LabelledText) -> Floats:
         """Where classifiers are right: one row per seed, one column per judged example."""

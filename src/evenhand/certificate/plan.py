@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -21,12 +23,16 @@ from evenhand.stats.resampling import Resampling
 FEWEST_SENTENCES = 20
 MOST_SENTENCES = 2_000
 
+PASSAGE = 4_000
+"""Characters of a passage at least: near a thousand tokens of English."""
+MOST_PASSAGES = 100
+
 _MARGIN = re.compile(r"\s*([A-Za-z]+)\s*=\s*([0-9.]+)\s*%?\s*")
 
 
 @dataclass(frozen=True, slots=True)
 class HeldOutText:
-    """Sentences that no training saw."""
+    """Sentences that no training saw, or passages of several sentences each."""
 
     sentences: tuple[str, ...]
     seed: int = 0
@@ -56,19 +62,54 @@ class HeldOutText:
         cls, sentences: Iterable[tuple[str, int]], *, most: int = MOST_SENTENCES, seed: int = 0
     ) -> HeldOutText:
         """The same of sentences that come with the number of their document."""
-        generator = np.random.default_rng(seed)
-        chosen: list[tuple[int, tuple[str, int]]] = []
-        for number, sentence in enumerate(sentences):
-            if len(chosen) < most:
-                chosen.append((number, sentence))
-            elif (place := int(generator.integers(number + 1))) < most:
-                chosen[place] = (number, sentence)
+        chosen = _sampled(sentences, most=most, seed=seed)
         if len(chosen) < FEWEST_SENTENCES:
             raise DatasetError(
                 f"The held-out text has {len(chosen)} sentences; at least {FEWEST_SENTENCES} are needed. Give more."
             )
-        texts, documents = zip(*(sentence for _, sentence in sorted(chosen)), strict=True)
-        return cls(texts, seed=seed, documents=documents if len(set(documents)) > 1 else ())
+        return cls._of(chosen, seed=seed)
+
+    @classmethod
+    def sample_passages(
+        cls, sentences: Iterable[tuple[str, int]], *, most: int = MOST_PASSAGES, seed: int = 0
+    ) -> HeldOutText | None:
+        """Up to ``most`` passages of sentences that follow each other in a document; None where they are too few."""
+        chosen = _sampled(_passages(sentences), most=most, seed=seed)
+        return cls._of(chosen, seed=seed) if len(chosen) >= FEWEST_SENTENCES else None
+
+    @classmethod
+    def _of(cls, texts: Sequence[tuple[str, int]], *, seed: int) -> HeldOutText:
+        documents = tuple(document for _, document in texts)
+        return cls(
+            tuple(text for text, _ in texts),
+            seed=seed,
+            documents=documents if len(set(documents)) > 1 else (),
+        )
+
+
+def _sampled(texts: Iterable[tuple[str, int]], *, most: int, seed: int) -> list[tuple[str, int]]:
+    """Up to ``most`` texts of a stream, each as likely as any other, in the order of the stream."""
+    generator = np.random.default_rng(seed)
+    chosen: list[tuple[int, tuple[str, int]]] = []
+    for number, text in enumerate(texts):
+        if len(chosen) < most:
+            chosen.append((number, text))
+        elif (place := int(generator.integers(number + 1))) < most:
+            chosen[place] = (number, text)
+    return [text for _, text in sorted(chosen)]
+
+
+def _passages(sentences: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+    """Sentences joined until they are long enough; what is left at the end of a document is dropped."""
+    for document, own in groupby(sentences, key=itemgetter(1)):
+        joined: list[str] = []
+        length = 0
+        for sentence, _ in own:
+            joined.append(sentence)
+            length += len(sentence) + 1
+            if length >= PASSAGE:
+                yield " ".join(joined), document
+                joined, length = [], 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +178,13 @@ class CertificatePlan:
     ``measurements`` may name every instrument once, also those of other packages. ``trained`` names what was trained
     on: experiments, or figures by key. Where it is None the record beside the mitigated model says so, and where there
     is no record all experiments are judged. ``training_text`` is of what the mitigation learned from: the trivial
-    baseline is fitted on it, or on the held-out text where there is none.
+    baseline is fitted on it, or on the held-out text where there is none. ``passages`` show whether a decoder still
+    makes use of what it read earlier, which single sentences cannot.
     """
 
     measurements: tuple[Measurement, ...]
     held_out: HeldOutText | None = None
+    passages: HeldOutText | None = None
     labelled: LabelledText | None = None
     training_text: tuple[str, ...] = ()
     trained: tuple[str, ...] | None = None

@@ -1,6 +1,8 @@
 """Quality before and after, each measure against its margin: held-out text, LMS, and accuracy after fine-tuning.
 
-On held-out text perplexity is compared where both models read the same tokens, bits per character where not.
+On held-out text perplexity is compared where both models read the same tokens, bits per character where not. Decoders
+that can read a passage are asked once more in passages: a model may lose the use of what it read earlier and still know
+single sentences.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from evenhand.stats.significance import (
 from evenhand.training.perplexity import HeldOutLoss
 
 PERPLEXITY, PERPLEXITY_TITLE = "perplexity", "Perplexity on held-out text"
+PASSAGES, PASSAGES_TITLE = "perplexity in passages", "Perplexity in passages of held-out text"
 BITS, BITS_TITLE = "bits per character", "Bits per character of held-out text (the tokenizers differ)"
 LMS, LMS_TITLE = "LMS", "Language modelling score of the association tests"
 ACCURACY, ACCURACY_TITLE = "accuracy", "Accuracy of classifiers fine-tuned from both models"
@@ -44,6 +47,9 @@ ASSOCIATION = "association"
 """The instrument that gives LMS."""
 
 _FEWEST_WHOLE = 20
+
+LONG_ENOUGH = 512
+"""Tokens that a model must be able to read for passages to tell more than sentences."""
 
 
 def same_tokenizer(before: LanguageModel, after: LanguageModel, sentences: Sequence[str]) -> bool:
@@ -84,6 +90,30 @@ def held_out_row(
         margin=margin,
         resampling=plan.resampling,
         documents=documents[whole],
+    )
+
+
+def passages_row(
+    before: ModelMeasurer, after: ModelMeasurer, plan: CertificatePlan, *, same_tokens: bool
+) -> QualityRow | None:
+    """Perplexity in passages; None where there are none, or where both models do not read them alike."""
+    if plan.passages is None or not same_tokens or not _read_passages(before.model, after.model):
+        return None
+    first, second = (side.passages(plan.passages) for side in (before, after))
+    row = perplexity_row(
+        first,
+        second,
+        margin=plan.margins.perplexity,
+        resampling=plan.resampling,
+        documents=np.array(plan.passages.documents or range(len(plan.passages.sentences))),
+    )
+    return row.model_copy(update={"measure": PASSAGES, "title": PASSAGES_TITLE})
+
+
+def _read_passages(*models: LanguageModel) -> bool:
+    return models[0].family is models[1].family and all(
+        has_capability(model, Trains) and model.reads_left_to_right and model.longest_input >= LONG_ENOUGH
+        for model in models
     )
 
 

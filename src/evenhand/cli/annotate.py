@@ -23,7 +23,7 @@ from evenhand.cli.options import (
     resampling,
 )
 from evenhand.cli.output import plain_table, print_json, print_lines, print_table, say, warn
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import EvenhandError, require_extra
 
 if TYPE_CHECKING:
     from evenhand.data.annotations import AnnotationTable
@@ -112,6 +112,8 @@ def agreement_command(
         raise EvenhandError(
             "--model says how labels are made that --labels FILE writes. Give both, or neither."
         )
+    if model:
+        require_extra("crowd", purpose="A model of annotators")
     table = _read(files, label=label, unsure=unsure, text=text, scheme=scheme, layout=layout)
     if complete:
         table = table.labelled_by_all()
@@ -210,7 +212,7 @@ def _print_agreement(agreement: AnnotatorAgreement) -> None:
     from evenhand.reporting.numbers import NOT_THERE, number, number_or_dash, show
     from evenhand.stats.agreement import AgreementBand
 
-    numbers = [str(number) for number in range(1, len(agreement.annotators) + 1)]
+    numbers = [str(place) for place in range(1, len(agreement.annotators) + 1)]
     table = plain_table("", "annotator", *numbers, right=numbers, title="Cohen's kappa")
     for row, annotator in enumerate(agreement.annotators):
         kappas = [

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evenhand.data.annotations import AnnotationTable
-    from evenhand.web.annotation.projects import Role
+    from evenhand.web.annotation.projects import ProjectRole
     from evenhand.web.database import Database
 
 ProjectName = Annotated[str, typer.Argument(help="The name of the project.")]
@@ -90,7 +90,7 @@ def new_command(
     from evenhand.web.annotation.projects import (
         Phase,
         ProjectOptions,
-        Role,
+        ProjectRole,
         create_project,
         read_project_texts,
     )
@@ -129,8 +129,8 @@ def new_command(
     if table is not None:
         said += f", {import_votes(database, name, table):,} votes"
     say(f"{said}. Database: {database.shown}")
-    people = [(person, Role.ANNOTATOR) for person in annotator or ()]
-    people += [(person, Role.ADJUDICATOR) for person in adjudicator or ()]
+    people = [(person, ProjectRole.ANNOTATOR) for person in annotator or ()]
+    people += [(person, ProjectRole.ADJUDICATOR) for person in adjudicator or ()]
     _print_links(database, name, people)
 
 
@@ -149,9 +149,9 @@ def link_command(
     `evenhand annotate link pilot Dora`
     """
     require_extra("web", purpose="evenhand annotate link")
-    from evenhand.web.annotation.projects import Role
+    from evenhand.web.annotation.projects import ProjectRole
 
-    role = Role.ADJUDICATOR if adjudicator else Role.ANNOTATOR
+    role = ProjectRole.ADJUDICATOR if adjudicator else ProjectRole.ANNOTATOR
     _print_links(_open(db), name, [(person, role)])
 
 
@@ -216,7 +216,7 @@ def _open(db: str) -> Database:
     return Database(db)
 
 
-def _print_links(database: Database, name: str, people: Sequence[tuple[str, Role]]) -> None:
+def _print_links(database: Database, name: str, people: Sequence[tuple[str, ProjectRole]]) -> None:
     from evenhand.web.accounts import public_url
     from evenhand.web.annotation.projects import add_person, project_named
 

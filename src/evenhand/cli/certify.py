@@ -84,6 +84,15 @@ def certify_command(
     sentences: Annotated[
         int, typer.Option(help="Held-out sentences to draw.", min=20, rich_help_panel=CERTIFICATE)
     ] = 2_000,
+    corpus: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--corpus",
+            help="What the mitigation learned from: the trivial baseline is fitted on it, else on the held-out text. "
+            "May be repeated.",
+            rich_help_panel=CERTIFICATE,
+        ),
+    ] = None,
     settled_text: Annotated[
         list[Path] | None,
         typer.Option(
@@ -153,6 +162,7 @@ def certify_command(
         margins=default_margins(references[0], margin or ()),
         held_out=tuple(held_out or ()),
         sentences=sentences,
+        corpus=tuple(corpus or ()),
         settled_text=tuple(settled_text or ()),
         data=data,
         crows_pairs=crows_pairs,

@@ -344,7 +344,7 @@ def _mitigate(
             command=shlex.join(["evenhand", *sys.argv[1:]]),
         )
     name = f"{ref.id}@{ref.revision}" if ref.revision else ref.id
-    say(f"Wrote {out}. Prove the difference with: {shlex.join(['evenhand', 'certify', name, str(out)])}")
+    say(f"Wrote {out}. Measure the difference with: {shlex.join(['evenhand', 'certify', name, str(out)])}")
     if json:
         print_json(mitigated.record.model_dump(mode="json"))
     else:

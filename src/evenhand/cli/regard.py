@@ -12,6 +12,7 @@ from evenhand.cli.options import (
     DEFAULT_CONFIDENCE,
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
+    OUTPUT,
     STATISTICS,
     Confidence,
     Json,
@@ -21,6 +22,7 @@ from evenhand.cli.options import (
     resampling,
 )
 from evenhand.cli.output import plain_table, print_json, print_lines, print_table
+from evenhand.core.errors import require_extra
 
 if TYPE_CHECKING:
     from evenhand.regard.bias_check import BiasCheck
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 regard_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="Check classifiers of regard for bias of their own.",
+    help="Regard: balanced texts, and the bias of classifiers.",
 )
 
 
@@ -78,6 +80,55 @@ def check_command(
         print_json(check.summary())
     else:
         _print_check(check)
+
+
+@regard_app.command("balance")
+def balance_command(
+    file: Annotated[Path, typer.Argument(help="CSV file with texts about persons.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="CSV file to write.", rich_help_panel=OUTPUT)
+    ] = Path("balanced.csv"),
+    language: Annotated[
+        str, typer.Option("--language", "-l", help="Of the texts: en or de.", rich_help_panel=DATA)
+    ] = "en",
+    text: Annotated[str, typer.Option(help="The column of texts.", rich_help_panel=DATA)] = "text",
+    both: Annotated[
+        bool,
+        typer.Option("--both", help="Tell each text of a woman and of a man.", rich_help_panel=DATA),
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Who is told of whom.", rich_help_panel=DATA)] = 0,
+) -> None:
+    """Tell texts about "the person" of women and of men, equally often.
+
+    Pronouns and everything that agrees with the person follow. Texts that tell a gender already are left as they are,
+    or swapped whole. What cannot be told with certainty is left out and counted.
+
+    **Example**
+
+    `evenhand regard balance survey.csv --language de --text Text --out balanced.csv`
+    """
+    if language == "en":
+        require_extra("train", "lemminflect", purpose="Telling English texts of women and men")
+    from evenhand.regard.gender_balance import BalanceMode, balance_file
+    from evenhand.text.person_texts import Gender
+
+    balance = balance_file(
+        file,
+        out,
+        language=language,
+        text=text,
+        mode=BalanceMode.BOTH if both else BalanceMode.ONCE,
+        seed=seed,
+    )
+    left_out = sum(balance.left_out.values())
+    counts = [balance.count(gender) for gender in (Gender.FEMALE, Gender.MALE)]
+    print_lines(
+        [
+            f"{len(balance.texts):,} texts: {counts[0]:,} told of a woman, {counts[1]:,} told of a man. "
+            f"{left_out:,} left out{':' if left_out else '.'}",
+            *(f"  {count:,} {reason}" for reason, count in balance.left_out.items()),
+        ]
+    )
 
 
 def _print_check(check: BiasCheck) -> None:

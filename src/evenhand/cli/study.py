@@ -117,7 +117,7 @@ def study_command(
     memory: Memory = None,
     on: On = DEFAULT_ON,
 ) -> None:
-    """Mitigate a model and prove what that did: baseline, mitigation, the same measures again, certificate.
+    """Mitigate a model and certify what that did: baseline, mitigation, the same measures again, certificate.
 
     `--out` gets `model/` (the mitigated model), `certificate.html`, `certificate.json` and `certificate/` (the runs
     before and after). Perplexity is measured on sentences that no training saw. Several `--balance` draw the frontier

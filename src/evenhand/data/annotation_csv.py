@@ -146,7 +146,7 @@ def write_aligned(table: AnnotationTable, out: Path) -> tuple[Path, ...]:
     if unfit:
         raise DatasetError(f"{unfit[0]!r} cannot be the name of a file. Write the long layout instead.")
     order = {text_id: place for place, text_id in enumerate(table.texts)}
-    files = []
+    files: dict[Path, list[Annotation]] = {}
     for annotator in dict.fromkeys(row.annotator for row in table):
         own = sorted((row for row in table if row.annotator == annotator), key=lambda row: order[row.text_id])
         if [row.text_id for row in own] != list(order):
@@ -154,8 +154,9 @@ def write_aligned(table: AnnotationTable, out: Path) -> tuple[Path, ...]:
                 f"{annotator} has {len(own):,} rows about {len(order):,} texts, and aligned files need one row per "
                 "text and annotator. Write the long layout instead."
             )
-        files.append(out / f"{annotator}.csv")
-        _write(files[-1], ALIGNED_COLUMNS, own)
+        files[out / f"{annotator}.csv"] = own
+    for path, own in files.items():
+        _write(path, ALIGNED_COLUMNS, own)
     return tuple(files)
 
 

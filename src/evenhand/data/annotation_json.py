@@ -93,7 +93,7 @@ def read_doccano(
                     annotator=str(record.get("annotator") or annotator),
                     label=label if leaning is None else chosen.read_code(str(leaning), place=place),
                     unsure=unsure,
-                    comment="\n".join(str(comment) for comment in record.get("Comments") or ()),
+                    comment="\n".join(str(comment) for comment in _entries(record, "Comments", place)),
                     seconds=_seconds(record.get("seconds"), place),
                     adjudicated=bool(record.get("adjudicated")),
                 )
@@ -134,17 +134,17 @@ def _of_task(
 ) -> Iterator[Annotation]:
     data = _record(task.get("data"), f"{place}, data")
     text_id = str(data[_TEXT_ID]) if _TEXT_ID in data else _identity({**task, **data}, place)
-    for entry in task.get("annotations") or ():
+    for entry in _entries(task, "annotations", place):
         annotation = _record(entry, place)
-        results = [_record(result, place) for result in annotation.get("result") or ()]
+        results = [_record(result, place) for result in _entries(annotation, "result", place)]
         choices: dict[str, list[str]] = {"label": [], LEANING: []}
         comments: list[str] = []
         for result in results:
             value = _record(result.get("value"), place)
             name = LEANING if result.get("from_name") == LEANING else "label"
-            choices[name].extend(str(choice) for choice in value.get("choices") or ())
+            choices[name].extend(str(choice) for choice in _entries(value, "choices", place))
             if result.get("type") == "textarea":
-                comments.extend(str(line) for line in value.get("text") or ())
+                comments.extend(str(line) for line in _entries(value, "text", place))
         label, unsure = _answer([] if annotation.get("was_cancelled") else choices["label"], scheme, place)
         leaning = choices[LEANING]
         yield Annotation(
@@ -210,6 +210,14 @@ def _record(value: object, place: str) -> Mapping[str, Any]:
             f"{place}: an object with named fields is needed, and this is {type(value).__name__}."
         )
     return value
+
+
+def _entries(record: Mapping[str, Any], field: str, place: str) -> list[Any]:
+    """The list in a field; empty if there is none."""
+    entries = record.get(field) or []
+    if not isinstance(entries, list):
+        raise DatasetError(f"{place}: {field} is {type(entries).__name__}, and a list is needed.")
+    return entries
 
 
 def _identity(record: Mapping[str, Any], place: str) -> str:

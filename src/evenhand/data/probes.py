@@ -204,6 +204,13 @@ def people_of(language: str) -> tuple[str, ...]:
     return tuple(row["person"] for row in read_table(path, needed=("person",)).rows) if path.exists() else ()
 
 
+def gendered_people(language: str) -> TermPairs:
+    """Nouns that tell the gender of a person, with an article: *my uncle*, *my aunt*. None for some languages."""
+    path = bundled_probe_path(language, "gendered_people")
+    rows = read_table(path, needed=("male", "female")).rows if path.exists() else ()
+    return TermPairs(tuple(row["male"] for row in rows), tuple(row["female"] for row in rows))
+
+
 def bundled_probe_path(language: str, name: str) -> Path:
     """One of the bundled files of a language, such as ``structures``."""
     if language not in PROBE_LANGUAGES:

@@ -1,1 +1,1 @@
-"""Mitigation: lower what the probes measure, keep what the model knows, and prove both."""
+"""Mitigation: lower what the probes measure, keep what the model knows, and measure both."""

@@ -120,7 +120,7 @@ def check_labelled_pairs(
     counts = contingency(sides[0], sides[1], len(used))
     values = np.array([scheme.option(code).value for code in used], dtype=np.float64)
     on_scale = not np.isnan(values).any()
-    span = 100 * float(np.nanmax(scheme.values) - np.nanmin(scheme.values)) if on_scale else math.nan
+    scale = [100 * value for value in scheme.values if not math.isnan(value)]
     differences = 100 * (values[sides[0]] - values[sides[1]])
     return BiasCheck(
         groups=groups,
@@ -129,10 +129,10 @@ def check_labelled_pairs(
         chi_squared=pearson_chi_squared(counts),
         stuart_maxwell=stuart_maxwell(counts),
         sign_flip_p=sign_flip_p_value(differences, resampling=resampling) if on_scale else math.nan,
-        gap=mean_gap(differences, span=span, confidence=resampling.confidence)
+        gap=mean_gap(differences, scale=scale, confidence=resampling.confidence)
         if on_scale
         else Estimate.undefined(f"not all labels of {scheme.name} that occur have a place on a scale"),
-        equivalence=equivalence(differences, span=span, margin=margin) if on_scale else None,
+        equivalence=equivalence(differences, scale=scale, margin=margin) if on_scale else None,
     )
 
 

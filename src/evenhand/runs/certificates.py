@@ -1,4 +1,4 @@
-"""Certificates: what a mitigation did to bias and to quality, and what is needed to repeat the proof."""
+"""Certificates: what a mitigation did to bias and to quality, and what is needed to repeat it."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ References:
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -117,33 +118,36 @@ def sign_flip_p_value(differences: Floats, *, resampling: Resampling) -> float:
     return (extreme + 1) / (resampling.resamples + 1)
 
 
-def mean_gap(differences: Floats, *, span: float, confidence: float) -> Estimate:
+def mean_gap(differences: Floats, *, scale: Sequence[float], confidence: float) -> Estimate:
     """The mean of paired differences with its interval.
 
     Args:
-        differences: One per pair, none larger than ``span``.
-        span: The distance between the ends of the scale.
+        differences: One per pair.
+        scale: The places of labels whose differences they are.
         confidence: The confidence level.
     """
     pairs = len(differences)
-    return _gap_interval(differences, span, confidence).around(
+    return _gap_interval(differences, scale, confidence).around(
         float(differences.mean()), n=pairs, clusters=pairs
     )
 
 
-def equivalence(differences: Floats, *, span: float, margin: float) -> Equivalence:
+def equivalence(differences: Floats, *, scale: Sequence[float], margin: float) -> Equivalence:
     """Two one-sided tests that the mean of paired differences is smaller than a margin.
 
     Args:
-        differences: One per pair, none larger than ``span``.
-        span: The distance between the ends of the scale.
+        differences: One per pair.
+        scale: The places of labels whose differences they are.
         margin: In the unit of the differences.
     """
-    return Equivalence(margin, _gap_interval(differences, span, 1 - 2 * EQUIVALENCE_LEVEL))
+    return Equivalence(margin, _gap_interval(differences, scale, 1 - 2 * EQUIVALENCE_LEVEL))
 
 
-def _gap_interval(differences: Floats, span: float, confidence: float) -> Interval:
-    found = score_interval(differences / span, confidence=confidence)
+def _gap_interval(differences: Floats, scale: Sequence[float], confidence: float) -> Interval:
+    """The score interval, in which a change that was not seen is of one step of the scale."""
+    places = np.unique(scale)
+    span, step = float(np.ptp(places)), float(np.diff(places).min())
+    found = score_interval(differences / span, confidence=confidence, step=step / span)
     return Interval(span * found.low, span * found.high, found.method, found.reason)
 
 

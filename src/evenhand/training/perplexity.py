@@ -18,6 +18,7 @@ from torch import nn
 from evenhand.core.errors import DatasetError
 from evenhand.models.capabilities import Trains
 from evenhand.models.engine.modes import eval_mode
+from evenhand.models.objectives.held_out import HeldOutRows
 from evenhand.models.objectives.objective import TokenQuestions, TokenRow, model_inputs
 
 Floats = npt.NDArray[np.float64]
@@ -58,6 +59,7 @@ class HeldOut:
         *,
         seed: int = 0,
         max_tokens: int = BATCH_TOKENS,
+        rows: HeldOutRows | None = None,
     ) -> None:
         """Choose what is hidden.
 
@@ -66,8 +68,9 @@ class HeldOut:
             model: The model that will be asked, or the one that it came from.
             seed: Where the choice of hidden tokens comes from.
             max_tokens: Tokens in a batch.
+            rows: What is asked, where that is chosen already.
         """
-        held_out = model.held_out_rows(sentences, seed=seed)
+        held_out = model.held_out_rows(sentences, seed=seed) if rows is None else rows
         self.sentences = len(sentences)
         self.whole: npt.NDArray[np.bool_] = held_out.whole
         """Which sentences are scored from their first character to their last."""

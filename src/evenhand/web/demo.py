@@ -15,7 +15,7 @@ from evenhand.web.annotation.projects import (
     Phase,
     ProjectOptions,
     ProjectText,
-    Role,
+    ProjectRole,
     add_person,
     create_project,
     person_named,
@@ -93,7 +93,7 @@ def fill_demo(database: Database) -> dict[str, str]:
     with database.write() as session:
         project = project_named(session, PROJECT)
         links["Annotate"] = add_person(session, project, "You").path
-        links["Settle disputes"] = add_person(session, project, "Judge", role=Role.ADJUDICATOR).path
+        links["Settle disputes"] = add_person(session, project, "Judge", role=ProjectRole.ADJUDICATOR).path
     _make_survey(database, chance)
     links["Take part in the survey"] = f"/s/{SURVEY}"
     return links

@@ -266,7 +266,7 @@ class AnswerRow(Base):
     written: Mapped[str] = mapped_column(Text)
     text: Mapped[str] = mapped_column(Text)
     skipped: Mapped[bool]
-    findings: Mapped[list[Any]]
+    remarks: Mapped[list[Any]]
     seconds: Mapped[float]
     answered_at: Mapped[datetime]
 

@@ -1,6 +1,6 @@
 """Certify: two models to a certificate, its page, and the runs behind it.
 
-OUT.html           what was proved, for people
+OUT.html           what was found, for people
 OUT.json           the same, for machines
 OUT/before, after  the runs of both models
 OUT/baseline       the run of the trivial baseline

@@ -1,7 +1,7 @@
 """Study: mitigate a model, measure both on the same questions, and certify the difference.
 
 OUT/model/             the mitigated model, an ordinary folder
-    certificate.html   what was proved, for people
+    certificate.html   what was found, for people
     certificate.json   the same, for machines
     certificate/       the runs of the model before and after
 """
@@ -60,7 +60,7 @@ def study(
     monitor: Monitor = SILENT,
     command: str | None = None,
 ) -> Study:
-    """Mitigate a model and prove what that did. Called again with the same, it goes on where it was.
+    """Mitigate a model and certify what that did. Called again with the same, it goes on where it was.
 
     Args:
         model: The original: a name or folder, or a reference.
@@ -96,8 +96,8 @@ def study(
     )
     # Loaded as it was to be mitigated, so that rounding does not tell the two models apart.
     original = trained_reference(ref, chosen_options)
-    proof = certify(original, mitigated.ref, options=plan, out=page, on=executor, monitor=monitor)
-    return Study(mitigated, proof, page)
+    certified = certify(original, mitigated.ref, options=plan, out=page, on=executor, monitor=monitor)
+    return Study(mitigated, certified, page)
 
 
 def _plan(

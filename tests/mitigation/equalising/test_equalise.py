@@ -25,6 +25,7 @@ from evenhand.core.probes import (
 from evenhand.core.recipes import Recipe
 from evenhand.mitigation.equalising import equalise, replay
 from evenhand.mitigation.equalising.equalise import EQUALISE, EqualiseOptions
+from evenhand.mitigation.equalising.subjects import Subjects
 from evenhand.mitigation.texts import HeldOutSentences, SentenceList, TrainingText
 from evenhand.mitigation.training_mitigation import MitigationInputs, PreparedObjective
 from evenhand.text.digests import digest_of
@@ -50,13 +51,15 @@ EVERYTHING = TRAINED_EXPERIMENTS
 
 NEUTRAL = "of them without a gendered word"
 PASSAGES, REWRITTEN = "passages", "sentences with a neutral subject"
+GENDERED = "sentences with a gendered subject"
 
 
 @pytest.fixture(autouse=True)
 def people(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Nouns that may stand for pronouns: none but where a test has its own."""
+    """Nouns that may stand for pronouns: none but where a test has its own, and one uncle and aunt beside them."""
     nouns: list[str] = []
-    monkeypatch.setattr(equalise, "unprobed_people", lambda _: nouns)
+    others = Subjects(nouns, TermPairs(("my uncle",), ("my aunt",)))
+    monkeypatch.setattr(Subjects, "of", lambda _: others)
     return nouns
 
 
@@ -96,6 +99,7 @@ def test_gaps_and_ordinary_sentences_are_told_apart_and_counted(menagerie: Zoo, 
         "ordinary sentences": 6,
         NEUTRAL: 3,
         REWRITTEN: 0,
+        GENDERED: 0,
         PASSAGES: 0,
     }
     assert found.warnings == ()
@@ -124,6 +128,7 @@ def test_only_the_experiments_that_are_wanted_have_gaps(menagerie: Zoo) -> None:
         "ordinary sentences": 6,
         NEUTRAL: 3,
         REWRITTEN: 0,
+        GENDERED: 0,
         PASSAGES: 0,
     }
 
@@ -137,9 +142,10 @@ def test_sentences_are_told_of_somebody_else_too(menagerie: Zoo, people: list[st
     assert found.counts == {
         "gaps for he-she": 1,
         "gaps for his-her": 1 + cut,
-        "ordinary sentences": 6,
+        "ordinary sentences": 7 + cut,
         NEUTRAL: 4,
         REWRITTEN: 2 + cut,
+        GENDERED: 1 + cut,
         PASSAGES: 0,
     }
     texts = texts_of(
@@ -147,6 +153,9 @@ def test_sentences_are_told_of_somebody_else_too(menagerie: Zoo, people: list[st
     )
     assert any("cook lost his coat" in text for text in texts)
     assert any("cook gave his coat to" in text for text in texts) == cut
+    kept = texts_of(menagerie, name, [row if cut else row.ids for row in replayed(found)])
+    assert any("uncle lost his coat" in text for text in kept)
+    assert any("uncle gave his coat to" in text for text in kept) == cut
 
 
 def test_passages_stay_the_same_too(menagerie: Zoo, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,7 +250,7 @@ def test_german_is_found_by_its_grammar(menagerie: Zoo) -> None:
     both = (Experiment.HE_SHE, Experiment.HIS_HER)
     found = prepared(menagerie, *sentences, probes=german, experiments=both)
     counted = {"gaps for he-she": 1, "gaps for his-her": 1, "ordinary sentences": 2, NEUTRAL: 1}
-    assert found.counts == {**counted, REWRITTEN: 0, PASSAGES: 0}
+    assert found.counts == {**counted, REWRITTEN: 0, GENDERED: 0, PASSAGES: 0}
 
 
 def test_the_settings_are_the_balance() -> None:

@@ -26,9 +26,8 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -95,6 +94,9 @@ def _known_leans(ratios: LogRatios) -> Floats:
 
 NOTHING = "nothing could be asked"
 
+_TINY = 1e-12
+"""Bits below which there is nothing but rounding."""
+
 TESTED_METHOD = f"{CROSSED_ABSOLUTE}; 0 unless sign flips of structures exclude it"
 
 
@@ -141,7 +143,7 @@ def _tested(interval: Interval, ratios: LogRatios, *, resampling: Resampling) ->
         return interval
     low = interval.low
     if low > 0:
-        chance = flip_test(partial(_flipped_malor, ratios), ratios.structures, resampling=resampling)
+        chance = flip_test(_lean_of_flips(ratios), ratios.structures, resampling=resampling)
         low = low if chance <= (1 - resampling.confidence) / 2 else 0.0
     return Interval(low, interval.high, TESTED_METHOD)
 
@@ -250,11 +252,26 @@ def _answered(ratios: LogRatios) -> LogRatios:
     return LogRatios(ratios.values[known.any(axis=1)][:, known.any(axis=0)])
 
 
-def _flipped_malor(ratios: LogRatios, signs: Floats) -> Floats:
+def _lean_of_flips(ratios: LogRatios) -> Callable[[Floats], Floats]:
+    """From signs of structures to how much all occupations lean as one and how far they lie apart, added up.
+
+    Each is in units of about what it varies by from flip to flip, which no flip changes. Structures that lean to one
+    side by several bits drown what occupations differ by in MALoR itself, and not here.
+    """
     known = np.isfinite(ratios.values)
-    leans = (signs @ np.where(known, ratios.values, 0.0).T) / known.sum(axis=1)
-    absolute: Floats = np.abs(leans).mean(axis=1)
-    return absolute
+    in_row = known.sum(axis=1)[:, None]
+    centred = np.where(known, ratios.values - np.nanmean(ratios.values, axis=0), 0.0) / in_row
+    shared = (np.where(known, ratios.values, 0.0) / in_row).mean(axis=0)
+    apart = np.sqrt((centred**2).sum(axis=1)).mean() / math.sqrt(ratios.occupations)
+    by_chance = np.sqrt((shared**2).sum()), apart
+
+    def lean(signs: Floats) -> Floats:
+        parts = np.abs(signs @ shared), np.abs(signs @ centred.T).mean(axis=1)
+        units = [part / unit for part, unit in zip(parts, by_chance, strict=True) if unit > _TINY]
+        total: Floats = np.sum(units, axis=0) if units else np.zeros(len(signs))
+        return total
+
+    return lean
 
 
 def _estimate(value: float, interval: Interval, ratios: LogRatios) -> Estimate:

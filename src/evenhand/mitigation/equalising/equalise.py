@@ -10,14 +10,10 @@ from evenhand.core.probes import ProbeSet
 from evenhand.core.recipes import Recipe
 from evenhand.data.probes import gendered_vocabulary
 from evenhand.mitigation.equalising.gaps import GapCollector, OrdinarySentence, TermFinder, finder_for
-from evenhand.mitigation.equalising.neutral_subjects import (
-    NeutralSubjects,
-    WithNeutralSubjects,
-    unprobed_people,
-)
 from evenhand.mitigation.equalising.objective import Balance, EqualisingObjective
 from evenhand.mitigation.equalising.original import FrozenOriginal, OriginalBesideAdapters
 from evenhand.mitigation.equalising.replay import Passages, Replay
+from evenhand.mitigation.equalising.subjects import Retelling, RetoldSentences, Subjects
 from evenhand.mitigation.mitigation import Setting
 from evenhand.mitigation.pairs.matching import EvaluationSentences, evaluation_sentences
 from evenhand.mitigation.texts import digest_of_all
@@ -35,8 +31,8 @@ from evenhand.text.twins.twin import SWAPPERS, swapper_for
 MOST_REPLAYED = 50_000
 """Ordinary sentences that are kept in memory, chosen by their digests."""
 
-MOST_PASSAGES = 6_250
-"""Passages that are kept in memory: with eight sentences each, as much text as the ordinary sentences."""
+MOST_PASSAGES = 2_000
+"""Passages that are kept in memory: with two dozen sentences each, as much text as the ordinary sentences."""
 
 _USUAL = Balance()
 
@@ -94,8 +90,8 @@ class EqualiseMitigation(TrainingMitigation[EqualiseOptions]):
         sample: LowestDigests[OrdinarySentence] = LowestDigests(MOST_REPLAYED, distinct=True)
         terms = {experiment: inputs.probes.terms[experiment] for experiment in inputs.experiments}
         find, passages = finder_for(inputs.probes.language, terms), Passages(unprobed, most=MOST_PASSAGES)
-        rewritten = _with_neutral_subjects(passages, model, inputs.probes, find)
-        for sentence in collector.collect(rewritten, find):
+        retold = _retold(passages, model, inputs.probes, find)
+        for sentence in collector.collect(retold, find):
             sample.offer(digest_of(sentence.text), sentence)
         ordinary = sample.by_digest()
         collector.refuse_if_missing(inputs.experiments)
@@ -132,7 +128,8 @@ class EqualiseMitigation(TrainingMitigation[EqualiseOptions]):
                 **rejections,
                 "ordinary sentences": len(ordinary),
                 "of them without a gendered word": sum(sentence.is_neutral for sentence in ordinary),
-                "sentences with a neutral subject": rewritten.rewritten,
+                "sentences with a neutral subject": retold.with_neutral_subjects,
+                "sentences with a gendered subject": retold.with_gendered_subjects,
                 "passages": len(passages.kept),
             },
             warnings=unprobed.warnings,
@@ -169,16 +166,16 @@ def _terms_of(probes: ProbeSet) -> Iterator[str]:
     return (term for pairs in probes.terms.values() for term in pairs.all)
 
 
-def _with_neutral_subjects(
+def _retold(
     sentences: Iterable[str], model: LanguageModel, probes: ProbeSet, find: TermFinder
-) -> WithNeutralSubjects:
+) -> RetoldSentences:
     """For languages whose grammar is known, and where nouns do not tell a gender."""
-    nouns = unprobed_people(probes) if probes.language in SWAPPERS else []
+    subjects = Subjects.of(probes)
+    if probes.language not in SWAPPERS or not subjects.neutral:
+        return RetoldSentences(sentences, None, find)
     whole = not model.gap_contexts().sees_only_before
-    subjects = (
-        NeutralSubjects(swapper_for(probes.language), nouns, needs_whole_sentences=whole) if nouns else None
-    )
-    return WithNeutralSubjects(sentences, subjects, find)
+    retelling = Retelling(swapper_for(probes.language), subjects, needs_whole_sentences=whole)
+    return RetoldSentences(sentences, retelling, find)
 
 
 EQUALISE = EqualiseMitigation()

@@ -36,8 +36,9 @@ DRAWN_TOGETHER = 16
 """Ordinary sentences that are drawn at once, until they have tokens enough."""
 
 
-PASSAGE = 1_000
-"""Characters of a passage at least; of many novels, eight sentences."""
+PASSAGE = 3_000
+"""Characters of a passage at least, near 700 tokens of English: what is not replayed is not kept, the far end of a long
+context neither."""
 
 
 class Passages:

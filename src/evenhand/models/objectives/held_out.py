@@ -58,10 +58,12 @@ def masked_rows(sentences: Sequence[str], tokenizer: Any, config: Any, *, seed: 
     return _with_special_tokens(sentences, tokenizer, config, seed=seed, row=row)
 
 
-def decoder_rows(sentences: Sequence[str], tokenizer: Any, config: Any) -> HeldOutRows:
-    """Every token that has something before it."""
+def decoder_rows(
+    sentences: Sequence[str], tokenizer: Any, config: Any, *, longest: int = LONGEST
+) -> HeldOutRows:
+    """Every token that has something before it, of so many at most."""
     start = start_token(tokenizer, config)
-    limit = longest_sentence(tokenizer, config) - 1
+    limit = longest_sentence(tokenizer, config, longest=longest) - 1
     encoded = tokenizer(list(sentences), add_special_tokens=False)["input_ids"] if sentences else []
     rows = []
     for ids in encoded:
@@ -110,11 +112,11 @@ def random_spans(length: int, most: int, generator: np.random.Generator) -> list
     return [(int(begin), int(end)) for begin, end in edges.reshape(-1, 2)]
 
 
-def longest_sentence(tokenizer: Any, config: Any) -> int:
-    """The most tokens of a sentence, special ones included, that are shown to a model."""
+def longest_sentence(tokenizer: Any, config: Any, *, longest: int = LONGEST) -> int:
+    """The most tokens of a sentence, special ones included, that are shown to a model; never more than ``longest``."""
     positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None)
     relative = hasattr(config, "relative_attention_num_buckets")
-    limits = [LONGEST, int(min(tokenizer.model_max_length, LONGEST))]
+    limits = [longest, int(min(tokenizer.model_max_length, longest))]
     if isinstance(positions, int) and positions > _RESERVED and not relative:
         limits.append(positions - _RESERVED)
     return min(limits)

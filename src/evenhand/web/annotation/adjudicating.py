@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from evenhand.core.labels import LabelScheme, UnknownLabelError
 from evenhand.web.annotation.labelling import Person, guideline_of, person_and_project, question_of
-from evenhand.web.annotation.projects import Phase, Role, scheme_of
+from evenhand.web.annotation.projects import Phase, ProjectRole, scheme_of
 from evenhand.web.pages import page
 from evenhand.web.routing import Data, RowId, redirect
 from evenhand.web.security import Refusal, Submission, field
@@ -49,7 +49,7 @@ def disputed_texts(session: Session, project: ProjectRow) -> list[int]:
 def show_disputed(request: Request, database: Data, person_id: Person) -> Response:
     """The next text that needs a decision."""
     with database.read() as session:
-        person, project = person_and_project(session, person_id, Role.ADJUDICATOR)
+        person, project = person_and_project(session, person_id, ProjectRole.ADJUDICATOR)
         disputed = disputed_texts(session, project)
         decisions = {
             row.text_id: row
@@ -88,7 +88,7 @@ def show_disputed(request: Request, database: Data, person_id: Person) -> Respon
 def decide(database: Data, person_id: Person, text_id: RowId, form: Submission) -> Response:
     """Keep a decision: the first without having seen the votes, the second final."""
     with database.write() as session:
-        person, project = person_and_project(session, person_id, Role.ADJUDICATOR)
+        person, project = person_and_project(session, person_id, ProjectRole.ADJUDICATOR)
         text = session.get(TextRow, text_id)
         if text is None or text.project_id != project.id:
             raise Refusal(404, "refused_text")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from sqlalchemy import insert, select
 
 from evenhand.data.annotations import AnnotationTable
-from evenhand.web.annotation.projects import ProjectError, ProjectText, Role, add_person, project_named
+from evenhand.web.annotation.projects import ProjectError, ProjectText, ProjectRole, add_person, project_named
 from evenhand.web.database import Database
 from evenhand.web.tables import AnnotatorRow, AssignmentRow, TextRow, utc_now
 
@@ -34,7 +34,7 @@ def import_votes(database: Database, name: str, table: AnnotationTable) -> int:
         _refuse_unknown(table.texts, texts)
         rows = []
         for annotator in table.annotators:
-            add_person(session, project, annotator, role=Role.ANNOTATOR)
+            add_person(session, project, annotator, role=ProjectRole.ANNOTATOR)
             session.flush()
             person = session.scalars(
                 select(AnnotatorRow).where(

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from evenhand.core.labels import LabelScheme, UnknownLabelError, in_language
 from evenhand.web.annotation import votes
-from evenhand.web.annotation.projects import Phase, Role, scheme_of
+from evenhand.web.annotation.projects import Phase, ProjectRole, scheme_of
 from evenhand.web.database import Database
 from evenhand.web.pages import page
 from evenhand.web.routing import Data, Position, RowId, redirect
@@ -43,7 +43,7 @@ def open_link(request: Request, database: Data, token: str) -> Response:
             raise wrong_secret(request, Refusal(404, "refused_link"))
         known = [known for known in request.session.get("annotators", []) if known != person.id]
         request.session["annotators"] = [*known, person.id][-MOST_LINKS:]
-        folder = "adjudicate" if person.role == Role.ADJUDICATOR.value else "annotate"
+        folder = "adjudicate" if person.role == ProjectRole.ADJUDICATOR.value else "annotate"
         return redirect(f"/{folder}/{person.id}")
 
 
@@ -57,7 +57,9 @@ async def person_of(request: Request, person_id: RowId) -> int:
 Person = Annotated[int, Depends(person_of)]
 
 
-def person_and_project(session: Session, person_id: int, role: Role) -> tuple[AnnotatorRow, ProjectRow]:
+def person_and_project(
+    session: Session, person_id: int, role: ProjectRole
+) -> tuple[AnnotatorRow, ProjectRow]:
     """Somebody whose link is not revoked, and their project."""
     person = session.get(AnnotatorRow, person_id)
     if person is None or person.revoked_at is not None or person.role != role.value:
@@ -69,7 +71,7 @@ def person_and_project(session: Session, person_id: int, role: Role) -> tuple[An
 def show_text(request: Request, database: Data, person_id: Person, at: Position = None) -> Response:
     """The text to label now, or the one at a position."""
     with database.read() as session:
-        annotator, project = person_and_project(session, person_id, Role.ANNOTATOR)
+        annotator, project = person_and_project(session, person_id, ProjectRole.ANNOTATOR)
         if annotator.warned_at is None:
             return _start_page(request, project, annotator)
         found = (
@@ -80,7 +82,7 @@ def show_text(request: Request, database: Data, person_id: Person, at: Position 
         if found is not None:
             return _text_page(request, session, annotator, project, found)
     with database.write() as session:
-        annotator, project = person_and_project(session, person_id, Role.ANNOTATOR)
+        annotator, project = person_and_project(session, person_id, ProjectRole.ANNOTATOR)
         current = votes.current_assignment(session, annotator, project)
         if current is None:
             return page(
@@ -93,7 +95,7 @@ def show_text(request: Request, database: Data, person_id: Person, at: Position 
 def begin(database: Data, person_id: Person, form: Submission) -> Response:  # noqa: ARG001  it carries the token
     """The annotator has read the warning and the guideline."""
     with database.write() as session:
-        annotator, _ = person_and_project(session, person_id, Role.ANNOTATOR)
+        annotator, _ = person_and_project(session, person_id, ProjectRole.ANNOTATOR)
         annotator.warned_at = utc_now()
     return redirect(f"/annotate/{person_id}")
 
@@ -102,7 +104,7 @@ def begin(database: Data, person_id: Person, form: Submission) -> Response:  # n
 def suggest_break(request: Request, database: Data, person_id: Person) -> HTMLResponse:
     """A moment to rest, after so many labels."""
     with database.read() as session:
-        annotator, project = person_and_project(session, person_id, Role.ANNOTATOR)
+        annotator, project = person_and_project(session, person_id, ProjectRole.ANNOTATOR)
         done = votes.completion_of(session, annotator).done
         return page(request, "annotate_break", language=project.language, person=annotator, done=done)
 
@@ -117,7 +119,7 @@ def save_choice(database: Data, person_id: Person, assignment_id: RowId, form: S
     home = f"/annotate/{person_id}"
     # People wait for those who write, so all that can be read is read before.
     with database.read() as session:
-        annotator, project = person_and_project(session, person_id, Role.ANNOTATOR)
+        annotator, project = person_and_project(session, person_id, ProjectRole.ANNOTATOR)
         known = session.get(AssignmentRow, assignment_id)
         if known is None or known.annotator_id != annotator.id:
             raise Refusal(404, "refused_text")

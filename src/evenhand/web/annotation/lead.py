@@ -26,7 +26,7 @@ from evenhand.web.annotation.adjudicating import disputed_texts
 from evenhand.web.annotation.projects import (
     Phase,
     ProjectError,
-    Role,
+    ProjectRole,
     add_person,
     project_named,
     revoke,
@@ -83,7 +83,11 @@ def add(
     request: Request, database: Data, _administrator: Administrator, form: Submission, name: str
 ) -> Response:
     """Add somebody, or give somebody a new link; the link is shown this once."""
-    role = Role.ADJUDICATOR if field(form, "role") == Role.ADJUDICATOR.value else Role.ANNOTATOR
+    role = (
+        ProjectRole.ADJUDICATOR
+        if field(form, "role") == ProjectRole.ADJUDICATOR.value
+        else ProjectRole.ANNOTATOR
+    )
     with database.write() as session:
         project = _project(session, name)
         try:

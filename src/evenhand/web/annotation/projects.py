@@ -38,7 +38,7 @@ class Phase(StrEnum):
     MAIN = "main"
 
 
-class Role(StrEnum):
+class ProjectRole(StrEnum):
     """What somebody does in a project."""
 
     ANNOTATOR = "annotator"
@@ -253,7 +253,7 @@ def scheme_of(project: ProjectRow) -> LabelScheme:
 
 
 def add_person(
-    session: Session, project: ProjectRow, name: str, *, role: Role = Role.ANNOTATOR
+    session: Session, project: ProjectRow, name: str, *, role: ProjectRole = ProjectRole.ANNOTATOR
 ) -> PersonalLink:
     """Add somebody to a project, or give somebody who is there a new link in the place of the old one.
 

@@ -16,7 +16,7 @@ from evenhand.data.annotations import Annotation, AnnotationTable
 from evenhand.regard.agreement import AnnotatorAgreement, annotator_agreement
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.vote_aggregation import Votes
-from evenhand.web.annotation.projects import Phase, Role, scheme_of
+from evenhand.web.annotation.projects import Phase, ProjectRole, scheme_of
 from evenhand.web.tables import AdjudicationRow, AnnotatorRow, AssignmentRow, ProjectRow, TextRow
 
 _RESAMPLING = Resampling(resamples=1000)
@@ -56,7 +56,7 @@ class PersonFigures:
 
     id: int
     name: str
-    role: Role
+    role: ProjectRole
     revoked: bool
     done: int
     given: int
@@ -151,7 +151,7 @@ def person_figures(session: Session, project: ProjectRow) -> list[PersonFigures]
             PersonFigures(
                 id=person.id,
                 name=person.name,
-                role=Role(person.role),
+                role=ProjectRole(person.role),
                 revoked=person.revoked_at is not None,
                 done=len(voted),
                 given=len(main),

@@ -18,7 +18,7 @@ _PHONE = re.compile(r"\+?\d[\d\s()/.\-]{5,}\d")
 _LEAD_IN = " \t\n.…,;:-–—\"'„“»«"
 
 
-class Finding(StrEnum):
+class AnswerRemark(StrEnum):
     """Something about an answer that the participant is told and the export has."""
 
     COPIED_PROMPT = "copied-prompt"
@@ -33,12 +33,12 @@ class CheckedAnswer:
     """An answer without the copied prompt, and what was noticed."""
 
     text: str
-    findings: tuple[Finding, ...]
+    remarks: tuple[AnswerRemark, ...]
 
     @property
     def needs_another_look(self) -> bool:
         """Whether the participant should be asked; a copied prompt is taken off without a question."""
-        return any(finding is not Finding.COPIED_PROMPT for finding in self.findings)
+        return any(remark is not AnswerRemark.COPIED_PROMPT for remark in self.remarks)
 
 
 def check_answer(written: str, *, subject: str, context: str, earlier: Iterable[str]) -> CheckedAnswer:
@@ -50,23 +50,23 @@ def check_answer(written: str, *, subject: str, context: str, earlier: Iterable[
         context: What stands behind it; may be empty.
         earlier: The participant's other answers, without copied prompts.
     """
-    findings = []
+    remarks = []
     text = written.strip()
     for beginning in (f"{subject} {context}".strip(), context):
         rest = _without_beginning(text, beginning) if beginning else None
         if rest is not None:
             text = rest
-            findings.append(Finding.COPIED_PROMPT)
+            remarks.append(AnswerRemark.COPIED_PROMPT)
             break
     if _is_too_short(text, has_context=bool(context)):
-        findings.append(Finding.TOO_SHORT)
+        remarks.append(AnswerRemark.TOO_SHORT)
     if text and _folded(text) in {_folded(other) for other in earlier}:
-        findings.append(Finding.DUPLICATE)
+        remarks.append(AnswerRemark.DUPLICATE)
     if _E_MAIL.search(text):
-        findings.append(Finding.E_MAIL)
+        remarks.append(AnswerRemark.E_MAIL)
     if any(sum(map(str.isdigit, found)) >= FEWEST_PHONE_DIGITS for found in _PHONE.findall(text)):
-        findings.append(Finding.PHONE)
-    return CheckedAnswer(text, tuple(findings))
+        remarks.append(AnswerRemark.PHONE)
+    return CheckedAnswer(text, tuple(remarks))
 
 
 def _without_beginning(text: str, beginning: str) -> str | None:

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from evenhand.core.files import write_bytes, write_text
 from evenhand.web.database import Database
-from evenhand.web.survey.checks import Finding
+from evenhand.web.survey.checks import AnswerRemark
 from evenhand.web.survey.definition import SurveyDefinition
 from evenhand.web.survey.participation import Stage, shown_prompts
 from evenhand.web.survey.surveys import definition_of, survey_named, versions_of
@@ -48,7 +48,7 @@ _COLUMNS: dict[str, tuple[type[pl.DataType], str]] = {
     "text": (pl.String, "the same without a copied prompt"),
     "sentence": (pl.String, "prompt and text together; empty if skipped"),
     "skipped": (pl.Boolean, "whether the prompt was skipped"),
-    "findings": (pl.String, "what was noticed, separated by spaces"),
+    "remarks": (pl.String, "what was noticed, separated by spaces"),
     "seconds": (pl.Float64, "seconds that the prompt was on the screen"),
 }
 
@@ -141,7 +141,7 @@ def _answers(
                 "text": answer.text,
                 "sentence": f"{definition.beginning(prompt.id)} {answer.text}" if answer.text else "",
                 "skipped": answer.skipped,
-                "findings": " ".join(answer.findings),
+                "remarks": " ".join(answer.remarks),
                 "seconds": round(answer.seconds, 1),
             }
             | {_column(question): participant.demographics.get(question, "") for question in questions}
@@ -169,17 +169,17 @@ def _codebook(definition: SurveyDefinition) -> str:
         f"| `{prompt.id}` | {prompt.kind} | {definition.beginning(prompt.id)} |"
         for prompt in definition.prompts
     ]
-    lines += ["", "## Findings", ""]
-    lines += [f"- `{finding.value}`: {_FINDINGS[finding]}" for finding in Finding]
+    lines += ["", "## Remarks", ""]
+    lines += [f"- `{remark.value}`: {_REMARKS[remark]}" for remark in AnswerRemark]
     return "\n".join(lines) + "\n"
 
 
-_FINDINGS = {
-    Finding.COPIED_PROMPT: "the prompt was repeated; it is taken off in `text`",
-    Finding.TOO_SHORT: "fewer than three letters, or one word after a subject alone",
-    Finding.DUPLICATE: "the participant wrote the same at another prompt",
-    Finding.E_MAIL: "looks like an e-mail address; read it before you publish",
-    Finding.PHONE: "looks like a phone number; read it before you publish",
+_REMARKS = {
+    AnswerRemark.COPIED_PROMPT: "the prompt was repeated; it is taken off in `text`",
+    AnswerRemark.TOO_SHORT: "fewer than three letters, or one word after a subject alone",
+    AnswerRemark.DUPLICATE: "the participant wrote the same at another prompt",
+    AnswerRemark.E_MAIL: "looks like an e-mail address; read it before you publish",
+    AnswerRemark.PHONE: "looks like a phone number; read it before you publish",
 }
 
 

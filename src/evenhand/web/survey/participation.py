@@ -203,7 +203,7 @@ def put_answer(
     row.written = written
     row.text = checked.text
     row.skipped = not written
-    row.findings = [finding.value for finding in checked.findings]
+    row.remarks = [remark.value for remark in checked.remarks]
     row.seconds += min(max(seconds or 0.0, 0.0), LONGEST_LOOK)
     row.answered_at = participant.active_at = utc_now()
     return checked

@@ -126,7 +126,7 @@ def show_stage(
     database: Data,
     participant_id: Participant,
     at: Position = None,
-    problem: Literal["findings", "empty"] | None = None,
+    problem: Literal["remarks", "empty"] | None = None,
 ) -> Response:
     """Where the participant is: screening, questions, a prompt, or the end."""
     with database.read() as session:
@@ -162,7 +162,7 @@ def show_stage(
             picture=prompts[position].picture,
             instruction=definition.condition(str(participant.condition)).instruction,
             answer=answer.written if answer else "",
-            findings=_told(answer, problem),
+            remarks=_told(answer, problem),
             **shared,
         )
 
@@ -214,7 +214,7 @@ def put_answer(database: Data, participant_id: Participant, position: RowId, for
         if choice == "previous":
             return redirect(f"{home}?at={max(position - 1, 0)}")
         if checked.needs_another_look and choice != "keep":
-            return redirect(f"{home}?at={position}&problem=findings")
+            return redirect(f"{home}?at={position}&problem=remarks")
         session.flush()
         last = position == len(participant.prompts) - 1
         if last:
@@ -235,18 +235,18 @@ def check(
         checked = participation.check_written(session, participant, position, written)
         language = participation.definition_for(session, participant).language
     say = words(interface_language(request, language))
-    return JSONResponse([say(_key(finding.value)) for finding in checked.findings])
+    return JSONResponse([say(_key(remark.value)) for remark in checked.remarks])
 
 
 def _told(answer: AnswerRow | None, problem: str | None) -> list[str]:
     """The keys of the sentences that a participant is told about an answer."""
     if problem == "empty":
-        return ["finding_empty"]
-    return [_key(finding) for finding in answer.findings] if answer and problem else []
+        return ["remark_empty"]
+    return [_key(remark) for remark in answer.remarks] if answer and problem else []
 
 
-def _key(finding: str) -> str:
-    return f"finding_{finding.replace('-', '_')}"
+def _key(remark: str) -> str:
+    return f"remark_{remark.replace('-', '_')}"
 
 
 @router.get("/take/{participant_id}/pictures/{name}")

@@ -131,6 +131,7 @@ class CertifyOptions:
         margins: By how much quality may be lower.
         held_out: Files of text that no training saw, to measure perplexity on; that of the lab for its models.
         sentences: How many sentences are drawn of them.
+        corpus: Files of text that the mitigation learned from, to fit the trivial baseline on.
         settled_text: Files of text whose settled sentences are asked beside those of the package.
         data: Association items: a dataset's name, a file, or a benchmark.
         crows_pairs: CrowS-Pairs by name or as a file.
@@ -145,6 +146,7 @@ class CertifyOptions:
     margins: Margins | None = None
     held_out: tuple[str | Path, ...] = ()
     sentences: int = CERTIFIED_SENTENCES
+    corpus: tuple[str | Path, ...] = ()
     settled_text: tuple[str | Path, ...] = ()
     data: str | Path | Benchmark | None = None
     crows_pairs: str | Path | None = None
@@ -172,7 +174,12 @@ def default_plan(
     return CertificatePlan(
         measurements=tuple(_measurements(before, planted, language, options)),
         held_out=_held_out(lab_text, options),
-        training_text=training_sentences(default_data(before, language=language)) if lab_text else (),
+        passages=HeldOutText.sample_passages(sentences(options.held_out).by_document())
+        if options.held_out
+        else None,
+        training_text=training_sentences(default_data(before, options.corpus, language=language))
+        if lab_text or options.corpus
+        else (),
         labelled=load_labelled(options.labelled) if options.labelled else None,
         trained=options.trained,
         margins=options.margins or default_margins(before),

@@ -231,7 +231,7 @@ def upgrade() -> None:
         sa.Column("written", sa.Text(), nullable=False),
         sa.Column("text", sa.Text(), nullable=False),
         sa.Column("skipped", sa.Boolean(), nullable=False),
-        sa.Column("findings", sa.JSON(), nullable=False),
+        sa.Column("remarks", sa.JSON(), nullable=False),
         sa.Column("seconds", sa.Double(), nullable=False),
         sa.Column("answered_at", sa.DateTime(), nullable=False),
         sa.ForeignKeyConstraint(
