@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
@@ -250,11 +251,17 @@ def run_kills(address: str, *, clients: int, answers: int, kills: int, seed: int
 
     with annotators(server.url, links, seed) as people:
         try:
-            asyncio.run(everything(people))
+            _complete(everything(people))
         finally:
             server.kill()
         acknowledged = {number: label for person in people for number, label in person.acknowledged.items()}
     return _compared(address, acknowledged, kills)
+
+
+def _complete(work: Coroutine[Any, Any, None]) -> None:
+    """Run to the end, in a thread of its own: the caller's may have a loop already, as under Playwright."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, work).result()
 
 
 def _compared(address: str, acknowledged: dict[int, str], kills: int) -> KillReport:
@@ -301,7 +308,7 @@ def run_load(
 
     with annotators(server.url, links, seed) as people:
         try:
-            asyncio.run(everything(people))
+            _complete(everything(people))
         finally:
             server.kill()
         return {

@@ -10,8 +10,8 @@ from evenhand.data.label_schemes import load_scheme
 from evenhand.web.annotation.projects import (
     Phase,
     ProjectOptions,
-    ProjectText,
     ProjectRole,
+    ProjectText,
     add_person,
     create_project,
     project_named,

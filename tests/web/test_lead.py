@@ -15,7 +15,7 @@ from web_projects import GOLD, NAME, TRAINING, joined, made_project, small_proje
 from evenhand.data.annotation_files import read_annotations
 from evenhand.data.label_schemes import load_scheme
 from evenhand.stats.agreement import cohen_kappa
-from evenhand.web.annotation.projects import ProjectText, ProjectRole, project_named
+from evenhand.web.annotation.projects import ProjectRole, ProjectText, project_named
 from evenhand.web.annotation.results import annotation_table, confusion
 from evenhand.web.database import Database
 from evenhand.web.tables import AdjudicationRow, AssignmentRow

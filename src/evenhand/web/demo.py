@@ -14,8 +14,8 @@ from evenhand.web.annotation import votes
 from evenhand.web.annotation.projects import (
     Phase,
     ProjectOptions,
-    ProjectText,
     ProjectRole,
+    ProjectText,
     add_person,
     create_project,
     person_named,

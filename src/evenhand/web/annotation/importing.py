@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from sqlalchemy import insert, select
 
 from evenhand.data.annotations import AnnotationTable
-from evenhand.web.annotation.projects import ProjectError, ProjectText, ProjectRole, add_person, project_named
+from evenhand.web.annotation.projects import ProjectError, ProjectRole, ProjectText, add_person, project_named
 from evenhand.web.database import Database
 from evenhand.web.tables import AnnotatorRow, AssignmentRow, TextRow, utc_now
 
