@@ -101,6 +101,10 @@ def test_a_module_that_no_extra_brings_is_another_kind_of_error() -> None:
     assert missing_extra(ModuleNotFoundError(name="torch.nn"), purpose="This") is not None
 
 
+_MODULES = {"argon2-cffi": "argon2", "crowd-kit": "crowdkit", "python-multipart": "python_multipart"}
+"""Modules that are called otherwise than what brings them."""
+
+
 def test_each_extra_brings_what_the_project_file_lists() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
     listed = project["project"]["optional-dependencies"]
@@ -113,7 +117,7 @@ def test_each_extra_brings_what_the_project_file_lists() -> None:
                 names.update(*(brought(name) for name in inner[1].split(",")))
             else:
                 name = re.match(r"[\w-]+", line)[0]  # type: ignore[index]
-                names.add({"crowd-kit": "crowdkit"}.get(name, name))
+                names.add(_MODULES.get(name, name))
         return names
 
     for extra, modules in EXTRAS.items():
