@@ -61,6 +61,12 @@ def test_sqlite_keeps_a_log_and_syncs_at_every_commit(database: Database) -> Non
         assert session.scalar(text("PRAGMA foreign_keys")) == 1
 
 
+def test_only_the_owner_reads_a_new_file(tmp_path: Path) -> None:
+    path = tmp_path / "new.db"
+    Database(str(path)).close()
+    assert path.stat().st_mode & 0o077 == 0
+
+
 def test_a_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "new.db"
     Database(str(path)).close()

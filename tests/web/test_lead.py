@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from evenhand.data.annotation_files import read_annotations
 from evenhand.data.label_schemes import load_scheme
 from evenhand.stats.agreement import cohen_kappa
 from evenhand.web.annotation.projects import ProjectRole, ProjectText, project_named
-from evenhand.web.annotation.results import annotation_table, confusion
+from evenhand.web.annotation.results import annotation_table, confusion, counted_votes
 from evenhand.web.database import Database
 from evenhand.web.tables import AdjudicationRow, AssignmentRow
 
@@ -164,3 +165,25 @@ def test_downloads_read_back_as_the_same_votes(
         table = annotation_table(session, project_named(session, NAME))
     assert back.votes.tolist() == table.votes.tolist()
     assert back.texts == table.texts
+
+
+def test_an_export_while_people_vote_is_one_whole_state(database: Database, visitor: Visitors) -> None:
+    small_project(database, texts=20, overlap=1)
+    anna = joined(database, visitor, "Anna")
+    seen = []
+
+    def vote() -> None:
+        while "data-focus" in anna.page.text:
+            anna.send(choice="label:0")
+
+    with ThreadPoolExecutor(1) as thread:
+        voting = thread.submit(vote)
+        while not voting.done():
+            with database.read() as session:
+                project = project_named(session, NAME)
+                seen.append((len(annotation_table(session, project)), counted_votes(session, project)))
+        voting.result()
+    assert seen == sorted(seen)
+    assert all(rows == count for rows, count in seen)
+    with database.read() as session:
+        assert len(annotation_table(session, project_named(session, NAME))) == 20

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from fastapi.testclient import TestClient
 from web_fixtures import PASSWORD, Visitor
 
+from evenhand.web.app import ServerOptions, create_app
+from evenhand.web.database import Database
 from evenhand.web.security import HEADERS, Rate, RateLimiter
 
 pytestmark = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
@@ -67,7 +70,21 @@ def test_the_interface_speaks_german_when_asked_or_chosen(visitor: Callable[[], 
     person.get("/language/de?back=/sign-in")
     assert person.page.url.path == "/sign-in"
     assert 'lang="de"' in person.get("/sign-in").text
-    assert person.get("/language/de?back=//elsewhere.example").url.host == "127.0.0.1"
+    for back in (
+        "//elsewhere.example",
+        "/%5Celsewhere.example",
+        "/%09/elsewhere.example",
+        "elsewhere.example",
+    ):
+        answer = person.client.get(f"/language/de?back={back}", follow_redirects=False)
+        assert answer.headers["location"] == "/"
+
+
+def test_over_tls_the_cookie_and_the_address_stay_there(database: Database) -> None:
+    app = create_app(database, ServerOptions(url="https://survey.example.org"))
+    answer = TestClient(app, base_url="https://survey.example.org").get("/sign-in")
+    assert "secure" in answer.headers["set-cookie"].lower()
+    assert answer.headers["strict-transport-security"].startswith("max-age=")
 
 
 def test_a_rate_counts_within_its_window_only(database: object) -> None:  # noqa: ARG001

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import HTMLResponse
 from sqlalchemy import select
@@ -20,8 +22,9 @@ def choose_language(request: Request, code: str, back: str = "/") -> Response:
     """Show the interface in another language."""
     if code in LANGUAGES:
         request.session["language"] = code
-    local = back.startswith("/") and not back.startswith(("//", "/\\"))
-    return redirect(back if local else "/")
+    # Browsers read "/\\" and "/", tab, "/" as the beginning of another server's address.
+    is_ours = re.fullmatch(r"/(?![/\\])[ -\[\]-~]*", back) is not None
+    return redirect(back if is_ours else "/")
 
 
 @router.get("/")

@@ -23,7 +23,7 @@ from evenhand.web.annotation import lead as annotation_lead
 from evenhand.web.database import Database
 from evenhand.web.pages import page
 from evenhand.web.routing import redirect
-from evenhand.web.security import BodyLimit, RateLimiter, Refusal, SafeResponses
+from evenhand.web.security import HEADERS, TLS_HEADERS, BodyLimit, RateLimiter, Refusal, SafeResponses
 from evenhand.web.survey import lead as survey_lead
 from evenhand.web.survey import taking
 
@@ -75,7 +75,7 @@ def create_app(database: Database, options: ServerOptions | None = None) -> Fast
         https_only=options.over_tls,
     )
     app.add_middleware(BodyLimit, limit=BODY_LIMIT)
-    app.add_middleware(SafeResponses)
+    app.add_middleware(SafeResponses, headers=HEADERS | TLS_HEADERS if options.over_tls else HEADERS)
     app.add_exception_handler(Refusal, _show_refusal)
     app.add_exception_handler(HTTPException, _show_missing)
     app.add_exception_handler(RequestValidationError, _show_missing)

@@ -69,6 +69,7 @@ class Database:
         self._turn = threading.Lock()
         if self.is_sqlite:
             self._refuse_bad_place()
+            self._make_private()
             self.engine = create_engine(
                 self.url, connect_args={"check_same_thread": False, "timeout": _WAIT}, pool_size=40
             )
@@ -125,6 +126,15 @@ class Database:
             raise DatabaseError(f"There is no folder {path.parent} for the database. Make it first.")
         if path.exists() and path.stat().st_size and path.read_bytes()[:15] != b"SQLite format 3":
             raise DatabaseError(f"{path} is not an SQLite database. Give another path; nothing was changed.")
+
+    def _make_private(self) -> None:
+        """A new file holds personal data, so only its owner may read it."""
+        try:
+            Path(self.url.database or "").touch(mode=0o600, exist_ok=True)
+        except OSError as problem:
+            raise DatabaseError(
+                f"The database {self.shown} cannot be written: {problem.strerror or problem}. Give another path."
+            ) from None
 
     def _migrate(self) -> None:
         script = ScriptDirectory(str(MIGRATIONS))

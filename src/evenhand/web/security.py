@@ -13,7 +13,7 @@ import threading
 import time
 import unicodedata
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -64,11 +64,16 @@ def token_digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-class SafeResponses:
-    """Middleware that adds the headers to every answer, whoever made it."""
+TLS_HEADERS = {"Strict-Transport-Security": "max-age=31536000"}
+"""What is added where people reach the server over TLS."""
 
-    def __init__(self, app: ASGIApp) -> None:
+
+class SafeResponses:
+    """Middleware that adds headers to every answer, whoever made it."""
+
+    def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
         self.app = app
+        self.headers = headers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on."""
@@ -79,7 +84,7 @@ class SafeResponses:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
+                for name, value in self.headers.items():
                     headers.setdefault(name, value)
             await send(message)
 
