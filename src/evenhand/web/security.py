@@ -252,10 +252,14 @@ def field(form: FormData, name: str, *, limit: int = 4000) -> str:
     return text
 
 
+LONGEST_LOOK = 3600.0
+"""Seconds with one page beyond which somebody was not looking at it."""
+
+
 def seconds_field(form: FormData) -> float | None:
-    """The seconds that a page was looked at; None if the browser did not tell."""
+    """The seconds that a page was looked at, an hour at most; None if the browser did not tell."""
     try:
         seconds = float(field(form, "seconds", limit=20))
     except ValueError:
         return None
-    return seconds if math.isfinite(seconds) else None
+    return min(max(seconds, 0.0), LONGEST_LOOK) if math.isfinite(seconds) else None

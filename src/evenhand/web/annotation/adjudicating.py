@@ -11,8 +11,14 @@ from fastapi import APIRouter, Request, Response
 from sqlalchemy import ColumnElement, and_, case, func, select
 from sqlalchemy.orm import Session
 
-from evenhand.core.labels import LabelScheme, UnknownLabelError
-from evenhand.web.annotation.labelling import Person, guideline_of, person_and_project, question_of
+from evenhand.core.labels import LabelScheme
+from evenhand.web.annotation.labelling import (
+    Person,
+    chosen_label,
+    guideline_of,
+    person_and_project,
+    question_of,
+)
 from evenhand.web.annotation.projects import Phase, ProjectRole, scheme_of
 from evenhand.web.pages import page
 from evenhand.web.routing import Data, RowId, redirect
@@ -92,7 +98,7 @@ def decide(database: Data, person_id: Person, text_id: RowId, form: Submission) 
         text = session.get(TextRow, text_id)
         if text is None or text.project_id != project.id:
             raise Refusal(404, "refused_text")
-        label = _label(field(form, "choice", limit=100), scheme_of(project))
+        label = chosen_label(field(form, "choice", limit=100), scheme_of(project))
         reason = field(form, "reason", limit=LONGEST_REASON)
         decision = session.scalar(select(AdjudicationRow).where(AdjudicationRow.text_id == text.id))
         if decision is None:
@@ -111,17 +117,6 @@ def decide(database: Data, person_id: Person, text_id: RowId, form: Submission) 
             decision.annotator_id, decision.label, decision.reason = person.id, label, reason
             decision.confirmed, decision.decided_at = True, utc_now()
     return redirect(f"/adjudicate/{person_id}")
-
-
-def _label(choice: str, scheme: LabelScheme) -> str:
-    kind, _, code = choice.partition(":")
-    try:
-        scheme.index(code)
-    except UnknownLabelError:
-        kind = ""
-    if kind != "label":
-        raise Refusal(422, "refused_label")
-    return code
 
 
 def _ballots(

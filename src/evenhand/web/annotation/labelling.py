@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from evenhand.core.labels import LabelScheme, UnknownLabelError, in_language
+from evenhand.core.labels import LabelScheme, in_language
 from evenhand.web.annotation import votes
 from evenhand.web.annotation.projects import Phase, ProjectRole, scheme_of
 from evenhand.web.database import Database
@@ -146,14 +146,15 @@ def save_choice(database: Data, person_id: Person, assignment_id: RowId, form: S
 def _vote(choice: str, scheme: LabelScheme) -> votes.Vote:
     if choice == "unsure":
         return votes.Vote(None, unsure=True)
+    return votes.Vote(chosen_label(choice, scheme))
+
+
+def chosen_label(choice: str, scheme: LabelScheme) -> str:
+    """The code of the label that a button stands for."""
     kind, _, code = choice.partition(":")
-    try:
-        scheme.index(code)
-    except UnknownLabelError:
-        kind = ""
-    if kind != "label":
+    if kind != "label" or code not in scheme.codes:
         raise Refusal(422, "refused_label")
-    return votes.Vote(code)
+    return code
 
 
 def _note(form: Submission) -> votes.Note:

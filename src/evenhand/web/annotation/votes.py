@@ -18,8 +18,6 @@ from evenhand.web.tables import AnnotatorRow, AssignmentRow, ProjectRow, TextRow
 
 RESERVED = 10
 """Texts that an annotator holds at a time. Who leaves keeps others from these only, until the link is revoked."""
-LONGEST_LOOK = 3600.0
-"""Seconds with one text beyond which somebody was not looking at it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +129,7 @@ def put_note(assignment: AssignmentRow, note: Note) -> None:
     assignment.comment = note.comment
     assignment.flagged = note.flagged
     if note.seconds is not None:
-        looked = min(max(note.seconds, 0.0), LONGEST_LOOK)
-        assignment.seconds = (assignment.seconds or 0.0) + looked
+        assignment.seconds = (assignment.seconds or 0.0) + note.seconds
 
 
 def cast_vote(assignment: AssignmentRow, vote: Vote) -> None:

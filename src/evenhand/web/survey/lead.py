@@ -12,7 +12,6 @@ from fastapi.responses import HTMLResponse
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from evenhand.core.errors import UnknownNameError
 from evenhand.web.accounts import public_url
 from evenhand.web.pages import page
 from evenhand.web.routing import Administrator, Data, RowId, redirect
@@ -32,9 +31,9 @@ from evenhand.web.survey.surveys import (
     definition_of,
     invite,
     latest_version,
-    survey_named,
     versions_of,
 )
+from evenhand.web.survey.taking import survey_in_address
 from evenhand.web.tables import AnswerRow, InvitationRow, ParticipantRow, SurveyRow, utc_now
 
 router = APIRouter()
@@ -57,18 +56,11 @@ class ConditionCounts:
     sentences: int
 
 
-def _survey(session: Session, name: str) -> SurveyRow:
-    try:
-        return survey_named(session, name)
-    except UnknownNameError:
-        raise Refusal(404, "refused_page") from None
-
-
 @router.get("/surveys/{name}")
 def show_survey(request: Request, database: Data, _administrator: Administrator, name: str) -> HTMLResponse:
     """The live page of a survey."""
     with database.read() as session:
-        return _survey_page(request, session, _survey(session, name))
+        return _survey_page(request, session, survey_in_address(session, name))
 
 
 @router.post("/surveys/{name}/state")
@@ -78,7 +70,7 @@ def change_state(database: Data, _administrator: Administrator, form: Submission
     if state not in set(SurveyState):
         raise Refusal(422, "refused_answer")
     with database.write() as session:
-        _survey(session, name).state = state
+        survey_in_address(session, name).state = state
     return redirect(f"/surveys/{name}")
 
 
@@ -88,7 +80,7 @@ def make_invitation(
 ) -> Response:
     """A personal link, shown this once."""
     with database.write() as session:
-        survey = _survey(session, name)
+        survey = survey_in_address(session, name)
         link = invite(session, survey, note=field(form, "note", limit=LONGEST_NOTE))
         session.flush()
         address = public_url(session) + link.path
@@ -106,7 +98,7 @@ def close_invitation(
     """Close a personal link."""
     with database.write() as session:
         invitation = session.get(InvitationRow, invitation_id)
-        if invitation is None or invitation.survey_id != _survey(session, name).id:
+        if invitation is None or invitation.survey_id != survey_in_address(session, name).id:
             raise Refusal(404, "refused_page")
         invitation.revoked_at = invitation.revoked_at or utc_now()
     return redirect(f"/surveys/{name}")
@@ -118,7 +110,7 @@ def download(database: Data, _administrator: Administrator, name: str, file: str
     if file not in FILES:
         raise Refusal(404, "refused_page")
     with database.read() as session:
-        _survey(session, name)
+        survey_in_address(session, name)
     with tempfile.TemporaryDirectory() as folder:
         write_survey(export_survey(database, name), Path(folder))
         content = (Path(folder) / file).read_bytes()

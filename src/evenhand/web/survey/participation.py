@@ -36,7 +36,6 @@ from evenhand.web.tables import (
 
 STILL_WRITING = timedelta(minutes=30)
 """Somebody whose last answer is older than that has left."""
-LONGEST_LOOK = 3600.0
 _CODE_GROUPS = 4
 
 
@@ -204,7 +203,7 @@ def put_answer(
     row.text = checked.text
     row.skipped = not written
     row.remarks = [remark.value for remark in checked.remarks]
-    row.seconds += min(max(seconds or 0.0, 0.0), LONGEST_LOOK)
+    row.seconds += seconds or 0.0
     row.answered_at = participant.active_at = utc_now()
     return checked
 

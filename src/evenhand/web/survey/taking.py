@@ -52,7 +52,7 @@ MOST_SURVEYS = 20
 def show_consent(request: Request, database: Data, name: str) -> Response:
     """The consent, which comes first; who has started goes on."""
     with database.read() as session:
-        survey = _survey(session, name)
+        survey = survey_in_address(session, name)
         for known in request.session.get("participants", []):
             participant = session.get(ParticipantRow, known)
             if participant is not None and participant.survey_id == survey.id:
@@ -99,7 +99,7 @@ def start(request: Request, database: Data, form: Submission, name: str) -> Resp
     if field(form, "agree") != "yes":
         raise Refusal(422, "refused_answer")
     with database.write() as session:
-        survey = _survey(session, name)
+        survey = survey_in_address(session, name)
         invitation = _invitation(request, session, survey)
         invited_only = definition_of(latest_version(session, survey)).access is Access.INVITED
         if not takes_answers(survey) or (invited_only and invitation is None):
@@ -278,7 +278,8 @@ def withdraw(request: Request, database: Data, form: Submission) -> Response:
     return page(request, "withdraw", status=404, problem="withdraw_unknown")
 
 
-def _survey(session: Session, name: str) -> SurveyRow:
+def survey_in_address(session: Session, name: str) -> SurveyRow:
+    """The survey of a name, or a page that says that there is none."""
     try:
         return survey_named(session, name)
     except UnknownNameError:
