@@ -50,6 +50,8 @@ LIBRARIES = ["evenhand.web.app", "evenhand.data.label_schemes", "httpx", "uvicor
 """What a server process has in memory already, so that kills hit its work and not its imports."""
 
 PROJECT = "under-load"
+TEXTS_UNDER_LOAD = 300
+"""More than anybody labels while the benchmark runs."""
 LABELS = ("label:-1", "label:0", "label:1", "unsure")
 MOST_SECONDS = 0.1
 """What the percentile 95 must stay below."""
@@ -293,7 +295,7 @@ def run_load(
     address: str, *, clients: int, pause: float, seconds: float, seed: int
 ) -> dict[str, list[float]]:
     """How long the server took for labels and pages, while many people annotate."""
-    links = make_project(address, clients=clients, texts=1000)
+    links = make_project(address, clients=clients, texts=TEXTS_UNDER_LOAD)
     server = KillableServer(address)
     server.start()
 
