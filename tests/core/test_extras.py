@@ -39,7 +39,11 @@ NEEDS = {
 """Commands, and the extra that each needs beyond a plain installation."""
 
 
-MODULES = {"crowd-kit": "crowdkit", "scikit-learn": "sklearn"}
+MODULES = {
+    "argon2-cffi": "argon2",
+    "crowd-kit": "crowdkit",
+    "scikit-learn": "sklearn",
+}
 """Modules with another name than their distribution."""
 
 

@@ -36,7 +36,7 @@ def test_tfidf_is_that_of_words_and_of_characters_beside_each_other() -> None:
     matrix = open_features("tfidf").fit(ROWS).matrix(ROWS).toarray()  # type: ignore[attr-defined]
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    words = TfidfVectorizer(token_pattern=r"(?u)\b\w+\b", ngram_range=(1, 2), sublinear_tf=True)  # noqa: S106
+    words = TfidfVectorizer(token_pattern=r"(?u)\b\w+\b", ngram_range=(1, 2), sublinear_tf=True)
     characters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), min_df=2, sublinear_tf=True)
     expected = np.hstack([own.fit_transform(TEXTS).toarray() for own in (words, characters)])
     assert matrix == pytest.approx(expected)

@@ -116,6 +116,8 @@ EXTRAS = {
     "vectors": ("gensim",),
     "ray": ("ray", "pyarrow"),
     "crowd": ("crowdkit", "pandas"),
+    "web": ("fastapi", "sqlalchemy", "alembic", "uvicorn", "argon2", "itsdangerous", "python_multipart"),
+    "postgres": ("pg8000",),
 }
 """The modules that each extra brings, as far as Evenhand cannot do without them where it needs the extra."""
 
