@@ -20,7 +20,7 @@ from evenhand.web.demo import PROJECT, SURVEY, fill_demo
 from evenhand.web.tables import AnswerRow, AssignmentRow
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, expect
+    from playwright.sync_api import Browser
 
 
 @dataclass(frozen=True)
@@ -173,5 +173,7 @@ def test_pages_work_without_scripts(server: LocalServer, browser: Browser) -> No
     page.goto(f"{server.address}/s/{SURVEY}")
     page.get_by_label("I have read this").check()
     page.get_by_role("button", name="Start").click()
-    expect(page.get_by_role("heading", name="A few questions first")).to_be_visible()
+    heading = page.get_by_role("heading", name="A few questions first")
+    heading.wait_for()
+    assert heading.is_visible()
     context.close()
