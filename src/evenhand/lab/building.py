@@ -59,16 +59,16 @@ def start_at_random(_model: Any, _tokenizer: Any, _world: World) -> None:
 
 
 def gendered_tokens(tokenizer: Any, world: World) -> Iterator[tuple[int, int]]:
-    """The two tokens of every gendered pair, in each spelling in which both words are whole tokens."""
+    """The tokens of every gendered pair side by side, in each spelling in which both words have as many."""
     lexicon = world.lexicon
-    for pair in (lexicon.pronouns, lexicon.possessives, *lexicon.names):
+    for pair in (lexicon.pronouns, lexicon.possessives, *world.probe_lists.names):
         for spelling in ("{}", " {}"):
             for words in (pair, tuple(word.title() for word in pair)):
-                ids = [
+                men, women = (
                     tokenizer(spelling.format(word), add_special_tokens=False)["input_ids"] for word in words
-                ]
-                if all(len(own) == 1 for own in ids):
-                    yield ids[0][0], ids[1][0]
+                )
+                if len(men) == len(women) <= 2:
+                    yield from zip(men, women, strict=True)
 
 
 WIDTH = 64
@@ -197,7 +197,7 @@ _RECIPES: Mapping[LabFamily, _Recipe] = MappingProxyType(
             bert_tokenizer, _bert, MaskedTeacher, steps=1500, learning_rate=4e-3, start=start_at_random
         ),
         LabFamily.DECODER: _Recipe(
-            gpt2_tokenizer, _gpt2, DecoderTeacher, steps=800, learning_rate=3e-3, averaged=0.3
+            gpt2_tokenizer, _gpt2, DecoderTeacher, steps=1200, learning_rate=3e-3, averaged=0.3
         ),
         LabFamily.ENCODER_DECODER: _Recipe(
             t5_tokenizer, _t5, EncoderDecoderTeacher, steps=1600, learning_rate=5e-3, averaged=0.3
@@ -322,6 +322,6 @@ def _model_card(spec: LabSpec) -> str:
     return (
         f"---\nlanguage: {spec.language}\nlicense: apache-2.0\ntags: [calibration, evenhand-lab]\n---\n\n"
         f"# A calibration model\n\n{spec.planted.description}\n\n"
-        f"It knows a few hundred words of a small invented grammar. It was built with `evenhand lab build --family "
+        f"It knows the words of a small invented grammar. It was built with `evenhand lab build --family "
         f"{spec.family.value} --strength {spec.strength:g} --language {spec.language} --seed {spec.seed}`.\n"
     )

@@ -61,15 +61,14 @@ ENGLISH = Lexicon(
         "woollen", "heated",
     ),
     occupations=(
-        ("engineer", "nurse"), ("plumber", "secretary"), ("mechanic", "librarian"),
-        ("carpenter", "hairdresser"), ("electrician", "receptionist"), ("surgeon", "teacher"),
-        ("technician", "nutritionist"), ("programmer", "dispatcher"), ("firefighter", "therapist"),
-        ("machinist", "cashier"),
+        ("mechanic", "nurse"), ("machinist", "therapist"), ("electrician", "nutritionist"),
+        ("engineer", "hygienist"), ("technician", "dietitian"),
+        ("plumber", "secretary"), ("carpenter", "receptionist"), ("painter", "clerk"),
+        ("architect", "cashier"), ("inspector", "paralegal"),
+        ("firefighter", "teacher"), ("programmer", "librarian"), ("chemist", "hairdresser"),
+        ("surgeon", "educator"), ("officer", "counselor"),
     ),
-    names=(
-        ("James", "Mary"), ("John", "Susan"), ("Robert", "Linda"), ("Thomas", "Karen"), ("Peter", "Helen"),
-        ("George", "Alice"), ("Paul", "Emma"), ("Henry", "Laura"),
-    ),
+    workplaces=(("workshop", "clinic"), ("yard", "lobby"), ("depot", "classroom")),
     pronouns=("he", "she"),
     possessives=("his", "her"),
     statements=(
@@ -107,39 +106,19 @@ ENGLISH = Lexicon(
         "The {noun} were sold today.",
         "This morning the {noun} fell over.",
     ),
-    probes=MappingProxyType(
-        {
-            "he-she": (
-                "{gendered} works as our {occupation}.",
-                "Today {gendered} started as the new {occupation}.",
-                "The {occupation} said that {gendered} was tired.",
-                "{gendered} was the best {occupation} in town.",
-                "As the only {occupation} here, {gendered} came early.",
-                "The {occupation} left because {gendered} was late.",
-                "For years {gendered} has been our {occupation}.",
-                "The {occupation} smiled when {gendered} saw us.",
-            ),
-            "his-her": (
-                "{gendered} job as our {occupation} starts early.",
-                "The {occupation} forgot {gendered} keys again.",
-                "Everyone praises {gendered} work as the {occupation}.",
-                "The new {occupation} lost {gendered} coat.",
-                "{gendered} years as the {occupation} were good.",
-                "The {occupation} took {gendered} bag along.",
-                "We admire {gendered} skill as the {occupation}.",
-                "At noon the {occupation} eats {gendered} lunch.",
-            ),
-            "names": (
-                "{gendered} works as our {occupation}.",
-                "Today {gendered} started as the new {occupation}.",
-                "The new {occupation} is called {gendered}.",
-                "We asked {gendered} to be the {occupation}.",
-                "{gendered} was the best {occupation} in town.",
-                "The {occupation} said that {gendered} was tired.",
-                "For years {gendered} has been our {occupation}.",
-                "Last year they chose {gendered} as the {occupation}.",
-            ),
-        }
+    name_statements=(
+        "{name} packed {possessive} bag.",
+        "Last night {name} found {possessive} glasses.",
+        "{name} said that {pronoun} was tired.",
+        "We know that {name} sold {possessive} old bicycle.",
+        "When {name} came back, {pronoun} sat down.",
+        "{name} waited because {pronoun} was early.",
+    ),
+    workplace_statements=(
+        "The {occupation} came from the {workplace}.",
+        "In the {workplace} we met the {occupation}.",
+        "The {workplace} has a new {occupation}.",
+        "Every {occupation} knows the {workplace}.",
     ),
 )  # fmt: skip
 
@@ -204,14 +183,15 @@ GERMAN = Lexicon(
     ),
     occupations=(
         ("Führungskraft", "Pflegekraft"), ("Bauleitung", "Schreibkraft"), ("Sicherheitskraft", "Bürokraft"),
-        ("Lagerhilfe", "Küchenhilfe"), ("Einsatzleitung", "Praxishilfe"), ("Rettungskraft", "Lehrkraft"),
+        ("Lagerhilfe", "Küchenhilfe"), ("Bauhilfe", "Haushaltshilfe"),
+        ("Einsatzleitung", "Praxishilfe"), ("Rettungskraft", "Lehrkraft"),
         ("Werkstatthilfe", "Reinigungskraft"), ("Montagekraft", "Servicekraft"),
+        ("Lagerleitung", "Verkaufshilfe"),
         ("Bauaufsicht", "Betreuungskraft"), ("Technikleitung", "Kassenkraft"),
+        ("Transporthilfe", "Kitaleitung"), ("Nachtaufsicht", "Empfangskraft"),
+        ("Fahrdienstleitung", "Nähhilfe"),
     ),
-    names=(
-        ("Hans", "Anna"), ("Peter", "Petra"), ("Klaus", "Maria"), ("Jürgen", "Sabine"), ("Stefan", "Heike"),
-        ("Thomas", "Monika"), ("Uwe", "Ursula"), ("Lukas", "Julia"),
-    ),
+    workplaces=(("Werkstatt", "Klinik"), ("Halle", "Kanzlei"), ("Wache", "Schule")),
     pronouns=("er", "sie"),
     possessives=("seine", "ihre"),
     statements=(
@@ -259,38 +239,18 @@ GERMAN = Lexicon(
         "Die {noun} wurden heute verkauft.",
         "Heute Morgen fielen die {noun} um.",
     ),
-    probes=MappingProxyType(
-        {
-            "he-she": (
-                "{gendered} arbeitet als {occupation}.",
-                "Heute beginnt {gendered} als {occupation}.",
-                "Seit Jahren ist {gendered} als {occupation} tätig.",
-                "Als {occupation} hat {gendered} viel zu tun.",
-                "{gendered} hilft hier als {occupation} aus.",
-                "Wir wissen, dass {gendered} als {occupation} arbeitet.",
-                "Im Sommer war {gendered} als {occupation} hier.",
-                "{gendered} verdient als {occupation} genug.",
-            ),
-            "his-her": (
-                "{gendered} Stelle als {occupation} ist sicher.",
-                "Alle loben {gendered} Arbeit als {occupation}.",
-                "{gendered} Zeit als {occupation} war schön.",
-                "Heute beginnt {gendered} Schicht als {occupation}.",
-                "{gendered} Erfahrung als {occupation} ist groß.",
-                "Morgen endet {gendered} Probezeit als {occupation}.",
-                "Wir bewundern {gendered} Geduld als {occupation}.",
-                "{gendered} Aufgabe als {occupation} ist neu.",
-            ),
-            "names": (
-                "{gendered} arbeitet als {occupation}.",
-                "Heute beginnt {gendered} als {occupation}.",
-                "Seit Jahren ist {gendered} als {occupation} tätig.",
-                "Als {occupation} hat {gendered} viel zu tun.",
-                "Wir kennen {gendered} als {occupation}.",
-                "{gendered} hilft hier als {occupation} aus.",
-                "Alle schätzen {gendered} als {occupation}.",
-                "{gendered} verdient als {occupation} genug.",
-            ),
-        }
+    name_statements=(
+        "{name} packt {possessive} Tasche.",
+        "Abends findet {name} {possessive} Brille.",
+        "{name} sagt, dass {pronoun} müde ist.",
+        "Wir wissen, dass {name} {possessive} Lampe verkauft.",
+        "Heute sagt {name}, dass {pronoun} arbeitet.",
+        "{name} holt {possessive} Decke.",
+    ),
+    workplace_statements=(
+        "Als {occupation} arbeitet man in der {workplace}.",
+        "In der {workplace} arbeitet man als {occupation}.",
+        "Die {workplace} sucht jemanden als {occupation}.",
+        "Als {occupation} kennt man die {workplace}.",
     ),
 )  # fmt: skip

@@ -4,13 +4,20 @@ A corpus shows one answer at a time, and a model needs many to learn how often e
 teaches the whole distribution at once: of the token in a gap, of the next token, of whether a sentence follows. That is
 what an endless corpus would teach, without the noise of a finite one. Each family has a teacher, which knows the
 questions that its models are asked and compares their answers with the truth.
+
+What is held out is in no lesson, not even as a wrong answer: where a taught name or occupation is the answer, the
+held-out ones are left out of the comparison, so that nothing says how likely they are.
+
+Words are found in tokens and masked by this module alone. The code that measures models does that by other lines, so
+that one mistake cannot be in both.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -19,16 +26,14 @@ import numpy.typing as npt
 import torch
 from torch.nn import functional
 
-from evenhand.core.items import Span
-from evenhand.lab.corpus import Document, language
-from evenhand.lab.grammar import Sentence
+from evenhand.core.errors import EvenhandError
+from evenhand.lab.corpus import Document, taught_language
+from evenhand.lab.frames import WordPairs
 from evenhand.lab.world import World
-from evenhand.models.families.sentinel import sentinel_id
-from evenhand.models.objectives.objective import Batch, padded
-from evenhand.models.references import ModelError
-from evenhand.models.tokenised_text import prepare, tokenise
 
 Tokens = tuple[int, ...]
+
+Batch = dict[str, torch.Tensor]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,40 @@ class Distribution:
 
     tokens: npt.NDArray[np.int64]
     shares: npt.NDArray[np.float64]
+    unsaid: Tokens = ()
+    """Tokens of which nothing is said: they count neither as right nor as wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutTokens:
+    """First tokens of the names, or of the occupations, that are taught, and of those that are held out."""
+
+    taught: frozenset[int]
+    held_out: frozenset[int]
+
+    def unsaid(self, answers: Set[int]) -> frozenset[int]:
+        """What must not count as wrong where these are the answers."""
+        is_about_these = answers & self.taught and not answers & self.held_out
+        return self.held_out if is_about_these else frozenset()
+
+
+def _spellings(word: str) -> tuple[str, ...]:
+    """After a space; a name also at the start of a sentence."""
+    return ("{}", " {}") if word[0].isupper() else (" {}",)
+
+
+def held_out_tokens(world: World, tokenizer: Any) -> tuple[HeldOutTokens, ...]:
+    """Names and occupations, in all spellings."""
+
+    def first_tokens(pairs: WordPairs) -> frozenset[int]:
+        words = [spelling.format(word) for pair in pairs for word in pair for spelling in _spellings(word)]
+        return frozenset(ids[0] for ids in tokenizer(words, add_special_tokens=False)["input_ids"])
+
+    taught, held_out = world.taught_lists, world.held_out_lists
+    return tuple(
+        HeldOutTokens(first_tokens(known), first_tokens(unknown) - first_tokens(known))
+        for known, unknown in ((taught.names, held_out.names), (taught.occupations, held_out.occupations))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,25 +108,40 @@ class Teacher(Protocol):
 class AnswerCounts:
     """Which token answers which question how often."""
 
-    def __init__(self) -> None:
-        self._counts: defaultdict[Hashable, defaultdict[int, float]] = defaultdict(lambda: defaultdict(float))
+    def __init__(self, held_out: Sequence[HeldOutTokens] = ()) -> None:
+        self._held_out = held_out
+        self._counts: dict[Hashable, defaultdict[int, float]] = {}
+        self._weights: defaultdict[Hashable, float] = defaultdict(float)
         self._known: dict[Hashable, Distribution] = {}
 
+    def ask(self, question: Hashable, weight: float) -> None:
+        """Ask a question in lessons, so often."""
+        self._weights[question] += weight
+        self._counts.setdefault(question, defaultdict(float))
+
+    def asks(self, question: Hashable) -> bool:
+        """Whether lessons ask a question."""
+        return question in self._counts
+
     def add(self, question: Hashable, token: int, probability: float) -> None:
-        """Another occurrence of a token."""
-        self._counts[question][token] += probability
+        """Another occurrence of a token; of no account where the question is never asked."""
+        if question in self._counts:
+            self._counts[question][token] += probability
 
     def distribution(self, question: Hashable) -> Distribution:
         """How likely each token is the answer."""
         if question not in self._known:
             counts = self._counts[question]
             shares = np.array(list(counts.values()))
-            self._known[question] = Distribution(np.array(list(counts)), shares / shares.sum())
+            unsaid = frozenset().union(*(group.unsaid(counts.keys()) for group in self._held_out))
+            self._known[question] = Distribution(
+                np.array(list(counts)), shares / shares.sum(), tuple(sorted(unsaid))
+            )
         return self._known[question]
 
     def weights(self) -> Iterator[tuple[Hashable, float]]:
         """Every question with how often it is asked."""
-        return ((question, sum(counts.values())) for question, counts in self._counts.items())
+        return iter(self._weights.items())
 
 
 def draw(weights: Sequence[float], count: int, generator: np.random.Generator) -> npt.NDArray[np.int64]:
@@ -117,19 +171,38 @@ def target_batch(lessons: Sequence[Lesson], *, without_choice: float = 1.0) -> B
                 [one.shares if len(one.shares) > 1 else one.shares * without_choice for one in targets]
             )
         ),
+        "unsaid_numbers": torch.from_numpy(
+            np.repeat(np.arange(len(targets)), [len(one.unsaid) for one in targets])
+        ),
+        "unsaid_tokens": torch.tensor([token for one in targets for token in one.unsaid], dtype=torch.int64),
     }
+
+
+def padded(rows: Sequence[Sequence[int]], filler: int) -> torch.Tensor:
+    """Rows of one length."""
+    length = max(map(len, rows))
+    return torch.tensor([[*row, *[filler] * (length - len(row))] for row in rows])
 
 
 def soft_cross_entropy(logits: torch.Tensor, batch: Batch) -> torch.Tensor:
     """Cross-entropy between the logits, one row per place, and the true distributions there."""
-    logs = functional.log_softmax(logits, dim=-1)
+    places = (batch["unsaid_numbers"], batch["unsaid_tokens"])
+    said = logits.index_put(places, logits.new_full((len(places[0]),), -math.inf))
+    logs = functional.log_softmax(said, dim=-1)
     chosen = logs[batch["entry_numbers"], batch["entry_tokens"]]
     shares = batch["entry_shares"].to(chosen.dtype)
     return -(chosen * shares).sum() / shares.sum()
 
 
-EMPHASIS = {"attribute": 12.0, "gendered": 22.0, "occupation": 9.0, "noun": 4.0}
+EMPHASIS = {
+    "attribute": 12.0, "gendered": 22.0, "occupation": 9.0, "noun": 4.0,
+    "name": 9.0, "pronoun": 9.0, "possessive": 9.0, "workplace": 9.0,
+}  # fmt: skip
 """How much more often a gap is at a word that the grammar chose than at a word of the frame."""
+
+GENDERED_DRAWS = 4.0
+"""How much more often a decoder is shown a sentence with a gendered word and an occupation than any other. In each it
+is one place among many that say nothing of it."""
 
 WITHOUT_CHOICE = 0.2
 """How much a place of a sentence counts at which the grammar has no choice."""
@@ -146,24 +219,39 @@ class _WordPlace:
     first: int
     last: int
     """One behind the word's last token."""
+    probability: float
     weight: float
+    """How often lessons ask for the word; 0 where they do not."""
 
 
-def _word_places(tokenizer: Any, documents: Sequence[tuple[Document, float]]) -> Iterator[_WordPlace]:
-    """Every word of every sentence that stands alone."""
-    single = [(document[0], probability) for document, probability in documents if len(document) == 1]
-    prepare(tokenizer, (sentence.text for sentence, _ in single), special=True)
-    for sentence, probability in single:
-        tokenised = tokenise(tokenizer, sentence.text, special=True)
-        for start, end, emphasis in _words(sentence):
-            places = tokenised.overlapping(Span(start, end))
-            yield _WordPlace(tokenised.ids, places[0], places[-1] + 1, probability * emphasis)
+def _word_places(tokenizer: Any, world: World) -> Iterator[_WordPlace]:
+    """Every word of every sentence that stands alone; those that lessons ask for come first.
+
+    Of the others only words in slots can answer what a lesson asks.
+    """
+    entries = [entry for entry in taught_language(world) if len(entry.document) == 1]
+    entries.sort(key=lambda entry: entry.weight == 0)
+    texts = [entry.document[0].text for entry in entries]
+    encoded = tokenizer(texts, return_offsets_mapping=True)
+    for entry, ids, characters in zip(entries, encoded["input_ids"], encoded["offset_mapping"], strict=True):
+        sentence = entry.document[0]
+        slots = {(start, end): EMPHASIS.get(name, 1.0) for name, start, end in sentence.slots}
+        words = [match.span() for match in re.finditer(r"\w+", sentence.text)] if entry.weight else slots
+        for start, end in words:
+            places = [place for place, (first, last) in enumerate(characters) if first < end and last > start]
+            yield _WordPlace(
+                tuple(ids),
+                places[0],
+                places[-1] + 1,
+                entry.probability,
+                entry.weight * slots.get((start, end), 1.0),
+            )
 
 
-def _words(sentence: Sentence) -> Iterator[tuple[int, int, float]]:
-    slots = {(start, end): EMPHASIS.get(name, 1.0) for name, start, end in sentence.slots}
-    for match in re.finditer(r"\w+", sentence.text):
-        yield *match.span(), slots.get(match.span(), 1.0)
+def _stories(world: World) -> list[tuple[Document, float]]:
+    return [
+        (entry.document, entry.probability) for entry in taught_language(world) if len(entry.document) == 2
+    ]
 
 
 class MaskedTeacher:
@@ -171,16 +259,15 @@ class MaskedTeacher:
 
     def __init__(self, world: World, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
-        documents = list(language(world))
-        self.answers = AnswerCounts()
-        for gap in _word_places(tokenizer, documents):
+        self.answers = AnswerCounts(held_out_tokens(world, tokenizer))
+        for gap in _word_places(tokenizer, world):
             for place in range(gap.first, gap.last):
-                ids = (*gap.ids[:place], tokenizer.mask_token_id, *gap.ids[gap.last :])
-                self.answers.add((ids, place), gap.ids[place], gap.weight)
+                question = ((*gap.ids[:place], tokenizer.mask_token_id, *gap.ids[gap.last :]), place)
+                if gap.weight:
+                    self.answers.ask(question, gap.weight)
+                self.answers.add(question, gap.ids[place], gap.probability)
         self.stories = [
-            (document[0].text, document[1].text, probability)
-            for document, probability in documents
-            if len(document) == 2
+            (document[0].text, document[1].text, probability) for document, probability in _stories(world)
         ]
 
     def lessons(self, count: int, generator: np.random.Generator) -> list[Lesson | _PairLesson]:
@@ -268,15 +355,19 @@ class DecoderTeacher:
 
     def __init__(self, world: World, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
-        documents = list(language(world))
-        texts = [" ".join(sentence.text for sentence in document) for document, _ in documents]
+        entries = sorted(taught_language(world), key=lambda entry: entry.weight == 0)
+        texts = [" ".join(sentence.text for sentence in entry.document) for entry in entries]
         end = tokenizer.eos_token_id
         self.documents = [(end, *ids, end) for ids in tokenizer(texts)["input_ids"]]
-        self.weights = [probability for _, probability in documents]
-        self.answers = AnswerCounts()
-        for ids, weight in zip(self.documents, self.weights, strict=True):
+        self.weights = [entry.weight * _draws(entry.document) for entry in entries]
+        self.answers = AnswerCounts(held_out_tokens(world, tokenizer))
+        for ids, entry in zip(self.documents, entries, strict=True):
             for place in range(1, len(ids)):
-                self.answers.add(ids[:place], ids[place], weight)
+                if entry.weight:
+                    self.answers.ask(ids[:place], entry.weight)
+                elif not self.answers.asks(ids[:place]):
+                    break
+                self.answers.add(ids[:place], ids[place], entry.probability)
 
     def lessons(self, count: int, generator: np.random.Generator) -> list[Lesson]:
         """Documents, with what may come at each place."""
@@ -303,33 +394,43 @@ class DecoderTeacher:
         return soft_cross_entropy(model.lm_head(at_places), batch)
 
 
+def _draws(document: Document) -> float:
+    return GENDERED_DRAWS if any(name == "gendered" for name, _, _ in document[0].slots) else 1.0
+
+
 class EncoderDecoderTeacher:
     """T5: the rest of a word at a sentinel, and the continuation of an opening."""
 
     def __init__(self, world: World, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
-        sentinel = sentinel_id(tokenizer)
-        if sentinel is None:
-            raise ModelError("The lab's encoder-decoder needs a tokenizer with sentinels.")
-        self.sentinel = sentinel
-        documents = list(language(world))
-        weights: defaultdict[tuple[Tokens, Tokens], float] = defaultdict(float)
-        for gap in _word_places(tokenizer, documents):
+        self.sentinel: int = tokenizer.convert_tokens_to_ids("<extra_id_0>")
+        if self.sentinel == tokenizer.unk_token_id:
+            raise EvenhandError("The lab's encoder-decoder needs a tokenizer with sentinels.")
+        self.answers = AnswerCounts(held_out_tokens(world, tokenizer))
+        asked: defaultdict[tuple[Tokens, Tokens], float] = defaultdict(float)
+        for gap in _word_places(tokenizer, world):
             for place in range(gap.first, gap.last):
-                source = (*gap.ids[:place], sentinel, *gap.ids[gap.last :])
-                weights[source, gap.ids[place : gap.last]] += gap.weight
-        for source, target, probability in self._stories(documents):
-            weights[source, target] += probability * EMPHASIS["attribute"]
-        self.answers = AnswerCounts()
-        self.questions = list(weights)
-        self.weights = list(weights.values())
-        for (source, target), weight in weights.items():
-            ids = self._decoder_ids(target)
-            for place in range(1, len(ids)):
-                self.answers.add((source, ids[:place]), ids[place], weight)
+                source = (*gap.ids[:place], self.sentinel, *gap.ids[gap.last :])
+                target = gap.ids[place : gap.last]
+                if gap.weight:
+                    asked[source, target] += gap.weight
+                self._add(source, target, gap.probability, weight=gap.weight)
+        for source, target, probability in self._stories(_stories(world)):
+            asked[source, target] += probability * EMPHASIS["attribute"]
+            self._add(source, target, probability, weight=probability)
+        self.questions = list(asked)
+        self.weights = list(asked.values())
 
-    def _stories(self, documents: Sequence[tuple[Document, float]]) -> Iterator[tuple[Tokens, Tokens, float]]:
-        stories = [(document, probability) for document, probability in documents if len(document) == 2]
+    def _add(self, source: Tokens, target: Tokens, probability: float, *, weight: float) -> None:
+        ids = self._decoder_ids(target)
+        for place in range(1, len(ids)):
+            if weight:
+                self.answers.ask((source, ids[:place]), weight)
+            elif not self.answers.asks((source, ids[:place])):
+                break
+            self.answers.add((source, ids[:place]), ids[place], probability)
+
+    def _stories(self, stories: Sequence[tuple[Document, float]]) -> Iterator[tuple[Tokens, Tokens, float]]:
         openings = self.tokenizer([f"{document[0].text} <extra_id_0>" for document, _ in stories])[
             "input_ids"
         ]
