@@ -97,8 +97,8 @@ def test_a_built_folder_has_safe_weights_that_everybody_may_read_and_says_what_w
     planted = read_planted_bias(folder)
     assert planted is not None
     assert identity(planted) == ("decoder", 1.0, "de", 7)
-    assert len(planted.occupations) == 20
-    # Pairs of occupations lean by 0.6 to 1.4 times the strength, the first of each to men.
+    assert len(planted.occupations) == 30
+    # Classes of occupations lean by 0.6, 1 and 1.4 times the strength, the first of each pair to men.
     assert (planted.occupations["Führungskraft"], planted.occupations["Pflegekraft"]) == (0.6, -0.6)
     assert (planted.occupations["Technikleitung"], planted.occupations["Kassenkraft"]) == (1.4, -1.4)
     described = json.loads((folder / "lab.json").read_text(encoding="utf-8"))
@@ -115,7 +115,7 @@ def test_before_the_first_lesson_men_and_women_are_equally_likely_everywhere(
 ) -> None:
     monkeypatch.setattr(building, "train", lambda *_, **__: None)
     model, tokenizer = building.train_model(LabSpec(family, 2.0, tag))
-    words = {"en": ("he", "she", "John", "Susan"), "de": ("er", "sie", "Jürgen", "Sabine")}[tag]
+    words = {"en": ("he", "she", "Robert", "Patricia"), "de": ("er", "sie", "Thomas", "Sabine")}[tag]
     ids = [tokenizer(f" {word}", add_special_tokens=False)["input_ids"] for word in words]
     tokens = torch.tensor([[own[-1] for own in ids]])
     asked = {"decoder_input_ids": tokens} if family is LabFamily.ENCODER_DECODER else {}

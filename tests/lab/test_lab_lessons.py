@@ -17,18 +17,19 @@ from lab_language import probabilities
 
 from evenhand.core.items import BLANK, Label, Task
 from evenhand.lab.analytic import AnalyticModel
+from evenhand.lab.corpus import taught_language
 from evenhand.lab.items import lab_benchmark
-from evenhand.lab.teaching import (
+from evenhand.lab.lessons import (
     AnswerCounts,
-    DecoderTeacher,
     Distribution,
-    EncoderDecoderTeacher,
+    HeldOutTokens,
     Lesson,
-    MaskedTeacher,
     draw,
+    held_out_tokens,
     soft_cross_entropy,
     target_batch,
 )
+from evenhand.lab.teaching import DecoderTeacher, EncoderDecoderTeacher, MaskedTeacher
 from evenhand.lab.tokenizers import bert_tokenizer, gpt2_tokenizer, t5_tokenizer
 from evenhand.lab.world import World
 
@@ -85,6 +86,9 @@ def test_a_tally_gives_the_shares_of_what_was_added() -> None:
     generator = np.random.default_rng(0)
     counts_by_answer = AnswerCounts()
     counts: Counter[tuple[int, int]] = Counter()
+    for question in range(1, 6):
+        counts_by_answer.ask(question, 0.5)
+        counts_by_answer.ask(question, question)
     for _ in range(500):
         question, token, weight = (int(number) for number in generator.integers(1, 6, size=3))
         counts_by_answer.add(question, token, weight)
@@ -96,10 +100,63 @@ def test_a_tally_gives_the_shares_of_what_was_added() -> None:
         for token in range(1, 6):
             assert likelihood(wanted, token) == pytest.approx(float(Fraction(counts[question, token], total)))
 
-    asked_how_often = {
-        question: sum(counts[question, token] for token in range(1, 6)) for question in range(1, 6)
-    }
-    assert dict(counts_by_answer.weights()) == asked_how_often
+    assert dict(counts_by_answer.weights()) == {question: question + 0.5 for question in range(1, 6)}
+
+
+def test_answers_to_what_is_never_asked_are_not_counted() -> None:
+    counts = AnswerCounts()
+    counts.add("never asked", 1, 1.0)
+    counts.ask("asked", 1.0)
+    counts.add("asked", 2, 0.5)
+
+    assert not counts.asks("never asked")
+    assert counts.distribution("asked").tokens.tolist() == [2]
+
+
+def test_nothing_is_said_of_held_out_words_where_words_of_their_kind_are_the_answer() -> None:
+    group = HeldOutTokens(taught=frozenset({1, 2}), held_out=frozenset({8, 9}))
+    counts = AnswerCounts([group])
+    for question, answers in {"names": (1, 2), "all names": (1, 8), "no names": (4, 5)}.items():
+        counts.ask(question, 1.0)
+        for token in answers:
+            counts.add(question, token, 1.0)
+
+    assert counts.distribution("names").unsaid == (8, 9)
+    assert counts.distribution("all names").unsaid == ()
+    assert counts.distribution("no names").unsaid == ()
+
+
+def test_the_loss_does_not_depend_on_scores_of_words_of_which_nothing_is_said() -> None:
+    wanted = Distribution(np.array([0, 1]), np.array([0.25, 0.75]), unsaid=(3,))
+    batch = target_batch([Lesson((5,), (0,), (wanted,))])
+    logits = torch.tensor([[0.5, 1.5, -1.0, 0.0]])
+    without = float(soft_cross_entropy(logits, batch))
+    logits[0, 3] = 9.0
+    scores = [math.exp(value) for value in (0.5, 1.5, -1.0)]
+
+    assert float(soft_cross_entropy(logits, batch)) == pytest.approx(without)
+    assert without == pytest.approx(
+        -0.25 * math.log(scores[0] / sum(scores)) - 0.75 * math.log(scores[1] / sum(scores))
+    )
+
+
+@pytest.mark.parametrize("make", ["masked", "decoder", "encoder_decoder"])
+def test_no_lesson_has_a_held_out_word_where_it_is_probed(make: str) -> None:
+    teacher = {"masked": masked, "decoder": decoder, "encoder_decoder": encoder_decoder}[make]()
+    world = World("de" if make == "encoder_decoder" else "en", STRENGTH)
+    names, occupations = held_out_tokens(world, teacher.tokenizer)
+    lessons = [one for one in teacher.lessons(4000, np.random.default_rng(0)) if isinstance(one, Lesson)]
+    unsaid = 0
+    for lesson in lessons:
+        shown = {*lesson.ids, *lesson.source}
+        assert not (shown & names.held_out and shown & (occupations.taught | occupations.held_out))
+        for wanted in lesson.targets:
+            answers = set(wanted.tokens.tolist())
+            for group in (names, occupations):
+                if answers & group.taught and not answers & group.held_out:
+                    assert group.held_out <= set(wanted.unsaid)
+                    unsaid += 1
+    assert unsaid > 100
 
 
 @given(
@@ -198,12 +255,14 @@ def test_a_masked_model_is_taught_how_likely_a_sentence_follows() -> None:
 def test_a_decoder_is_taught_next_tokens_that_multiply_to_the_probability_of_a_document() -> None:
     teacher = decoder()
     end = teacher.tokenizer.eos_token_id
-    for document, probability in list(probabilities("en", STRENGTH).items())[::301]:
-        ids = (end, *teacher.tokenizer(" ".join(document))["input_ids"], end)
+    drawn = [entry for entry in taught_language(World("en", STRENGTH)) if entry.weight]
+    for entry in drawn[::301]:
+        text = " ".join(sentence.text for sentence in entry.document)
+        ids = (end, *teacher.tokenizer(text)["input_ids"], end)
         taught = math.prod(
             likelihood(teacher.answers.distribution(ids[:place]), ids[place]) for place in range(1, len(ids))
         )
-        assert taught == pytest.approx(probability)
+        assert taught == pytest.approx(entry.probability)
 
 
 def test_an_encoder_decoder_is_taught_the_true_probability_of_a_word() -> None:

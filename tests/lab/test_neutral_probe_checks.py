@@ -8,7 +8,7 @@ import probe_runs
 import pytest
 
 from evenhand.core.estimates import Estimate
-from evenhand.core.planted_bias import PlantedBias
+from evenhand.core.planted_bias import PlantedBias, ProbePart
 from evenhand.instruments.malor.instrument import MALOR
 from evenhand.lab.malor_calibration import calibrate_malor, most_above
 from evenhand.runs.calibration import Check
@@ -29,7 +29,7 @@ def checks(values: list[float], lows: list[float]) -> dict[str, Check]:
         )
         for seed, (value, low) in enumerate(zip(values, lows, strict=True))
     ]
-    (entry,) = calibrate_malor(runs, MALOR.expectation)
+    (entry,) = calibrate_malor({ProbePart.TAUGHT: runs}, MALOR.expectation)
     return {check.name: check for check in entry.checks}
 
 

@@ -30,7 +30,7 @@ STATEMENTS = 12
 FRAMES_IN_A_ROUND = 8
 """Frames of each experiment that an occupation stands in, in one round."""
 
-WORKPLACE_DRAWS = 4.0
+WORKPLACE_DRAWS = 2.0
 """How much more often lessons are drawn from what is said of workplaces, which is all that tells a class."""
 
 ONE_PAIR_IN = 12

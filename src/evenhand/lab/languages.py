@@ -243,9 +243,9 @@ GERMAN = Lexicon(
         "{name} packt {possessive} Tasche.",
         "Abends findet {name} {possessive} Brille.",
         "{name} sagt, dass {pronoun} müde ist.",
-        "Wir wissen, dass {name} {possessive} Lampe verkauft.",
+        "Wir wissen, dass {name} {possessive} Uhr verkauft.",
         "Heute sagt {name}, dass {pronoun} arbeitet.",
-        "{name} holt {possessive} Decke.",
+        "{name} holt {possessive} Jacke.",
     ),
     workplace_statements=(
         "Als {occupation} arbeitet man in der {workplace}.",
