@@ -164,7 +164,7 @@ It does not validate that
 
 ## Limits
 
-- The models are tiny and know about a thousand words. A measure that works on them can still fail on a large model.
+- The models are tiny and know a few hundred words. A measure that works on them can still fail on a large model.
 - Items of real benchmarks are noisier, so the smallest bias found here is a lower bound on what it takes there.
 - Item sets were drawn from the same items with replacement, {ITEMS_IN_A_TERM} items for each target term. False
   positives and the smallest bias found are estimates from that. A benchmark with more items for each term has fewer

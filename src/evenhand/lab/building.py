@@ -322,6 +322,6 @@ def _model_card(spec: LabSpec) -> str:
     return (
         f"---\nlanguage: {spec.language}\nlicense: apache-2.0\ntags: [calibration, evenhand-lab]\n---\n\n"
         f"# A calibration model\n\n{spec.planted.description}\n\n"
-        f"It knows the words of a small invented grammar. It was built with `evenhand lab build --family "
+        f"It knows a few hundred words of a small invented grammar. It was built with `evenhand lab build --family "
         f"{spec.family.value} --strength {spec.strength:g} --language {spec.language} --seed {spec.seed}`.\n"
     )
