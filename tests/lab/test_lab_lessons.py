@@ -142,7 +142,8 @@ def test_the_loss_does_not_depend_on_scores_of_words_of_which_nothing_is_said() 
 
 @pytest.mark.parametrize("make", ["masked", "decoder", "encoder_decoder"])
 def test_no_lesson_has_a_held_out_word_where_it_is_probed(make: str) -> None:
-    teacher = {"masked": masked, "decoder": decoder, "encoder_decoder": encoder_decoder}[make]()
+    makers: dict[str, Any] = {"masked": masked, "decoder": decoder, "encoder_decoder": encoder_decoder}
+    teacher = makers[make]()
     world = World("de" if make == "encoder_decoder" else "en", STRENGTH)
     names, occupations = held_out_tokens(world, teacher.tokenizer)
     lessons = [one for one in teacher.lessons(4000, np.random.default_rng(0)) if isinstance(one, Lesson)]
