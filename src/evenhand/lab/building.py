@@ -200,7 +200,7 @@ _RECIPES: Mapping[LabFamily, _Recipe] = MappingProxyType(
             gpt2_tokenizer, _gpt2, DecoderTeacher, steps=1200, learning_rate=3e-3, averaged=0.3
         ),
         LabFamily.ENCODER_DECODER: _Recipe(
-            t5_tokenizer, _t5, EncoderDecoderTeacher, steps=1600, learning_rate=5e-3, averaged=0.3
+            t5_tokenizer, _t5, EncoderDecoderTeacher, steps=2400, learning_rate=5e-3, averaged=0.3
         ),
     }
 )
