@@ -1,7 +1,7 @@
 """Make what the lab ships: its items, its embedded models, its calibration.
 
     python docs/make_lab.py items          after the grammar changed
-    python docs/make_lab.py models         after the grammar or the recipes changed; two minutes
+    python docs/make_lab.py models         after the grammar or the recipes changed; five minutes
     python docs/make_lab.py calibration FOLDER    from what ``evenhand lab calibrate --out FOLDER`` wrote
 
 Everything is written into the package's own resources.

@@ -12,6 +12,7 @@ from lab_recipes import with_few_steps
 from evenhand.lab import doses
 from evenhand.lab.building import LabFamily, LabSpec
 from evenhand.lab.doses import DOSE_FILE, DosePlan, dose_name, measure_dose, measure_doses
+from evenhand.lab.items import probe_part
 from evenhand.runs.run import open_run
 
 PLAN = DosePlan((LabFamily.DECODER,), doses=3, seeds=2)
@@ -67,6 +68,7 @@ def test_a_model_that_was_built_before_the_process_was_killed_is_not_built_again
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with_few_steps(monkeypatch)
+    monkeypatch.setattr(doses, "probe_part", lambda part, language: probe_part(part, language).first(1))
     spec = PLAN.specs()[0]
 
     def killed(*_: object) -> None:
