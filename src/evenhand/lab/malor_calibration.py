@@ -114,6 +114,7 @@ def _spearman(points: Sequence[DosePoint]) -> float:
         ).statistic
         for own in by_seed.values()
         if len({abs(point.strength) for point in own}) > 1
+        and len({_rounded(point.estimate.value) for point in own}) > 1
     ]
     return float(np.mean(correlations)) if correlations else math.nan
 
