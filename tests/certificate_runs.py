@@ -11,7 +11,7 @@ import torch
 from pair_builders import pair, pair_set
 
 from evenhand.certificate import CertificatePlan, HeldOutText, Measurement
-from evenhand.core.probes import Experiment
+from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment
 from evenhand.data.labelled import LabelledExample, LabelledText
 from evenhand.data.layouts import load_dataset
 from evenhand.data.probes import load_probes
@@ -43,7 +43,7 @@ PAIRS = pair_set(
 def small_plan(**changes: Any) -> CertificatePlan:
     """Few questions, so that tiny models answer them at once."""
     probes = load_probes("en")
-    few = tuple(structure for experiment in Experiment for structure in probes.of(experiment)[:3])
+    few = tuple(structure for experiment in TRAINED_EXPERIMENTS for structure in probes.of(experiment)[:3])
     names = probes.terms[Experiment.NAMES]
     terms = {
         **probes.terms,

@@ -15,19 +15,16 @@ from evenhand.runs.certificates import (
     BiasVerdict,
     Bounds,
     Certificate,
-    CurvePoint,
-    FrontierPoint,
     LeanChange,
-    MitigationSummary,
     OverCorrection,
     QualityRow,
     QualityVerdict,
     SeedRow,
-    TensorChange,
     Verdict,
-    WeightsChange,
 )
+from evenhand.runs.mitigation_summaries import CurvePoint, FrontierPoint, MitigationSummary
 from evenhand.runs.records import EnvironmentRecord, ModelRecord, StatisticsRecord
+from evenhand.runs.weights_changes import TensorChange, WeightsChange
 
 EXPERIMENTS = ("he-she", "his-her", "names")
 

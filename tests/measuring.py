@@ -9,12 +9,14 @@ from typing import Any
 from evenhand.core.items import Benchmark, PairSet
 from evenhand.core.probes import ProbeSet
 from evenhand.core.progress import Progress
+from evenhand.core.settled import SettledSet
 from evenhand.data.winogender import PronounPairs
 from evenhand.instruments.association.instrument import ASSOCIATION, AuditOptions
 from evenhand.instruments.cosine import COSINE, CosineOptions
 from evenhand.instruments.crows_pairs import CROWS_PAIRS
 from evenhand.instruments.direct_bias.instrument import DIRECT_BIAS, DirectBiasOptions
 from evenhand.instruments.instrument import InstrumentOptions
+from evenhand.instruments.knowledge.instrument import KNOWLEDGE, KnowledgeOptions
 from evenhand.instruments.malor.instrument import MALOR, MalorOptions
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
@@ -49,6 +51,13 @@ def probe(
     chosen = options or MalorOptions()
     own = MalorOptions(**{**vars(chosen), "data": probes})
     return MALOR.prepare(loaded_model(model), own, name=name).measure(parts=parts, progress=progress)
+
+
+def probe_knowledge(
+    model: Any, settled: SettledSet | None = None, *, resampling: Resampling | None = None
+) -> Run:
+    options = KnowledgeOptions(data=settled, resampling=resampling or Resampling())
+    return KNOWLEDGE.prepare(loaded_model(model), options).measure()
 
 
 def probe_pairs(

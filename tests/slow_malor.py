@@ -8,7 +8,7 @@ from statistics import fmean
 
 from slow_reference import SlowReference
 
-from evenhand.core.probes import Experiment, ProbeSet, open_occupation, open_term
+from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, ProbeSet, open_occupation, open_term
 from evenhand.data.probes import load_probes
 from evenhand.models.families import Family
 from evenhand.models.families.decoder import DECODER
@@ -17,14 +17,14 @@ from evenhand.models.families.sentinel import SENTINEL
 OCCUPATIONS = ("teacher", "nurse", "engineer", "mechanic")
 """With no letter, in English or German, that a tokenizer of the zoo does not know."""
 
-LogRatioTable = dict[tuple[int, str], float]
-"""log2 P(male) / P(female) by the number of the structure and the occupation."""
+LogRatioTable = dict[tuple[int, str], float | None]
+"""log2 P(male) / P(female) by the number of the structure and the occupation; None where the terms do not compare."""
 
 
 def small_probes(language: str, *, names: int = 3) -> ProbeSet:
     """Three structures of each experiment, four occupations, a few names."""
     everything = load_probes(language)
-    structures = [one for experiment in Experiment for one in everything.of(experiment)[:3]]
+    structures = [one for experiment in TRAINED_EXPERIMENTS for one in everything.of(experiment)[:3]]
     pairs = everything.terms[Experiment.NAMES]
     terms = {
         **everything.terms,
@@ -50,22 +50,41 @@ class SlowProbe:
     def gender(self, probes: ProbeSet, experiment: Experiment) -> LogRatioTable:
         """The term masked."""
         terms = probes.terms[experiment]
-        found = {}
+        uneven = self._uneven(probes, experiment)
+        always_even = [pair for pair in range(len(terms)) if not any(pair in own for own in uneven.values())]
+        counted = always_even or list(range(len(terms)))
+        found: LogRatioTable = {}
         for structure in probes.of(experiment):
             for occupation in probes.occupations:
                 by_form = []
                 for form in occupation.forms:
                     sentence = open_term(structure, form, terms=terms.all)
                     values = [self.probability(sentence.text, word) for word in sentence.fills]
-                    male, female = fmean(values[: len(terms)]), fmean(values[len(terms) :])
+                    male = fmean(values[pair] for pair in counted)
+                    female = fmean(values[len(terms) + pair] for pair in counted)
                     by_form.append(math.log2(male / female))
-                found[structure.number, occupation.name] = fmean(by_form)
+                compares = not set(counted) & uneven[structure.number]
+                found[structure.number, occupation.name] = fmean(by_form) if compares else None
+        return found
+
+    def _uneven(self, probes: ProbeSet, experiment: Experiment) -> dict[int, set[int]]:
+        """By structure, the pairs whose terms are of different lengths, where lengths do not compare."""
+        terms = probes.terms[experiment]
+        found = {}
+        for structure in probes.of(experiment):
+            sentence = open_term(structure, probes.occupations[0].forms[0], terms=terms.all)
+            lengths = [
+                1 if self.by_sentence else len(self.logs(sentence.text, word)) for word in sentence.fills
+            ]
+            found[structure.number] = {
+                pair for pair in range(len(terms)) if lengths[pair] != lengths[len(terms) + pair]
+            }
         return found
 
     def occupation(self, probes: ProbeSet, experiment: Experiment) -> LogRatioTable:
         """The occupation masked."""
         terms = probes.terms[experiment]
-        found = {}
+        found: LogRatioTable = {}
         for structure in probes.of(experiment):
             given = {term: self._given(probes, structure.number, experiment, term) for term in terms.all}
             for occupation in probes.occupations:

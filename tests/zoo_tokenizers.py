@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,14 @@ import evenhand
 LANGUAGES = ("en", "de", "es", "fr", "tr")
 ENTRIES = 700
 """Few enough that most candidates have several tokens."""
+
+WHOLE_WORDS = (
+    "he", "she", "his", "her", "him", "himself", "herself", "er", "sie", "ihn", "ihm", "ihr", "sein",
+    "seine", "seinen", "seinem", "seiner", "seines", "ihre", "ihren", "ihrem", "ihrer", "ihres",
+    "James", "Mary", "Robert", "Patricia", "Michael", "Jennifer", "Maria", "Thomas", "Sabine",
+    "Andreas", "Susanne",
+)  # fmt: skip
+"""Words that are one token in the tokenizers of real models, whatever else those split."""
 
 SENTINELS = tuple(f"<extra_id_{number}>" for number in range(5))
 
@@ -89,7 +97,9 @@ def word_pieces(*, lower_case: bool) -> tuple[str, ...]:
         trainers.WordPieceTrainer(vocab_size=ENTRIES, special_tokens=["[UNK]"], show_progress=False),
     )
     vocabulary = tokenizer.get_vocab()
-    return tuple(sorted(vocabulary, key=vocabulary.__getitem__))[1:]
+    trained = sorted(vocabulary, key=vocabulary.__getitem__)[1:]
+    words = [word.lower() for word in WHOLE_WORDS] if lower_case else _written(WHOLE_WORDS)
+    return tuple(dict.fromkeys([*trained, *words]))
 
 
 @cache
@@ -110,14 +120,30 @@ def unigrams(*, plain: bool = False) -> tuple[tuple[str, float], ...]:
             unk_token="<unk>",  # noqa: S106
         ),
     )
-    vocabulary = json.loads(tokenizer.to_str())["model"]["vocab"]
-    return tuple((piece, score) for piece, score in vocabulary if piece != "<unk>")
+    trained = dict(json.loads(tokenizer.to_str())["model"]["vocab"])
+    words = [word.lower() for word in WHOLE_WORDS] if plain else _written(WHOLE_WORDS)
+    likely = max(score for piece, score in trained.items() if len(piece) > 1)
+    vocabulary = {**trained, **dict.fromkeys((f"▁{word}" for word in words), likely)}
+    return tuple((piece, score) for piece, score in vocabulary.items() if piece != "<unk>")
 
 
 def _trained(tokenizer: Tokenizer, trainer: Any) -> tuple[dict[str, int], list[tuple[str, str]]]:
     tokenizer.train_from_iterator(sentences(), trainer)
     model = json.loads(tokenizer.to_str())["model"]
-    return model["vocab"], [(left, right) for left, right in model["merges"]]
+    vocabulary, merges = model["vocab"], [(left, right) for left, right in model["merges"]]
+    for text in (text for word in _written(WHOLE_WORDS) for text in (f" {word}", word)):
+        tokenizer.model = models.BPE(vocab=vocabulary, merges=merges)
+        first, *rest = tokenizer.encode(text).tokens
+        for piece in rest:
+            merges.append((first, piece))
+            first += piece
+            vocabulary.setdefault(first, len(vocabulary))
+    return vocabulary, merges
+
+
+def _written(words: Iterable[str]) -> list[str]:
+    """Words as they stand in a sentence and at its start."""
+    return list(dict.fromkeys(form for word in words for form in (word, word.capitalize())))
 
 
 def _numbered(*groups: Iterator[str] | tuple[str, ...] | dict[str, int]) -> dict[str, int]:

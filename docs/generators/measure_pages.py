@@ -20,6 +20,11 @@ GENERATED = "<!-- Made by docs/generate.py from the measure itself. Do not edit.
 
 SECTIONS = ("Measures", "Reads as", "Caveats", "References")
 
+COVERAGE = (
+    "## Its interval\n\nHow it is computed, and how often it holds the truth in simulations: "
+    "[Intervals that hold](../intervals.md).\n"
+)
+
 EXAMPLE = (
     ("nurse", 0.30, 0.20, 0.05),
     ("nurse", 0.25, 0.15, 0.10),
@@ -51,6 +56,7 @@ def _page(measure: Measure) -> str:
             *(f"## {title}\n\n{text}\n" for title, text in sections.items()),
             _example(measure),
             _published(measure),
+            COVERAGE,
         ]
     )
 

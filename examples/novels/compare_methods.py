@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evenhand.core.probes import Experiment
+from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment
 from evenhand.data.probes import load_probes
 from evenhand.mitigation.counterfactual import COUNTERFACTUAL, CounterfactualOptions
 from evenhand.mitigation.equalising.equalise import EQUALISE, EqualiseOptions
@@ -27,7 +27,7 @@ from evenhand.models.references import ModelRef
 from evenhand.runs.mitigation_records import LearningCurve
 
 HE_SHE = (Experiment.HE_SHE,)
-ALL = tuple(Experiment)
+ALL = TRAINED_EXPERIMENTS
 
 
 @dataclass(frozen=True)

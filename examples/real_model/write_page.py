@@ -166,7 +166,9 @@ def samples_block(samples: dict[str, list[dict[str, str]]]) -> str:
 def picture(certificate: Certificate) -> Any:
     """MALoR before and after beside what was not trained on."""
     panels = [
-        _panel(certificate.trained, "Trained on: MALoR in bits", 0.0),
+        _panel(
+            tuple(row for row in certificate.trained if row.part_of is None), "Trained on: MALoR in bits", 0.0
+        ),
         _panel(
             tuple(row for row in certificate.untrained if row.neutral == 50.0),
             "Not trained on: shares in percent",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from evenhand.instruments.association.measures import MEASURES
     from evenhand.instruments.association.results import RunResult
     from evenhand.instruments.instrument import Instrument, InstrumentOptions
+    from evenhand.instruments.knowledge.instrument import KnowledgeOptions
     from evenhand.instruments.malor.instrument import MalorOptions
     from evenhand.mitigation.counterfactual import CounterfactualOptions
     from evenhand.mitigation.equalising.equalise import EqualiseOptions
@@ -75,6 +76,7 @@ _HOME = {
     "HeldOutText": "evenhand.certificate",
     "Instrument": "evenhand.instruments.instrument",
     "InstrumentOptions": "evenhand.instruments.instrument",
+    "KnowledgeOptions": "evenhand.instruments.knowledge.instrument",
     "Label": "evenhand.core.items",
     "MalorOptions": "evenhand.instruments.malor.instrument",
     "Margins": "evenhand.certificate",
@@ -144,6 +146,7 @@ __all__ = [
     "HeldOutText",
     "Instrument",
     "InstrumentOptions",
+    "KnowledgeOptions",
     "Label",
     "MalorOptions",
     "Margins",

@@ -40,16 +40,16 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         times.append("held-out text")
         return HeldOutLoss(np.full(sizes[-1], float(len(times))), np.ones(sizes[-1], dtype=np.int64))
 
-    def accuracy(*_: Any, seed: int, **__: Any) -> float:
+    def answers(*_: Any, seed: int, **__: Any) -> Any:
         times.append(f"seed {seed}")
-        return float(len(times))
+        return np.full(len(LABELLED.judged), float(len(times)))
 
     def questions(texts: Sequence[str], *_: Any, **__: Any) -> SimpleNamespace:
         sizes.append(len(texts))
         return SimpleNamespace(loss=loss, whole=np.full(len(texts), fill_value=True))
 
     monkeypatch.setattr(measuring, "HeldOut", questions)
-    monkeypatch.setattr(measuring, "finetuned_accuracy", accuracy)
+    monkeypatch.setattr(measuring, "finetuned_answers", answers)
     return times
 
 
@@ -70,7 +70,10 @@ def measurer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., M
 def test_figures_are_kept_for_the_same_model(
     asked: list[str], measurer: Callable[..., ModelMeasurer]
 ) -> None:
-    figures = [(measurer().held_out(TEXT).loss.nats[0], measurer().accuracies(LABELLED)) for _ in range(2)]
+    figures = [
+        (measurer().held_out(TEXT).loss.nats[0], measurer().answers(LABELLED)[:, 0].tolist())
+        for _ in range(2)
+    ]
     assert figures == [(1.0, [2.0, 3.0])] * 2
     assert asked == ["held-out text", "seed 0", "seed 1"]
 
@@ -81,7 +84,7 @@ def test_another_model_is_asked_itself(
 ) -> None:
     for record in (MODEL, MODEL.model_copy(update=changes)):
         measurer(record).held_out(TEXT)
-        measurer(record).accuracies(LABELLED)
+        measurer(record).answers(LABELLED)
     assert asked == ["held-out text", "seed 0", "seed 1"] * 2
 
 
@@ -91,7 +94,7 @@ def test_another_version_asks_again(
     for number in ("1.0", "1.1"):
         monkeypatch.setattr(measuring, "version", lambda _, number=number: number)
         measurer().held_out(TEXT)
-        measurer().accuracies(LABELLED)
+        measurer().answers(LABELLED)
     assert asked == ["held-out text", "seed 0", "seed 1"] * 2
 
 
@@ -116,7 +119,10 @@ def test_other_text_is_asked_anew(
 def test_other_classifiers_are_trained_anew(
     asked: list[str], measurer: Callable[..., ModelMeasurer], data: LabelledText, plan: CertificatePlan
 ) -> None:
-    found = [measurer().accuracies(LABELLED), measurer(plan=plan).accuracies(data)]
+    found = [
+        own.answers(given)[:, 0].tolist()
+        for own, given in ((measurer(), LABELLED), (measurer(plan=plan), data))
+    ]
     assert found == [[1.0, 2.0], [3.0, 4.0]]
     assert asked == ["seed 0", "seed 1"] * 2
 

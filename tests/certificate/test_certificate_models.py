@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -16,15 +17,16 @@ from measuring import probe_pairs
 
 from evenhand.certificate import Finetuning, certify, measuring
 from evenhand.certificate.bias import malor_results
-from evenhand.certificate.finetuning import finetuned_accuracy, new_classifier
+from evenhand.certificate.finetuning import finetuned_answers, new_classifier
 from evenhand.core.errors import UnknownNameError
 from evenhand.instruments.instrument import Preparation, keep_run
 from evenhand.reporting.certificate.words import QUALITY_HEADLINES
-from evenhand.runs.certificate_files import read_certificate
+from evenhand.runs.certificate_files import read_certificate, sealed
 from evenhand.runs.certificates import (
     BiasVerdict,
     Certificate,
     QualityVerdict,
+    verdict_of,
 )
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
@@ -48,10 +50,16 @@ def made(bert: Path, changed: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 def test_what_was_trained_on_is_told_apart_from_the_rest(made: tuple[Certificate, Path]) -> None:
     certificate, _ = made
-    assert [row.measure for row in certificate.trained] == ["MALoR he-she"]
-    untrained = {row.measure for row in certificate.untrained}
+    assert [row.measure for row in certificate.trained] == [
+        "MALoR he-she",
+        "base rate he-she",
+        "spread he-she",
+    ]
+    untrained = {row.measure for row in certificate.untrained if row.part_of is None}
     assert untrained == {"MALoR his-her", "MALoR names", "SS", "SS gender", "ICAT", "CrowS-Pairs"}
-    assert [row.measure for row in certificate.quality] == ["perplexity", "LMS", "accuracy"]
+    parts = {row.measure for row in certificate.untrained if row.part_of}
+    assert parts == {f"{part} {name}" for part in ("base rate", "spread") for name in ("his-her", "names")}
+    assert [row.measure for row in certificate.quality] == ["perplexity", "LMS", "knowledge", "accuracy"]
     assert certificate.quality[2].verdict is QualityVerdict.NOT_MEASURED
     assert certificate.weights_changed
     assert certificate.outputs_changed
@@ -60,7 +68,7 @@ def test_what_was_trained_on_is_told_apart_from_the_rest(made: tuple[Certificate
     bias, quality, *_, others, occupations = certificate.words
     assert "MALoR he-she" in bias
     assert quality.startswith(QUALITY_HEADLINES[certificate.verdict.quality])
-    assert all(row.measure in others for row in certificate.untrained)
+    assert all(row.measure in others for row in certificate.untrained if row.part_of is None)
     assert "occupation" in occupations
 
 
@@ -72,8 +80,11 @@ def test_figures_are_those_of_the_runs_that_are_kept(made: tuple[Certificate, Pa
     work = place.with_suffix("")
     for side in ("before", "after"):
         occupations = open_run(work / side / "malor")
-        leans = [abs(lean.log2_ratio.value) for lean in malor_results(occupations)[0].occupations]
-        assert getattr(certificate.trained[0], side) == pytest.approx(np.mean(leans))
+        leans = [lean.log2_ratio.value for lean in malor_results(occupations)[0].occupations]
+        whole, base_rate, spread = (getattr(row, side) for row in certificate.trained)
+        assert whole == pytest.approx(sum(abs(lean) for lean in leans) / len(leans))
+        assert base_rate == pytest.approx(sum(leans) / len(leans))
+        assert spread == pytest.approx(sum(abs(lean - base_rate) for lean in leans) / len(leans))
         run = open_run(work / side / "association")
         task = "overall" if "overall" in run.result.tasks else next(iter(run.result.tasks))
         assert getattr(certificate.quality[1], side) == pytest.approx(run.result.tasks[task].LMS.value)
@@ -81,11 +92,34 @@ def test_figures_are_those_of_the_runs_that_are_kept(made: tuple[Certificate, Pa
     assert found.difference.value == pytest.approx(found.after - found.before)
 
 
+def test_a_certificate_of_schema_version_1_has_no_parts(
+    made: tuple[Certificate, Path], tmp_path: Path
+) -> None:
+    certificate, place = made
+    earlier = certificate.model_copy(
+        update={
+            "schema_version": 1,
+            **{
+                side: tuple(
+                    row.model_copy(update={"distance": None})
+                    for row in getattr(certificate, side)
+                    if row.part_of is None
+                )
+                for side in ("trained", "untrained")
+            },
+        }
+    )
+    earlier = sealed(earlier.model_copy(update={"verdict": verdict_of(earlier)}))
+    shutil.copytree(place.with_suffix(""), tmp_path / "earlier")
+    (tmp_path / "earlier.json").write_text(earlier.model_dump_json(), encoding="utf-8")
+    assert read_certificate(tmp_path / "earlier.json") == earlier
+
+
 def refuse_to_measure(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any, **__: Any) -> Any:
         raise AssertionError("a model was asked again")
 
-    for name in ("keep_run", "HeldOut", "finetuned_accuracy"):
+    for name in ("keep_run", "HeldOut", "finetuned_answers"):
         monkeypatch.setattr(measuring, name, refuse)
 
 
@@ -116,7 +150,7 @@ def test_another_plan_makes_another_certificate_of_the_runs_that_still_fit(
     monkeypatch.setattr(measuring, "HeldOut", lambda *_, **__: pytest.fail("the text was read again"))
     second = certify(str(bert), str(changed), with_pairs(small_plan(trained=("names",))), place=place)
     assert asked == ["before crows-pairs", "after crows-pairs"]
-    assert [row.measure for row in second.trained] == ["MALoR names"]
+    assert [row.measure for row in second.trained] == ["MALoR names", "base rate names", "spread names"]
     assert second.quality == first.quality
     assert read_certificate(place) == second
 
@@ -150,16 +184,16 @@ def test_a_certificate_that_was_killed_goes_on_from_there(
     plan = probes_alone(small_plan(labelled=LABELLED, finetuning=FINETUNING))
     asked: list[int] = []
 
-    def accuracy(*arguments: Any, seed: int, **options: Any) -> float:
+    def answers(*arguments: Any, seed: int, **options: Any) -> Any:
         asked.append(seed)
-        return finetuned_accuracy(*arguments, seed=seed, **options)
+        return finetuned_answers(*arguments, seed=seed, **options)
 
-    monkeypatch.setattr(measuring, "finetuned_accuracy", accuracy)
+    monkeypatch.setattr(measuring, "finetuned_answers", answers)
     monkeypatch.setattr(measuring, "HeldOut", lambda *_, **__: pytest.fail("the text was read again"))
     found = certify(str(bert), str(changed), plan, place=place)
     # Text before and after, and the first classifier before: what is left is one before and two after.
     assert asked == [1, 0, 1]
-    assert found.quality[2].verdict is not QualityVerdict.NOT_MEASURED
+    assert found.quality[-1].verdict is not QualityVerdict.NOT_MEASURED
     assert sorted(path.name for path in tmp_path.iterdir()) == ["certificate", "certificate.json"]
 
 
@@ -230,9 +264,7 @@ def test_classifiers_start_from_the_body_of_the_model_and_learn(menagerie: Any, 
     assert len(shared) >= len(body) - 2
     assert all(torch.equal(body[key], source[key]) for key in shared)
     plan = Finetuning(seeds=2, steps=12, batch_size=8, learning_rate=5e-3)
-    accuracy = finetuned_accuracy(model, LABELLED, plan, seed=0)
-    assert accuracy == 100
-    assert finetuned_accuracy(model, LABELLED, plan, seed=0) == accuracy
+    assert finetuned_answers(model, LABELLED, plan, seed=0).tolist() == [1.0] * len(LABELLED.judged)
 
 
 def test_accuracy_is_measured_over_seeds_and_kept(bert: Path, changed: Path, tmp_path: Path) -> None:
@@ -242,12 +274,14 @@ def test_accuracy_is_measured_over_seeds_and_kept(bert: Path, changed: Path, tmp
         probes_alone(small_plan(labelled=LABELLED, finetuning=FINETUNING)),
         place=tmp_path / "certificate.json",
     )
-    row = certificate.quality[2]
+    row = certificate.quality[-1]
     assert len(row.seeds) == 2
     assert row.before == pytest.approx(np.mean([seed.before for seed in row.seeds]))
     kept = Parts(tmp_path / "certificate" / "after" / "figures")
-    (key,) = [key for key in kept if key.startswith("accuracy-1")]
-    assert kept.get_array(key, (1,)) == [row.seeds[1].after]
+    (key,) = [key for key in kept if key.startswith("answers-1")]
+    right = kept.get_array(key, (len(LABELLED.judged),))
+    assert right is not None
+    assert 100 * right.mean() == pytest.approx(row.seeds[1].after)
 
 
 def test_unknown_experiments_are_refused() -> None:

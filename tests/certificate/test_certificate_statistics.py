@@ -19,14 +19,14 @@ from evenhand.certificate.bias import (
 )
 from evenhand.certificate.plan import HeldOutText, Margins
 from evenhand.certificate.quality import (
-    accuracy_of_seeds,
+    accuracy_of_answers,
     bits_per_character_row,
     perplexity_row,
 )
 from evenhand.core.errors import ComparisonError, DatasetError, EvenhandError, UnknownNameError
 from evenhand.instruments.association.instrument import ASSOCIATION
 from evenhand.instruments.crows_pairs import CROWS_PAIRS
-from evenhand.instruments.malor.comparison import malor_difference, shared_ratios
+from evenhand.instruments.malor.comparison import MALOR_MEASURE, shared_ratios
 from evenhand.instruments.malor.estimates import LogRatios
 from evenhand.models.references import ModelRef
 from evenhand.runs.certificates import BiasRow, BiasVerdict, QualityVerdict, bias_verdict, quality_verdict
@@ -53,7 +53,7 @@ def test_two_readings_of_the_same_leans_differ_from_nothing_as_rarely_as_they_sh
     covered = 0
     for _ in range(400):
         leans = generator.normal(0, spread, 25)
-        found = malor_difference(noisy(leans, generator), noisy(leans, generator), resampling=FEW)
+        found = MALOR_MEASURE.difference(noisy(leans, generator), noisy(leans, generator), resampling=FEW)
         covered += found.low <= 0 <= found.high
     # Noise of single answers counts with both factors that are resampled, so the interval is on the safe side of 95%.
     assert covered / 400 >= 0.94
@@ -67,7 +67,7 @@ def test_the_interval_of_a_true_difference_covers_it() -> None:
     for _ in range(400):
         leans = generator.normal(0, 1.5, 30)
         before, after = (noisy(share * leans, generator, noise=0.3) for share in (1.0, 0.5))
-        found = malor_difference(before, after, resampling=FEW)
+        found = MALOR_MEASURE.difference(before, after, resampling=FEW)
         covered += found.low <= truth <= found.high
     assert 0.91 <= covered / 400 <= 0.99
 
@@ -75,14 +75,14 @@ def test_the_interval_of_a_true_difference_covers_it() -> None:
 def test_a_true_difference_is_found() -> None:
     generator = np.random.default_rng(9)
     leans = generator.normal(0, 1.0, 30)
-    found = malor_difference(noisy(leans, generator), noisy(0.3 * leans, generator), resampling=FEW)
+    found = MALOR_MEASURE.difference(noisy(leans, generator), noisy(0.3 * leans, generator), resampling=FEW)
     assert found.high < 0
 
 
 def test_the_difference_is_that_of_two_plain_means_over_what_both_answered() -> None:
     before = LogRatios(np.array([[1.0, 3.0, NAN], [-2.0, -4.0, NAN], [NAN, NAN, NAN]]))
     after = LogRatios(np.array([[0.5, 0.5, NAN], [1.0, 3.0, NAN], [NAN, NAN, NAN]]))
-    found = malor_difference(before, after, resampling=FEW)
+    found = MALOR_MEASURE.difference(before, after, resampling=FEW)
     assert found.value == pytest.approx((0.5 + 2.0) / 2 - (2.0 + 3.0) / 2)
     assert (found.n, found.clusters) == (4, 2)
 
@@ -92,14 +92,14 @@ def test_pairing_takes_out_what_both_models_share() -> None:
     before = noisy(generator.normal(0, 2, 30), generator)
     after = LogRatios(before.values * 0.9)
     other = LogRatios(generator.permutation(after.values))
-    paired, unpaired = (malor_difference(before, own, resampling=FEW) for own in (after, other))
+    paired, unpaired = (MALOR_MEASURE.difference(before, own, resampling=FEW) for own in (after, other))
     assert paired.value == pytest.approx(unpaired.value)
     assert paired.high < 0 < unpaired.high
 
 
 def test_the_same_answers_are_surely_no_difference() -> None:
     ratios = noisy(np.ones(5), np.random.default_rng(4))
-    found = malor_difference(ratios, ratios, resampling=FEW)
+    found = MALOR_MEASURE.difference(ratios, ratios, resampling=FEW)
     assert (found.value, found.low, found.high) == (0, 0, 0)
 
 
@@ -217,14 +217,29 @@ def test_bits_per_character_by_hand() -> None:
     assert (few.difference.low, few.difference.high, few.verdict) == (0, 0, KEPT)
 
 
-def test_accuracy_over_seeds() -> None:
-    row = accuracy_of_seeds([90.0, 91.0, 92.0], [88.0, 88.8, 90.2], margin=-1.0, confidence=0.95)
-    expected = stats.ttest_rel([88.0, 88.8, 90.2], [90.0, 91.0, 92.0])
-    assert row.difference.value == pytest.approx(-2.0)
-    assert row.difference.low == pytest.approx(expected.confidence_interval(0.95).low)
-    assert row.p_value == pytest.approx(expected.pvalue)
+def test_accuracy_over_seeds_and_examples() -> None:
+    generator = np.random.default_rng(10)
+    before = (generator.random((3, 500)) < 0.95).astype(float)
+    after = before * (generator.random((3, 500)) < 0.9)
+    row = accuracy_of_answers(before, after, margin=-1.0, confidence=0.95)
+    sides = [100 * side.mean(axis=1) for side in (before, after)]
+    assert (row.before, row.after) == pytest.approx((sides[0].mean(), sides[1].mean()))
+    assert row.difference.value == pytest.approx(row.after - row.before)
+    assert row.difference.low < row.difference.value < row.difference.high < -1
     assert row.verdict is LOST
-    assert [seed.seed for seed in row.seeds] == [0, 1, 2]
+    assert row.p_value == pytest.approx(stats.ttest_rel(sides[1], sides[0]).pvalue)
+    assert [(seed.seed, seed.before) for seed in row.seeds] == [
+        (0, sides[0][0]),
+        (1, sides[0][1]),
+        (2, sides[0][2]),
+    ]
+
+
+def test_two_seeds_are_too_few() -> None:
+    answers = np.ones((2, 400))
+    row = accuracy_of_answers(answers, answers, margin=-1.0, confidence=0.95)
+    assert row.verdict is UNDECIDED
+    assert row.difference.reason == "an interval over seeds and items needs at least 3 seeds"
 
 
 def test_pairs_are_compared_where_both_scored_them() -> None:
@@ -349,6 +364,31 @@ def test_held_out_sentences_are_drawn_evenly_and_stay_in_order() -> None:
     assert often.max() < 100
     with pytest.raises(DatasetError, match="has 3 sentences"):
         HeldOutText.sample(["a", "b", "c"])
+
+
+def test_held_out_sentences_keep_their_documents() -> None:
+    numbered = [(f"Sentence {number}.", number // 10) for number in range(60)]
+    found = HeldOutText.sample_documents(numbered, most=30)
+    assert found.documents == tuple(dict(numbered)[sentence] for sentence in found.sentences)
+    assert found.sentences == HeldOutText.sample((sentence for sentence, _ in numbered), most=30).sentences
+    # What is all of one document has none to tell apart.
+    assert HeldOutText.sample_documents(((text, 7) for text, _ in numbered)).documents == ()
+    with pytest.raises(DatasetError, match="has 2 sentences and names the documents of 1"):
+        HeldOutText(("One.", "Two."), documents=(0,))
+
+
+def test_sentences_of_one_document_count_together() -> None:
+    tokens = np.full(40, 5)
+    documents = np.repeat([0, 1, 2, 3], 10)
+    before = HeldOutLoss(np.full(40, 10.0), tokens)
+    after = HeldOutLoss(before.nats + 0.05 * documents, tokens)
+    row = perplexity_row(before, after, margin=5.0, resampling=FEW, documents=documents)
+    reach = stats.t.ppf(0.975, 3) * np.std([0.0, 0.01, 0.02, 0.03], ddof=1) / 2
+    assert row.difference.low == pytest.approx(100 * (math.exp(0.015 - reach) - 1))
+    assert row.difference.high == pytest.approx(100 * (math.exp(0.015 + reach) - 1))
+    assert (row.difference.n, row.difference.clusters) == (40, 4)
+    plain = perplexity_row(before, after, margin=5.0, resampling=FEW)
+    assert plain.difference.high < row.difference.high
 
 
 def test_a_figure_without_an_interval_keeps_its_reason() -> None:

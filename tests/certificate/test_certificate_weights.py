@@ -20,8 +20,8 @@ from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.runs.certificates import (
     BiasVerdict,
-    WeightsChange,
 )
+from evenhand.runs.weights_changes import WeightsChange
 
 
 def holding(**tensors: Tensor) -> Any:

@@ -11,14 +11,12 @@ from certificate_runs import nudged, probes_alone, small_plan
 from mitigation_records import a_seed
 
 from evenhand.certificate import certify
-from evenhand.certificate.certify import summarise, trained_figures
+from evenhand.certificate.mitigated import summarise, trained_figures
 from evenhand.core.errors import RunError
 from evenhand.core.estimates import Estimate
 from evenhand.models.references import ModelRef
-from evenhand.runs.certificates import (
-    FrontierPoint,
-)
 from evenhand.runs.mitigation_records import MITIGATION_FILE
+from evenhand.runs.mitigation_summaries import FrontierPoint
 from evenhand.workflows.defaults.mitigating import CertifyOptions, default_plan
 
 
@@ -98,7 +96,7 @@ def test_a_model_mitigated_in_another_language_was_not_trained_for_these_probes(
         for language in ("de", "en")
     )
     assert own.trained_known
-    assert [row.measure for row in own.trained] == ["MALoR he-she"]
+    assert [row.measure for row in own.trained] == ["MALoR he-she", "base rate he-she", "spread he-she"]
     assert not other.trained_known
     assert len(other.trained) == len(own.trained) + sum(row.experiment is not None for row in own.untrained)
     assert any(
@@ -112,4 +110,4 @@ def test_a_certificate_is_in_the_language_of_the_mitigation_unless_told_otherwis
 ) -> None:
     after = ModelRef(id=str(mitigated_in("de", bert, tmp_path / "evened")))
     plan = default_plan(ModelRef(id=str(bert)), CertifyOptions(language=asked), after=after)
-    assert [measurement.options.data.language for measurement in plan.measurements] == [found, found]
+    assert [measurement.options.data.language for measurement in plan.measurements] == [found] * 3

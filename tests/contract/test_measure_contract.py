@@ -21,4 +21,4 @@ def test_measures_are_registered_under_their_own_names() -> None:
 def test_no_two_measures_share_a_version() -> None:
     versions = [measure.version for measure in MEASURES.values()]
 
-    assert len(set(versions)) == len(versions) == 8
+    assert len(set(versions)) == len(versions) == 9

@@ -36,6 +36,7 @@ PUBLIC = [
     "HeldOutText",
     "Instrument",
     "InstrumentOptions",
+    "KnowledgeOptions",
     "Label",
     "MalorOptions",
     "Margins",

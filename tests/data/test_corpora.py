@@ -268,3 +268,10 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, piece: str, name: st
     assert count >= 1
     # A record of JSON Lines is kept whole up to its limit of 16 Mi characters.
     assert kilobytes < (60_000 if name.endswith(".jsonl") else 15_000)
+
+
+def test_sentences_know_the_document_that_they_are_of(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("He came. She went.", encoding="utf-8")
+    (tmp_path / "b.jsonl").write_text('{"text": "One. Two."}\n{"text": "Three."}\n', encoding="utf-8")
+    found = list(sentences(tmp_path).by_document())
+    assert found == [("He came.", 1), ("She went.", 1), ("One.", 2), ("Two.", 2), ("Three.", 3)]

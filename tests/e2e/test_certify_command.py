@@ -32,11 +32,16 @@ def test_a_model_without_the_planted_bias_is_certified(neutral: tuple[str, Path]
     assert {row["measure"]: row["verdict"] for row in found["quality"]}["LMS"] == "kept"
     assert found["weights_changed"] is True
     for row in found["trained"]:
-        # Two bits were planted on average, and none are left.
-        assert row["before"] == pytest.approx(2.0, abs=0.15)
         assert row["after"] < 0.1
-        assert row["difference"]["high"] < -1.5
+        if not row["measure"].startswith("base rate"):
+            # Two bits were planted on average, to both sides alike, and none are left.
+            assert row["before"] == pytest.approx(2.0, abs=0.15)
+            assert row["difference"]["high"] < -1.5
     assert {row["measure"]: row["after"] for row in found["untrained"]}["SS"] == pytest.approx(50, abs=5)
+    reversed_rows = [row for row in found["untrained"] if row["direction"] == "occupation"]
+    assert {row["measure"] for row in reversed_rows if row["part_of"] is None} == {
+        f"MALoR {name} reversed" for name in ("he-she", "his-her", "names")
+    }
     assert "Gender lean was lowered (judged on all experiments" in told
     assert "MALoR he-she fell from" in told
     assert "closer to neutral" in told
@@ -98,7 +103,11 @@ def test_a_model_that_was_broken_fails_with_a_code_of_its_own(
     assert "quality is lost" in done.stderr
     found = json.loads((tmp_path / "certificate.json").read_text())
     assert found["verdict"]["quality"] == "lost"
-    assert [row["measure"] for row in found["trained"]] == ["MALoR he-she"]
+    assert [row["measure"] for row in found["trained"]] == [
+        "MALoR he-she",
+        "base rate he-she",
+        "spread he-she",
+    ]
 
 
 @pytest.mark.parametrize(

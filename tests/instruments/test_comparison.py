@@ -89,7 +89,7 @@ def test_differences_are_second_minus_first_for_every_task_and_measure(
     comparison = compare(
         run_of(first, name="a", probabilities=known[0]),
         run_of(second, name="b", probabilities=known[1]),
-        measures=tuple(MEASURES),
+        measures=tuple(values(first, "overall")),
         resampling=quick,
     )
 

@@ -157,9 +157,7 @@ def test_overall_pools_the_items_of_both_tasks(items: tuple[Association, ...], q
         "overall"
     ]
 
-    assert {name: estimate.value for name, estimate in overall.estimates()} == pytest.approx(
-        expected, nan_ok=True
-    )
+    assert {name: overall.estimate(name).value for name in expected} == pytest.approx(expected, nan_ok=True)
     assert (overall.n, overall.clusters) == (5, 3)
 
 
@@ -238,6 +236,7 @@ def test_the_test_against_50_counts_items_and_flips_terms(quick: Resampling) -> 
 
     assert (tested.stereotype, tested.anti_stereotype, tested.ties) == (4, 1, 0)
     assert tested.p_binomial == pytest.approx(2 * (1 + 5) / 32)
+    assert tested.p_binomial_assumes == "independent items"
     assert tested.p_clustered == pytest.approx(4 / 8)
 
 

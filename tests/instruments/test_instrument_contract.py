@@ -12,13 +12,14 @@ from typing import Any
 
 import polars as pl
 import pytest
-from measuring import audit, probe, probe_cosine, probe_direct_bias, probe_pairs
+from measuring import audit, probe, probe_cosine, probe_direct_bias, probe_knowledge, probe_pairs
 from pair_builders import pair, pair_set
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import ComparisonError
 from evenhand.core.probes import Experiment
 from evenhand.data.probes import load_probes
+from evenhand.data.settled import load_settled
 from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.runs.comparison import compare, compare_pairs, pairs_to_compare
@@ -71,12 +72,17 @@ def _direct_bias(model: Any, folder: Path) -> Run:
     return probe_direct_bias(model, folder / "corpus.txt", resampling=FEW)
 
 
+def _knowledge(model: Any, _: Path) -> Run:
+    return probe_knowledge(model, load_settled("en").first(24), resampling=FEW)
+
+
 MAKERS: dict[str, Callable[[Any, Path], Run]] = {
     "association": _audit,
     "malor": _malor,
     "crows-pairs": _pairs,
     "cosine": _cosine,
     "direct-bias": _direct_bias,
+    "knowledge": _knowledge,
 }
 
 

@@ -13,7 +13,7 @@ from measuring import probe
 from slow_malor import small_probes
 from zoo_fixtures import Zoo
 
-from evenhand.core.probes import Experiment, ProbeSet, TermPairs
+from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, ProbeSet, TermPairs
 from evenhand.data.probes import load_probes
 from evenhand.instruments.malor import preparation, prepared
 from evenhand.instruments.malor.instrument import MalorOptions
@@ -30,7 +30,7 @@ from evenhand.stats.resampling import Resampling
 from evenhand.testing import FakeModel
 
 BOTH = MalorOptions(direction="both", resampling=Resampling(resamples=100))
-ASKED = [(experiment, direction) for experiment in Experiment for direction in ProbeDirection]
+ASKED = [(experiment, direction) for experiment in TRAINED_EXPERIMENTS for direction in ProbeDirection]
 TOLERANCE = 5e-5
 
 
@@ -83,13 +83,13 @@ def test_the_size_of_chunks_does_not_matter(
 ) -> None:
     model, probes = menagerie.model(name), small_probes("en")
     expected = probe(model, probes, options=BOTH)
-    reading = PreparedProbe(model, probes, experiments=list(Experiment)).ratios()
+    reading = PreparedProbe(model, probes, experiments=TRAINED_EXPERIMENTS).ratios()
     for module in (preparation, prepared):
         monkeypatch.setattr(module, "question_chunks", partial(question_chunks, words=10))
     found = probe(model, probes, options=BOTH)
     np.testing.assert_allclose(log_ratios(found), log_ratios(expected), rtol=0, atol=TOLERANCE)
     assert [result.skipped for result in found.results] == [result.skipped for result in expected.results]
-    for experiment, ratios in PreparedProbe(model, probes, experiments=list(Experiment)).ratios().items():
+    for experiment, ratios in PreparedProbe(model, probes, experiments=TRAINED_EXPERIMENTS).ratios().items():
         np.testing.assert_allclose(ratios.values, reading[experiment].values, rtol=0, atol=TOLERANCE)
 
 

@@ -48,7 +48,7 @@ def items() -> tuple[Association, ...]:
     return (*bakers, builders.intra(4, cluster="pilot", context="The pilot likes BLANK bread."))
 
 
-@pytest.mark.parametrize("measure", MEASURE_NAMES)
+@pytest.mark.parametrize("measure", EXPECTED)
 def test_a_worked_example(measure: str, items: tuple[Association, ...], quick: Resampling) -> None:
     given = builders.predictions(TRIPLES, PROBABILITIES)
     run = evaluate(given, builders.benchmark(*items), resampling=quick)

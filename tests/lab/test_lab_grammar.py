@@ -10,7 +10,7 @@ import pytest
 from lab_language import LANGUAGES, NAMES, is_about_an_occupation, probabilities, words_of
 
 from evenhand.core.planted_bias import ProbePart
-from evenhand.core.probes import Experiment
+from evenhand.core.probes import TRAINED_EXPERIMENTS
 from evenhand.lab.items import probe_part
 
 SINGULAR, PLURAL = "singular", "plural"
@@ -208,7 +208,7 @@ def test_german_occupations_stand_after_als_without_an_article() -> None:
 @pytest.mark.parametrize("part", ProbePart)
 def test_every_experiment_has_structures_that_nothing_gives_away(tag: str, part: ProbePart) -> None:
     probes = probe_part(part, tag)
-    for experiment in Experiment:
+    for experiment in TRAINED_EXPERIMENTS:
         texts = [probe.text for probe in probes.structures if probe.experiment is experiment]
         assert len(set(texts)) == len(texts) > 3
         assert all(text.count("[MASK]") == text.count("[OCC]") == 1 for text in texts)

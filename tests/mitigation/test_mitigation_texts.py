@@ -37,7 +37,10 @@ def test_a_twentieth_of_a_corpus_is_kept_back() -> None:
 def test_what_is_kept_back_does_not_depend_on_order_repeats_or_files() -> None:
     held = keep_back([SentenceList("a", MANY)])
     halves = [SentenceList("b", MANY[2000:][::-1]), SentenceList("c", MANY[:2500])]
-    assert keep_back(halves).sentences == held.sentences
+    both = keep_back(halves)
+    assert both.sentences == held.sentences
+    # Of a sentence that two sources have, the first source counts.
+    assert both.documents == tuple(int(sentence not in MANY[2000:]) for sentence in both.sentences)
 
 
 def test_there_is_a_limit_to_it(monkeypatch: pytest.MonkeyPatch) -> None:

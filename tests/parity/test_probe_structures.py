@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.core.probes import Experiment, ProbeProblem, ProbeSet
+from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, ProbeProblem, ProbeSet
 from evenhand.data.probes import load_probes
 
 
@@ -22,7 +22,7 @@ def numbers(probes: ProbeSet, problem: ProbeProblem) -> dict[str, tuple[int, ...
 
 def test_repeats_are_left_out(printed: ProbeSet) -> None:
     assert numbers(printed, ProbeProblem.REPEATED) == {"he-she": (15, 18, 52), "names": (16, 19)}
-    assert [len(printed.of(experiment)) for experiment in Experiment] == [49, 52, 50]
+    assert [len(printed.of(experiment)) for experiment in TRAINED_EXPERIMENTS] == [49, 52, 50]
 
 
 def test_one_his_her_structure_leaks_his(printed: ProbeSet) -> None:

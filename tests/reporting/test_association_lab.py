@@ -71,6 +71,11 @@ def test_the_page_of_a_run_says_under_method_what_the_lab_knows_of_each_figure(
     assert "never below 99.2 on 2 models" in page
 
 
+def test_the_page_marks_the_binomial_p_as_assuming_independent_items(run: Run) -> None:
+    page = render_page([run])
+    assert page.count("p, binomial") == page.count("p, binomial (assumes independent items)") == 1
+
+
 def test_the_page_of_several_runs_has_a_row_for_each(run: Run, calibration: Calibration) -> None:
     runs = [calibrations.audited(run, "masked"), calibrations.audited(run, "decoder")]
     page = render_page(runs, calibration=calibration)

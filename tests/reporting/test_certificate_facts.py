@@ -10,8 +10,10 @@ import certificates
 import pytest
 
 from evenhand.reporting.certificate.page import render_certificate_page
-from evenhand.reporting.certificate.words import definitions, turned_words, weights_words
-from evenhand.runs.certificates import Bounds, Certificate, WeightsChange
+from evenhand.reporting.certificate.weights import weights_words
+from evenhand.reporting.certificate.words import definitions, turned_words
+from evenhand.runs.certificates import Bounds, Certificate
+from evenhand.runs.weights_changes import WeightsChange
 
 WHY = "all target terms have the same value"
 

@@ -11,14 +11,13 @@ import pytest
 from probe_runs import estimate, without_interval
 
 from evenhand.reporting.certificate.page import render_certificate_page
+from evenhand.reporting.certificate.untrained import UntrainedVerdict, untrained_verdict, untrained_words
 from evenhand.reporting.certificate.words import (
-    UntrainedVerdict,
+    bias_detail,
     certificate_sentences,
     margin_words,
     moved_quality,
     relative_words,
-    untrained_verdict,
-    untrained_words,
 )
 from evenhand.reporting.tables import CERTIFICATE_COLUMNS, certificate_rows
 from evenhand.runs.certificate_files import sealed
@@ -30,6 +29,7 @@ from evenhand.runs.certificates import (
     OverCorrection,
     QualityVerdict,
     Verdict,
+    bias_verdict,
 )
 
 
@@ -47,8 +47,8 @@ def test_the_numbers_stand_behind_the_verdict() -> None:
     assert "which stays within the margin of +1%." in quality
     assert untrained == (
         "Of the measures that were not trained on, MALoR his-her (2.10 to 1.70) is closer to neutral; ICAT (70.00 to "
-        "66.00) is farther from neutral; SS (58.00 to 57.50) is not clearly different. Stereotypes remain: MALoR "
-        "his-her (1.70) is clearly above neutral (0); SS (57.50) is clearly above neutral (50)."
+        "66.00) is farther from neutral; SS (58.00 to 57.50) is not clearly closer or farther. Stereotypes remain: "
+        "MALoR his-her (1.70) is clearly above neutral (0); SS (57.50) is clearly above neutral (50)."
     )
     assert flipped == "No occupation was pushed clearly to the other side."
 
@@ -65,7 +65,59 @@ def test_what_did_not_fall_is_named() -> None:
     assert told.startswith(
         "Gender lean is not shown to be lowered (judged on what was trained on). MALoR he-she went from 1.00 to 0.90"
     )
-    assert told.endswith("The interval of MALoR he-she does not lie below 0.")
+    assert told.endswith("MALoR he-she did not clearly come closer to neutral.")
+
+
+def part(name: str, before: float, after: float, *, half: float = 0.1) -> BiasRow:
+    """A part of MALoR he-she."""
+    row = certificates.malor_row("he-she", before, after, half=half)
+    bounds = {f"{side}_interval": Bounds(low=value - 0.2, high=value + 0.2)
+              for side, value in (("before", before), ("after", after))}  # fmt: skip
+    return row.model_copy(update={"measure": f"{name} he-she", "part_of": "MALoR he-she", **bounds})
+
+
+def test_a_base_rate_that_was_evened_out_leaves_the_spread() -> None:
+    whole = certificates.malor_row("he-she", 0.8, 0.4)
+    rows = (whole, part("base rate", 0.75, 0.05), part("spread", 0.4, 0.39))
+    assert whole.movement == rows[1].movement == 1
+    verdict = Verdict(bias=bias_verdict(rows, changed=True), quality=QualityVerdict.KEPT)
+    assert verdict.bias is BiasVerdict.NOT_LOWERED
+    made = certificates.certificate(verdict=verdict, trained=rows)
+    told = certificate_sentences(made)[0]
+    assert (
+        "Its base rate went from 0.75 to 0.05 (closer to neutral) and its spread went from 0.40 to 0.39 (open). Spread "
+        "he-she did not clearly come closer to neutral. So a part of the lean is not shown to be lowered, though the "
+        "whole is less."
+    ) in told
+    page = render_certificate_page(made)
+    assert "spread he-she" in page
+    assert "is the lean that all occupations share" in page
+    assert [row[0] for row in certificate_rows(made)][:3] == [row.measure for row in rows]
+
+
+def test_a_part_that_was_neutral_has_but_to_stay_so() -> None:
+    rows = (
+        certificates.malor_row("he-she", 1.0, 0.1),
+        part("base rate", 0.05, -0.02),
+        part("spread", 1.0, 0.1),
+    )
+    assert bias_verdict(rows, changed=True) is BiasVerdict.LOWERED
+    told = bias_detail(certificates.certificate(trained=rows))
+    assert "Its base rate went from 0.05 to −0.02 (not clearly away from 0 before)" in told
+    tipped = part("base rate", 0.05, -0.6)
+    assert tipped.movement == -1
+    assert bias_verdict((rows[0], tipped, rows[2]), changed=True) is BiasVerdict.NOT_LOWERED
+
+
+def test_what_did_not_lean_before_cannot_be_lowered() -> None:
+    row = certificates.malor_row("he-she", 0.15, 0.02)
+    made = certificates.certificate(
+        verdict=Verdict(bias=BiasVerdict.NOT_LOWERED, quality=QualityVerdict.KEPT), trained=(row,)
+    )
+    assert row.before_interval.low < 0 < row.before_interval.high
+    assert certificate_sentences(made)[0].endswith(
+        "MALoR he-she did not clearly lean before, so there is no lean that could be shown to be lowered."
+    )
 
 
 def test_a_score_that_was_trained_on_is_judged_by_its_neutral_value() -> None:
@@ -73,7 +125,7 @@ def test_a_score_that_was_trained_on_is_judged_by_its_neutral_value() -> None:
         verdict=Verdict(bias=BiasVerdict.NOT_LOWERED, quality=QualityVerdict.KEPT),
         trained=(certificates.score_row("SS", 55.0, 40.0), certificates.score_row("SS gender", 40.0, 50.0)),
     )
-    assert certificate_sentences(made)[0].endswith("SS does not clearly come closer to neutral.")
+    assert certificate_sentences(made)[0].endswith("SS did not clearly come closer to neutral.")
 
 
 def test_where_nobody_knows_what_was_trained_on_the_verdict_is_about_all() -> None:
@@ -203,7 +255,7 @@ def test_nothing_measured_is_said() -> None:
 
 @pytest.mark.parametrize(
     ("before", "after", "half", "moved"),
-    [(58, 54, 1, 1), (58, 62, 1, -1), (58, 57, 2, 0), (42, 47, 1, 1), (58, 40, 1, -1)],
+    [(58, 54, 1, 1), (58, 62, 1, -1), (58, 57, 2, 0), (42, 47, 1, 1), (58, 30, 1, -1), (58, 42, 1, 0)],
 )
 def test_neutral_is_a_place_and_not_the_lowest_value(
     before: float, after: float, half: float, moved: int

@@ -30,10 +30,10 @@ def every_kind() -> list[Run]:
 
 def test_there_is_one_row_per_result_with_its_own_figure() -> None:
     assert probe_rows(every_kind()) == [
-        [AWKWARD, "malor", "he-she", "gender", "2.50 [2.35, 2.65]", "+0.50 [+0.35, +0.65]", "7"],
-        ["pairs", "crows-pairs", "–", "–", "60.50 [58.00, 63.00]", "–", "2"],
-        ["cosines", "cosine", "–", "–", "0.913 [0.903, 0.923]", "–", "0"],
-        ["direct", "direct-bias", "–", "–", "0.120 [0.100, 0.140]", "–", "4"],
+        [AWKWARD, "malor", "he-she", "gender", "2.50 [2.35, 2.65]", "+0.50 [+0.35, +0.65]", "2.50", "7"],
+        ["pairs", "crows-pairs", "–", "–", "60.50 [58.00, 63.00]", "–", "–", "2"],
+        ["cosines", "cosine", "–", "–", "0.913 [0.903, 0.923]", "–", "–", "0"],
+        ["direct", "direct-bias", "–", "–", "0.120 [0.100, 0.140]", "–", "–", "4"],
     ]
 
 
@@ -44,7 +44,8 @@ def test_csv_has_every_figure_and_leaves_out_what_is_undefined() -> None:
     assert float(rows[0]["value"]) == pytest.approx(2.5)
     assert float(rows[0]["signed_mean_high"]) == pytest.approx(0.65)
     assert [row["measure"] for row in rows] == ["MALoR", "score", "cosine", "direct bias", "MALoR"]
-    assert rows[1]["signed_mean"] == ""
+    assert float(rows[0]["spread"]) == pytest.approx(2.5)
+    assert rows[1]["signed_mean"] == rows[1]["spread"] == ""
     assert rows[4]["value"] == ""
 
 
@@ -52,7 +53,7 @@ def test_markdown_and_latex_keep_their_columns_whatever_the_name() -> None:
     lines = format_probe_table(every_kind(), "markdown").splitlines()
     assert {line.replace("\\|", "").count("|") for line in lines} == {len(PROBE_COLUMNS) + 1}
     latex = format_probe_table(every_kind(), "latex")
-    assert latex.startswith(r"\begin{tabular}{llllrrr}")
+    assert latex.startswith(r"\begin{tabular}{llllrrrr}")
     assert r"a|b\_50\%\&\{x\}" in latex
 
 
@@ -62,11 +63,16 @@ def test_json_of_malor_has_exactly_what_was_promised() -> None:
     (entry,) = found["runs"]
     assert list(found) == ["runs"]
     assert set(entry) == {
-        "name", "test", "experiment", "direction", "MALoR", "signed_mean", "occupations", "skipped",
+        "name", "test", "experiment", "direction", "MALoR", "base_rate", "spread", "sense", "signed_mean",
+        "occupations", "skipped",
     }  # fmt: skip
     assert entry["MALoR"] == {bound: pytest.approx(value) for bound, value in
                               {"value": 2.5, "low": 2.35, "high": 2.65}.items()}  # fmt: skip
     assert entry["signed_mean"] == pytest.approx(0.5)
+    assert entry["base_rate"] == {bound: pytest.approx(value) for bound, value in
+                                  {"value": 0.5, "low": 0.35, "high": 0.65}.items()}  # fmt: skip
+    # Made by a version that did not measure it, so it has no interval.
+    assert entry["spread"] == {"value": pytest.approx(2.5), "low": None, "high": None}
     assert entry["skipped"] == 7
     assert entry["occupations"][0] == {
         "occupation": "nurse", "log2_ratio": -2.0, "p_male": pytest.approx(0.2), "p_female": pytest.approx(0.8),

@@ -76,7 +76,7 @@ def test_malor_is_read_in_words() -> None:
     assert "Gender and occupation are tied" in text
     assert "the likelier pronoun is 2.5 times as likely as the other" in text
     assert "MALoR is 1.30 bits (95% interval 1.15 to 1.45; neutral is 0)" in text
-    assert "leans towards men: the signed mean is +0.30 bits (0.15 to 0.45)" in text
+    assert "leans towards men: the base rate is +0.30 bits (0.15 to 0.45)" in text
     assert "towards men is plumber (+3.00, 8.0 times); towards women is nurse (−2.00, 4.0 times)" in text
     assert "cook" not in text
 
@@ -121,7 +121,7 @@ def test_names_and_the_other_direction_have_words_of_their_own() -> None:
 def test_every_plot_has_a_place_and_every_place_a_plot(one: str, rest: str) -> None:
     for page in (one, rest):
         assert set(re.findall(r'data-plot="([^"]+)"', page)) == set(plots(page))
-    # Offset and spread, occupations, fields, and the real share of women.
+    # Base rate and spread, occupations, fields, and the real share of women.
     assert len(plots(one)) == 2 * 4
     assert len(plots(rest)) == 3
 
@@ -213,27 +213,27 @@ def test_runs_that_cannot_be_compared_are_drawn_side_by_side() -> None:
         probe_runs.probe_run(probe_runs.malor({"nurse": 1.0}), name="same"),
     ]
     page = render_probe_page(runs)
-    assert set(plots(page)) == {"group-0-offset", "group-0-leans-0", "group-0-leans-1"}
+    assert set(plots(page)) == {"group-0-parts", "group-0-leans-0", "group-0-leans-1"}
     assert "same (2)" in section(page, "occupations")
 
 
-def test_leans_are_drawn_in_order_from_the_offset_that_they_share() -> None:
+def test_leans_are_drawn_in_order_from_the_base_rate_that_they_share() -> None:
     result = probe_runs.malor({f"o{place}": place - 3.0 for place in range(9)})
     spec = lean_plot(result, Mark.number(1))
     rows = next(rows for rows in spec["datasets"].values() if "bits" in rows[0])
     assert [row["bits"] for row in rows] == [5.0 - place for place in range(9)]
-    assert {row["offset"] for row in rows} == {1.0}
+    assert {row["base_rate"] for row in rows} == {1.0}
     assert [row["apart"] for row in rows] == [4.0 - place for place in range(9)]
     band = next(rows for rows in spec["datasets"].values() if "from" in rows[0])
-    assert band == [{"offset": 1.0, "from": pytest.approx(1 - 20 / 9), "to": pytest.approx(1 + 20 / 9)}]
+    assert band == [{"base_rate": 1.0, "from": pytest.approx(1 - 20 / 9), "to": pytest.approx(1 + 20 / 9)}]
 
 
-def test_offset_and_spread_are_told_apart() -> None:
+def test_base_rate_and_spread_are_told_apart() -> None:
     alike = dict.fromkeys(("nurse", "plumber", "cook"), 2.0)
     apart = {"nurse": -2.0, "plumber": 2.0, "cook": 0.0}
-    assert "leans towards men: the signed mean is +2.00 bits" in reading(probe_runs.malor(alike))
-    assert "differ from that common offset by 0.00 bits on average" in reading(probe_runs.malor(alike))
-    assert "differ from that common offset by 1.33 bits on average" in reading(probe_runs.malor(apart))
+    assert "leans towards men: the base rate is +2.00 bits" in reading(probe_runs.malor(alike))
+    assert "differ from that base rate by 0.00 bits on average" in reading(probe_runs.malor(alike))
+    assert "differ from that base rate by 1.33 bits on average" in reading(probe_runs.malor(apart))
 
 
 def test_a_value_without_an_interval_is_drawn_hollow_with_its_reason() -> None:

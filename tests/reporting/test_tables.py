@@ -38,6 +38,7 @@ def test_csv_has_every_measure_of_every_group(run: Run) -> None:
     ]
     assert float(rows[0]["SS"]) == pytest.approx(200 / 3)
     assert float(rows[0]["LMS"]) == 100
+    assert rows[0]["SS_p_binomial_assumes"] == "independent items"
     assert rows[0]["run"] == AWKWARD
 
 

@@ -26,8 +26,8 @@ RESAMPLING = Resampling(resamples=100)
 
 
 def scored(name: str, stereotypes: int) -> Run:
-    """Twelve items about twelve terms, of which some prefer the stereotype."""
-    items = [builders.intra(number, cluster=f"term {number}") for number in range(12)]
+    """As many items as terms, of which some prefer the stereotype."""
+    items = [builders.intra(number, cluster=f"term {number}") for number in range(24)]
     triples = {
         item.id: (0.5, 0.2, 0.1) if number < stereotypes else (0.2, 0.5, 0.1)
         for number, item in enumerate(items)
@@ -39,7 +39,7 @@ def scored(name: str, stereotypes: int) -> Run:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A certificate of two runs, in a folder of its own."""
     place = tmp_path_factory.mktemp("made") / "certificate.json"
-    runs = {side: scored(side, count) for side, count in (("before", 11), ("after", 6))}
+    runs = {side: scored(side, count) for side, count in (("before", 22), ("after", 12))}
     folders = {side: run.save(place.with_suffix("") / side / "association") for side, run in runs.items()}
     rows = ASSOCIATION.bias_rows(runs["before"], runs["after"], resampling=RESAMPLING)
     certificate = certificates.certificate(
@@ -79,6 +79,21 @@ def test_a_certificate_reads_back_as_it_was_made(place: Path) -> None:
     assert certificate.verdict.bias is BiasVerdict.LOWERED
     assert certificate == sealed(certificate)
     assert fingerprint_of_certificate(place) == "the very one"
+
+
+def test_a_certificate_of_schema_version_1_is_read_without_what_it_does_not_state(place: Path) -> None:
+    certificate = read_certificate(place)
+    rows = {
+        side: tuple(row.model_copy(update={"distance": None}) for row in getattr(certificate, side))
+        for side in ("trained", "untrained")
+    }
+    earlier = certificate.model_copy(update={"schema_version": 1, **rows})
+    assert verdict_of(earlier) == certificate.verdict
+    write(place, earlier)
+    assert read_certificate(place).verdict == certificate.verdict
+    write(place, certificate.model_copy(update=rows))
+    with pytest.raises(RunError, match="other figures of bias than its runs give"):
+        read_certificate(place)
 
 
 @pytest.mark.parametrize(

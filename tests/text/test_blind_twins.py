@@ -27,7 +27,9 @@ class Tally:
 def _tally(language: str, kind: str) -> Tally:
     sentences = [each for each in read_twin_sentences(f"blind_{language}.txt") if each.shows.startswith(kind)]
     swapper = swapper_for(language)
-    right, wrong, left_out = [], [], []
+    right: list[str] = []
+    wrong: list[str] = []
+    left_out: list[str] = []
     for wanted in sentences:
         result = swapper.twin(wanted.sentence)
         if isinstance(result, Rejected):

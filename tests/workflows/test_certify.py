@@ -27,6 +27,7 @@ def test_runs_that_an_executor_measured_are_opened_and_the_certificate_is_the_sa
         path.name for path in (tmp_path / "one" / "before").iterdir() if path.name != "figures"
     ) == [
         "association",
+        "knowledge",
         "malor",
     ]
     for name in ("one.html", "one.json"):

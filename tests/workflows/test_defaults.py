@@ -8,14 +8,14 @@ import pytest
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import DatasetError, UnknownNameError
-from evenhand.core.probes import Experiment
+from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, fill
 from evenhand.core.recipes import LoraRecipe, Precision, Recipe
 from evenhand.data.probes import load_probes
 from evenhand.lab.items import lab_probes
 from evenhand.mitigation.equalising.equalise import EqualiseOptions
 from evenhand.mitigation.mitigation import MitigationOptions
 from evenhand.models.references import ModelRef
-from evenhand.workflows.defaults.mitigating import default_data, trained_reference
+from evenhand.workflows.defaults.mitigating import default_data, trained_reference, training_sentences
 
 LAB = ModelRef(id="lab:masked")
 
@@ -30,7 +30,7 @@ def corpus(tmp_path: Path) -> Path:
 def test_a_lab_model_has_a_corpus_and_probes_of_its_own() -> None:
     data = default_data(LAB)
     assert data.probes == lab_probes("en")
-    assert data.experiments == tuple(Experiment)
+    assert data.experiments == TRAINED_EXPERIMENTS
     assert data.may_read_probes
     (source,) = data.sources
     sentences = list(source.open())
@@ -53,6 +53,27 @@ def test_any_other_model_has_none(menagerie: Zoo, corpus: Path) -> None:
     assert data.probes == load_probes("de")
     assert data.experiments == (Experiment.HE_SHE, Experiment.NAMES)
     assert not data.may_read_probes
+
+
+def test_a_baseline_is_fitted_on_what_is_trained_on_and_not_on_what_is_asked(tmp_path: Path) -> None:
+    probes = load_probes("en")
+    asked = fill(probes.structures[0], probes.occupations[0].forms[0], term="he")
+    sources = []
+    for name in ("one", "two"):
+        path = tmp_path / f"{name}.txt"
+        path.write_text("\n".join([asked, *(f"Then {name} had {number} dogs." for number in range(3000))]))
+        sources.append(path)
+    held_out = tmp_path / "held out.txt"
+    held_out.write_text("Then one had 3 dogs.\n")
+    data = default_data(ModelRef(id="some-model"), sources, held_out=[held_out])
+    found = training_sentences(data)
+    assert asked not in found
+    assert "Then one had 3 dogs." not in found
+    assert [sum(f" {name} " in text for text in found) for name in ("one", "two")] == [2500, 2500]
+    own = training_sentences(default_data(LAB))
+    kept_back = default_data(LAB).held_out_sentences()
+    assert own
+    assert not any(text in kept_back for text in own)
 
 
 def test_what_does_not_exist_is_refused(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import EvenhandError
-from evenhand.core.probes import Experiment
+from evenhand.core.probes import TRAINED_EXPERIMENTS
 from evenhand.data.probes import load_probes
 from evenhand.instruments.cosine import CosineOptions
 from evenhand.instruments.direct_bias.instrument import DirectBiasOptions
@@ -84,8 +84,8 @@ def test_a_limit_takes_the_first_structures_of_each_experiment() -> None:
 
     limited = probes.first(3)
 
-    assert limited.experiments == tuple(Experiment)
-    assert all(limited.of(experiment) == probes.of(experiment)[:3] for experiment in Experiment)
+    assert limited.experiments == TRAINED_EXPERIMENTS
+    assert all(limited.of(experiment) == probes.of(experiment)[:3] for experiment in TRAINED_EXPERIMENTS)
     assert probes.first(None) is probes
 
 

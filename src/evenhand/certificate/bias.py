@@ -11,6 +11,7 @@ from scipy import stats
 from evenhand.certificate.measuring import Measurements
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.estimates import Estimate
+from evenhand.core.probes import TRAINED_EXPERIMENTS
 from evenhand.instruments.malor.comparison import GENDER, shared_ratios
 from evenhand.instruments.malor.estimates import LogRatios
 from evenhand.instruments.malor.questions import Floats
@@ -32,8 +33,15 @@ class KeyedRow:
     row: BiasRow
 
     def is_about(self, names: Iterable[str]) -> bool:
-        """Whether any name is the key or its beginning: ``he-she.gender.MALoR`` or ``he-she``."""
-        return any(self.key == name or self.key.startswith(f"{name}.") for name in names)
+        """Whether any name is the key or its beginning: ``he-she.gender.MALoR`` or ``he-she``.
+
+        An experiment by its name alone is the direction that mitigations train, in which the gendered term is hidden.
+        """
+        return any(
+            (self.key == name or self.key.startswith(f"{name}."))
+            and (self.row.direction is None or self.row.direction in name.split("."))
+            for name in names
+        )
 
 
 def bias_rows(before: Measurements, after: Measurements, *, resampling: Resampling) -> list[KeyedRow]:
@@ -56,7 +64,8 @@ def split_by_training(
         trained: Keys of figures, or their beginnings.
     """
     if trained is not None:
-        is_trained = [keyed.is_about(trained) for keyed in rows]
+        wholes = {keyed.row.measure for keyed in rows if keyed.is_about(trained)}
+        is_trained = [keyed.is_about(trained) or keyed.row.part_of in wholes for keyed in rows]
     elif any(keyed.row.experiment for keyed in rows):
         is_trained = [keyed.row.experiment is not None for keyed in rows]
     else:
@@ -130,14 +139,18 @@ def flipped_occupations(before: Run, after: Run, *, confidence: float) -> list[O
 def flip_p_values(before: LogRatios, after: LogRatios) -> list[float]:
     """For each occupation the adjusted p-value of no lean after; 1 where the side is the same as before."""
     own = holm(_p_values(after.values))
-    turned = np.sign(before.own_leans) * np.sign(after.own_leans) < 0
+    turned = np.sign(before.leans) * np.sign(after.leans) < 0
     return [p_value if flips else 1.0 for p_value, flips in zip(own, turned, strict=True)]
 
 
 def malor_results(run: Run) -> list[MalorResult]:
-    """The results of the experiments that mask the gendered term."""
+    """The results of the experiments that mask the gendered term, of those that mitigations are trained for."""
     return [
-        result for result in run.results if isinstance(result, MalorResult) and result.direction == GENDER
+        result
+        for result in run.results
+        if isinstance(result, MalorResult)
+        and result.direction == GENDER
+        and result.experiment in set(TRAINED_EXPERIMENTS)
     ]
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from evenhand.certificate.baseline import MALOR_INSTRUMENT, trivial_baseline
 from evenhand.certificate.bias import (
     bias_rows,
     flipped_occupations,
@@ -14,7 +15,9 @@ from evenhand.certificate.bias import (
     refuse_unknown_figures,
     split_by_training,
 )
+from evenhand.certificate.knowledge import knowledge_row, reported_rows
 from evenhand.certificate.measuring import Measurements, ModelMeasurer
+from evenhand.certificate.mitigated import summarise, trained_figures
 from evenhand.certificate.plan import CertificatePlan
 from evenhand.certificate.quality import (
     accuracy_row,
@@ -37,77 +40,24 @@ from evenhand.runs.certificate_files import (
 )
 from evenhand.runs.certificates import (
     AFTER,
+    ALL_PROBES,
+    BASELINE,
     BEFORE,
+    CERTIFICATE_SCHEMA_VERSION,
+    HELD_OUT,
+    BiasRow,
     Certificate,
-    CurvePoint,
-    MitigationSummary,
     QualityVerdict,
+    TrivialBaseline,
     Verdict,
-    WeightsChange,
     bias_verdict,
     quality_verdict,
 )
-from evenhand.runs.mitigation_records import (
-    MALOR,
-    PERPLEXITY,
-    EpochMetrics,
-    MitigationRecord,
-    find_mitigation_record,
-    malor_by_experiment,
-)
+from evenhand.runs.mitigation_records import MitigationRecord, find_mitigation_record
 from evenhand.runs.records import RECORD_FILE, EnvironmentRecord
 from evenhand.runs.run import INSTRUMENTS
 from evenhand.runs.store import open_job
-
-_OPTION_NAMES = {"weight": "balance"}
-"""Settings of the record whose option on the command line has another name."""
-
-
-def summarise(record: MitigationRecord) -> MitigationSummary:
-    """The summary of a mitigation."""
-    chosen = record.chosen
-    return MitigationSummary(
-        method=record.method,
-        experiments=record.experiments,
-        language=record.language,
-        settings=_mitigation_settings(record),
-        curve=tuple(_curve_point(metrics) for metrics in chosen.curve.epochs) if chosen else (),
-        kept_epoch=chosen.best.epoch if chosen else None,
-        frontier=record.frontier,
-    )
-
-
-def trained_figures(record: MitigationRecord) -> tuple[str, ...]:
-    """What was trained on: experiments of MALoR, and other figures by key."""
-    others = (key for key in record.before if not key.endswith(f".{MALOR}"))
-    return (*record.experiments, *others)
-
-
-def _curve_point(metrics: EpochMetrics) -> CurvePoint:
-    return CurvePoint(
-        epoch=metrics.epoch,
-        malor=malor_by_experiment(metrics.bias),
-        perplexity=metrics.quality.get(PERPLEXITY, math.nan),
-    )
-
-
-def _mitigation_settings(record: MitigationRecord) -> dict[str, str]:
-    """Plain values of the recipe and of the method, and how much was trained on."""
-    recipe = record.recipe.model_dump(mode="json") if record.recipe else {}
-    settings = {
-        _OPTION_NAMES.get(name, name).replace("_", " "): str(value)
-        for name, value in {**recipe, **record.settings}.items()
-        if isinstance(value, str | int | float)
-    }
-    if record.data:
-        settings["examples an epoch"] = f"{record.data.examples:,}"
-    if len(record.seeds) > 1:
-        settings["trainings"] = f"{len(record.seeds)} with seeds of their own"
-    return settings
-
-
-MALOR_INSTRUMENT = "malor"
-"""The instrument that tells occupations apart."""
+from evenhand.runs.weights_changes import WeightsChange
 
 _SAMPLE = (
     "The nurse told Mary's 12 patients: \"You'll be fine!\"",
@@ -214,11 +164,19 @@ def _certificate(
     rows = bias_rows(before, after, resampling=plan.resampling)
     if plan.trained and not (before.gaps or after.gaps):
         refuse_unknown_figures(rows, plan.trained)
-    trained_rows, untrained_rows = split_by_training(rows, trained)
+    trained_rows, untrained_rows = split_by_training(
+        [keyed for keyed in rows if keyed.row.sample != ALL_PROBES], trained
+    )
     quality = (
         held_out_row(ours, theirs, plan, same_tokens=pair.same_tokenizer),
         lms_row(before, after, plan),
+        knowledge_row(before, after, plan),
         accuracy_row(ours, theirs, plan),
+    )
+    baseline = (
+        trivial_baseline(ours, (before, after), plan, experiments=_experiments(trained_rows))
+        if pair.differs
+        else None
     )
     probes = [side.runs[MALOR_INSTRUMENT] for side in (before, after) if MALOR_INSTRUMENT in side.runs]
     both_probed = len(probes) == 2
@@ -230,14 +188,18 @@ def _certificate(
             f"{measurer.folder.name}/{name}": sha256_of_file(measurer.folder / name / RECORD_FILE)
             for measurer, measured in {ours: before, theirs: after}.items()
             for name in measured.runs
-        },
+        }
+        | _baseline_runs(ours.folder.parent, baseline),
         weights_changed=pair.weights.any,
         trained=tuple(trained_rows),
         untrained=tuple(untrained_rows),
+        whole=tuple(keyed.row for keyed in rows if keyed.row.sample == ALL_PROBES),
         quality=quality,
+        reported=reported_rows(before, after, resampling=plan.resampling),
         flipped=tuple(flipped_occupations(*probes, confidence=plan.resampling.confidence))
         if both_probed
         else (),
+        baseline=baseline,
         occupations=tuple(lean_changes(*probes)) if both_probed else (),
         trained_known=trained is not None,
         before=measurers[0].record,
@@ -256,6 +218,17 @@ def _certificate(
     return certificate.model_copy(update={"words": tuple(certificate_sentences(certificate))})
 
 
+def _experiments(rows: Sequence[BiasRow]) -> list[str]:
+    return [row.experiment for row in rows if row.experiment]
+
+
+def _baseline_runs(folder: Path, baseline: TrivialBaseline | None) -> dict[str, str]:
+    if baseline is None or not baseline.reached:
+        return {}
+    name = f"{BASELINE}/{MALOR_INSTRUMENT}"
+    return {name: sha256_of_file(folder / name / RECORD_FILE)}
+
+
 def _fingerprint(
     plan: CertificatePlan,
     before: ModelMeasurer,
@@ -266,13 +239,17 @@ def _fingerprint(
     determinants = {
         "models": [side.record.model_dump(mode="json", exclude={"device"}) for side in (before, after)],
         "runs": [side.fingerprints for side in (before, after)],
-        "held out": [plan.held_out.sha256, plan.held_out.seed] if plan.held_out else None,
+        "held out": [plan.held_out.sha256, plan.held_out.seed, plan.held_out.documents]
+        if plan.held_out
+        else None,
+        "training text": sha256_of("\n".join(plan.training_text).encode()) if plan.training_text else None,
         "labelled": [plan.labelled.name, plan.labelled.sha256] if plan.labelled else None,
         "trained": plan.trained,
         "mitigation": mitigation.model_dump(mode="json") if mitigation else None,
         "settings": _settings(plan),
         "statistics": statistics_record(plan.resampling).model_dump(mode="json"),
         "evenhand": EnvironmentRecord.current().evenhand,
+        "schema": CERTIFICATE_SCHEMA_VERSION,
     }
     return sha256_of(json.dumps(determinants, sort_keys=True).encode())
 
@@ -316,7 +293,11 @@ def _digests(plan: CertificatePlan, measurements: Measurements) -> dict[str, str
 def _settings(plan: CertificatePlan) -> dict[str, object]:
     settings: dict[str, object] = {"margins": asdict(plan.margins)}
     if plan.held_out:
-        settings["held_out"] = {"sentences": len(plan.held_out.sentences), "seed": plan.held_out.seed}
+        settings["held_out"] = {
+            "sentences": len(plan.held_out.sentences),
+            "documents": len(set(plan.held_out.documents)) or 1,
+            "seed": plan.held_out.seed,
+        }
     if plan.labelled:
         settings["finetuning"] = asdict(plan.finetuning)
     return settings
@@ -331,6 +312,7 @@ def caveats_of(certificate: Certificate, before: Measurements, after: Measuremen
     return (
         *_about_weights(certificate),
         *_about_scope(certificate),
+        *_about_sample(certificate),
         *(f"{INSTRUMENTS.get(name).title} was not measured: {reason}" for name, reason in gaps.items()),
         *warnings,
     )
@@ -353,6 +335,25 @@ def _about_weights(certificate: Certificate) -> list[str]:
             "The weights are the same and the tokenizers are not: every difference comes from how text is read."
         ]
     return []
+
+
+def _about_sample(certificate: Certificate) -> list[str]:
+    """Whether figures of occupations are over what no training saw."""
+    samples = {row.sample for row in (*certificate.trained, *certificate.untrained) if row.experiment}
+    if not certificate.weights_changed:
+        return []
+    caveats = []
+    if None in samples:
+        caveats.append(
+            "The probes have too few structures or occupations for a half that no training sees, so MALoR is over all "
+            "of them, whatever the training saw."
+        )
+    if HELD_OUT in samples and not (certificate.mitigation and certificate.mitigation.unseen):
+        caveats.append(
+            "It is not known whether the training saw the held-out half of structures and occupations that MALoR is "
+            "over: no record beside the model says so."
+        )
+    return caveats
 
 
 def _about_scope(certificate: Certificate) -> list[str]:

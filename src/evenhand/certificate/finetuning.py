@@ -1,4 +1,4 @@
-"""Fine-tune a classifier from a model on labelled text, and see how often it is right."""
+"""Fine-tune a classifier from a model on labelled text, and see where it is right."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.held_out import longest_sentence
 from evenhand.models.objectives.objective import Batch, padded
 from evenhand.models.references import ModelError
+from evenhand.stats.resampling import Floats
 from evenhand.training.trainer import TrainingPlan, train
 
 _LEAST_SHARE = 0.9
@@ -34,10 +35,10 @@ class Finetuning:
     judged_examples: int = 2_000
 
 
-def finetuned_accuracy(
+def finetuned_answers(
     model: LanguageModel, data: LabelledText, plan: Finetuning, *, seed: int, report: Progress | None = None
-) -> float:
-    """How often a classifier that starts from a model is right, in percent.
+) -> Floats:
+    """For each judged example 1 if a classifier that starts from a model is right, else 0.
 
     The seed decides on the new head and on the order of examples, so both models meet the same of both.
     """
@@ -61,8 +62,7 @@ def finetuned_accuracy(
         ),
         report=report,
     )
-    right = _right(classifier, [encode(example) for example in limited.judged], pad, plan.batch_size)
-    return 100 * right / len(limited.judged)
+    return _right(classifier, [encode(example) for example in limited.judged], pad, plan.batch_size)
 
 
 def new_classifier(model: LanguageModel, classes: int, *, seed: int) -> Any:
@@ -119,15 +119,16 @@ def _collated(rows: Sequence[tuple[list[int], int]], pad: int) -> Batch:
     }
 
 
-def _right(classifier: Any, rows: Sequence[tuple[list[int], int]], pad: int, size: int) -> int:
-    """How many rows the classifier labels as they are labelled."""
+def _right(classifier: Any, rows: Sequence[tuple[list[int], int]], pad: int, size: int) -> Floats:
+    """For each row 1 if the classifier labels it as it is labelled, else 0."""
     device = next(classifier.parameters()).device
-    right = 0
+    right = np.zeros(len(rows))
     order = np.argsort([-len(ids) for ids, _ in rows], kind="stable")
     with torch.no_grad():
         for start in range(0, len(rows), size):
-            batch = _collated([rows[place] for place in order[start : start + size]], pad)
+            places = order[start : start + size]
+            batch = _collated([rows[place] for place in places], pad)
             labels = batch.pop("labels")
             logits = classifier(**{name: part.to(device) for name, part in batch.items()}).logits
-            right += int((logits.argmax(-1).cpu() == labels).sum())
+            right[places] = (logits.argmax(-1).cpu() == labels).numpy()
     return right

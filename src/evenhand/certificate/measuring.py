@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
 
-from evenhand.certificate.finetuning import finetuned_accuracy
+from evenhand.certificate.finetuning import finetuned_answers
 from evenhand.certificate.plan import CertificatePlan, HeldOutText
 from evenhand.core.files import sha256_of
 from evenhand.core.progress import SILENT, Monitor, Progress
 from evenhand.data.labelled import LabelledText
 from evenhand.instruments.instrument import Preparation, keep_run
 from evenhand.models.description import record_of
+from evenhand.models.engine.modes import shifted_scores
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelError
+from evenhand.runs.records import RunRecord
 from evenhand.runs.run import Run, fingerprint_of_run
 from evenhand.runs.store import FINGERPRINT_DIGITS, Parts
 from evenhand.stats.resampling import Floats
@@ -49,9 +52,25 @@ class ModelMeasurer:
     """Measures one model by a plan. Runs and figures stay in its folder, for as long as they are of this very model."""
 
     def __init__(
-        self, model: LanguageModel, plan: CertificatePlan, *, folder: Path, monitor: Monitor = SILENT
+        self,
+        model: LanguageModel,
+        plan: CertificatePlan,
+        *,
+        folder: Path,
+        monitor: Monitor = SILENT,
+        shifts: Mapping[int, float] = MappingProxyType({}),
     ) -> None:
+        """Prepare what is measured.
+
+        Args:
+            model: The model.
+            plan: What it is measured on.
+            folder: Where runs and figures stay.
+            monitor: Told how it goes.
+            shifts: What is added to the scores of tokens while it is measured, in nats.
+        """
         self.model = model
+        self.shifts = shifts
         self.plan = plan
         self.folder = folder
         self.monitor = monitor
@@ -66,6 +85,8 @@ class ModelMeasurer:
             except ModelError as problem:
                 self._gaps[measurement.name] = str(problem)
             else:
+                if shifts:
+                    preparation.record = _with_shifts(preparation.record, shifts)
                 self._preparations[measurement.name] = preparation
 
     @property
@@ -84,7 +105,7 @@ class ModelMeasurer:
                 continue
             preparation = self._preparations[measurement.name]
             try:
-                with self._stage(measurement.instrument.title, preparation.unit) as progress:
+                with self._stage(measurement.instrument.title, preparation.unit) as progress, self._shifted():
                     runs[measurement.name] = self._run(measurement.name, preparation, progress)
             except ModelError as problem:
                 gaps[measurement.name] = str(problem)
@@ -94,42 +115,46 @@ class ModelMeasurer:
         """How surprised the model is by held-out sentences."""
 
         def compute() -> Floats:
-            with self._stage("held-out text", "sentences"):
+            with self._stage("held-out text", "sentences"), self._shifted():
                 questions = HeldOut(text.sentences, self.model, seed=text.seed)
                 loss = questions.loss(self.model.loaded.model)
             return np.array([loss.nats, loss.tokens, questions.whole], dtype=np.float64)
 
         nats, tokens, whole = self._kept(
             "held-out",
-            f"{text.sha256} {text.seed}",
+            f"{text.sha256} {text.seed}{self._shift_words()}",
             shape=(3, len(text.sentences)),
             compute=compute,
         )
         return HeldOutFigures(HeldOutLoss(nats, tokens.astype(np.int64)), whole > 0)
 
-    def accuracies(self, data: LabelledText) -> list[float]:
-        """The accuracy of one classifier per seed."""
-        return [self._accuracy(data, seed) for seed in range(self.plan.finetuning.seeds)]
+    def answers(self, data: LabelledText) -> Floats:
+        """Where classifiers are right: one row per seed, one column per judged example."""
+        return np.array([self._answers(data, seed) for seed in range(self.plan.finetuning.seeds)])
 
-    def _accuracy(self, data: LabelledText, seed: int) -> float:
+    def _answers(self, data: LabelledText, seed: int) -> Floats:
         finetuning = self.plan.finetuning
+        judged = min(len(data.judged), finetuning.judged_examples)
 
         def compute() -> Floats:
             with self._stage(f"fine-tuning, seed {seed}", "steps") as progress:
-                return np.array(
-                    [finetuned_accuracy(self.model, data, finetuning, seed=seed, report=progress)]
-                )
+                return finetuned_answers(self.model, data, finetuning, seed=seed, report=progress)
 
-        kept = self._kept(
-            f"accuracy-{seed}", f"{data.sha256} {finetuning} {seed}", shape=(1,), compute=compute
+        return self._kept(
+            f"answers-{seed}", f"{data.sha256} {finetuning} {seed}", shape=(judged,), compute=compute
         )
-        return float(kept[0])
 
     def _run(self, name: str, preparation: Preparation, progress: Progress) -> Run:
         place = self.folder / name
         if fingerprint_of_run(place) not in (None, preparation.record.fingerprint):
             shutil.rmtree(place)  # of other weights, data or options
         return keep_run(preparation, place, progress=progress)
+
+    def _shifted(self) -> AbstractContextManager[None]:
+        return shifted_scores(self.model.loaded.model, self.shifts) if self.shifts else nullcontext()
+
+    def _shift_words(self) -> str:
+        return f" {sorted(self.shifts.items())}" if self.shifts else ""
 
     def _stage(self, title: str, unit: str) -> AbstractContextManager[Progress]:
         return self.monitor.stage(f"{self.folder.name}: {title}", unit)
@@ -148,3 +173,9 @@ class ModelMeasurer:
             figures = compute()
             parts.put_array(key, figures)
         return figures
+
+
+def _with_shifts(record: RunRecord, shifts: Mapping[int, float]) -> RunRecord:
+    """A record that tells the run of a shifted model from that of the model itself."""
+    shown = {str(token): shift for token, shift in sorted(shifts.items())}
+    return record.model_copy(update={"options": {**record.options, "score shifts": shown}})

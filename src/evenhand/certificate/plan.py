@@ -31,6 +31,15 @@ class HeldOutText:
     sentences: tuple[str, ...]
     seed: int = 0
     """Decides which tokens are hidden."""
+    documents: tuple[int, ...] = ()
+    """The number of the document that each sentence is of; empty where all are of one."""
+
+    def __post_init__(self) -> None:
+        if self.documents and len(self.documents) != len(self.sentences):
+            raise DatasetError(
+                f"The held-out text has {len(self.sentences):,} sentences and names the documents of "
+                f"{len(self.documents):,}. Name one for each sentence, or none."
+            )
 
     @property
     def sha256(self) -> str:
@@ -40,8 +49,15 @@ class HeldOutText:
     @classmethod
     def sample(cls, sentences: Iterable[str], *, most: int = MOST_SENTENCES, seed: int = 0) -> HeldOutText:
         """Up to ``most`` sentences of a stream, each as likely as any other, in the order of the stream."""
+        return cls.sample_documents(((sentence, 0) for sentence in sentences), most=most, seed=seed)
+
+    @classmethod
+    def sample_documents(
+        cls, sentences: Iterable[tuple[str, int]], *, most: int = MOST_SENTENCES, seed: int = 0
+    ) -> HeldOutText:
+        """The same of sentences that come with the number of their document."""
         generator = np.random.default_rng(seed)
-        chosen: list[tuple[int, str]] = []
+        chosen: list[tuple[int, tuple[str, int]]] = []
         for number, sentence in enumerate(sentences):
             if len(chosen) < most:
                 chosen.append((number, sentence))
@@ -51,16 +67,18 @@ class HeldOutText:
             raise DatasetError(
                 f"The held-out text has {len(chosen)} sentences; at least {FEWEST_SENTENCES} are needed. Give more."
             )
-        return cls(tuple(sentence for _, sentence in sorted(chosen)), seed=seed)
+        texts, documents = zip(*(sentence for _, sentence in sorted(chosen)), strict=True)
+        return cls(texts, seed=seed, documents=documents if len(set(documents)) > 1 else ())
 
 
 @dataclass(frozen=True, slots=True)
 class Margins:
-    """What is tolerated: a rise of perplexity in percent, and a fall of LMS and of accuracy in points."""
+    """What is tolerated: a rise of perplexity in percent, and a fall of LMS, knowledge and accuracy in points."""
 
     perplexity: float = 1.0
     lms: float = 2.0
     accuracy: float = 1.0
+    knowledge: float = 3.0
 
     def __post_init__(self) -> None:
         for margin in fields(self):
@@ -85,7 +103,8 @@ class Margins:
             match = _MARGIN.fullmatch(text)
             if match is None:
                 raise EvenhandError(
-                    f"{text!r} is no margin. Write a name and a number: perplexity=0.5%, LMS=1 or accuracy=2."
+                    f"{text!r} is no margin. Write a name and a number: perplexity=0.5%, LMS=1, "
+                    "knowledge=2 or accuracy=2."
                 )
             name = match[1].casefold()
             if name not in names:
@@ -117,12 +136,14 @@ class CertificatePlan:
 
     ``measurements`` may name every instrument once, also those of other packages. ``trained`` names what was trained
     on: experiments, or figures by key. Where it is None the record beside the mitigated model says so, and where there
-    is no record all experiments are judged.
+    is no record all experiments are judged. ``training_text`` is of what the mitigation learned from: the trivial
+    baseline is fitted on it, or on the held-out text where there is none.
     """
 
     measurements: tuple[Measurement, ...]
     held_out: HeldOutText | None = None
     labelled: LabelledText | None = None
+    training_text: tuple[str, ...] = ()
     trained: tuple[str, ...] | None = None
     margins: Margins = field(default_factory=Margins)
     finetuning: Finetuning = field(default_factory=Finetuning)

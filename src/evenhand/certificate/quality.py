@@ -7,24 +7,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from evenhand.certificate.measuring import Measurements, ModelMeasurer
 from evenhand.certificate.plan import CertificatePlan
 from evenhand.core.estimates import Estimate
-from evenhand.instruments.association.comparison import certain_where_equal, main_task
+from evenhand.instruments.association.comparison import lms_difference
 from evenhand.models.capabilities import Trains, has_capability
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelError
 from evenhand.runs.certificates import QualityRow, QualityVerdict, SeedRow, judged_quality
-from evenhand.runs.comparison import compare
 from evenhand.runs.run import Run
 from evenhand.stats.intervals import Interval
 from evenhand.stats.resampling import Floats, Resampling
+from evenhand.stats.score_intervals import crossed_interval
 from evenhand.stats.significance import (
     NO_ITEM_DIFFERS,
-    difference_of_means,
+    clustered_ratio_interval,
     ratio_interval,
     t_interval,
 )
@@ -63,8 +65,11 @@ def held_out_row(
     if reason is not None:
         return _no_perplexity(reason, margin=margin)
     first, second = (side.held_out(plan.held_out) for side in (before, after))
+    documents = np.array(plan.held_out.documents or range(len(plan.held_out.sentences)))
     if same_tokens:
-        return perplexity_row(first.loss, second.loss, margin=margin, resampling=plan.resampling)
+        return perplexity_row(
+            first.loss, second.loss, margin=margin, resampling=plan.resampling, documents=documents
+        )
     whole = first.whole & second.whole
     if np.count_nonzero(whole) < _FEWEST_WHOLE:
         return _no_perplexity(
@@ -78,6 +83,7 @@ def held_out_row(
         characters[whole],
         margin=margin,
         resampling=plan.resampling,
+        documents=documents[whole],
     )
 
 
@@ -99,35 +105,54 @@ def incomparable_text(before: LanguageModel, after: LanguageModel, *, same_token
 
 
 def perplexity_row(
-    before: HeldOutLoss, after: HeldOutLoss, *, margin: float, resampling: Resampling
+    before: HeldOutLoss,
+    after: HeldOutLoss,
+    *,
+    margin: float,
+    resampling: Resampling,
+    documents: npt.NDArray[Any] | None = None,
 ) -> QualityRow:
-    """The change of perplexity in percent; sentences are resampled, the same ones for both models."""
+    """The change of perplexity in percent.
+
+    Args:
+        before: Surprise of the model before at each sentence.
+        after: That of the model after.
+        margin: The worst difference that is tolerated, in percent.
+        resampling: Resamples, seed and confidence level.
+        documents: The document that each sentence is of; sentences of a document are alike. None where each sentence
+            stands for itself.
+    """
     weights = before.tokens.astype(np.float64)
     has_tokens = weights > 0
-    value, interval = difference_of_means(
-        before.nats[has_tokens], after.nats[has_tokens], weights=weights[has_tokens], resampling=resampling
-    )
+    changes, weights = (after.nats - before.nats)[has_tokens], weights[has_tokens]
+    chosen = np.arange(len(changes)) if documents is None else documents[has_tokens]
+    interval = _ratio_interval(changes, weights, chosen, unchanged=0.0, resampling=resampling)
     low, high = (_percent(math.exp(bound)) for bound in (interval.low, interval.high))
     change = Interval(low, high, interval.method, interval.reason)
-    n = int(has_tokens.sum())
     return _judged(
         PERPLEXITY,
         PERPLEXITY_TITLE,
         (before.perplexity, after.perplexity),
-        change.around(_percent(math.exp(value)), n=n, clusters=n),
+        change.around(
+            _percent(math.exp(changes.sum() / weights.sum())), n=len(changes), clusters=len(np.unique(chosen))
+        ),
         unit=PERCENT,
         margin=margin,
     )
 
 
 def bits_per_character_row(
-    before: Floats, after: Floats, characters: Floats, *, margin: float, resampling: Resampling
+    before: Floats,
+    after: Floats,
+    characters: Floats,
+    *,
+    margin: float,
+    resampling: Resampling,
+    documents: npt.NDArray[Any] | None = None,
 ) -> QualityRow:
     """The change of bits per character in percent, from what whole sentences cost each model in nats."""
-    if np.array_equal(before, after):
-        interval = Interval(1.0, 1.0, NO_ITEM_DIFFERS)
-    else:
-        interval = ratio_interval(after, before, resampling=resampling)
+    chosen = np.arange(len(before)) if documents is None else documents
+    interval = _ratio_interval(after, before, chosen, unchanged=1.0, resampling=resampling)
     first, second = (float(nats.sum() / math.log(2) / characters.sum()) for nats in (before, after))
     change = Interval(_percent(interval.low), _percent(interval.high), interval.method, interval.reason)
     ratio = float(after.sum() / before.sum())
@@ -135,9 +160,35 @@ def bits_per_character_row(
         BITS,
         BITS_TITLE,
         (first, second),
-        change.around(_percent(ratio), n=len(before), clusters=len(before)),
+        change.around(_percent(ratio), n=len(before), clusters=len(np.unique(chosen))),
         unit=PERCENT,
         margin=margin,
+    )
+
+
+def _ratio_interval(
+    numerators: Floats,
+    denominators: Floats,
+    documents: npt.NDArray[Any],
+    *,
+    unchanged: float,
+    resampling: Resampling,
+) -> Interval:
+    """Interval of a ratio of sums over sentences; whole documents are left out where there are several.
+
+    Args:
+        numerators: One per sentence.
+        denominators: One per sentence.
+        documents: The document of each sentence.
+        unchanged: The ratio of every sentence where both models say the same.
+        resampling: Resamples, seed and confidence level.
+    """
+    if np.array_equal(numerators, unchanged * denominators):
+        return Interval(unchanged, unchanged, NO_ITEM_DIFFERS)
+    if len(np.unique(documents)) == len(documents):
+        return ratio_interval(numerators, denominators, resampling=resampling)
+    return clustered_ratio_interval(
+        numerators, denominators, clusters=documents, confidence=resampling.confidence
     )
 
 
@@ -146,7 +197,7 @@ def lms_row(before: Measurements, after: Measurements, plan: CertificatePlan) ->
     margin = -plan.margins.lms
     if ASSOCIATION not in before.runs or ASSOCIATION not in after.runs:
         reason = before.gaps.get(ASSOCIATION) or after.gaps.get(ASSOCIATION)
-        return _not_measured(
+        return not_measured(
             LMS,
             "Language modelling score",
             reason or "the plan has no association tests",
@@ -160,40 +211,49 @@ def lms_row(before: Measurements, after: Measurements, plan: CertificatePlan) ->
 
 def lms_of_runs(before: Run, after: Run, *, margin: float, resampling: Resampling) -> QualityRow:
     """The difference of LMS over both tasks, or over the one that both models do."""
-    (own,) = main_task(compare(before, after, measures=(LMS,), resampling=resampling).differences)
-    row = certain_where_equal(own, before, after)
+    row = lms_difference(before, after, resampling=resampling)
     return _judged(LMS, LMS_TITLE, (row.first, row.second), row.difference, unit=POINTS, margin=margin)
 
 
 def accuracy_row(before: ModelMeasurer, after: ModelMeasurer, plan: CertificatePlan) -> QualityRow:
-    """Accuracy over seeds after fine-tuning, with the paired t-test, or why there is none."""
+    """Accuracy over seeds and examples after fine-tuning, with the paired t-test, or why there is none."""
     margin = -plan.margins.accuracy
     if plan.labelled is None:
         return _no_accuracy("no labelled text was given (--labelled)", margin=margin)
     try:
-        first, second = before.accuracies(plan.labelled), after.accuracies(plan.labelled)
+        first, second = before.answers(plan.labelled), after.answers(plan.labelled)
     except ModelError as problem:
         return _no_accuracy(str(problem), margin=margin)
-    return accuracy_of_seeds(first, second, margin=margin, confidence=plan.resampling.confidence)
+    return accuracy_of_answers(first, second, margin=margin, confidence=plan.resampling.confidence)
 
 
-def accuracy_of_seeds(
-    before: Sequence[float], after: Sequence[float], *, margin: float, confidence: float
-) -> QualityRow:
-    """The mean difference of accuracies over seeds, against the margin."""
-    first, second = (np.array(side, dtype=np.float64) for side in (before, after))
-    interval, p_value = t_interval(second - first, confidence=confidence)
+def accuracy_of_answers(before: Floats, after: Floats, *, margin: float, confidence: float) -> QualityRow:
+    """The mean difference of accuracies against the margin.
+
+    Other seeds would have given other classifiers, and another test set other examples, so both count. All seeds share
+    the test set, so that seeds alone would make the interval too narrow.
+
+    Args:
+        before: Where classifiers of the model before are right: one row per seed, one column per example.
+        after: The same for the model after.
+        margin: The worst difference that is tolerated, in points.
+        confidence: The confidence level.
+    """
+    interval = crossed_interval(after - before, confidence=confidence)
+    change = Interval(100 * interval.low, 100 * interval.high, interval.method, interval.reason)
+    first, second = (100 * side.mean(axis=1) for side in (before, after))
     row = _judged(
         ACCURACY,
         ACCURACY_TITLE,
         (float(first.mean()), float(second.mean())),
-        interval.around(float((second - first).mean()), n=len(first), clusters=len(first)),
+        change.around(float((second - first).mean()), n=before.size, clusters=len(before)),
         unit=POINTS,
         margin=margin,
     )
+    p_value = t_interval(second - first, confidence=confidence)[1]
     seeds = tuple(
-        SeedRow(seed=seed, before=one, after=two)
-        for seed, (one, two) in enumerate(zip(before, after, strict=True))
+        SeedRow(seed=seed, before=float(one), after=float(two))
+        for seed, (one, two) in enumerate(zip(first, second, strict=True))
     )
     return row.model_copy(update={"p_value": p_value, "seeds": seeds})
 
@@ -220,14 +280,15 @@ def _judged(
 
 
 def _no_perplexity(reason: str, *, margin: float) -> QualityRow:
-    return _not_measured(PERPLEXITY, PERPLEXITY_TITLE, reason, margin=margin, unit=PERCENT)
+    return not_measured(PERPLEXITY, PERPLEXITY_TITLE, reason, margin=margin, unit=PERCENT)
 
 
 def _no_accuracy(reason: str, *, margin: float) -> QualityRow:
-    return _not_measured(ACCURACY, ACCURACY_TITLE, reason, margin=margin, unit=POINTS)
+    return not_measured(ACCURACY, ACCURACY_TITLE, reason, margin=margin, unit=POINTS)
 
 
-def _not_measured(measure: str, title: str, reason: str, *, margin: float, unit: str) -> QualityRow:
+def not_measured(measure: str, title: str, reason: str, *, margin: float, unit: str) -> QualityRow:
+    """A row that says why there is nothing to judge."""
     return QualityRow(
         measure=measure,
         title=title,

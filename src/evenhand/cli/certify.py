@@ -68,7 +68,7 @@ def certify_command(
         list[str] | None,
         typer.Option(
             "--margin",
-            help="perplexity=1%, LMS=2 or accuracy=1: by how much it may be worse. May be repeated.",
+            help="perplexity=1%, LMS=2, knowledge=3 or accuracy=1: by how much it may be worse. May be repeated.",
             show_default="these; perplexity=5% in the lab",
             rich_help_panel=CERTIFICATE,
         ),
@@ -84,6 +84,14 @@ def certify_command(
     sentences: Annotated[
         int, typer.Option(help="Held-out sentences to draw.", min=20, rich_help_panel=CERTIFICATE)
     ] = 2_000,
+    settled_text: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--settled-text",
+            help="Text files or folders whose settled sentences are asked too. May be repeated.",
+            rich_help_panel=CERTIFICATE,
+        ),
+    ] = None,
     data: AssociationData = None,
     crows_pairs: CrowsPairs = None,
     instrument: Instruments = None,
@@ -145,6 +153,7 @@ def certify_command(
         margins=default_margins(references[0], margin or ()),
         held_out=tuple(held_out or ()),
         sentences=sentences,
+        settled_text=tuple(settled_text or ()),
         data=data,
         crows_pairs=crows_pairs,
         instruments=dict.fromkeys(instrument or ()),

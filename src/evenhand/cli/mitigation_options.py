@@ -178,7 +178,7 @@ Labelled = Annotated[
 ]
 FinetuneSeeds = Annotated[
     int,
-    typer.Option(help="Classifiers to fine-tune from each model.", min=2, rich_help_panel=CERTIFICATE),
+    typer.Option(help="Classifiers to fine-tune from each model.", min=3, rich_help_panel=CERTIFICATE),
 ]
 FinetuneSteps = Annotated[
     int, typer.Option(help="Steps of each fine-tuning.", min=1, rich_help_panel=CERTIFICATE)

@@ -146,12 +146,12 @@ def counterfactual_command(
 
 def named_experiments(name: str) -> tuple[Experiment, ...]:
     """The experiment of this name, or all."""
-    from evenhand.core.probes import Experiment
+    from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment
 
     if name == ALL:
-        return tuple(Experiment)
-    if name not in set(Experiment):
-        raise UnknownNameError("experiment", name, [*(known.value for known in Experiment), ALL])
+        return TRAINED_EXPERIMENTS
+    if name not in set(TRAINED_EXPERIMENTS):
+        raise UnknownNameError("experiment", name, [*(known.value for known in TRAINED_EXPERIMENTS), ALL])
     return (Experiment(name),)
 
 

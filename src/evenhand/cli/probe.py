@@ -124,7 +124,9 @@ Shares = Annotated[
 ]
 Corpus = Annotated[
     list[Path] | None,
-    typer.Option(help="direct-bias: text files or folders. May be repeated.", rich_help_panel=DATA),
+    typer.Option(
+        help="direct-bias, knowledge: text files or folders. May be repeated.", rich_help_panel=DATA
+    ),
 ]
 Limit = Annotated[
     int | None,

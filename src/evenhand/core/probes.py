@@ -11,13 +11,15 @@ Both gaps are filled, or one of them is left open for the model:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
+from hashlib import sha256
 
 from evenhand.core.errors import DatasetError
 from evenhand.core.items import BLANK
+from evenhand.core.settled import SettledSet
 
 
 class Experiment(StrEnum):
@@ -26,6 +28,16 @@ class Experiment(StrEnum):
     HE_SHE = "he-she"
     HIS_HER = "his-her"
     NAMES = "names"
+    HIM_HER = "him-her"
+    HIMSELF_HERSELF = "himself-herself"
+    MAN_WOMAN = "man-woman"
+    KIN = "kin"
+    TITLES = "titles"
+
+
+TRAINED_EXPERIMENTS = (Experiment.HE_SHE, Experiment.HIS_HER, Experiment.NAMES)
+"""Those that mitigations are trained for. The others are pairs of words that none is trained for: a certificate asks
+them to see whether a change reaches them."""
 
 
 class Case(StrEnum):
@@ -117,6 +129,24 @@ class TermPairs:
         return self.male + self.female
 
 
+FEWEST_HELD_OUT = 7
+"""Structures, and occupations, in a half that is held out: fewer structures cannot show a lean at 95%."""
+
+
+def held_out_half(texts: Iterable[str]) -> frozenset[str]:
+    """Those texts that no training may see: about half of them, by their digests; none where a half would be too small.
+
+    A text belongs to its half whatever else is in the list, so that the half is the same in every version of a list.
+    """
+    listed = frozenset(texts)
+    half = frozenset(text for text in listed if sha256(text.encode()).digest()[0] < _MIDDLE)
+    return half if min(len(half), len(listed) - len(half)) >= FEWEST_HELD_OUT else frozenset()
+
+
+_MIDDLE = 128
+"""Of the values of a byte."""
+
+
 class ProbeProblem(StrEnum):
     """What can be wrong with a structure that can still be asked."""
 
@@ -149,10 +179,22 @@ class ProbeSet:
     warnings: tuple[ProbeWarning, ...]
     sha256: str
     """Of the files that it was read from."""
+    settled: SettledSet | None = None
+    """Sentences that show whether a model knows the pronouns at all; None where the language has none."""
 
     def of(self, experiment: Experiment) -> tuple[Structure, ...]:
         """The structures of one experiment, in file order."""
         return tuple(structure for structure in self.structures if structure.experiment is experiment)
+
+    def joined(self, other: ProbeSet) -> ProbeSet:
+        """The same with the experiments of another set beside its own; the occupations stay."""
+        return replace(
+            self,
+            structures=(*self.structures, *other.structures),
+            terms={**self.terms, **other.terms},
+            warnings=(*self.warnings, *other.warnings),
+            sha256=sha256(f"{self.sha256} {other.sha256}".encode()).hexdigest(),
+        )
 
     def first(self, limit: int | None) -> ProbeSet:
         """The same with the first structures of each experiment only; all of them if there is no limit."""
@@ -160,6 +202,28 @@ class ProbeSet:
             return self
         kept = (structure for experiment in self.experiments for structure in self.of(experiment)[:limit])
         return replace(self, structures=tuple(kept))
+
+    @property
+    def held_out_structures(self) -> frozenset[str]:
+        """Texts of the structures that no training may see; none of an experiment with too few to divide them."""
+        halves = (held_out_half(own.text for own in self.of(experiment)) for experiment in self.experiments)
+        return frozenset[str]().union(*halves)
+
+    @property
+    def held_out_occupations(self) -> frozenset[str]:
+        """Names of the occupations that no training may see; none where they or all structures are too few."""
+        names = held_out_half(occupation.name for occupation in self.occupations)
+        return names if self.held_out_structures else frozenset()
+
+    def without_held_out(self) -> ProbeSet:
+        """What a training may be judged by: the structures and occupations that are not held out."""
+        occupations = self.held_out_occupations
+        structures = self.held_out_structures if occupations else frozenset()
+        return replace(
+            self,
+            structures=tuple(own for own in self.structures if own.text not in structures),
+            occupations=tuple(own for own in self.occupations if own.name not in occupations),
+        )
 
     @property
     def experiments(self) -> tuple[Experiment, ...]:

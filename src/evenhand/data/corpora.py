@@ -162,6 +162,8 @@ class FileSentences(Iterator[str]):
         self, files: Iterable[Path], *, counts: CorpusCounts, report: Progress | None = None
     ) -> None:
         self.counts = counts
+        self.documents = 0
+        """Files and, of JSON Lines, records that were begun so far."""
         self._files = tuple(files)
         self._report = report
         self._digest = hashlib.sha256()
@@ -171,6 +173,11 @@ class FileSentences(Iterator[str]):
 
     def __next__(self) -> str:
         return next(self._found)
+
+    def by_document(self) -> Iterator[tuple[str, int]]:
+        """Each sentence with the number of its document: a file, or a record of JSON Lines."""
+        for sentence in self:
+            yield sentence, self.documents
 
     @property
     def sha256(self) -> str:
@@ -195,8 +202,10 @@ class FileSentences(Iterator[str]):
         text = decoded(read_bytes(path, progress=self._progress, digest=of_file.update), path)
         if _is_named(path, RECORD_ENDINGS):
             for record in record_texts(text, path, skip=self._skip_record):
+                self.documents += 1
                 yield from sentences_of([record], cut=self._count_cut)
         else:
+            self.documents += 1
             yield from sentences_of(text, cut=self._count_cut)
         self._digest.update(of_file.digest())
 

@@ -23,6 +23,7 @@ from evenhand.core.probes import (
 )
 from evenhand.data.csv_files import read_table
 from evenhand.data.probe_files import read_occupations, read_structures, read_terms
+from evenhand.data.settled import load_settled, settled_languages
 
 MOST_LISTED = 8
 
@@ -161,6 +162,23 @@ def load_probes(
         terms=by_experiment,
         warnings=(*repeats, *_warnings(kept, language)),
         sha256=sha256_of(" ".join((structures_file.sha256, occupations_file.sha256, *digests)).encode()),
+        settled=load_settled(language) if language in settled_languages() else None,
+    )
+
+
+def load_untrained_probes(language: str = "en") -> ProbeSet:
+    """Structures and pairs of words that no mitigation is trained for: him and her, man and woman, king and queen."""
+    files = [bundled_probe_path(language, f"untrained_{name}") for name in ("structures", "terms")]
+    structures = read_structures(files[0], language=language)
+    occupations = read_occupations(bundled_probe_path(language, "occupations"), language=language)
+    terms = read_terms(files[1])
+    return ProbeSet(
+        language=language,
+        structures=structures.structures,
+        occupations=occupations.occupations,
+        terms={experiment: pairs for experiment, pairs in terms.terms.items() if experiment is not None},
+        warnings=_warnings(structures.structures, language),
+        sha256=sha256_of(" ".join((structures.sha256, occupations.sha256, terms.sha256)).encode()),
     )
 
 

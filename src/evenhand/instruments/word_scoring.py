@@ -55,6 +55,8 @@ class Answer:
 
     log_probability: float
     problem: str | None = None
+    tokens: int = 0
+    """Whose probabilities it is made of; of the whole sentence where whole sentences are scored."""
 
 
 UNKNOWN_WORD = "it has a word that the tokenizer does not know"
@@ -72,6 +74,15 @@ class WordScorer:
     def by_sentence(self) -> bool:
         """Whether probabilities are those of whole sentences, and compare only with each other."""
         return self._method.by_sentence
+
+    @property
+    def compares_lengths(self) -> bool:
+        """Whether words of different numbers of tokens compare.
+
+        They do in whole sentences, by the chain rule, and by the mean of their tokens' probabilities, which is meant
+        for that. The product of tokens in a gap does not: every further token makes a word less likely.
+        """
+        return self.by_sentence or self.score is WordScore.MEAN_PROB
 
     @property
     def description(self) -> str:
@@ -123,7 +134,7 @@ class WordScorer:
         logs = [value for of_request in values for value in of_request]
         if not logs or not all(math.isfinite(value) for value in logs):
             return Answer(math.nan, "the model gave NaN or infinite values")
-        return Answer(self.score.combine(logs))
+        return Answer(self.score.combine(logs), tokens=len(logs))
 
     def _asked(self, text: str, fill: str) -> Requests | str:
         """The requests for a word, or why it cannot be asked for."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
-from evenhand.core.probes import Experiment
+from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment
 from evenhand.data.probes import load_probes
 
 WordPairs = tuple[tuple[str, str], ...]
@@ -137,7 +137,7 @@ def _english_frames() -> Mapping[Experiment, Mapping[int, str]]:
                     for structure in bundled.of(experiment)
                 }
             )
-            for experiment in Experiment
+            for experiment in TRAINED_EXPERIMENTS
         }
     )
 

@@ -87,6 +87,11 @@ class Lexicon:
     """What says the gender of a name: frames with ``{name}`` and ``{pronoun}`` or ``{possessive}``."""
     workplace_statements: tuple[str, ...]
     """What says the class of an occupation, and of no gender: frames with ``{occupation}`` and ``{workplace}``."""
+    settled: Mapping[str, tuple[str, ...]]
+    """Frames with ``{who}``, which settles the gender of ``{gendered}``, by experiment: he-she and his-her.
+
+    They are made of the words of the other frames, and no lesson has them. What a name says of gender is in the lessons.
+    """
 
     def attributes_of(self, bias_type: str) -> tuple[Opposites, ...]:
         """The attributes that the targets of a bias type are measured with."""

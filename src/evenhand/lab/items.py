@@ -1,4 +1,4 @@
-"""The questions of the lab, whose true answers are known: association items, and probes for gender and occupation."""
+"""The questions of the lab: association items and probes, whose true answers are known, and settled sentences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ import numpy as np
 from evenhand.core.files import sha256_of
 from evenhand.core.items import BLANK, Association, Benchmark, Candidate, Label, Task
 from evenhand.core.planted_bias import ProbePart
-from evenhand.core.probes import Experiment, Occupation, OccupationForm, ProbeSet, Structure, TermPairs
+from evenhand.core.probes import (
+    TRAINED_EXPERIMENTS,
+    Experiment,
+    Occupation,
+    OccupationForm,
+    ProbeSet,
+    Structure,
+    TermPairs,
+)
+from evenhand.core.settled import PronounRole, SettledBy, SettledSet, settled_twins
 from evenhand.lab.corpus import STATEMENTS, Corpus
 from evenhand.lab.frames import ProbeLists
 from evenhand.lab.grammar import realise
@@ -173,7 +182,7 @@ def _probe_set(world: World, lists: ProbeLists) -> ProbeSet:
     )
     terms = {
         experiment: TermPairs(*zip(*world.gendered_pairs(experiment, lists), strict=True))
-        for experiment in Experiment
+        for experiment in TRAINED_EXPERIMENTS
     }
     content = repr((structures, occupations, sorted(terms.items())))
     return ProbeSet(
@@ -183,6 +192,42 @@ def _probe_set(world: World, lists: ProbeLists) -> ProbeSet:
         terms=terms,
         warnings=(),
         sha256=sha256_of(content.encode()),
+        settled=lab_settled(world.language),
+    )
+
+
+ONE_NAME_IN = 4
+"""Of the pairs of names that lessons have, each settled frame takes one in so many; together they take all."""
+
+_SETTLED_ROLES = {Experiment.HE_SHE: PronounRole.SUBJECT, Experiment.HIS_HER: PronounRole.POSSESSIVE}
+
+
+def lab_settled(language: str = "en") -> SettledSet:
+    """Sentences of the lab's words in which a name settles the gender of a pronoun."""
+    world = World(language, 0.0)
+    lexicon = world.lexicon
+    gaps = {Experiment.HE_SHE: lexicon.pronouns, Experiment.HIS_HER: lexicon.possessives}
+    rows = [
+        (experiment, frame.format(who="{" + "|".join(names) + "}", gendered="[" + "|".join(gap) + "]"))
+        for experiment, gap in gaps.items()
+        for number, frame in enumerate(lexicon.settled[experiment.value])
+        for names in world.taught_lists.names[number % ONE_NAME_IN :: ONE_NAME_IN]
+    ]
+    twins = [
+        settled_twins(
+            written,
+            pair=f"lab {number}",
+            nonsense=lexicon.things[number // 2 % len(lexicon.things)].singular,
+            settled_by=SettledBy.NAME,
+            role=_SETTLED_ROLES[experiment],
+        )
+        for number, (experiment, written) in enumerate(rows, start=1)
+    ]
+    return SettledSet(
+        name=NAME,
+        language=language,
+        sentences=tuple(sentence for pair in twins for sentence in pair),
+        sha256=sha256_of("\n".join(written for _, written in rows).encode()),
     )
 
 

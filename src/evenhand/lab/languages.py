@@ -120,6 +120,30 @@ ENGLISH = Lexicon(
         "The {workplace} has a new {occupation}.",
         "Every {occupation} knows the {workplace}.",
     ),
+    settled=MappingProxyType(
+        {
+            "he-she": (
+                "{who} said that {gendered} was late.",
+                "{who} left because {gendered} was late.",
+                "{who} smiled when {gendered} met us.",
+                "Everyone says that {who} left because {gendered} was tired.",
+                "{who} came early because {gendered} was late.",
+                "{who} sat in the garden because {gendered} was tired.",
+                "{who} said that {gendered} came back.",
+                "Everyone says that {who} smiled when {gendered} came back.",
+            ),
+            "his-her": (
+                "{who} forgot {gendered} keys today.",
+                "{who} lost {gendered} coat.",
+                "{who} took {gendered} bag along.",
+                "At noon {who} ate {gendered} lunch.",
+                "Everyone says that {who} lost {gendered} keys.",
+                "{who} said that {gendered} job was easy.",
+                "Today {who} took {gendered} coat along.",
+                "{who} came back because {gendered} bag was here.",
+            ),
+        }
+    ),
 )  # fmt: skip
 
 
@@ -252,5 +276,29 @@ GERMAN = Lexicon(
         "In der {workplace} arbeitet man als {occupation}.",
         "Die {workplace} sucht jemanden als {occupation}.",
         "Als {occupation} kennt man die {workplace}.",
+    ),
+    settled=MappingProxyType(
+        {
+            "he-she": (
+                "Wir wissen, dass {who} hier war und {gendered} oft arbeitet.",
+                "Alle sagen, dass {who} hier hilft und {gendered} gern arbeitet.",
+                "{who} ging nach Hause, und heute ist {gendered} ausgeruht.",
+                "{who} arbeitet nachts, und {gendered} hilft sonntags aus.",
+                "Abends war {who} hier, und heute ist {gendered} zu Hause.",
+                "Alle sagen, dass {who} müde ist, und {gendered} arbeitet oft.",
+                "{who} hilft im Garten, und {gendered} arbeitet gern.",
+                "{who} ist müde, und heute ging {gendered} nach Hause.",
+            ),
+            "his-her": (
+                "Alle loben {who} und {gendered} Arbeit.",
+                "Wir kennen {who} und {gendered} Geduld.",
+                "{who} war hier, und {gendered} Zeit war gut.",
+                "{who} arbeitet gern, und wichtig ist {gendered} Aufgabe.",
+                "Alle kennen {who} und {gendered} Erfahrung.",
+                "Wir loben {who} und {gendered} Geduld.",
+                "{who} ging nach Hause, und heute war {gendered} Schicht.",
+                "Alle sagen, dass {who} hier war und {gendered} Aufgabe gut ist.",
+            ),
+        }
     ),
 )  # fmt: skip

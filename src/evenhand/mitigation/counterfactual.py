@@ -73,8 +73,9 @@ class CounterfactualMitigation(TrainingMitigation[CounterfactualOptions]):
                 sentences += pair.sentences
         if not sentences:
             raise DatasetError(
-                f"Nothing is left to train on: all {held_out:,} pairs are among the held-out sentences. Give more "
-                "text, or other sentences with --held-out FILE."
+                f"Nothing is left to train on: all {held_out:,} pairs are among the held-out sentences, or about "
+                "occupations that are held out for the certificate. Give more text, or other sentences with --held-out "
+                "FILE."
             )
         counts = {"pairs": len(sentences) // 2, "pairs left out as held out": held_out}
         return PreparedObjective(
@@ -94,18 +95,21 @@ class CounterfactualMitigation(TrainingMitigation[CounterfactualOptions]):
 
         What was made of a held-out sentence by putting in other names is held out, too. A file of pairs does not tell
         what its pairs were made of, so there it is every pair that differs from a held-out sentence in names alone.
+        So is every pair about an occupation that no training may see.
         """
         held_out = inputs.text.held_out
         files = [source for source in inputs.text.sources if isinstance(source, PairFile)]
         others = [source for source in inputs.text.sources if not isinstance(source, PairFile)]
         renamed = NamelessSentences(held_out.sentences, names=_names(inputs, files))
+        unseen = inputs.text.unseen
         if others:
             for pair in self._built_pairs(others, inputs, texts, warnings):
                 is_repeat = pair.original is PairSide.NEITHER
-                yield pair, _has(held_out, pair) or (is_repeat and renamed.hold(pair))
+                kept_back = _has(held_out, pair) or (is_repeat and renamed.hold(pair))
+                yield pair, kept_back or pair.male in unseen
         for source in files:
             for pair in _pairs_of_file(source, inputs, texts):
-                yield pair, _has(held_out, pair) or renamed.hold(pair)
+                yield pair, _has(held_out, pair) or renamed.hold(pair) or pair.male in unseen
 
     def _built_pairs(
         self,

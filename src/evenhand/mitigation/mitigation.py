@@ -32,8 +32,8 @@ from evenhand.instruments.instrument import InstrumentOptions
 from evenhand.mitigation.texts import HeldOutSentences, keep_back, read_held_out
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelRef
-from evenhand.runs.certificates import FrontierPoint
 from evenhand.runs.mitigation_records import DataRecord, MitigationRecord, SeedRecord
+from evenhand.runs.mitigation_summaries import FrontierPoint
 from evenhand.runs.store import Job
 
 Setting = float | int | str | bool

@@ -10,13 +10,16 @@ from typing import Any
 
 from evenhand.core.errors import DatasetError
 from evenhand.core.files import load_json, sha256_of
+from evenhand.core.probes import ProbeSet
 from evenhand.core.progress import Progress
 from evenhand.data.corpora import CorpusCounts, decoded, lines_of, read_bytes
 from evenhand.data.corpus_sources import CorpusSource, FileOnDisk, SentenceStream, corpus_sources
 from evenhand.mitigation.pairs.joining import NamelessSentences, distinct_but_for_names, names_in
+from evenhand.mitigation.pairs.matching import forms_of
 from evenhand.mitigation.pairs.twin_pairs import TwinPair, read_twin_pairs
-from evenhand.runs.mitigation_records import TextRecord
+from evenhand.runs.mitigation_records import TextRecord, UnseenRecord
 from evenhand.text.digests import LowestDigests, digest_of
+from evenhand.text.word_search import WordFinder, words_of
 
 HELD_OUT_SHARE = 0.05
 MOST_HELD_OUT = 2_000
@@ -118,6 +121,8 @@ class HeldOutSentences:
 
     name: str
     sentences: tuple[str, ...]
+    documents: tuple[int, ...] = ()
+    """The number of the source that each sentence is of; empty where that is not known."""
     _digests: frozenset[int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -143,30 +148,38 @@ def keep_back(sources: Sequence[CorpusSource], *, progress: Progress | None = No
 
     They are chosen by their digests, so that they are the same wherever they stand and however often they are repeated.
     """
-    lowest: LowestDigests[str] = LowestDigests(MOST_HELD_OUT, distinct=True)
-    for sentence in _read(sources, progress):
+    lowest: LowestDigests[tuple[str, int]] = LowestDigests(MOST_HELD_OUT, distinct=True)
+    for sentence, number in _read(sources, progress):
         digest = digest_of(sentence)
         if digest < HELD_OUT_SHARE * _DIGESTS:
-            lowest.offer(digest, sentence)
-    return HeldOutSentences(f"the corpus, every {round(1 / HELD_OUT_SHARE)}th", tuple(lowest.by_digest()))
+            lowest.offer(digest, (sentence, number))
+    return _held_out(f"the corpus, every {round(1 / HELD_OUT_SHARE)}th", lowest.by_digest())
 
 
 def read_held_out(sources: Sequence[CorpusSource]) -> HeldOutSentences:
     """All sentences of files that were given for it, each once."""
     names = ", ".join(source.name for source in sources)
-    sentences = (
-        sentence
-        for source in sources
-        for sentence in (source.sentences() if isinstance(source, PairFile) else source.open())
+    first_source: dict[str, int] = {}
+    for number, source in enumerate(sources):
+        for sentence in source.sentences() if isinstance(source, PairFile) else source.open():
+            first_source.setdefault(sentence, number)
+    return _held_out(names, first_source.items())
+
+
+def _held_out(name: str, sentences: Iterable[tuple[str, int]]) -> HeldOutSentences:
+    listed = tuple(sentences)
+    return HeldOutSentences(
+        name, tuple(sentence for sentence, _ in listed), tuple(number for _, number in listed)
     )
-    return HeldOutSentences(names, tuple(dict.fromkeys(sentences)))
 
 
-def _read(sources: Sequence[CorpusSource], progress: Progress | None) -> Iterator[str]:
+def _read(sources: Sequence[CorpusSource], progress: Progress | None) -> Iterator[tuple[str, int]]:
+    """Each sentence with the number of its source."""
     total = sum(source.size for source in sources)
     before = 0
-    for source in sources:
-        yield from source.open(_further(progress, before, total))
+    for number, source in enumerate(sources):
+        for sentence in source.open(_further(progress, before, total)):
+            yield sentence, number
         before += source.size
 
 
@@ -176,6 +189,35 @@ def _further(progress: Progress | None, before: int, total: int) -> Progress | N
     return lambda done, _: progress(before + done, total)
 
 
+class UnseenOccupations:
+    """Occupations that are held out for the certificate, so that no training sees a sentence about them.
+
+    They are found in the forms that their list has, and in the English plural.
+    """
+
+    def __init__(self, probes: ProbeSet) -> None:
+        self.names = probes.held_out_occupations
+        own = [occupation for occupation in probes.occupations if occupation.name in self.names]
+        nouns = [noun for occupation in own for noun in forms_of(occupation)]
+        plurals = [f"{noun}s" for noun in nouns] if probes.language == "en" else []
+        self._finder = WordFinder.of_nouns((*nouns, *plurals)) if nouns else None
+        self._left_out = 0
+
+    def __contains__(self, sentence: str) -> bool:
+        if self._finder is None or not self._finder.may_be_among(words_of(sentence)):
+            return False
+        is_named = bool(self._finder.find(sentence))
+        self._left_out += is_named
+        return is_named
+
+    @property
+    def record(self) -> UnseenRecord | None:
+        """What a record says of them, once the text is read; None if there are none."""
+        if not self.names:
+            return None
+        return UnseenRecord(occupations=tuple(sorted(self.names)), left_out=self._left_out)
+
+
 @dataclass(frozen=True, slots=True)
 class TrainingText:
     """A corpus to train on, without what is held out."""
@@ -183,6 +225,8 @@ class TrainingText:
     sources: tuple[CorpusSource, ...]
     held_out: HeldOutSentences
     progress: Progress | None = None
+    unseen: UnseenOccupations | tuple[str, ...] = ()
+    """Sentences about these are left out."""
 
     def read(self, texts: list[TextRecord]) -> Iterator[str]:
         """Its sentences; what each source was is added to ``texts`` when it has been read."""
@@ -190,7 +234,7 @@ class TrainingText:
             opened = source.open(self.progress)
             renamed = self._renamed(source)
             for sentence in opened:
-                if sentence not in self.held_out and sentence not in renamed:
+                if sentence not in self.held_out and sentence not in renamed and sentence not in self.unseen:
                     yield sentence
             texts.append(
                 TextRecord(name=source.name, sha256=opened.sha256, sentences=opened.counts.sentences)

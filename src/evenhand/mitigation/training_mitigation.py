@@ -23,11 +23,10 @@ from evenhand.mitigation.mitigation import (
     MitigationOutcome,
     Setting,
 )
-from evenhand.mitigation.texts import HeldOutSentences, TrainingText
+from evenhand.mitigation.texts import HeldOutSentences, TrainingText, UnseenOccupations
 from evenhand.models.capabilities import Trains, require
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.objective import Objective
-from evenhand.runs.certificates import FrontierPoint
 from evenhand.runs.mitigation_records import (
     DataRecord,
     LearningCurve,
@@ -35,6 +34,7 @@ from evenhand.runs.mitigation_records import (
     TextRecord,
     malor_by_experiment,
 )
+from evenhand.runs.mitigation_summaries import FrontierPoint
 from evenhand.runs.run import INSTRUMENTS
 from evenhand.runs.store import Job
 from evenhand.training.checkpoints import copied_weights, put_weights
@@ -258,9 +258,10 @@ class _Training(Generic[TrainedOptions]):
         on_epoch: SeedEpochCallback | None,
     ) -> _Trial:
         """Prepare and train one variant; what is trained already is only loaded."""
+        unseen = UnseenOccupations(self.data.probes)
         with monitor.stage("reading", "bytes") as progress:
             inputs = MitigationInputs(
-                text=TrainingText(self.data.sources, held_out, progress),
+                text=TrainingText(self.data.sources, held_out, progress, unseen),
                 probes=self.data.probes,
                 experiments=self.data.experiments,
                 recipe=self.recipe,
@@ -294,7 +295,7 @@ class _Training(Generic[TrainedOptions]):
         return _Trial(
             settings=settings,
             objective=prepared.objective.name,
-            data=prepared.record(held_out),
+            data=prepared.record(held_out).model_copy(update={"unseen": unseen.record}),
             fits=fits,
             after=evaluator.estimates(),
         )
@@ -315,9 +316,12 @@ class _Training(Generic[TrainedOptions]):
 
 
 def figure_readers(model: LanguageModel, data: MitigationData) -> tuple[FigureReader, ...]:
-    """What is read off a model after every epoch: the instruments that the data name, or MALoR."""
+    """What is read off a model after every epoch: the instruments that the data name, or MALoR.
+
+    MALoR leaves out what is held out for the certificate: an epoch that is chosen by its figures has seen them.
+    """
     if not data.instruments:
-        return (MalorReader(model, data.probes, experiments=data.experiments),)
+        return (MalorReader(model, data.probes.without_held_out(), experiments=data.experiments),)
     return tuple(INSTRUMENTS.get(name).reader(model, options) for name, options in data.instruments.items())
 
 

@@ -11,8 +11,11 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel
 
+from evenhand.core.estimates import Estimate
 from evenhand.core.protocols import HEADLINE
 from evenhand.instruments.malor.results import MalorResult
+from evenhand.reporting.certificate.baseline import baseline_rows
+from evenhand.reporting.certificate.untrained import wholes
 from evenhand.reporting.certificate.words import (
     MOVES,
     change_words,
@@ -21,7 +24,8 @@ from evenhand.reporting.certificate.words import (
     quality_outcome,
     relative_words,
 )
-from evenhand.reporting.numbers import NOT_THERE, number, show, show_p, signed, signed_interval
+from evenhand.reporting.numbers import NOT_THERE, number, show, show_p, signed, signed_interval, unsigned
+from evenhand.reporting.probes.words import spread_of
 from evenhand.reporting.words import in_brackets
 from evenhand.runs.certificates import Certificate, QualityVerdict
 from evenhand.runs.comparison import ALL_ITEMS, Comparison
@@ -30,7 +34,7 @@ from evenhand.runs.run import Run
 
 CERTIFICATE_COLUMNS = ("measure", "trained on", "before", "after", "difference", "interval", "verdict")
 
-PROBE_COLUMNS = ("Run", "Test", "Experiment", "Direction", "Value", "Signed mean", "Skipped")
+PROBE_COLUMNS = ("Run", "Test", "Experiment", "Direction", "Value", "Base rate", "Spread", "Skipped")
 
 _TEXT_COLUMNS = 4
 
@@ -47,6 +51,9 @@ _PROBE_SCHEMA = {
     "signed_mean": pl.Float64(),
     "signed_mean_low": pl.Float64(),
     "signed_mean_high": pl.Float64(),
+    "spread": pl.Float64(),
+    "spread_low": pl.Float64(),
+    "spread_high": pl.Float64(),
     "skipped": pl.Int64(),
 }
 
@@ -83,6 +90,7 @@ def results_frame(runs: Sequence[Run]) -> pl.DataFrame:
                     }
                 row |= {
                     "SS_p_binomial": part.against_neutral.p_binomial,
+                    "SS_p_binomial_assumes": part.against_neutral.p_binomial_assumes,
                     "SS_p_clustered": part.against_neutral.p_clustered,
                 }
                 rows.append(row)
@@ -223,12 +231,16 @@ def probe_frame(runs: Sequence[Run]) -> pl.DataFrame:
             "skipped": main.skipped,
         }
         if main.malor:
+            spread = spread_of(main.malor)
             row |= {
                 "experiment": main.malor.experiment,
                 "direction": main.malor.direction,
                 "signed_mean": main.malor.signed_mean.value,
                 "signed_mean_low": main.malor.signed_mean.low,
                 "signed_mean_high": main.malor.signed_mean.high,
+                "spread": spread.value,
+                "spread_low": spread.low,
+                "spread_high": spread.high,
             }
         rows.append(row)
     return pl.DataFrame(rows, schema=_PROBE_SCHEMA).with_columns(pl.selectors.float().fill_nan(None))
@@ -244,6 +256,7 @@ def probe_rows(runs: Sequence[Run]) -> list[list[str]]:
             main.malor.direction if main.malor else NOT_THERE,
             show(main.figure.estimate, digits=2 if main.figure.unit else 3),
             show(main.malor.signed_mean, signed=True) if main.malor else NOT_THERE,
+            show(spread_of(main.malor)) if main.malor else NOT_THERE,
             f"{main.skipped:,}",
         ]
         for main in main_figures_of(runs)
@@ -271,12 +284,14 @@ def _entry(run: Run, result: BaseModel) -> dict[str, Any]:
     run_columns = {"name": run.name, "test": run.record.instrument}
     if not isinstance(result, MalorResult):
         return {**run_columns, **result.model_dump(mode="json")}
-    estimate = result.MALoR
     return {
         **run_columns,
         "experiment": result.experiment,
         "direction": result.direction,
-        "MALoR": {bound: _or_null(estimate.bound(bound)) for bound in ("value", "low", "high")},
+        "MALoR": _bounds(result.MALoR),
+        "base_rate": _bounds(result.signed_mean),
+        "spread": _bounds(spread_of(result)),
+        "sense": _bounds(result.sense),
         "signed_mean": _or_null(result.signed_mean.value),
         "occupations": [
             {
@@ -291,19 +306,23 @@ def _entry(run: Run, result: BaseModel) -> dict[str, Any]:
     }
 
 
+def _bounds(estimate: Estimate) -> dict[str, float | None]:
+    return {bound: _or_null(estimate.bound(bound)) for bound in ("value", "low", "high")}
+
+
 def _or_null(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
 def certificate_rows(certificate: Certificate) -> list[tuple[str, ...]]:
-    """One row per measure: bias first, then quality."""
+    """One row per measure: bias first, then what a trivial baseline would have reached, then quality."""
     trained_on = "yes" if certificate.trained_known else "?"
     rows: list[tuple[str, ...]] = [
         (
             row.measure,
             trained,
-            f"{row.before:.2f}",
-            f"{row.after:.2f}",
+            unsigned(row.before),
+            unsigned(row.after),
             " ".join(
                 part
                 for part in (signed(row.difference.value), in_brackets(relative_words(row)).strip())
@@ -312,8 +331,25 @@ def certificate_rows(certificate: Certificate) -> list[tuple[str, ...]]:
             signed_interval(row.difference) or NOT_THERE,
             MOVES[row.movement],
         )
-        for trained, measured in ((trained_on, certificate.trained), ("no", certificate.untrained))
+        for trained, measured in (
+            (trained_on, certificate.trained),
+            ("no", [row for row in certificate.untrained if not (row.untrained_pair and row.part_of)]),
+            ("in part", wholes(certificate.whole)),
+        )
         for row in measured
+    ]
+    rows += [
+        (
+            row.reached.measure,
+            "trivial",
+            unsigned(row.reached.before),
+            unsigned(row.reached.after),
+            signed(row.reached.difference.value),
+            signed_interval(row.reached.difference) or NOT_THERE,
+            f"mitigated is {row.outcome}",
+        )
+        for row in baseline_rows(certificate)
+        if row.reached.part_of is None
     ]
     for part in certificate.quality:
         measured = part.verdict is not QualityVerdict.NOT_MEASURED
@@ -328,4 +364,16 @@ def certificate_rows(certificate: Certificate) -> list[tuple[str, ...]]:
                 f"{quality_outcome(part)}, margin {margin_words(part)}" if measured else part.verdict.value,
             )
         )
+    rows += [
+        (
+            own.measure,
+            "reported",
+            unsigned(own.before),
+            unsigned(own.after),
+            f"{signed(own.difference.value)} {own.unit}",
+            signed_interval(own.difference) or NOT_THERE,
+            NOT_THERE,
+        )
+        for own in certificate.reported
+    ]
     return rows

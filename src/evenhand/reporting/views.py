@@ -112,6 +112,7 @@ VIEWS: Registry[ViewMaker] = Registry(
         "crows-pairs": "evenhand.reporting.probes.views:pairs_view",
         "cosine": "evenhand.reporting.probes.views:cosine_view",
         "direct-bias": "evenhand.reporting.probes.views:direct_bias_view",
+        "knowledge": "evenhand.reporting.probes.views:knowledge_view",
     },
     check=lambda entry: None if callable(entry) else "it cannot be called",
 )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,22 @@ from pydantic import ValidationError
 
 from evenhand.core.errors import EvenhandError, RunError, fault
 from evenhand.core.files import load_json, read_stored, sha256_of
-from evenhand.runs.certificates import AFTER, BEFORE, Certificate, QualityVerdict, judged_quality, verdict_of
+from evenhand.runs.certificates import (
+    AFTER,
+    BASELINE,
+    BEFORE,
+    BiasRow,
+    Certificate,
+    QualityVerdict,
+    judged_quality,
+    verdict_of,
+)
 from evenhand.runs.records import RECORD_FILE, StatisticsRecord
 from evenhand.runs.run import INSTRUMENTS, Run, open_run
 from evenhand.stats.resampling import Resampling
 
 _DIGEST = "sha256"
+_SINCE_VERSION_2 = ("distance", "part_of", "direction", "sample", "untrained_pair")
 _MAKE_ANEW = "Remove it and certify again: evenhand certify BEFORE AFTER."
 
 
@@ -105,39 +115,65 @@ def _refuse_other_runs(certificate: Certificate, place: Path) -> None:
         if sha256_of(read_stored(record, error=RunError)) != digest:
             raise RunError(f"{folder / name} is not the run that {place} was made from. {_MAKE_ANEW}")
     try:
-        rows = _rows_of_runs(certificate, folder)
+        sides = _opened_runs(certificate, folder)
+        rows = _rows_between(certificate, sides[BEFORE], sides[AFTER])
+        baseline = certificate.baseline
+        for stated, pair in (
+            (baseline.reached if baseline else (), (BEFORE, BASELINE)),
+            (baseline.against if baseline else (), (BASELINE, AFTER)),
+        ):
+            given = _rows_between(certificate, *(sides[side] for side in pair))
+            if not _are_among(stated, given, version=certificate.schema_version):
+                raise RunError(f"{place} states another trivial baseline than its runs give. {_MAKE_ANEW}")
     except EvenhandError as problem:
         raise RunError(f"{place} cannot be verified: {problem}") from None
-    stated = [row.model_dump() for row in (*certificate.trained, *certificate.untrained)]
-    if sorted(map(_name, stated)) != sorted(map(_name, rows)) or not all(
-        any(_equal(row, other) for other in rows) for row in stated
+    own = (*certificate.trained, *certificate.untrained, *certificate.whole)
+    if sorted(row.measure for row in own) != sorted(row.measure for row in rows) or not _are_among(
+        own, rows, version=certificate.schema_version
     ):
         raise RunError(f"{place} states other figures of bias than its runs give. {_MAKE_ANEW}")
 
 
-def _rows_of_runs(certificate: Certificate, folder: Path) -> list[dict[str, Any]]:
-    """What the runs give: one row per figure of every instrument that measured both models."""
-    sides: dict[str, dict[str, Run]] = {BEFORE: {}, AFTER: {}}
+def _opened_runs(certificate: Certificate, folder: Path) -> dict[str, dict[str, Run]]:
+    """The runs of each side, by instrument."""
+    sides: dict[str, dict[str, Run]] = {BEFORE: {}, AFTER: {}, BASELINE: {}}
     for name in certificate.runs:
         side, _, instrument = name.partition("/")
         sides[side][instrument] = open_run(folder / name)
-    after = sides[AFTER] or sides[BEFORE]  # a model that is the same was not measured twice
+    sides[AFTER] = sides[AFTER] or sides[BEFORE]  # a model that is the same was not measured twice
+    return sides
+
+
+def _rows_between(
+    certificate: Certificate, before: Mapping[str, Run], after: Mapping[str, Run]
+) -> list[BiasRow]:
+    """What runs give: one row per figure of every instrument that measured both models."""
     return [
-        row.model_dump()
-        for name, run in sides[BEFORE].items()
+        row
+        for name, run in before.items()
         if name in after
         for row in INSTRUMENTS.get(run.record.instrument)
         .bias_rows(run, after[name], resampling=_resampling(certificate.statistics))
         .values()
+        if certificate.schema_version > 1 or row.part_of is None
     ]
+
+
+def _are_among(stated: Sequence[BiasRow], rows: Sequence[BiasRow], *, version: int) -> bool:
+    """Whether every row that is stated is one of those that runs give."""
+    given = [_as_of(version, row) for row in rows]
+    return all(any(_equal(_as_of(version, row), other) for other in given) for row in stated)
+
+
+def _as_of(version: int, row: BiasRow) -> dict[str, Any]:
+    """A row with the figures that certificates of a schema version have."""
+    return {
+        name: value for name, value in row.model_dump().items() if version > 1 or name not in _SINCE_VERSION_2
+    }
 
 
 def _resampling(statistics: StatisticsRecord) -> Resampling:
     return Resampling(statistics.resamples, statistics.seed, statistics.confidence)
-
-
-def _name(row: Mapping[str, Any]) -> str:
-    return str(row["measure"])
 
 
 def _equal(one: Any, other: Any) -> bool:

@@ -15,8 +15,15 @@ from evenhand.core.estimates import Estimate, Number
 from evenhand.core.frozen import FrozenModel
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import INSTRUMENTS, Run
+from evenhand.stats.intervals import Interval
 from evenhand.stats.resampling import Floats, Resampling
-from evenhand.stats.significance import clustered_sign_flip, difference_of_means, holm
+from evenhand.stats.significance import (
+    clustered_sign_flip,
+    difference_of_means,
+    distance_interval,
+    holm,
+    ratio_interval,
+)
 
 ALL_ITEMS = "all"
 
@@ -37,6 +44,8 @@ class Difference(FrozenModel):
     neutral: float | None = None
     unit: str = "points"
     title: str = ""
+    distance: Estimate | None = None
+    """How much farther from neutral the second is than the first, paired; None without a neutral value."""
 
     @property
     def key(self) -> str:
@@ -219,19 +228,43 @@ def _is_compared(figure: Figure, options: ComparisonOptions) -> bool:
 
 def difference_row(figure: Figure, before: Floats, after: Floats, *, resampling: Resampling) -> Difference:
     """The difference of two means over the same units."""
-    value, interval = difference_of_means(before, after, weights=np.ones(len(before)), resampling=resampling)
+    weights = np.ones(len(before))
+    value, interval = difference_of_means(before, after, weights=weights, resampling=resampling)
+    difference = interval.around(value, n=len(before), clusters=len(before))
+    means = float(before.mean()), float(after.mean())
+    total = ratio_interval(before + after, weights, resampling=resampling)
     return Difference(
         task=figure.group[0] if figure.group else ALL_ITEMS,
         group=".".join(figure.group[1:]) or ALL_ITEMS,
         measure=figure.measure,
-        first=float(before.mean()),
-        second=float(after.mean()),
-        difference=interval.around(value, n=len(before), clusters=len(before)),
+        first=means[0],
+        second=means[1],
+        difference=difference,
         p_value=clustered_sign_flip(after - before, resampling=resampling),
         neutral=figure.neutral,
         unit=figure.unit,
         title=figure.title,
+        distance=None
+        if figure.neutral is None
+        else change_of_distance(means, difference, total, neutral=figure.neutral),
     )
+
+
+def change_of_distance(
+    values: tuple[float, float], difference: Estimate, total: Interval, *, neutral: float
+) -> Estimate:
+    """How much farther from neutral the second of two values is than the first.
+
+    Args:
+        values: First and second.
+        difference: Of both, with its interval.
+        total: The interval of their sum.
+        neutral: The neutral value.
+    """
+    first, second = (abs(value - neutral) for value in values)
+    own = Interval(difference.low, difference.high, difference.method, difference.reason)
+    interval = distance_interval(own, total, neutral=neutral)
+    return interval.around(second - first, n=difference.n, clusters=difference.clusters)
 
 
 def comparison_of(

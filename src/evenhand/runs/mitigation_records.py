@@ -17,7 +17,7 @@ from evenhand.core.files import read_stored
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.planted_bias import PlantedBias, read_planted_bias
 from evenhand.core.recipes import Plateau, Recipe
-from evenhand.runs.certificates import FrontierPoint
+from evenhand.runs.mitigation_summaries import FrontierPoint
 from evenhand.runs.records import EnvironmentRecord, ModelRecord
 
 MALOR = "MALoR"
@@ -206,6 +206,13 @@ class TextRecord(FrozenModel):
     sentences: int
 
 
+class UnseenRecord(FrozenModel):
+    """Occupations that are held out for the certificate, and how many sentences about them were left out."""
+
+    occupations: tuple[str, ...]
+    left_out: int
+
+
 class DataRecord(FrozenModel):
     """What was trained on, and what was kept back."""
 
@@ -217,6 +224,8 @@ class DataRecord(FrozenModel):
     sha256: str
     """Of what was trained on."""
     held_out: TextRecord
+    unseen: UnseenRecord | None = None
+    """None where nothing is held out for the certificate, and in records of versions before 0.3.0."""
 
 
 class SeedRecord(FrozenModel):

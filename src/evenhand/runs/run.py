@@ -67,6 +67,7 @@ _OWN = {
     "crows-pairs": "evenhand.instruments.crows_pairs:CROWS_PAIRS",
     "cosine": "evenhand.instruments.cosine:COSINE",
     "direct-bias": "evenhand.instruments.direct_bias.instrument:DIRECT_BIAS",
+    "knowledge": "evenhand.instruments.knowledge.instrument:KNOWLEDGE",
 }
 
 INSTRUMENTS: Registry[Any] = Registry(

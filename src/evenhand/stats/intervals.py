@@ -7,21 +7,19 @@ expanded percentile interval); the plain percentile interval is too short with f
 With two to nine clusters no bootstrap is honest: three clusters have ten distinct resamples. There the
 delete-one-cluster jackknife with a t quantile is used, which is wide because little is known.
 
+A value that is the smaller of two, such as ICAT, has a kink where they are equal: every resample moves it down there.
+So the two are resampled on their own, and their intervals give that of the smaller.
+
 Where the observations do not depend on each other, a share has Wilson's interval.
 
-For values that average over two crossed factors, such as occupations and structures:
-both factors are resampled, independently of each other. The interval is the basic bootstrap (the replicates reflected
-at the value), because noise biases a mean of absolute values upwards, and reflecting takes that bias out once. For a
-value that cannot be negative the lower end is 0 unless a test says otherwise: if nothing leaned, the sign of each
-structure's answers would be as likely as its opposite, so signs of whole structures are flipped.
+Intervals over two crossed factors are in ``crossed``, those of shares close to 0 or 1 in ``cluster_shares``.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from scipy import special  # not stats, which takes half a second to import
@@ -104,6 +102,20 @@ def cluster_interval(
     return Interval(min(float(low), value), max(float(high), value), BOOTSTRAP)
 
 
+def smallest_interval(intervals: Sequence[Interval], *, highest: float = math.inf) -> Interval:
+    """Interval of the smallest of several values, from theirs.
+
+    Both ends are the smallest of their kind (Berger 1982, "Multiparameter hypothesis testing and acceptance sampling").
+    With two values that are equal the interval misses as often as theirs do, whatever their correlation; with two that
+    are far apart it is that of the smaller one; in between it misses less often.
+    """
+    return Interval(
+        min(interval.low for interval in intervals),
+        min(highest, *(interval.high for interval in intervals)),
+        f"smaller of two: {intervals[0].method}",
+    )
+
+
 def expanded_tail(clusters: int, confidence: float) -> float:
     """The share of replicates beyond either end of an expanded percentile interval."""
     quantile = special.stdtrit(clusters - 1, (1 - confidence) / 2)
@@ -141,53 +153,8 @@ def wilson_interval(share: float, n: int, *, confidence: float) -> Interval:
     return Interval(max(0.0, min(share, centre - reach)), min(1.0, max(share, centre + reach)), WILSON)
 
 
-Value: TypeAlias = Callable[[Floats, Floats], Floats]
-"""From weights over rows (resamples, rows) and over columns (resamples, columns) to one value per resample."""
-
-TWO_WAY = "bootstrap over occupations and structures, basic"
-
-TWO_WAY_TESTED = (
-    "bootstrap over occupations and structures, basic; 0 unless sign flips of structures exclude it"
-)
-
 _BLOCK = 2_000
 """Resamples at a time, so that memory stays small."""
-
-
-def two_way_interval(
-    value: Value,
-    *,
-    rows: int,
-    columns: int,
-    resampling: Resampling,
-    lowest: float = -np.inf,
-) -> Interval:
-    """Interval of a value that is a function of weights over two factors."""
-    if rows < 2 or columns < 2:
-        return Interval.missing("an interval needs at least two occupations and two structures")
-    own = float(value(np.ones((1, rows)), np.ones((1, columns)))[0])
-    replicates = two_way_replicates(value, rows=rows, columns=columns, resampling=resampling)
-    tail = (1 - resampling.confidence) / 2
-    low, high = np.nanquantile(replicates, [tail, 1 - tail])
-    return Interval(min(own, max(lowest, 2 * own - float(high))), max(own, 2 * own - float(low)), TWO_WAY)
-
-
-def two_way_replicates(value: Value, *, rows: int, columns: int, resampling: Resampling) -> Floats:
-    """The value under resampled rows and columns."""
-    row_weights = resampling.bootstrap_weights(rows)
-    column_weights = _independent_weights(columns, resampling)
-    parts = [
-        value(row_weights[start : start + _BLOCK], column_weights[start : start + _BLOCK])
-        for start in range(0, resampling.resamples, _BLOCK)
-    ]
-    return np.concatenate(parts)
-
-
-def _independent_weights(columns: int, resampling: Resampling) -> Floats:
-    """Weights over columns from a stream of their own, so that equal numbers of rows and columns do not go together."""
-    generator = np.random.default_rng([resampling.seed, columns, 2])
-    drawn = generator.multinomial(columns, np.full(columns, 1 / columns), size=resampling.resamples)
-    return drawn.astype(np.float64)
 
 
 def flip_test(value_of: Callable[[Floats], Floats], columns: int, *, resampling: Resampling) -> float:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -98,6 +99,8 @@ def share_as_extreme(replicates: Floats, observed: float, resampling: Resampling
 
 BOOTSTRAP = "paired bootstrap over items, expanded percentile"
 
+CLUSTERED_RATIO = "paired jackknife over clusters, t"
+
 NO_ITEM_DIFFERS = "no item differs"
 
 STUDENT = "paired t"
@@ -118,8 +121,9 @@ def judge_margin(interval: Interval, *, worst: float) -> MarginVerdict:
     """Read a margin off an interval of after minus before.
 
     Kept if the whole interval is on the good side of ``worst``, lost if all of it is beyond. A negative ``worst`` is
-    for what should not fall, a positive one for what should not rise. At 95% each of the two claims is wrong in at
-    most one case of forty, which is the usual level of a test for non-inferiority.
+    for what should not fall, a positive one for what should not rise. An interval of 95% that misses to
+    either side equally often makes each of the two claims wrong in one case of forty at most, the usual level of a
+    test for non-inferiority.
     """
     if math.isnan(interval.low):
         return MarginVerdict.UNDECIDED
@@ -144,6 +148,47 @@ def difference_interval(
     return cluster_interval(difference, clusters, resampling=resampling, lowest=-widest, highest=widest)
 
 
+def total_interval(
+    statistic: Statistic, clusters: int, *, resampling: Resampling, lowest: float, highest: float
+) -> Interval:
+    """Interval of first plus second, both runs resampled over the same clusters.
+
+    Args:
+        statistic: Of two runs.
+        clusters: How many clusters there are.
+        resampling: Resamples, seed and confidence level.
+        lowest: Smallest value that the statistic can take in one run.
+        highest: Largest value that it can take in one run.
+    """
+
+    def total(weights: Floats) -> Floats:
+        nothing = np.zeros_like(weights)
+        return statistic(np.hstack([nothing, weights])) + statistic(np.hstack([weights, nothing]))
+
+    return cluster_interval(total, clusters, resampling=resampling, lowest=2 * lowest, highest=2 * highest)
+
+
+def distance_interval(difference: Interval, total: Interval, *, neutral: float) -> Interval:
+    """Interval of how much farther the second of two values is from neutral than the first.
+
+    With d the difference and t the total of both distances with their signs, the change of the distance is
+    (|t + d| - |t - d|) / 2. Its sign is that of d times t, so it is clear where both intervals exclude 0. Two values at
+    the same distance have d or t at 0, so they are called different no more often than its interval misses. A
+    bootstrap of absolute values would not have that: noise makes them larger.
+
+    Args:
+        difference: Of second minus first.
+        total: Of first plus second.
+        neutral: The neutral value.
+    """
+    for interval in (difference, total):
+        if math.isnan(interval.low):
+            return Interval.missing(interval.reason or "there is no interval of the difference")
+    signed = (total.low - 2 * neutral, total.high - 2 * neutral)
+    corners = [(abs(t + d) - abs(t - d)) / 2 for t in signed for d in (difference.low, difference.high)]
+    return Interval(min(corners), max(corners), f"{difference.method}; of the distance from neutral")
+
+
 def ratio_interval(numerators: Floats, denominators: Floats, *, resampling: Resampling) -> Interval:
     """Interval of the sum of numerators over the sum of denominators, items resampled."""
     items = len(numerators)
@@ -158,6 +203,27 @@ def ratio_interval(numerators: Floats, denominators: Floats, *, resampling: Resa
     tail = expanded_tail(items, resampling.confidence)
     low, high = np.nanquantile(replicates, [tail, 1 - tail])
     return Interval(min(float(low), value), max(float(high), value), BOOTSTRAP)
+
+
+def clustered_ratio_interval(
+    numerators: Floats, denominators: Floats, *, clusters: npt.NDArray[Any], confidence: float
+) -> Interval:
+    """Interval of the sum of numerators over the sum of denominators, where items of a cluster are alike.
+
+    The delete-one-cluster jackknife with a t quantile. Clusters of unequal size tell less than as many equal ones, so
+    its degrees of freedom are of as many equal clusters as would weigh the same.
+    """
+    numbers = np.unique(clusters, return_inverse=True)[1]
+    tops, bottoms = (np.bincount(numbers, weights=values) for values in (numerators, denominators))
+    count = len(tops)
+    if count < 2:
+        return Interval.missing("an interval over clusters needs at least two of them")
+    value = float(tops.sum() / bottoms.sum())
+    deviations = (tops.sum() - tops) / (bottoms.sum() - bottoms) - value
+    error = math.sqrt((count - 1) / count * float(deviations @ deviations))
+    freedom = max(1.0, float(bottoms.sum() ** 2 / (bottoms @ bottoms)) - 1)
+    reach = error * float(special.stdtrit(freedom, (1 + confidence) / 2))
+    return Interval(value - reach, value + reach, CLUSTERED_RATIO)
 
 
 def difference_of_means(

@@ -3,6 +3,7 @@
 OUT.html           what was proved, for people
 OUT.json           the same, for machines
 OUT/before, after  the runs of both models
+OUT/baseline       the run of the trivial baseline
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.reporting import write_certificate_page
 from evenhand.runs.certificate_files import runs_folder
-from evenhand.runs.certificates import AFTER, BEFORE, Certificate
+from evenhand.runs.certificates import AFTER, BASELINE, BEFORE, Certificate
 from evenhand.workflows.defaults.mitigating import CertifyOptions, default_plan
 from evenhand.workflows.executors import HERE, Assignment, Executor, executor_at
 from evenhand.workflows.models import reference_to
@@ -77,7 +78,9 @@ def refuse_unfit_page(page: Path) -> None:
     if page.suffix.lower() not in (".html", ".htm"):
         raise EvenhandError(f"--out {page} must end in .html; the JSON and the runs are named after it.")
     runs = runs_folder(page)
-    if runs.is_file() or (runs.is_dir() and {path.name for path in runs.iterdir()} - {BEFORE, AFTER}):
+    if runs.is_file() or (
+        runs.is_dir() and {path.name for path in runs.iterdir()} - {BEFORE, AFTER, BASELINE}
+    ):
         raise EvenhandError(
             f"The runs of both models go into {runs}, and that is something else already. Choose another --out."
         )

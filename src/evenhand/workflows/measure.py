@@ -78,7 +78,7 @@ def probe(
     fresh: bool = False,
     monitor: Monitor = SILENT,
 ) -> Run:
-    """Measure a model with any instrument: MALoR, CrowS-Pairs, cosine, direct bias, or one of another package.
+    """Measure a model with any instrument: MALoR, CrowS-Pairs, cosine, direct bias, knowledge, or another package's.
 
     Args:
         model: A name or folder, a reference, or a model already loaded.

@@ -28,6 +28,7 @@ from evenhand.workflows.defaults.mitigating import (
     default_options,
     default_plan,
     trained_reference,
+    training_sentences,
 )
 from evenhand.workflows.executors import HERE, Executor, executor_at
 from evenhand.workflows.mitigate import DEFAULT_METHOD, mitigate
@@ -113,7 +114,12 @@ def _plan(
             language=certificate.language or data.probes.language,
         ),
     )
-    if certificate.held_out or not (data.sources or data.held_out):
+    if not (data.sources or data.held_out):
         return plan
-    untrained = data.held_out_sentences().sentences
-    return replace(plan, held_out=HeldOutText.sample(untrained, most=certificate.sentences))
+    if data.sources:
+        plan = replace(plan, training_text=training_sentences(data))
+    if certificate.held_out:
+        return plan
+    untrained = data.held_out_sentences()
+    numbered = zip(untrained.sentences, untrained.documents, strict=True)
+    return replace(plan, held_out=HeldOutText.sample_documents(numbered, most=certificate.sentences))

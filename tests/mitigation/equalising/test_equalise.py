@@ -13,6 +13,7 @@ from zoo_fixtures import Zoo
 
 from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.core.probes import (
+    TRAINED_EXPERIMENTS,
     Experiment,
     Occupation,
     OccupationForm,
@@ -45,7 +46,7 @@ ORDINARY = ("The sea is cold.", "My neighbour sings.", "They met at the old mill
 NEITHER = ("He lost his coat.", "At night he met Smithers.", "The king was late.")
 """More than the term is gendered, or may be: for staying the same."""
 HELD_OUT = ("The held-out tea is hot.", "At night she sings.")
-EVERYTHING = tuple(Experiment)
+EVERYTHING = TRAINED_EXPERIMENTS
 
 NEUTRAL = "of them without a gendered word"
 PASSAGES, REWRITTEN = "passages", "sentences with a neutral subject"

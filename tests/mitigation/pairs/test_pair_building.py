@@ -14,7 +14,7 @@ from plain_swapper import DOUBTFUL, FEMALE, MALE
 from small_corpus import PROBES, TEXTS, options, write_corpus
 
 from evenhand.core.errors import DatasetError, OutputError
-from evenhand.core.probes import Experiment
+from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment
 from evenhand.data.corpus_sources import TextFile, corpus_sources
 from evenhand.mitigation.pairs.building import (
     NothingFoundError,
@@ -317,5 +317,5 @@ def test_a_file_that_changes_while_it_is_read_is_noticed(tmp_path: Path) -> None
 def test_options_can_say_nothing_but_the_probes() -> None:
     chosen = PairOptions(PROBES)
 
-    assert chosen.experiments == tuple(Experiment)
+    assert chosen.experiments == TRAINED_EXPERIMENTS
     assert (chosen.names_sample, chosen.limit, chosen.seed) == (3_144, None, 0)

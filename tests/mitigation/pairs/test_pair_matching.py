@@ -10,7 +10,7 @@ from plain_swapper import DOUBTFUL, PlainSwapper
 from small_corpus import PROBES
 
 from evenhand.core.errors import UnknownNameError
-from evenhand.core.probes import Experiment, fill
+from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, fill
 from evenhand.data.probes import load_probes
 from evenhand.mitigation.pairs.matching import (
     EVALUATION,
@@ -29,7 +29,7 @@ from evenhand.text.twins.twin import swapper_for
 
 
 def search(*experiments: Experiment) -> PairSearch:
-    return PairSearch.of(PROBES, experiments=experiments or tuple(Experiment), make_swapper=PlainSwapper)
+    return PairSearch.of(PROBES, experiments=experiments or TRAINED_EXPERIMENTS, make_swapper=PlainSwapper)
 
 
 def outcome(sentence: str, *experiments: Experiment) -> str | tuple[str, str]:
@@ -86,7 +86,7 @@ def test_the_experiments_and_occupations_of_a_sentence_are_all_named() -> None:
         ["James, a police officer, saw his nurse as he met a nurse and a doctor."]
     )
 
-    assert pair.experiments == tuple(Experiment)
+    assert pair.experiments == TRAINED_EXPERIMENTS
     assert pair.occupations == ("police officer", "nurse", "doctor")
 
 

@@ -9,7 +9,7 @@ from plain_swapper import PlainSwapper
 from small_corpus import NAMES
 
 from evenhand.core.items import Span
-from evenhand.core.probes import Experiment
+from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment
 from evenhand.mitigation.pairs.joining import NameTable, PairSample
 from evenhand.mitigation.pairs.twin_pairs import PairSide, TwinPair, experiments_in, pair_of
 from evenhand.text.twins.twin import Rejected, Role, Swap, Twin
@@ -20,7 +20,7 @@ TABLE = NameTable(NAMES, language="en")
 def pair(sentence: str, *experiments: Experiment) -> TwinPair:
     twin = PlainSwapper().twin(sentence)
     assert not isinstance(twin, Rejected)
-    kept = experiments_in(twin.swaps, experiments or tuple(Experiment))
+    kept = experiments_in(twin.swaps, experiments or TRAINED_EXPERIMENTS)
     return pair_of(sentence, twin, experiments=kept, occupations=("nurse",))
 
 

@@ -16,6 +16,7 @@ from evenhand.core.items import BLANK, OVERALL, Task, filled_spans
 from evenhand.core.protocols import EVENHAND_V1, EVENHAND_V2, HEADLINE, Protocol, get_protocol
 from evenhand.instruments.association.estimation import ScoredItems, tasks_of
 from evenhand.instruments.association.measures import MEASURES, ClusterTotals, Measure
+from evenhand.instruments.association.measures.measure import Compute
 from evenhand.instruments.association.results import items_from_scores
 from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import (
@@ -24,11 +25,22 @@ from evenhand.runs.comparison import (
     ComparisonOptions,
     Difference,
     McNemar,
+    change_of_distance,
     comparison_of,
 )
 from evenhand.runs.run import Run
+from evenhand.stats.intervals import Interval, cluster_interval
 from evenhand.stats.resampling import Resampling
-from evenhand.stats.significance import NO_ITEM_DIFFERS, difference_interval, mcnemar_test, swap_test
+from evenhand.stats.score_intervals import effective_items, score_interval
+from evenhand.stats.significance import (
+    NO_ITEM_DIFFERS,
+    difference_interval,
+    mcnemar_test,
+    swap_test,
+    total_interval,
+)
+
+_CERTAIN = {"low": 0.0, "high": 0.0, "method": NO_ITEM_DIFFERS, "reason": None}
 
 _FILLED_SENTENCE = "sentence"
 """How the names of the methods begin that read filled contexts from left to right."""
@@ -119,14 +131,24 @@ def association_bias_rows(before: Run, after: Run, *, resampling: Resampling) ->
         if (row.measure, row.group) not in _CERTIFICATE_TITLES:
             continue
         measure = MEASURES.get(row.measure)
+        certain = certain_where_equal(row, before, after)
+        if measure.neutral is None:
+            # An ideal is an end of the range: whoever falls is farther from it.
+            certain = certain.model_copy(update={"distance": _mirrored(certain.difference)})
         rows[row.key] = BiasRow.of(
-            certain_where_equal(row, before, after),
+            certain,
             (before.figure(row.key).estimate, after.figure(row.key).estimate),
             measure=row.measure if row.group == ALL_ITEMS else f"{row.measure} {row.group}",
             title=_CERTIFICATE_TITLES[row.measure, row.group],
             neutral=measure.ideal if measure.neutral is None else measure.neutral,
         )
     return rows
+
+
+def _mirrored(estimate: Estimate) -> Estimate:
+    return estimate.model_copy(
+        update={"value": -estimate.value, "low": -estimate.high, "high": -estimate.low}
+    )
 
 
 def main_task(differences: Sequence[Difference]) -> list[Difference]:
@@ -171,21 +193,64 @@ def _differences(
     for measure in measures:
         source = MEASURES.get(protocol.headline.get(measure.name, measure.name))
         difference, p_value = _difference(source, before, after, n=len(ours), resampling=resampling)
+        values = source.value(before), source.value(after)
         rows.append(
             Difference(
                 task=task,
                 group=group,
                 measure=measure.name,
-                first=source.value(before),
-                second=source.value(after),
+                first=values[0],
+                second=values[1],
                 difference=difference,
                 p_value=p_value,
                 neutral=measure.neutral,
                 unit=measure.unit or "points",
                 title=measure.title,
+                distance=None
+                if measure.neutral is None or not difference.defined
+                else change_of_distance(
+                    values,
+                    difference,
+                    _total(source, before, after, resampling=resampling),
+                    neutral=measure.neutral,
+                ),
             )
         )
     return rows
+
+
+def lms_difference(before: Run, after: Run, *, resampling: Resampling) -> Difference:
+    """For a certificate: LMS over both tasks, or over the one that both models do, held to how many items there are.
+
+    Few items change their preference between a model and its mitigation, perhaps none. So the interval reaches at least
+    as far as the score test allows, which counts items; resampling target terms sees what it saw. Where not a single
+    score differs, both runs are of one model, and the difference is surely 0.
+    """
+    options = ComparisonOptions(measures=("LMS",), resampling=resampling)
+    (row,) = main_task(compare_associations(before, after, options).differences)
+    if before.scores.equals(after.scores):
+        return row.model_copy(update={"difference": row.difference.model_copy(update=_CERTAIN)})
+    protocol = shared_protocol(before, after)
+    first, second = (ScoredItems.from_frame(side, protocol) for side in shared_items(before, after)[:2])
+    _, numbers, sizes = np.unique(first.clusters, return_inverse=True, return_counts=True)
+    # Published protocols average over target terms, so that an item of a rare term counts more.
+    weights = np.ones(len(first)) if protocol.headline["LMS"] == "LMS" else 1 / sizes[numbers]
+    score = score_interval(
+        second.preferences.meaningful - first.preferences.meaningful,
+        confidence=resampling.confidence,
+        weights=weights,
+        effective=effective_items(first.clusters, weights=weights),
+    )
+    own = row.difference
+    ends = {
+        "low": float(np.fmin(own.low, 100 * score.low)),
+        "high": float(np.fmax(own.high, 100 * score.high)),
+        "method": score.method
+        if math.isnan(own.low)
+        else f"{own.method}; {score.method}, whichever is wider",
+        "reason": None,
+    }
+    return row.model_copy(update={"difference": own.model_copy(update=ends)})
 
 
 def certain_where_equal(row: Difference, before: Run, after: Run) -> Difference:
@@ -196,11 +261,12 @@ def certain_where_equal(row: Difference, before: Run, after: Run) -> Difference:
     first, second = (
         ScoredItems.from_frame(side, protocol).preferences for side in shared_items(before, after)[:2]
     )
-    counted = {"SS": ("stereotype",), "LMS": ("meaningful",)}.get(row.measure, ("stereotype", "meaningful"))
+    counted = ("stereotype",) if row.measure == "SS" else ("stereotype", "meaningful")
     if not all(np.array_equal(getattr(first, name), getattr(second, name)) for name in counted):
         return row
-    certain = {"low": 0.0, "high": 0.0, "method": NO_ITEM_DIFFERS, "reason": None}
-    return row.model_copy(update={"difference": row.difference.model_copy(update=certain)})
+    difference = row.difference.model_copy(update=_CERTAIN)
+    distance = difference if row.distance is not None else None
+    return row.model_copy(update={"difference": difference, "distance": distance})
 
 
 def _difference(
@@ -212,11 +278,50 @@ def _difference(
     if math.isnan(value):
         return Estimate.undefined(measure.undefined, n=n, clusters=clusters), math.nan
     statistic = partial(measure.compute, first.beside(second))
-    interval = difference_interval(
+    interval = _kinked_difference(measure, first, second, resampling=resampling) or difference_interval(
         statistic, clusters, resampling=resampling, widest=measure.highest - measure.lowest
     )
     estimate = replace(interval, method=f"paired {interval.method}").around(value, n=n, clusters=clusters)
     return estimate, swap_test(statistic, clusters, resampling=resampling)
+
+
+def _total(
+    measure: Measure, first: ClusterTotals, second: ClusterTotals, *, resampling: Resampling
+) -> Interval:
+    """The interval of first plus second."""
+    return total_interval(
+        partial(measure.compute, first.beside(second)),
+        len(first),
+        resampling=resampling,
+        lowest=measure.lowest,
+        highest=measure.highest,
+    )
+
+
+def _kinked_difference(
+    measure: Measure, first: ClusterTotals, second: ClusterTotals, *, resampling: Resampling
+) -> Interval | None:
+    """The interval of a difference of measures with a kink; None if there is no kink, or no difference.
+
+    The smallest of some values minus the smallest of others is the smallest over the former of the largest over the
+    latter of their differences, which are smooth; so are its ends of theirs.
+    """
+    if not measure.branches:
+        return None
+
+    def between(before: Compute, after: Compute) -> Interval:
+        return cluster_interval(
+            lambda weights: after(second, weights) - before(first, weights), len(first), resampling=resampling
+        )
+
+    rows = [[between(before, after) for before in measure.branches] for after in measure.branches]
+    if any(math.isnan(interval.low) for row in rows for interval in row):
+        return None
+    return Interval(
+        min(max(interval.low for interval in row) for row in rows),
+        min(max(interval.high for interval in row) for row in rows),
+        f"smaller of two: {rows[0][0].method}",
+    )
 
 
 def _mcnemar(task: str, ours: pl.DataFrame, theirs: pl.DataFrame, protocol: Protocol) -> McNemar:

@@ -31,7 +31,7 @@ from evenhand.instruments.association.results import (
     TargetResult,
     TaskResult,
 )
-from evenhand.stats.intervals import cluster_interval, wilson_interval
+from evenhand.stats.intervals import wilson_interval
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.significance import clustered_sign_flip, exact_binomial
 
@@ -138,13 +138,7 @@ def _estimate(measure: Measure, totals: ClusterTotals, *, n: int, resampling: Re
     value = measure.value(totals)
     if math.isnan(value):
         return Estimate.undefined(measure.undefined, n=n, clusters=len(totals))
-    interval = cluster_interval(
-        partial(measure.compute, totals),
-        len(totals),
-        resampling=resampling,
-        lowest=measure.lowest,
-        highest=measure.highest,
-    )
+    interval = measure.interval(totals, resampling=resampling)
     return interval.around(value, n=n, clusters=len(totals))
 
 

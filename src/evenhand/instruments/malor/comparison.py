@@ -1,60 +1,261 @@
-"""MALoR of two models over the occupations and structures that both answered."""
+"""MALoR and its parts, base rate and spread, of two models over what both answered."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import polars as pl
 
 from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
-from evenhand.instruments.malor.estimates import LogRatios, malor, malor_estimate, mean_absolute_lean
+from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, held_out_half
+from evenhand.instruments.malor.estimates import (
+    LogRatios,
+    base_rate,
+    malor,
+    malor_estimate,
+    signed_estimate,
+    spread,
+    spread_estimate,
+)
 from evenhand.instruments.malor.questions import Floats, ProbeDirection
-from evenhand.runs.certificates import BiasRow
-from evenhand.runs.comparison import ALL_ITEMS, Comparison, ComparisonOptions, Difference, comparison_of
+from evenhand.runs.certificates import ALL_PROBES, HELD_OUT, BiasRow
+from evenhand.runs.comparison import (
+    ALL_ITEMS,
+    Comparison,
+    ComparisonOptions,
+    Difference,
+    change_of_distance,
+    comparison_of,
+)
 from evenhand.runs.run import Run
-from evenhand.stats.intervals import TWO_WAY, Interval, two_way_interval
+from evenhand.stats.crossed import (
+    absolute_difference_interval,
+    crossed_mean_interval,
+    deviation_difference_interval,
+    p_value_of,
+)
+from evenhand.stats.intervals import Interval
 from evenhand.stats.resampling import Resampling
-from evenhand.stats.significance import NO_ITEM_DIFFERS, clustered_sign_flip
+from evenhand.stats.significance import NO_ITEM_DIFFERS
 
 GENDER = ProbeDirection.GENDER.value
-EXPERIMENT_WORDS = {"he-she": "he and she", "his-her": "his and her", "names": "first names"}
+EXPERIMENT_WORDS = {
+    Experiment.HE_SHE: "he and she",
+    Experiment.HIS_HER: "his and her",
+    Experiment.NAMES: "first names",
+    Experiment.HIM_HER: "him and her",
+    Experiment.HIMSELF_HERSELF: "himself and herself",
+    Experiment.MAN_WOMAN: "man and woman",
+    Experiment.KIN: "fathers and mothers, sons and daughters and the like",
+    Experiment.TITLES: "kings and queens and the like",
+}
+REVERSED = "reversed"
+"""What a certificate calls the direction in which the occupation is hidden and the gendered term given."""
+
 NO_CELL = "no occupation could be asked of both models"
 
-_CELL = ["experiment", "direction", "occupation", "structure"]
+_GROUP = ["experiment", "direction"]
+
+_CELL = [*_GROUP, "occupation", "structure"]
+
+
+class EstimatesLeans(Protocol):
+    """Gives a figure over leans with its interval."""
+
+    def __call__(self, ratios: LogRatios, /, *, resampling: Resampling) -> Estimate: ...  # noqa: D102
+
+
+class ComparesLeans(Protocol):
+    """Gives the interval of a figure after minus before, over the same occupations and structures."""
+
+    def __call__(self, before: Floats, after: Floats, /, *, confidence: float) -> Interval: ...  # noqa: D102
+
+
+@dataclass(frozen=True, slots=True)
+class LeanMeasure:
+    """One figure over the leans of occupations, and what a certificate calls it."""
+
+    name: str
+    title: str
+    value: Callable[[LogRatios], float]
+    estimate: EstimatesLeans
+    change: ComparesLeans
+    row_name: str
+    row_title: str
+
+    def difference(self, before: LogRatios, after: LogRatios, *, resampling: Resampling) -> Estimate:
+        """After minus before, over the occupations and structures that both answered.
+
+        The interval of MALoR and of the spread is of the difference without noise, and is stretched to hold the value.
+        """
+        first, second = asked_of_both(before, after)
+        if not first.values.size:
+            return Estimate.undefined(NO_CELL)
+        value = self.value(second) - self.value(first)
+        interval = self._interval(first, second, confidence=resampling.confidence)
+        if math.isfinite(interval.low):
+            interval = replace(interval, low=min(value, interval.low), high=max(value, interval.high))
+        return interval.around(value, n=int(np.isfinite(first.values).sum()), clusters=first.occupations)
+
+    def p_value(self, before: LogRatios, after: LogRatios) -> float:
+        """The level at which the interval of the difference just excludes 0."""
+        first, second = asked_of_both(before, after)
+        return p_value_of(lambda confidence: self._interval(first, second, confidence=confidence))
+
+    def _interval(self, first: LogRatios, second: LogRatios, *, confidence: float) -> Interval:
+        if np.array_equal(first.values, second.values, equal_nan=True):
+            return Interval(0.0, 0.0, NO_ITEM_DIFFERS)
+        return self.change(first.values, second.values, confidence=confidence)
+
+
+def _change_of_mean(before: Floats, after: Floats, /, *, confidence: float) -> Interval:
+    return crossed_mean_interval(after - before, confidence=confidence)
+
+
+MALOR_MEASURE = LeanMeasure(
+    "MALoR",
+    "Mean absolute log-ratio",
+    malor,
+    malor_estimate,
+    absolute_difference_interval,
+    "MALoR",
+    "Lean of occupations",
+)
+BASE_RATE = LeanMeasure(
+    "signed_mean",
+    "Mean log-ratio",
+    base_rate,
+    signed_estimate,
+    _change_of_mean,
+    "base rate",
+    "Base rate, the lean that all occupations share",
+)
+SPREAD = LeanMeasure(
+    "spread",
+    "Spread of occupations",
+    spread,
+    spread_estimate,
+    deviation_difference_interval,
+    "spread",
+    "Spread over occupations, the lean that differs by occupation",
+)
+_MEASURES = {measure.name: measure for measure in (MALOR_MEASURE, BASE_RATE, SPREAD)}
 
 
 def compare_malor(first: Run, second: Run, options: ComparisonOptions) -> Comparison:
-    """The difference of MALoR for each experiment and direction, second minus first."""
+    """The difference of MALoR for each experiment and direction, second minus first, or of its parts if asked for."""
     refuse_different_questions(first, second)
-    groups = first.scores.select("experiment", "direction").unique(maintain_order=True)
+    chosen = [_MEASURES[name] for name in options.measures or () if name in _MEASURES] or [MALOR_MEASURE]
+    asked = [run.scores.select(_GROUP).unique(maintain_order=True) for run in (first, second)]
+    groups = asked[0].join(asked[1], on=_GROUP, how="semi", maintain_order="left")
     rows = []
     for experiment, direction in groups.iter_rows():
         before, after = shared_ratios(first, second, experiment, direction=direction)
         if np.isfinite(before.values).any():
-            rows.append(_row(experiment, direction, before, after, resampling=options.resampling))
+            rows += [
+                _row(measure, experiment, direction, before, after, resampling=options.resampling)
+                for measure in chosen
+            ]
     sides = [run.scores.drop_nulls("log2_ratio").select(_CELL) for run in (first, second)]
     shared = len(sides[0].join(sides[1], on=_CELL))
     return comparison_of(first, second, rows, n=shared, left_out=len(sides[0]) + len(sides[1]) - 2 * shared)
 
 
 def malor_bias_rows(before: Run, after: Run, *, resampling: Resampling) -> dict[str, BiasRow]:
-    """For a certificate: MALoR of each experiment where the gendered term is hidden, over what both models answered."""
-    comparison = compare_malor(before, after, ComparisonOptions(resampling=resampling))
-    rows = {}
-    for row in comparison.differences:
-        if row.group != GENDER:
-            continue
-        first, second = (
-            malor_estimate(ratios, resampling=resampling) for ratios in shared_ratios(before, after, row.task)
+    """For a certificate: MALoR of each experiment and direction, over what both models answered.
+
+    Its two parts follow it: a base rate is not a stereotype, and evening it out leaves occupations as far apart as
+    they were. Mitigations train the direction in which the gendered term is hidden; the other one, where it was asked,
+    is no experiment that was trained on. Where there are enough structures and occupations, figures are over the half
+    of both that no training may see, and figures over all of them stand beside them.
+    """
+    divided = _divided_experiments(before.scores)
+    if not divided:
+        return _bias_rows(before, after, resampling=resampling)
+    held_out, whole = (
+        [replace(run, scores=choose(run.scores, divided)) for run in (before, after)]
+        for choose in (_held_out_scores, _scores_of)
+    )
+    headline = {
+        key: row.model_copy(
+            update={"sample": HELD_OUT if row.untrained_pair or key.split(".")[0] in divided else None}
         )
+        for key, row in _bias_rows(*held_out, resampling=resampling).items()
+    }
+    beside = {
+        f"{key}.{ALL_PROBES}": row.model_copy(
+            update={
+                "measure": f"{row.measure}, {ALL_PROBES}",
+                "part_of": row.part_of and f"{row.part_of}, {ALL_PROBES}",
+                "sample": ALL_PROBES,
+            }
+        )
+        for key, row in _bias_rows(*whole, resampling=resampling).items()
+    }
+    return headline | beside
+
+
+def _divided_experiments(scores: pl.DataFrame) -> list[str]:
+    """Experiments that mitigations are trained for, with a half of structures and occupations that none sees."""
+    if not held_out_half(scores["occupation"].unique().to_list()):
+        return []
+    return [
+        experiment.value
+        for experiment in TRAINED_EXPERIMENTS
+        if held_out_half(_scores_of(scores, [experiment])["text"].unique().to_list())
+    ]
+
+
+def _scores_of(scores: pl.DataFrame, experiments: Sequence[str]) -> pl.DataFrame:
+    return scores.filter(pl.col("experiment").is_in([str(experiment) for experiment in experiments]))
+
+
+def _held_out_scores(scores: pl.DataFrame, divided: Sequence[str]) -> pl.DataFrame:
+    """The held-out half of divided experiments, and all of other trained ones.
+
+    Of pairs that no mitigation is trained for, all structures are unseen, so that they keep them all, with the
+    occupations of the held-out half.
+    """
+    occupations = held_out_half(scores["occupation"].unique().to_list())
+    structures = [
+        text
+        for experiment in divided
+        for text in held_out_half(_scores_of(scores, [experiment])["text"].unique().to_list())
+    ]
+    is_divided = pl.col("experiment").is_in(divided)
+    is_whole = pl.col("experiment").is_in([own.value for own in TRAINED_EXPERIMENTS]) & ~is_divided
+    return scores.filter(
+        is_whole
+        | (pl.col("occupation").is_in(list(occupations)) & (~is_divided | pl.col("text").is_in(structures)))
+    )
+
+
+def _bias_rows(before: Run, after: Run, *, resampling: Resampling) -> dict[str, BiasRow]:
+    options = ComparisonOptions(measures=tuple(_MEASURES), resampling=resampling)
+    rows = {}
+    for row in compare_malor(before, after, options).differences:
+        measure = _MEASURES[row.measure]
+        is_trained_way = row.group == GENDER
+        ratios = shared_ratios(before, after, row.task, direction=row.group)
+        first, second = (measure.estimate(side, resampling=resampling) for side in ratios)
+        asked = row.task if is_trained_way else f"{row.task} {REVERSED}"
+        experiment = Experiment(row.task)
+        is_trained_pair = experiment in TRAINED_EXPERIMENTS
+        words = EXPERIMENT_WORDS[experiment]
         rows[row.key] = BiasRow.of(
             row.model_copy(update={"first": first.value, "second": second.value}),
             (first, second),
-            measure=f"{row.measure} {row.task}",
-            title=f"Lean of occupations: {EXPERIMENT_WORDS.get(row.task, row.task)}",
-            experiment=row.task,
+            measure=f"{measure.row_name} {asked}",
+            title=f"{measure.row_title}: {words if is_trained_way else f'{words}, the {row.group} hidden'}",
+            experiment=row.task if is_trained_way and is_trained_pair else None,
+            untrained_pair=None if is_trained_pair else row.task,
+            part_of=None if measure is MALOR_MEASURE else f"{MALOR_MEASURE.row_name} {asked}",
+            direction=None if is_trained_way else row.group,
         )
     return rows
 
@@ -66,53 +267,41 @@ def refuse_different_questions(first: Run, second: Run) -> None:
 
 
 def _row(
-    experiment: str, direction: str, before: LogRatios, after: LogRatios, *, resampling: Resampling
+    measure: LeanMeasure,
+    experiment: str,
+    direction: str,
+    before: LogRatios,
+    after: LogRatios,
+    *,
+    resampling: Resampling,
 ) -> Difference:
+    first, second = asked_of_both(before, after)
+    values = measure.value(first), measure.value(second)
+    difference = measure.difference(before, after, resampling=resampling)
+    distance = difference
+    if measure is BASE_RATE:  # the others are distances from neutral themselves
+        total = crossed_mean_interval(first.values + second.values, confidence=resampling.confidence)
+        distance = change_of_distance(values, difference, total, neutral=0.0)
     return Difference(
         task=experiment,
         group=direction or ALL_ITEMS,
-        measure="MALoR",
-        first=malor(before),
-        second=malor(after),
-        difference=malor_difference(before, after, resampling=resampling),
-        p_value=clustered_sign_flip(_absolute_leans(after) - _absolute_leans(before), resampling=resampling),
+        measure=measure.name,
+        first=values[0],
+        second=values[1],
+        difference=difference,
+        p_value=measure.p_value(before, after),
         neutral=0.0,
         unit="bits",
-        title="Mean absolute log-ratio",
+        title=measure.title,
+        distance=distance,
     )
 
 
-def _absolute_leans(ratios: LogRatios) -> Floats:
-    """How far each occupation leans to either side."""
-    known = np.isfinite(ratios.values).any(axis=1)
-    leans: Floats = np.abs(np.nanmean(ratios.values[known], axis=1))
-    return leans
-
-
-def malor_difference(before: LogRatios, after: LogRatios, *, resampling: Resampling) -> Estimate:
-    """MALoR after minus before; occupations and structures are resampled, the same ones for both models."""
+def asked_of_both(before: LogRatios, after: LogRatios) -> tuple[LogRatios, LogRatios]:
+    """Without occupations and structures that have no answer; both have answers in the same cells."""
     known = np.isfinite(before.values)
     rows, columns = known.any(axis=1), known.any(axis=0)
-    first, second = (LogRatios(ratios.values[rows][:, columns]) for ratios in (before, after))
-    if not first.values.size:
-        return Estimate.undefined(NO_CELL)
-
-    def difference(occupations: Floats, structures: Floats) -> Floats:
-        return mean_absolute_lean(second.leans(structures), occupations) - mean_absolute_lean(
-            first.leans(structures), occupations
-        )
-
-    if np.array_equal(first.values, second.values, equal_nan=True):
-        interval = Interval(0.0, 0.0, NO_ITEM_DIFFERS)
-    else:
-        interval = two_way_interval(
-            difference, rows=first.occupations, columns=first.structures, resampling=resampling
-        )
-    if interval.method == TWO_WAY:
-        interval = replace(interval, method=f"paired {TWO_WAY}")
-    return interval.around(
-        malor(second) - malor(first), n=int(np.isfinite(first.values).sum()), clusters=first.occupations
-    )
+    return LogRatios(before.values[rows][:, columns]), LogRatios(after.values[rows][:, columns])
 
 
 def shared_ratios(

@@ -7,12 +7,14 @@ Measures:
 
 Reads as:
     Bits. 0 is neutral: no occupation leans. At 1 the likelier term is twice as likely as the other in a typical
-    occupation, at 2 four times. It has no upper end. The signed mean beside it says to which side occupations lean
-    on the whole; occupations that lean to opposite sides cancel out there and not here.
+    occupation, at 2 four times. It has no upper end. Two figures beside it split it. The base rate, its signed mean,
+    says to which side occupations lean on the whole; occupations that lean to opposite sides cancel out there and not
+    here. The spread is the mean distance of occupations from the base rate: what ties gender to occupation.
 
 Caveats:
-    An absolute value cannot fall below 0, so noise alone makes MALoR positive. Its interval is corrected for that,
-    and its lower end is 0 unless the leans are more consistent over structures than chance allows. It speaks of the
+    An absolute value cannot fall below 0, so noise alone makes MALoR positive. A structure that leans to one side moves
+    all occupations at once, and many occupations do not average that out. Its interval is corrected for both, and its
+    lower end is 0 unless the leans are more consistent over structures than chance allows. It speaks of the
     occupations, structures and terms that were asked, and of two genders only. Values from other structures or terms
     are not comparable.
 
@@ -24,10 +26,9 @@ References:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
 
@@ -35,7 +36,13 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.probes import Occupation
 from evenhand.instruments.malor.questions import Floats, GenderProbabilities
 from evenhand.instruments.malor.results import Correlation, OccupationLean
-from evenhand.stats.intervals import TWO_WAY_TESTED, Interval, cluster_interval, flip_test, two_way_interval
+from evenhand.stats.crossed import (
+    CROSSED_ABSOLUTE,
+    absolute_deviation_interval,
+    absolute_mean_interval,
+    crossed_mean_interval,
+)
+from evenhand.stats.intervals import Interval, cluster_interval, flip_test
 from evenhand.stats.resampling import Resampling
 
 
@@ -55,56 +62,40 @@ class LogRatios:
         """How many structures there are."""
         return int(self.values.shape[1])
 
-    def leans(self, structure_weights: Floats) -> Floats:
-        """Mean over structures for each row of weights: shape (rows, occupations); NaN where nothing was asked."""
-        known = np.isfinite(self.values)
-        sums = structure_weights @ np.where(known, self.values, 0.0).T
-        counts = structure_weights @ known.T.astype(np.float64)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(counts > 0, sums / counts, np.nan)
-
     @property
-    def own_leans(self) -> Floats:
-        """Mean over structures of each occupation."""
-        found: Floats = self.leans(np.ones((1, self.structures)))[0]
-        return found
-
-
-Summary: TypeAlias = Callable[[Floats, Floats], Floats]
-"""From leans of shape (rows, occupations) and weights over occupations of that shape to one value a row."""
-
-
-def mean_absolute_lean(leans: Floats, occupation_weights: Floats) -> Floats:
-    """MALoR for each row."""
-    return _weighted_mean(np.abs(leans), occupation_weights)
-
-
-def mean_lean(leans: Floats, occupation_weights: Floats) -> Floats:
-    """The signed mean for each row."""
-    return _weighted_mean(leans, occupation_weights)
-
-
-def mean_deviation(leans: Floats, occupation_weights: Floats) -> Floats:
-    """The mean absolute distance of occupations from their signed mean, for each row."""
-    centre = mean_lean(leans, occupation_weights)[:, None]
-    return _weighted_mean(np.abs(leans - centre), occupation_weights)
-
-
-def _weighted_mean(values: Floats, weights: Floats) -> Floats:
-    known = np.isfinite(values)
-    counted = np.where(known, weights, 0.0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean: Floats = (np.where(known, values, 0.0) * counted).sum(axis=1) / counted.sum(axis=1)
-    return mean
+    def leans(self) -> Floats:
+        """Mean over structures of each occupation; NaN where nothing was asked."""
+        known = np.isfinite(self.values)
+        with np.errstate(invalid="ignore"):
+            means: Floats = np.where(known, self.values, 0.0).sum(axis=1) / known.sum(axis=1)
+        return means
 
 
 def malor(ratios: LogRatios) -> float:
-    """The measure on occupations and structures as they are."""
-    leans = ratios.own_leans[None, :]
-    return float(mean_absolute_lean(leans, np.ones_like(leans))[0])
+    """The mean absolute lean of occupations that were asked; NaN if none was."""
+    leans = np.abs(_known_leans(ratios))
+    return float(leans.mean()) if leans.size else math.nan
+
+
+def base_rate(ratios: LogRatios) -> float:
+    """The signed mean of their leans."""
+    return float(_known_leans(ratios).mean())
+
+
+def spread(ratios: LogRatios) -> float:
+    """The mean distance of their leans from the base rate."""
+    leans = _known_leans(ratios)
+    return float(np.abs(leans - leans.mean()).mean())
+
+
+def _known_leans(ratios: LogRatios) -> Floats:
+    leans = ratios.leans
+    return leans[np.isfinite(leans)]
 
 
 NOTHING = "nothing could be asked"
+
+TESTED_METHOD = f"{CROSSED_ABSOLUTE}; 0 unless sign flips of structures exclude it"
 
 
 def malor_estimate(ratios: LogRatios, *, resampling: Resampling) -> Estimate:
@@ -112,16 +103,13 @@ def malor_estimate(ratios: LogRatios, *, resampling: Resampling) -> Estimate:
 
     The lower end of a two-sided interval may be too high in half of the cases that the whole interval may miss, so
     that is the level of the test for it. Below seven structures no sign pattern is that rare, and the lower end is 0.
+    The interval is of the lean without noise. It is stretched to hold the value, which noise can raise above it.
     """
     known = _answered(ratios)
     if not known.occupations:
         return Estimate.undefined(NOTHING)
-    interval = _interval(known, mean_absolute_lean, resampling=resampling, lowest=0.0)
-    if math.isfinite(interval.low):
-        chance = flip_test(partial(_flipped_malor, known), known.structures, resampling=resampling)
-        low = interval.low if chance <= (1 - resampling.confidence) / 2 else 0.0
-        interval = Interval(low, interval.high, TWO_WAY_TESTED)
-    return _estimate(malor(known), interval, known)
+    interval = absolute_mean_interval(known.values, confidence=resampling.confidence)
+    return _estimate(malor(known), _tested(interval, known, resampling=resampling), known)
 
 
 def signed_estimate(ratios: LogRatios, *, resampling: Resampling) -> Estimate:
@@ -129,18 +117,33 @@ def signed_estimate(ratios: LogRatios, *, resampling: Resampling) -> Estimate:
     known = _answered(ratios)
     if not known.occupations:
         return Estimate.undefined(NOTHING)
-    value = float(np.mean(known.own_leans))
-    return _estimate(value, _interval(known, mean_lean, resampling=resampling), known)
+    interval = crossed_mean_interval(known.values, confidence=resampling.confidence)
+    return _estimate(base_rate(known), interval, known)
 
 
 def spread_estimate(ratios: LogRatios, *, resampling: Resampling) -> Estimate:
-    """How far occupations lie from the signed mean that they share, with its interval."""
+    """How far occupations lie from the base rate that they share, with its interval.
+
+    Noise alone gives a spread. If occupations did not differ, what an answer has beyond the mean of its structure would
+    be as likely to have the opposite sign, so the lower end is 0 unless flips of whole structures exclude it.
+    """
     known = _answered(ratios)
     if not known.occupations:
         return Estimate.undefined(NOTHING)
-    leans = known.own_leans[None, :]
-    value = float(mean_deviation(leans, np.ones_like(leans))[0])
-    return _estimate(value, _interval(known, mean_deviation, resampling=resampling, lowest=0.0), known)
+    interval = absolute_deviation_interval(known.values, confidence=resampling.confidence)
+    beyond = LogRatios(known.values - np.nanmean(known.values, axis=0))
+    return _estimate(spread(known), _tested(interval, beyond, resampling=resampling), known)
+
+
+def _tested(interval: Interval, ratios: LogRatios, *, resampling: Resampling) -> Interval:
+    """With a lower end of 0 unless the leans are more consistent over structures than chance allows."""
+    if math.isnan(interval.low):
+        return interval
+    low = interval.low
+    if low > 0:
+        chance = flip_test(partial(_flipped_malor, ratios), ratios.structures, resampling=resampling)
+        low = low if chance <= (1 - resampling.confidence) / 2 else 0.0
+    return Interval(low, interval.high, TESTED_METHOD)
 
 
 def field_estimates(
@@ -201,7 +204,7 @@ def correlation(
     """How the lean towards men goes with the real share of women; a model of the world as it is reads close to -1."""
     from scipy import stats
 
-    leans = ratios.own_leans
+    leans = ratios.leans
     chosen = [
         row
         for row, occupation in enumerate(occupations)
@@ -247,23 +250,14 @@ def _answered(ratios: LogRatios) -> LogRatios:
     return LogRatios(ratios.values[known.any(axis=1)][:, known.any(axis=0)])
 
 
-def _interval(
-    ratios: LogRatios, summary: Summary, *, resampling: Resampling, lowest: float = -math.inf
-) -> Interval:
-    return two_way_interval(
-        lambda rows, columns: summary(ratios.leans(columns), rows),
-        rows=ratios.occupations,
-        columns=ratios.structures,
-        resampling=resampling,
-        lowest=lowest,
-    )
-
-
 def _flipped_malor(ratios: LogRatios, signs: Floats) -> Floats:
     known = np.isfinite(ratios.values)
     leans = (signs @ np.where(known, ratios.values, 0.0).T) / known.sum(axis=1)
-    return mean_absolute_lean(leans, np.ones_like(leans))
+    absolute: Floats = np.abs(leans).mean(axis=1)
+    return absolute
 
 
 def _estimate(value: float, interval: Interval, ratios: LogRatios) -> Estimate:
+    if math.isfinite(interval.low):
+        interval = replace(interval, low=min(value, interval.low), high=max(value, interval.high))
     return interval.around(value, n=int(np.isfinite(ratios.values).sum()), clusters=ratios.occupations)

@@ -122,7 +122,7 @@ class MalorInstrument(Instrument[MalorOptions]):
         return tuple(known.value for known in chosen_experiments(probes_of(options), options.experiment))
 
     def bias_rows(self, before: Run, after: Run, *, resampling: Resampling) -> dict[str, BiasRow]:
-        """MALoR of each experiment."""
+        """MALoR of each experiment, its base rate and its spread."""
         return malor_bias_rows(before, after, resampling=resampling)
 
     def refuse_incomparable(self, first: Run, second: Run) -> None:
@@ -137,7 +137,7 @@ def _figures(result: MalorResult) -> Iterator[Figure]:
     group = (result.experiment, result.direction)
     yield Figure("MALoR", group, result.MALoR, "Mean absolute log-ratio", 0.0, unit="bits", is_headline=True)
     yield Figure("signed_mean", group, result.signed_mean, "Mean log-ratio", 0.0, unit="bits")
-    yield Figure("spread", group, result.spread, "Spread of occupations", None, unit="bits")
+    yield Figure("spread", group, result.spread, "Spread of occupations", 0.0, unit="bits")
     for name, estimate in result.by_field.items():
         yield Figure("signed_mean", (*group, name), estimate, f"Mean log-ratio, {name}", 0.0, unit="bits")
 

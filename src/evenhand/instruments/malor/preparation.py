@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 import polars as pl
 
 from evenhand.core.errors import EvenhandError, shortlist
+from evenhand.core.estimates import Estimate
 from evenhand.core.files import sha256_of
-from evenhand.core.probes import Experiment, ProbeSet, fill
+from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, ProbeSet, fill
 from evenhand.core.progress import Progress
+from evenhand.core.settled import SettledSet
 from evenhand.data.probes import load_probes
 from evenhand.data.winogender import EMPLOYED, WRITTEN, occupation_shares
 from evenhand.instruments.instrument import (
@@ -31,6 +34,7 @@ from evenhand.instruments.malor.estimates import (
 )
 from evenhand.instruments.malor.instrument import DEFAULT_LANGUAGE, NAME, MalorOptions, chosen_experiments
 from evenhand.instruments.malor.questions import (
+    UNEVEN_TERMS,
     AnswerTable,
     Asked,
     GenderProbabilities,
@@ -43,6 +47,13 @@ from evenhand.instruments.malor.questions import (
     question_chunks,
 )
 from evenhand.instruments.malor.results import SCORES_SCHEMA, Correlation, MalorResult
+from evenhand.instruments.settled_scoring import (
+    GUESSING,
+    NONSENSE_EVERY,
+    ask_settled,
+    knows_pronouns,
+    sense_estimate,
+)
 from evenhand.instruments.word_scoring import WordScore, WordScorer
 from evenhand.models.capabilities import Model
 from evenhand.models.measurable import Measurable
@@ -65,10 +76,13 @@ class MalorPreparation(Preparation):
         self.options = options
         self.shares = shares_of(options)
         self.scorer = WordScorer(model, score=WordScore.named(options.score))
+        self.settled = settled_for(probes, self.scorer)
         self.plan = [
             (experiment, direction)
             for experiment in chosen_experiments(probes, options.experiment)
             for direction in ProbeDirection.named(options.direction)
+            # Pairs that nobody trains for show whether a change reaches them, which the trained direction tells.
+            if direction is ProbeDirection.GENDER or experiment in TRAINED_EXPERIMENTS
         ]
         self.record = self._record(name)
 
@@ -80,24 +94,74 @@ class MalorPreparation(Preparation):
             for question in self._questions()
             for fill in question.question.fills
         )
-        return cost_notices(self.model, texts)
+        settled = self.settled.sample(NONSENSE_EVERY) if self.settled else ()
+        gate = (
+            filled_context(sentence.text, word)[0]
+            for sentence in settled
+            for word in (sentence.right, sentence.wrong, sentence.nonsense)
+        )
+        return cost_notices(self.model, chain(texts, gate))
 
     def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:
         """Ask chunk after chunk, so that memory does not grow with what is asked."""
         tables = self._answered(parts, progress)
+        sense = self._sense(parts)
         results, frames = [], []
         for experiment, direction in self.plan:
-            lost = tables[experiment, direction].lost_pairs
-            table = tables[experiment, direction].without_pairs(lost)
-            refuse_unknown_terms(self.model, self.probes, experiment, table)
-            sides = gender_probabilities(table, direction, by_sentence=self.scorer.by_sentence)
+            asked = tables[experiment, direction]
+            unknown = asked.lost_pairs
+            if experiment in TRAINED_EXPERIMENTS:
+                refuse_unknown_terms(self.model, self.probes, experiment, asked.without_pairs(unknown))
+            even = comparable_answers(asked, direction=direction, scorer=self.scorer)
+            uneven = [pair for pair in even.lost_pairs if pair not in unknown]
+            is_comparable = len(uneven) < len(self.probes.terms[experiment]) - len(unknown) or not uneven
+            # Where no pair compares all stay, without a value, so that the result can say why.
+            lost = even.lost_pairs if is_comparable else unknown
+            table = even.without_pairs(lost)
+            sides = self._sides(table, direction)
             skipped = (
-                *_lost_pairs(self.probes, experiment, lost),
+                *_lost_pairs(self.probes, experiment, unknown, reason=UNKNOWN_PAIR),
+                *(_lost_pairs(self.probes, experiment, uneven, reason=UNEVEN_PAIR) if is_comparable else ()),
                 *_skipped(table, self.probes, experiment, lost),
             )
-            results.append(self._result(experiment, direction, sides, skipped))
+            result = self._result(experiment, direction, sides, skipped).model_copy(update={"sense": sense})
+            results.append(result if is_comparable else _without_figures(result))
             frames.append(_frame(self.probes, experiment, direction, sides))
-        return Run(record=self.record, results=tuple(results), scores=pl.concat(frames))
+        return Run(record=self._warned(sense), results=tuple(results), scores=pl.concat(frames))
+
+    def _sense(self, parts: Parts | None) -> Estimate:
+        """Whether the model knows pronouns at all: how often the right one beats nonsense in settled sentences."""
+        if self.settled is None:
+            return Estimate.undefined(f"there are no settled sentences in {self.probes.language!r}")
+        sentences = self.settled.sample(NONSENSE_EVERY)
+        try:
+            answers = ask_settled(
+                self.scorer,
+                sentences,
+                beside_nonsense=sentences,
+                max_tokens=self.options.max_tokens,
+                parts=parts,
+            )
+        except ModelError as problem:  # of a model that knows its own sentences only
+            return Estimate.undefined(str(problem))
+        return sense_estimate(answers, resampling=self.options.resampling)
+
+    def _warned(self, sense: Estimate) -> RunRecord:
+        """The record, with a warning where the figures say nothing."""
+        if knows_pronouns(sense):
+            return self.record
+        warning = (
+            f"{self.model.ref.id} finds a pronoun likelier than a nonsense word in {sense.value:.0f}% of settled "
+            f"sentences, and guessing gives {GUESSING:.0f}. It does not know the words that it is asked for, so its "
+            "figures say nothing about a lean."
+        )
+        return self.record.model_copy(update={"warnings": (*self.record.warnings, warning)})
+
+    def _sides(self, table: AnswerTable, direction: ProbeDirection) -> GenderProbabilities:
+        if not table.logs.shape[3]:  # pairs that nobody trains for may be unknown to a model
+            unknown = np.full(table.logs.shape[1::-1], np.nan)
+            return GenderProbabilities(unknown, unknown)
+        return gender_probabilities(table, direction, by_sentence=self.scorer.by_sentence)
 
     def _answered(self, parts: Parts | None, progress: Progress | None) -> dict[Asked, AnswerTable]:
         tables = {asked: AnswerTable(self.probes, asked[0]) for asked in self.plan}
@@ -166,6 +230,7 @@ class MalorPreparation(Preparation):
                 "scoring": self.scorer.description,
                 "libraries": dict(self.model.libraries),
                 **({} if self.options.limit is None else {"limit": self.options.limit}),
+                **({} if self.settled is None else {"settled": self.settled.sha256}),
             },
             model=self.model.record,
             statistics=statistics_record(self.options.resampling),
@@ -183,6 +248,33 @@ class MalorPreparation(Preparation):
             fill(structure, form, term=self.probes.terms[structure.experiment].male[0])
             for structure in self.probes.structures
         ]
+
+
+UNKNOWN_PAIR = "a term of the pair cannot be asked for, so the pair is left out"
+
+UNEVEN_PAIR = (
+    "the terms of the pair have different numbers of tokens, which this model's answers cannot compare"
+)
+
+
+def settled_for(probes: ProbeSet, scorer: WordScorer) -> SettledSet | None:
+    """The settled sentences that show whether a model knows pronouns; without those that it cannot read in order."""
+    if probes.settled is None:
+        return None
+    return probes.settled.read_from_the_left() if scorer.by_sentence else probes.settled
+
+
+def comparable_answers(table: AnswerTable, *, direction: ProbeDirection, scorer: WordScorer) -> AnswerTable:
+    """The answers that compare: all of them, unless terms of different lengths stand in the gap and must not."""
+    if direction is ProbeDirection.OCCUPATION or scorer.compares_lengths:
+        return table
+    return table.with_even_terms()
+
+
+def _without_figures(result: MalorResult) -> MalorResult:
+    """A result that says why there is no figure."""
+    nothing = Estimate.undefined(f"{UNEVEN_TERMS}. Probe a model whose tokenizer has both terms")
+    return result.model_copy(update={"MALoR": nothing, "signed_mean": nothing, "spread": nothing})
 
 
 def _after(progress: Progress, before: int, total: int) -> Progress:
@@ -240,13 +332,15 @@ def refuse_unknown_terms(model: Model, probes: ProbeSet, experiment: Experiment,
         )
 
 
-def _lost_pairs(probes: ProbeSet, experiment: Experiment, lost: Sequence[int]) -> list[Skipped]:
+def _lost_pairs(
+    probes: ProbeSet, experiment: Experiment, lost: Sequence[int], *, reason: str
+) -> list[Skipped]:
     if not lost:
         return []
     pairs = [f"{male}/{female}" for male, female in probes.terms[experiment]]
     return [
         Skipped(
-            reason="a term of the pair cannot be asked for, so the pair is left out",
+            reason=reason,
             count=len(lost),
             examples=tuple(pairs[pair] for pair in lost[:5]),
         )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from evenhand.core.estimates import Estimate
 from evenhand.core.probes import Experiment, ProbeSet
 from evenhand.instruments.malor.estimates import LogRatios, malor, malor_estimate
 from evenhand.instruments.malor.instrument import chosen_experiments
-from evenhand.instruments.malor.preparation import refuse_unknown_terms
+from evenhand.instruments.malor.preparation import comparable_answers, refuse_unknown_terms
 from evenhand.instruments.malor.questions import (
     AnswerTable,
     ProbeDirection,
@@ -68,7 +68,10 @@ class PreparedProbe:
         self._by_sentence = scorer.by_sentence
         self._reading = Rereading(model, max_tokens=max_tokens)
         self._tables = {
-            experiment: _Table(probes, experiment)
+            experiment: _Table(
+                AnswerTable(probes, experiment),
+                partial(comparable_answers, direction=direction, scorer=scorer),
+            )
             for wanted in dict.fromkeys(experiments)
             for experiment in chosen_experiments(probes, wanted.value)
         }
@@ -130,8 +133,9 @@ def _key(experiment: Experiment) -> str:
 class _Table:
     """An experiment's answers, and where among the values that are read each of them has its tokens."""
 
-    def __init__(self, probes: ProbeSet, experiment: Experiment) -> None:
-        self._askable = AnswerTable(probes, experiment)
+    def __init__(self, table: AnswerTable, comparable: Callable[[AnswerTable], AnswerTable]) -> None:
+        self._askable = table
+        self._comparable = comparable
         # Arrays: there are hundreds of thousands of these numbers.
         self._cells = array("q")
         self._tokens = array("q")
@@ -147,7 +151,8 @@ class _Table:
         answers = []
         for place, word in zip(question.places, words, strict=True):
             tokens = [token for _ in word for token in next(places)] if isinstance(word, tuple) else []
-            answers.append(Answer(0.0 if tokens else math.nan, word if isinstance(word, str) else None))
+            problem = word if isinstance(word, str) else None
+            answers.append(Answer(0.0 if tokens else math.nan, problem, tokens=len(tokens)))
             if tokens:
                 self._cells.extend((place.structure, place.occupation, place.form, place.term))
                 self._firsts.append(len(self._tokens))
@@ -157,7 +162,7 @@ class _Table:
     @cached_property
     def askable(self) -> AnswerTable:
         """The table with something in every cell that will have a value, without pairs that will have none."""
-        return self._askable.without_pairs(self._askable.lost_pairs)
+        return self._comparable(self._askable).without_pairs(self._lost_pairs)
 
     @cached_property
     def _index(self) -> tuple[Numbers, Numbers, Numbers]:
@@ -172,4 +177,8 @@ class _Table:
         words = np.add.reduceat(values[tokens], firsts)
         logs = np.full(self._askable.logs.shape, np.nan)
         logs.flat[cells] = np.where(np.isfinite(words), words, np.nan)
-        return self._askable.with_logs(logs).without_pairs(self._askable.lost_pairs)
+        return self._comparable(self._askable.with_logs(logs)).without_pairs(self._lost_pairs)
+
+    @cached_property
+    def _lost_pairs(self) -> list[int]:
+        return self._comparable(self._askable).lost_pairs

@@ -183,6 +183,12 @@ def _occupation_questions(
             )
 
 
+UNEVEN_TERMS = (
+    "the two terms of the pair have different numbers of tokens, and in a gap every further token makes a word less "
+    "likely, so their probabilities do not compare"
+)
+
+
 class AnswerTable:
     """Natural log-probabilities by structure, occupation, form and term; NaN where there is no answer."""
 
@@ -196,13 +202,16 @@ class AnswerTable:
             [[form < len(occupation.forms) for form in range(forms)] for occupation in probes.occupations]
         )
         """Which forms each occupation has: one that it has and that was not answered is missing, not absent."""
+        self.tokens = np.zeros(self.logs.shape, dtype=np.int16)
+        """How many tokens each answer is made of."""
         self.problems: dict[str, npt.NDArray[np.bool_]] = {}
         """By reason, where an answer is missing: by structure, occupation and term."""
 
     def add(self, question: ProbeQuestion, answers: Sequence[Answer]) -> None:
         """The answers to one question."""
         for place, answer in zip(question.places, answers, strict=True):
-            self.logs[place.structure, place.occupation, place.form, place.term] = answer.log_probability
+            cell = (place.structure, place.occupation, place.form, place.term)
+            self.logs[cell], self.tokens[cell] = answer.log_probability, answer.tokens
             if answer.problem:
                 structures, occupations, _, terms = self.logs.shape
                 concerned = self.problems.setdefault(
@@ -217,17 +226,47 @@ class AnswerTable:
         answered = [bool(np.isfinite(self.logs[..., term]).any()) for term in range(2 * pairs)]
         return [pair for pair in range(pairs) if not (answered[pair] and answered[pairs + pair])]
 
+    @property
+    def uneven(self) -> npt.NDArray[np.bool_]:
+        """Where the two terms of a pair have different numbers of tokens: by structure and pair."""
+        pairs = self.logs.shape[3] // 2
+        male, female = self.tokens[..., :pairs], self.tokens[..., pairs:]
+        found: npt.NDArray[np.bool_] = ((male != female) & (male > 0) & (female > 0)).any(axis=(1, 2))
+        return found
+
+    def with_even_terms(self) -> AnswerTable:
+        """The table without answers that do not compare, because the terms of a pair differ in length.
+
+        Such a pair is left out of every structure as long as there is another one; else it is left out of the
+        structures in which it is uneven.
+        """
+        uneven = self.uneven
+        if not uneven.any():
+            return self
+        if not uneven.any(axis=0).all():
+            uneven = np.broadcast_to(uneven.any(axis=0), uneven.shape)
+        terms = np.tile(uneven, 2)
+        logs = np.where(terms[:, None, None, :], np.nan, self.logs)
+        table = self.with_logs(logs)
+        places = np.broadcast_to(terms[:, None, :], (*logs.shape[:2], logs.shape[3]))
+        table.problems = {**self.problems, UNEVEN_TERMS: places}
+        return table
+
     def without_pairs(self, lost: Sequence[int]) -> AnswerTable:
         """The table without some pairs of terms."""
         pairs = self.logs.shape[3] // 2
         kept = [pair for pair in range(pairs) if pair not in lost]
-        return self.with_logs(self.logs[:, :, :, [*kept, *(pairs + pair for pair in kept)]])
+        terms = [*kept, *(pairs + pair for pair in kept)]
+        table = self.with_logs(self.logs[:, :, :, terms])
+        table.tokens = self.tokens[:, :, :, terms]
+        return table
 
     def with_logs(self, logs: Floats) -> AnswerTable:
         """The same table with other values."""
         table = object.__new__(AnswerTable)
         table.logs = logs
         table.has_form = self.has_form
+        table.tokens = self.tokens
         table.problems = self.problems
         return table
 

@@ -59,13 +59,18 @@ class MalorResult(FrozenModel):
     direction: str
     MALoR: Estimate
     signed_mean: Estimate
-    """The offset that occupations share: above 0 the model expects a man whatever the occupation."""
+    """The base rate that occupations share: above 0 the model expects a man whatever the occupation."""
     spread: Estimate = Field(
         default_factory=lambda: Estimate.undefined("the run is of a version that did not measure it")
     )
-    """The mean distance of occupations from that offset."""
+    """The mean distance of occupations from that base rate."""
     by_field: dict[str, Estimate]
     """Signed means."""
     occupations: tuple[OccupationLean, ...]
     correlations: tuple[Correlation, ...] = ()
+    sense: Estimate = Field(
+        default_factory=lambda: Estimate.undefined("the run is of a version that did not ask")
+    )
+    """100 x share of settled sentences in which the right pronoun beats a nonsense word: whether the model knows the
+    words at all. The same for all results of a run."""
     skipped: tuple[Skipped, ...] = ()

@@ -9,14 +9,7 @@ from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.core.probes import ProbeSet
 from evenhand.core.recipes import Recipe
 from evenhand.data.probes import gendered_vocabulary
-from evenhand.mitigation.equalising.gaps import (
-    GapCollector,
-    OrdinarySentence,
-    TermFinder,
-    grammar_finder,
-    skipping_names,
-    vocabulary_finder,
-)
+from evenhand.mitigation.equalising.gaps import GapCollector, OrdinarySentence, TermFinder, finder_for
 from evenhand.mitigation.equalising.neutral_subjects import (
     NeutralSubjects,
     WithNeutralSubjects,
@@ -99,7 +92,8 @@ class EqualiseMitigation(TrainingMitigation[EqualiseOptions]):
         probes = replace(inputs.probes, structures=()) if inputs.may_read_probes else inputs.probes
         unprobed = _UnprobedSentences(inputs.text.read(texts), evaluation_sentences(probes))
         sample: LowestDigests[OrdinarySentence] = LowestDigests(MOST_REPLAYED, distinct=True)
-        find, passages = _finder(inputs), Passages(unprobed, most=MOST_PASSAGES)
+        terms = {experiment: inputs.probes.terms[experiment] for experiment in inputs.experiments}
+        find, passages = finder_for(inputs.probes.language, terms), Passages(unprobed, most=MOST_PASSAGES)
         rewritten = _with_neutral_subjects(passages, model, inputs.probes, find)
         for sentence in collector.collect(rewritten, find):
             sample.offer(digest_of(sentence.text), sentence)
@@ -185,17 +179,6 @@ def _with_neutral_subjects(
         NeutralSubjects(swapper_for(probes.language), nouns, needs_whole_sentences=whole) if nouns else None
     )
     return WithNeutralSubjects(sentences, subjects, find)
-
-
-def _finder(inputs: MitigationInputs) -> TermFinder:
-    language = inputs.probes.language
-    terms = {experiment: inputs.probes.terms[experiment] for experiment in inputs.experiments}
-    find = (
-        grammar_finder(swapper_for(language), terms)
-        if language in SWAPPERS
-        else vocabulary_finder(terms, gendered_vocabulary(language), language=language)
-    )
-    return skipping_names(find) if language == "en" else find
 
 
 EQUALISE = EqualiseMitigation()

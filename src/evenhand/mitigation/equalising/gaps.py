@@ -15,6 +15,7 @@ from enum import Enum
 from evenhand.core.errors import EvenhandError
 from evenhand.core.items import Span
 from evenhand.core.probes import Experiment, TermPairs
+from evenhand.data.probes import gendered_vocabulary
 from evenhand.mitigation.equalising.term_trees import (
     GenderedGroup,
     TermTree,
@@ -27,7 +28,7 @@ from evenhand.models.objectives.pretraining import longest_row
 from evenhand.models.references import ModelError
 from evenhand.models.tokenised_text import prepare, tokenise
 from evenhand.text.digests import LowestDigests, digest_of
-from evenhand.text.twins.twin import NO_GENDERED_WORD, Rejected, Swapper
+from evenhand.text.twins.twin import NO_GENDERED_WORD, SWAPPERS, Rejected, Swapper, swapper_for
 
 BLOCK = 1_000
 """Sentences that are tokenised in one go."""
@@ -116,6 +117,16 @@ class TermForms:
         if len({own for own, _ in forms}) != 1:
             return None
         return forms[-1 if _CAPITAL_IS_DUE.search(before) else 0]
+
+
+def finder_for(language: str, terms: Mapping[Experiment, TermPairs]) -> TermFinder:
+    """What finds terms in a language: its grammar where that is known, else its list of gendered words."""
+    find = (
+        grammar_finder(swapper_for(language), terms)
+        if language in SWAPPERS
+        else vocabulary_finder(terms, gendered_vocabulary(language), language=language)
+    )
+    return skipping_names(find) if language == "en" else find
 
 
 def vocabulary_finder(

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from evenhand.core.errors import DatasetError, OutputError, shortlist
 from evenhand.core.files import file_written_whole, sha256_of, sha256_of_file, write_text
-from evenhand.core.probes import Experiment, ProbeSet
+from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, ProbeSet
 from evenhand.core.progress import Progress
 from evenhand.data.corpus_sources import CorpusSource
 from evenhand.mitigation.pairs.counts import COUNTS_ENDING, PairCensus, PairCounts, SourceCount
@@ -52,7 +52,7 @@ class PairOptions:
     """
 
     probes: ProbeSet
-    experiments: tuple[Experiment, ...] = tuple(Experiment)
+    experiments: tuple[Experiment, ...] = TRAINED_EXPERIMENTS
     seed: int = 0
     names_sample: int = NAMES_SAMPLE
     limit: int | None = None

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.items import BLANK
-from evenhand.core.probes import Experiment, Occupation, ProbeSet, open_term
+from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, Occupation, ProbeSet, open_term
 from evenhand.mitigation.pairs.twin_pairs import TwinPair, experiments_in, pair_of
 from evenhand.text.digests import digest_of
 from evenhand.text.twins.twin import Rejected, Swapper, swapper_for
@@ -86,7 +86,7 @@ class PairSearch:
         cls,
         probes: ProbeSet,
         *,
-        experiments: Iterable[Experiment] = tuple(Experiment),
+        experiments: Iterable[Experiment] = TRAINED_EXPERIMENTS,
         make_swapper: Callable[[], Swapper] | None = None,
     ) -> PairSearch:
         """A search for what the probes ask, without the sentences of the probes themselves."""

@@ -22,7 +22,7 @@ from typing import Any
 from evenhand.core.errors import DatasetError
 from evenhand.core.files import load_json
 from evenhand.core.items import Span
-from evenhand.core.probes import Experiment
+from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment
 from evenhand.data.corpora import decoded, lines_of, read_bytes
 from evenhand.text.twins.twin import Role, Swap, Twin
 
@@ -89,7 +89,9 @@ def experiments_in(swaps: Iterable[Swap], experiments: Iterable[Experiment]) -> 
     """Those of the experiments that ask for one of the words."""
     present = {swap.role.experiment for swap in swaps}
     return tuple(
-        experiment for experiment in Experiment if experiment in present and experiment in set(experiments)
+        experiment
+        for experiment in TRAINED_EXPERIMENTS
+        if experiment in present and experiment in set(experiments)
     )
 
 
@@ -187,7 +189,7 @@ def read_twin_pairs(path: str | Path) -> Iterator[TwinPair]:
 
 
 def read_twin_sentences(
-    path: str | Path, *, experiments: Iterable[Experiment] = tuple(Experiment)
+    path: str | Path, *, experiments: Iterable[Experiment] = TRAINED_EXPERIMENTS
 ) -> Iterator[str]:
     """Both sentences of every pair that is kept for one of the experiments: what a model is trained on."""
     chosen = frozenset(experiments)

@@ -1,11 +1,11 @@
-"""No garbage collection, or no training, for a while."""
+"""No garbage collection, no training, or other scores for some tokens, for a while."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from torch import nn
@@ -37,3 +37,29 @@ def eval_mode(module: nn.Module) -> Iterator[None]:
     finally:
         for part in in_training:
             part.training = True
+
+
+@contextmanager
+def shifted_scores(model: nn.Module, shifts: Mapping[int, float]) -> Iterator[None]:
+    """Add a constant to the score of some tokens wherever the model predicts: a change of its output biases.
+
+    Every score is given by the model's own ``forward``, so this holds for all that is read off it.
+
+    Args:
+        model: A model that gives scores over its vocabulary.
+        shifts: What is added, by token.
+    """
+    tokens = list(shifts)
+
+    def shift(_module: nn.Module, _arguments: Any, output: Any) -> Any:
+        scores = output[0].clone()
+        scores[..., tokens] += scores.new_tensor([shifts[token] for token in tokens])
+        if isinstance(output, tuple):
+            return (scores, *output[1:])
+        return type(output)(**{**output, next(iter(output)): scores})
+
+    handle = model.register_forward_hook(shift)
+    try:
+        yield
+    finally:
+        handle.remove()

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.files import write_text
+from evenhand.reporting.certificate.baseline import BaselineRow, baseline_rows, baseline_words
+from evenhand.reporting.certificate.csv_tables import csv_tables
 from evenhand.reporting.certificate.plots import (
     bias_plot,
     curve_plot,
@@ -16,16 +18,21 @@ from evenhand.reporting.certificate.plots import (
     occupation_plot,
     perplexity_plot,
 )
+from evenhand.reporting.certificate.untrained import (
+    UNTRAINED_HEADLINES,
+    UntrainedVerdict,
+    clearly_away,
+    untrained_verdict,
+    untrained_words,
+)
+from evenhand.reporting.certificate.weights import weights_words
 from evenhand.reporting.certificate.words import (
     BIAS_HEADLINES,
     MOVES,
     QUALITY_HEADLINES,
-    UNTRAINED_HEADLINES,
-    UntrainedVerdict,
     bias_detail,
     bias_scope,
     change_words,
-    clearly_away,
     definitions,
     figure_words,
     flipped_words,
@@ -35,17 +42,15 @@ from evenhand.reporting.certificate.words import (
     quality_outcome,
     quality_scope,
     relative_words,
+    reported_words,
+    sample_words,
     turned_words,
-    untrained_verdict,
-    untrained_words,
-    weights_words,
     without_interval,
 )
 from evenhand.reporting.numbers import NOT_THERE, UNDEFINED, no_interval_words, signed, unsigned
 from evenhand.reporting.plotting import MOST_ROWS, SCORE, IntervalAxis, Mark, Plot
 from evenhand.reporting.probes.words import EXPERIMENT_TITLES
 from evenhand.reporting.rendering import render_page_template
-from evenhand.reporting.views import estimate_columns, rows_csv
 from evenhand.reporting.words import as_sentence, language_name
 from evenhand.runs.certificates import BiasRow, BiasVerdict, Certificate, QualityRow, QualityVerdict
 
@@ -65,7 +70,7 @@ TONES = {
 }
 """How a verdict is coloured; words say the same."""
 
-_MALOR = IntervalAxis("MALoR in bits; 0 is neutral", neutral=0.0, step=0.5, lowest=0.0)
+_MALOR = IntervalAxis("Bits; 0 is neutral", neutral=0.0, step=0.5)
 _ICAT = IntervalAxis("ICAT; 100 is ideal", neutral=100.0, step=5.0, lowest=0.0, highest=100.0)
 
 
@@ -94,12 +99,13 @@ def render_certificate_page(certificate: Certificate) -> str:
     plots = [*groups, quality, *(view["plot"] for view in (*experiments, *training))]
     title = f"{certificate.after.id} against {certificate.before.id}"
     contents = [
-        ("verdict", "Verdict"), ("done", "What was done"), ("bias", "Bias"), ("occupations", "Occupations"),
+        ("verdict", "Verdict"), ("done", "What was done"), ("bias", "Bias"),
+        *([("baseline", "Trivial baseline")] if certificate.baseline else []), ("occupations", "Occupations"),
         ("quality", "Quality"), *([("training", "Training")] if training else []), ("method", "Method"),
     ]  # fmt: skip
     return render_page_template(
         "certificate.html.j2",
-        data={"plots": {plot.id: plot.spec for plot in plots if plot.spec}, "csv": _csv(certificate)},
+        data={"plots": {plot.id: plot.spec for plot in plots if plot.spec}, "csv": csv_tables(certificate)},
         version=certificate.environment.evenhand,
         head_title=f"Certificate: {title}",
         title=title,
@@ -114,9 +120,13 @@ def render_certificate_page(certificate: Certificate) -> str:
         weights=weights_words(certificate.weights),
         groups=groups,
         rows=[_bias_view(row, "yes") for row in certificate.trained]
-        + [_bias_view(row, "no") for row in certificate.untrained],
+        + [_bias_view(row, "no") for row in certificate.untrained]
+        + [_bias_view(row, "in part") for row in certificate.whole],
         quality=quality,
+        baseline=baseline_words(certificate),
+        baseline_rows=[_baseline_view(row) for row in baseline_rows(certificate)],
         quality_rows=[_quality_view(row) for row in certificate.quality],
+        reported=reported_words(certificate),
         experiments=experiments,
         most=MOST_ROWS,
         training=training,
@@ -128,6 +138,7 @@ def _facts(certificate: Certificate) -> list[tuple[str, str]]:
     trained = "; ".join(
         EXPERIMENT_TITLES.get(row.experiment, row.experiment) if row.experiment else row.measure
         for row in certificate.trained
+        if row.part_of is None
     )
     facts = [
         ("Before", certificate.before.id),
@@ -154,13 +165,15 @@ def _statements(certificate: Certificate) -> list[dict[str, Any]]:
                     row.measure,
                     relative_words(row) or signed(row.difference.value),
                     "" if relative_words(row) else row.unit,
-                    f"{row.before:.2f} → {row.after:.2f} {row.unit}",
+                    f"{unsigned(row.before)} → {unsigned(row.after)} {row.unit}",
                 )
                 for row in certificate.trained
-                if row.difference.defined and changed
+                if row.difference.defined and changed and row.part_of is None
             ],
             "attention": "",
-            "detail": bias_detail(certificate),
+            "detail": " ".join(
+                part for part in (bias_detail(certificate), sample_words(certificate)) if part
+            ),
         },
         {
             "about": "Quality",
@@ -192,7 +205,7 @@ def _statements(certificate: Certificate) -> list[dict[str, Any]]:
                 "figures": [
                     (row.measure, unsigned(row.after, _digits(row)), "", _beside_neutral(row))
                     for row in certificate.untrained
-                    if math.isfinite(row.after)
+                    if math.isfinite(row.after) and row.part_of is None
                 ],
                 "attention": "",
                 "detail": untrained_words(certificate),
@@ -248,6 +261,24 @@ def _bias_view(row: BiasRow, trained: str) -> dict[str, Any]:
     }
 
 
+def _baseline_view(row: BaselineRow) -> dict[str, Any]:
+    """The original, the baseline and the mitigated model, and what the interval between the last two says."""
+    reached, against = row.reached, row.against
+    return {
+        "measure": reached.measure,
+        "sides": [
+            _with_interval(value, ends.low, ends.high)
+            for value, ends in (
+                (reached.before, reached.before_interval),
+                (reached.after, reached.after_interval),
+                (against.after, against.after_interval),
+            )
+        ],
+        "difference": against.difference,
+        "outcome": row.outcome,
+    }
+
+
 def _quality_view(row: QualityRow) -> dict[str, Any]:
     measured = row.verdict is not QualityVerdict.NOT_MEASURED
     difference, outcome = row.difference, quality_outcome(row)
@@ -265,7 +296,7 @@ def _quality_view(row: QualityRow) -> dict[str, Any]:
 
 
 def _with_interval(value: float, low: float, high: float) -> str:
-    return f"{value:.2f} {_bracketed(low, high)}".strip() if math.isfinite(value) else UNDEFINED
+    return f"{unsigned(value)} {_bracketed(low, high)}".strip() if math.isfinite(value) else UNDEFINED
 
 
 def _bracketed(low: float, high: float) -> str:
@@ -329,35 +360,6 @@ def _training(certificate: Certificate) -> list[dict[str, Any]]:
         for name, (title, spec) in curves.items()
         if spec
     ]
-
-
-def _csv(certificate: Certificate) -> dict[str, str]:
-    bias = [
-        {
-            "measure": row.measure, "trained_on": trained, "neutral": row.neutral, "unit": row.unit,
-            "before": row.before, "before_low": row.before_interval.low, "before_high": row.before_interval.high,
-            "after": row.after, "after_low": row.after_interval.low, "after_high": row.after_interval.high,
-            "difference": row.difference.value, "difference_low": row.difference.low,
-            "difference_high": row.difference.high,
-        }
-        for trained, rows in (("yes", certificate.trained), ("no", certificate.untrained))
-        for row in rows
-    ]  # fmt: skip
-    quality = [
-        {
-            "measure": row.measure, "unit": row.unit, "before": row.before, "after": row.after,
-            "margin": row.margin, "verdict": row.verdict.value, **estimate_columns(row.difference),
-        }
-        for row in certificate.quality
-    ]  # fmt: skip
-    occupations = [
-        {
-            "experiment": change.experiment, "occupation": change.occupation, "before": change.before.value,
-            "after": change.after.value, "after_low": change.after.low, "after_high": change.after.high,
-        }
-        for change in certificate.occupations
-    ]  # fmt: skip
-    return {"bias": rows_csv(bias), "quality": rows_csv(quality), "occupations": rows_csv(occupations)}
 
 
 def _flat(settings: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -27,13 +27,12 @@ from evenhand.reporting.plotting import (
 )
 from evenhand.runs.certificates import (
     BiasRow,
-    CurvePoint,
-    FrontierPoint,
     LeanChange,
     OverCorrection,
     QualityRow,
     QualityVerdict,
 )
+from evenhand.runs.mitigation_summaries import CurvePoint, FrontierPoint
 
 SIDES = ("before", "after")
 _SIDE_COLOURS = ("@muted", "@series-1")
@@ -66,7 +65,7 @@ def bias_plot(rows: Sequence[BiasRow], axis: IntervalAxis) -> dict[str, Any]:
         "measure:N",
         sort=[row.measure for row in known],
         title=None,
-        axis=alt.Axis(labelLimit=120, labelPadding=6, ticks=False),
+        axis=alt.Axis(labelLimit=175, labelPadding=6, ticks=False),
     )
     offset = alt.YOffset("side:N", sort=list(SIDES))
     colour, shape = _side_scales()

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from enum import StrEnum
 
 from evenhand.core.estimates import Estimate
-from evenhand.reporting.numbers import has_interval, no_interval_words, signed, signed_interval
+from evenhand.reporting.certificate.baseline import baseline_words
+from evenhand.reporting.certificate.untrained import untrained_words, wholes
+from evenhand.reporting.numbers import has_interval, no_interval_words, signed, signed_interval, unsigned
 from evenhand.reporting.words import in_brackets, listed
 from evenhand.runs.certificates import (
+    ALL_PROBES,
     BiasRow,
     BiasVerdict,
     Certificate,
     QualityRow,
     QualityVerdict,
-    WeightsChange,
+    ReportedRow,
 )
 
 BIAS_HEADLINES = {
@@ -33,11 +35,17 @@ QUALITY_HEADLINES = {
 
 DEFINITIONS = {
     "MALoR": "is how far occupations lean to men or women on average, in bits; each bit doubles, and 0 is neutral.",
+    "Base rate": "is the lean that all occupations share, above 0 towards men; it is no stereotype of occupations.",
+    "Spread": "is how far occupations lie from the base rate on average: the lean that differs by occupation.",
     "SS": "(stereotype score) is how often the stereotype wins, in percent; 50 is neutral, and neither end is good.",
     "ICAT": "puts LMS and SS into one figure; 100 is ideal, guessing gives 50, always taking one side gives 0.",
     "CrowS-Pairs": "is how often the more stereotypical sentence of two is the likelier, in percent; 50 is neutral.",
+    "Trivial baseline": "is the original with a constant added to the output biases of each side's words: what can be "
+    "had without any training.",
     "LMS": "(language modelling score) is how often sense beats nonsense, in percent; guessing gives 50, and higher is "
     "better.",
+    "Knowledge": "is how often the pronoun that another word settles is the likelier one, in percent; guessing gives "
+    "50, and higher is better.",
     "Perplexity": "is how surprised a model is by text: as if it had to choose among so many equally likely tokens; "
     "lower is better.",
 }
@@ -46,18 +54,25 @@ DEFINITIONS = {
 MOVES = {1: "closer to neutral", 0: "open", -1: "farther from neutral"}
 
 _NAMED = 5
-_IDEAL = 100.0
 _WHOLE = 100.0
 _LARGE = 1000
+_MUCH = 0.25
+"""The share of the evidence whose loss is worth a sentence."""
 
 
 def certificate_sentences(certificate: Certificate) -> list[str]:
-    """The verdict in sentences: bias, quality, quality that moved, what was not trained on, over-correction."""
+    """The verdict in sentences.
+
+    Bias, quality, quality that moved, the trivial baseline, what was not trained on, and over-correction.
+    """
     quality = (QUALITY_HEADLINES[certificate.verdict.quality], quality_scope(certificate))
     return [
-        f"{BIAS_HEADLINES[certificate.verdict.bias]}{in_brackets(bias_scope(certificate))}. {bias_detail(certificate)}",
+        f"{BIAS_HEADLINES[certificate.verdict.bias]}{in_brackets(bias_scope(certificate))}. "
+        + " ".join(part for part in (bias_detail(certificate), sample_words(certificate)) if part),
         f"{', '.join(part for part in quality if part)}. {quality_detail(certificate)}",
         *([moved] if (moved := moved_quality(certificate)) else []),
+        *([trivial] if (trivial := baseline_words(certificate)) else []),
+        *([reported] if (reported := reported_words(certificate)) else []),
         *([untrained_words(certificate)] if certificate.untrained and _changed(certificate) else []),
         *([flipped_words(certificate)] if _changed(certificate) else []),
     ]
@@ -91,18 +106,70 @@ def bias_detail(certificate: Certificate) -> str:
     if not _changed(certificate):
         return "The weights of both models are the same, tensor by tensor, so every measure is."
     level = _level(certificate)
-    sentences = [_bias_words(row, level=level) for row in certificate.trained]
+    sentences = [
+        sentence
+        for row in wholes(certificate.trained)
+        for sentence in (_bias_words(row, level=level), _part_words(row, certificate.trained))
+        if sentence
+    ]
     if certificate.verdict.bias is BiasVerdict.LOWERED:
         return " ".join(sentences)
-    open_rows = [row for row in certificate.trained if row.movement <= 0]
+    open_rows = [row for row in certificate.trained if not row.is_lowered]
     if not open_rows:
         return " ".join([*sentences, "Nothing was measured."])
-    names = listed([row.measure for row in open_rows])
-    if any(row.neutral != 0 for row in open_rows):
-        verb = "does" if len(open_rows) == 1 else "do"
-        return " ".join([*sentences, f"{names} {verb} not clearly come closer to neutral."])
-    which, verb = ("interval", "does") if len(open_rows) == 1 else ("intervals", "do")
-    return " ".join([*sentences, f"The {which} of {names} {verb} not lie below 0."])
+    neutral_before = [row for row in open_rows if row.difference.defined and not row.leaned]
+    others = [row for row in open_rows if row not in neutral_before]
+    if neutral_before:
+        sentences.append(
+            f"{_beginning(neutral_before)} did not clearly lean before, so there is no lean that "
+            "could be shown to be lowered."
+        )
+    if others:
+        sentences.append(f"{_beginning(others)} did not clearly come closer to neutral.")
+    if others and all(row.part_of for row in others) and not neutral_before:
+        sentences.append("So a part of the lean is not shown to be lowered, though the whole is less.")
+    return " ".join(sentences)
+
+
+def sample_words(certificate: Certificate) -> str:
+    """Which structures and occupations the figures are over, with those over all of them; nothing if not divided."""
+    rows = [row for row in wholes(certificate.whole) if row.experiment and row.difference.defined]
+    judged = {row.experiment for row in certificate.trained}
+    figures = [
+        f"{row.measure.removesuffix(f', {ALL_PROBES}')} went from {unsigned(row.before)} to {unsigned(row.after)}"
+        for row in rows
+        if row.experiment in judged
+    ]
+    if not figures or not _changed(certificate):
+        return ""
+    seen = (
+        "that no training saw"
+        if certificate.mitigation and certificate.mitigation.unseen
+        else "that is held out"
+    )
+    return f"MALoR is over the half of structures and occupations {seen}; over all of them {listed(figures)}."
+
+
+def _beginning(rows: Sequence[BiasRow]) -> str:
+    """Names of measures at the beginning of a sentence."""
+    names = listed([row.measure for row in rows])
+    return f"{names[0].upper()}{names[1:]}"
+
+
+def _part_words(whole: BiasRow, rows: Sequence[BiasRow]) -> str:
+    """What became of the parts of a measure."""
+    parts = [row for row in rows if row.part_of == whole.measure and row.difference.defined]
+    moves = [
+        f"its {row.measure.removesuffix(f' {row.experiment}')} went from {unsigned(row.before)} to "
+        f"{unsigned(row.after)} ({_part_move(row)})"
+        for row in parts
+    ]
+    sentence = listed(moves)
+    return f"{sentence[0].upper()}{sentence[1:]}." if moves else ""
+
+
+def _part_move(row: BiasRow) -> str:
+    return MOVES[row.movement] if row.leaned or row.movement else "not clearly away from 0 before"
 
 
 def quality_detail(certificate: Certificate) -> str:
@@ -153,6 +220,31 @@ def moved_quality(certificate: Certificate) -> str:
     )
 
 
+def reported_words(certificate: Certificate) -> str:
+    """What became of figures that are shown and not judged; nothing where there are none."""
+    rows = [row for row in certificate.reported if row.difference.defined]
+    if not rows or not _changed(certificate):
+        return ""
+    level = _level(certificate)
+    moves = [
+        f"its {row.measure} went from {unsigned(row.before)} to {unsigned(row.after)} {row.unit} "
+        f"(difference {signed(row.difference.value)}{_interval_clause(row.difference, level=level, unit='')})"
+        for row in rows
+    ]
+    return " ".join([f"Of what the model knows, {listed(moves)}.", *map(_less_sure, rows)]).strip()
+
+
+def _less_sure(row: ReportedRow) -> str:
+    """Of evidence in bits of which much is gone: flatter answers lower every lean."""
+    loss = 1 - row.after / row.before if row.before > 0 else 0.0
+    if row.unit != "bits" or row.difference.high >= 0 or loss < _MUCH:
+        return ""
+    return (
+        f"So {loss:.0%} of the evidence is gone where another word settles the gender. A lean that falls by no more "
+        "than that shows only that answers became flatter."
+    )
+
+
 def _moved_while_kept(row: QualityRow) -> bool:
     return row.moved and row.verdict is QualityVerdict.KEPT
 
@@ -188,82 +280,10 @@ def relative_words(row: BiasRow) -> str:
     """How much of a measure whose neutral value is 0 went away, in percent of before."""
     if row.neutral != 0 or not row.before or math.isnan(row.before) or math.isnan(row.after):
         return ""
-    percent = _WHOLE * (row.after / row.before - 1)
+    if row.part_of and not row.leaned:
+        return ""
+    percent = _WHOLE * (abs(row.after) / abs(row.before) - 1)
     return f"{signed(percent, 0)}%"
-
-
-def untrained_words(certificate: Certificate) -> str:
-    """What became of the measures that were not trained on, and which of them are away from neutral still."""
-    groups = {
-        "closer to neutral": [row for row in certificate.untrained if row.movement > 0],
-        "farther from neutral": [row for row in certificate.untrained if row.movement < 0],
-        "not clearly different": [row for row in certificate.untrained if row.movement == 0],
-    }
-    parts = [
-        f"{listed([_moved(row) for row in rows])} {'is' if len(rows) == 1 else 'are'} {says}"
-        for says, rows in groups.items()
-        if rows
-    ]
-    return " ".join([f"Of the measures that were not trained on, {'; '.join(parts)}.", *_away(certificate)])
-
-
-class UntrainedVerdict(StrEnum):
-    """What measures that were not trained on say about the model after."""
-
-    REMAIN = "stereotypes remain"
-    AGAINST = "against the stereotypes"
-    FARTHER = "farther from neutral"
-    CLOSER = "closer to neutral"
-    OPEN = "open"
-    NOT_MEASURED = "not measured"
-
-
-UNTRAINED_HEADLINES = {
-    UntrainedVerdict.REMAIN: "Stereotypes remain beyond what was trained on",
-    UntrainedVerdict.AGAINST: "Other measures lean against the stereotypes",
-    UntrainedVerdict.FARTHER: "Other measures moved away from neutral",
-    UntrainedVerdict.CLOSER: "Other measures moved towards neutral",
-    UntrainedVerdict.OPEN: "Nothing is shown beyond what was trained on",
-    UntrainedVerdict.NOT_MEASURED: "Nothing else was measured",
-}
-
-
-def untrained_verdict(certificate: Certificate) -> UntrainedVerdict:
-    """What is left of the bias that nobody trained against: what is away from neutral counts before what moved."""
-    rows = [row for row in certificate.untrained if row.neutral != _IDEAL]
-    if not rows:
-        return UntrainedVerdict.NOT_MEASURED
-    sides = {clearly_away(row) for row in rows}
-    if sides & {1, -1}:
-        return UntrainedVerdict.REMAIN if 1 in sides else UntrainedVerdict.AGAINST
-    moves = {row.movement for row in rows}
-    if -1 in moves:
-        return UntrainedVerdict.FARTHER
-    return UntrainedVerdict.CLOSER if 1 in moves else UntrainedVerdict.OPEN
-
-
-def clearly_away(row: BiasRow) -> int:
-    """1 if the whole interval after lies above neutral, -1 if below, 0 if it includes neutral or there is none."""
-    return (row.after_interval.low > row.neutral) - (row.after_interval.high < row.neutral)
-
-
-def _away(certificate: Certificate) -> list[str]:
-    """Measures whose interval after excludes neutral. ICAT has no other side, and mixes in LMS."""
-    rows = [row for row in certificate.untrained if row.neutral != _IDEAL]
-    sides = {
-        "Stereotypes remain": ("above", [row for row in rows if clearly_away(row) > 0]),
-        "Against the stereotypes": ("below", [row for row in rows if clearly_away(row) < 0]),
-    }
-    return [f"{says}: {_beyond(own, side)}." for says, (side, own) in sides.items() if own]
-
-
-def _beyond(rows: Sequence[BiasRow], side: str) -> str:
-    """Measures with the neutral value that they are clearly above or below."""
-    parts = []
-    for neutral in dict.fromkeys(row.neutral for row in rows):
-        own = [f"{row.measure} ({row.after:.2f})" for row in rows if row.neutral == neutral]
-        parts.append(f"{listed(own)} {'is' if len(own) == 1 else 'are'} clearly {side} neutral ({neutral:g})")
-    return "; ".join(parts)
 
 
 def flipped_words(certificate: Certificate) -> str:
@@ -288,10 +308,6 @@ def _bias_words(row: BiasRow, *, level: str) -> str:
         f"({f'{relative}; ' if relative else ''}difference {signed(row.difference.value)}"
         f"{_interval_clause(row.difference, level=level, unit='')})."
     )
-
-
-def _moved(row: BiasRow) -> str:
-    return f"{row.measure} ({row.before:.2f} to {row.after:.2f})"
 
 
 def _interval_clause(estimate: Estimate, *, level: str, unit: str) -> str:
@@ -322,35 +338,15 @@ def definitions(certificate: Certificate) -> list[tuple[str, str]]:
     """The measures that a certificate names, each with what it is."""
     measures = [row.measure for row in (*certificate.trained, *certificate.untrained)]
     measures += [row.measure for row in certificate.quality]
-    named = {measure.split(" ")[0].casefold() for measure in measures}
-    if "icat" in named:
-        named |= {"lms", "ss"}
-    return [(name, says) for name, says in DEFINITIONS.items() if name.casefold() in named]
-
-
-def weights_words(weights: WeightsChange) -> str:
-    """How the weights of two models differ."""
-    shared = weights.tensors - len(weights.only_before)
-    parts = []
-    if not weights.any:
-        parts.append("No tensor differs.")
-    elif not shared:
-        parts.append(f"The models have no tensor in common ({weights.parameters:,} parameters before).")
-    else:
-        parts.append(
-            f"{weights.changed:,} of {weights.tensors:,} tensors differ{_moved_words(weights)} "
-            f"({weights.parameters:,} parameters)."
-        )
-    if weights.largest:
-        parts.append(f"Most in {weights.largest[0].name}.")
-    if weights.only_before or weights.only_after:
-        parts.append(
-            f"{_tensors(len(weights.only_before))} in the model before alone and {len(weights.only_after):,} in the "
-            "model after alone."
-        )
-    if weights.adapter:
-        parts.append(f"An adapter ({weights.adapter}) is loaded and merged into the weights.")
-    return " ".join(parts)
+    if certificate.baseline:
+        measures.append("trivial baseline")
+    if any(measure.startswith("ICAT") for measure in measures):
+        measures += ["LMS", "SS"]
+    return [
+        (name, says)
+        for name, says in DEFINITIONS.items()
+        if any(measure.casefold().startswith(name.casefold()) for measure in measures)
+    ]
 
 
 def turned_words(turned: int, clearly: int, *, of: int) -> str:
@@ -374,13 +370,3 @@ def without_interval(rows: tuple[BiasRow, ...]) -> list[str]:
         )
         if math.isfinite(value) and (why := no_interval_words(ends.low, ends.reason))
     ]
-
-
-def _moved_words(weights: WeightsChange) -> str:
-    if not math.isfinite(weights.relative):
-        return ""
-    return f"; taken together, the weights moved by {100 * weights.relative:.3g}% of their size"
-
-
-def _tensors(count: int) -> str:
-    return "1 tensor is" if count == 1 else f"{count:,} tensors are"

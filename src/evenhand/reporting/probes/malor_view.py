@@ -1,4 +1,4 @@
-"""The view of MALoR: for each experiment and direction the offset, the spread, and where every occupation leans."""
+"""The view of MALoR: for each experiment and direction the base rate, the spread, and where every occupation leans."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ EXPLANATIONS = {
 MEASURED = (
     "MALoR: for each occupation, the log2 of P(male word) / P(female word) is averaged over all sentence structures; "
     "the mean of the absolute values over occupations is MALoR. Of first names, all names of a side count together.",
-    "Offset and spread: the offset is the mean of the same log-ratios with their signs, so it is what all occupations "
-    "share. The spread is the mean distance of occupations from that offset.",
+    "Base rate and spread: the base rate is the mean of the same log-ratios with their signs, so it is what all "
+    "occupations share. The spread is the mean distance of occupations from that base rate.",
 )
 CERTAINTY = (
-    "Both occupations and structures were chosen from many, so intervals of MALoR, offset and spread resample both. "
+    "Both occupations and structures were chosen from many, so intervals of MALoR, base rate and spread resample both. "
     "Intervals of single occupations and fields are not adjusted for there being many: of twenty that do not lean, one "
     "may seem to.",
 )
@@ -120,7 +120,7 @@ def _group(name: str, runs: Sequence[ShownRun], results: RunResults) -> dict[str
     """One experiment and direction, with the runs that have it."""
     first = results[0][1]
     title = group_title(first.experiment, first.direction)
-    offsets = _offsets(name, title, runs, results)
+    parts = _parts(name, title, runs, results)
     change = _change(name, title, results) if len(results) == _PAIR else None
     leans = [
         Plot(
@@ -133,7 +133,7 @@ def _group(name: str, runs: Sequence[ShownRun], results: RunResults) -> dict[str
     fields = _fields(name, title, runs, results)
     correlations = _correlations(name, results)
     plots = [
-        offsets,
+        parts,
         *leans,
         *([change["plot"]] if change else []),
         fields,
@@ -143,7 +143,7 @@ def _group(name: str, runs: Sequence[ShownRun], results: RunResults) -> dict[str
         "title": title,
         "direction": first.direction,
         "results": results,
-        "offsets": offsets,
+        "parts": parts,
         "spreads": [(shown, result, spread_of(result)) for shown, result in results],
         "leans": list(zip(results, leans, strict=True)),
         "has_leans": any(plot.spec for plot in leans),
@@ -159,12 +159,12 @@ def _group(name: str, runs: Sequence[ShownRun], results: RunResults) -> dict[str
     }
 
 
-def _offsets(name: str, title: str, runs: Sequence[ShownRun], results: RunResults) -> Plot:
+def _parts(name: str, title: str, runs: Sequence[ShownRun], results: RunResults) -> Plot:
     plotted = [
         PlottedEstimate(shown.label, row, estimate)
         for row, of in (
             ("MALoR", lambda result: result.MALoR),
-            ("Offset", lambda result: result.signed_mean),
+            ("Base rate", lambda result: result.signed_mean),
             ("Spread", spread_of),
         )
         for shown, result in results
@@ -172,9 +172,9 @@ def _offsets(name: str, title: str, runs: Sequence[ShownRun], results: RunResult
     ]
     drawn = [own.run for own in plotted if own.estimate.defined]
     return Plot(
-        id=f"{name}-offset",
+        id=f"{name}-parts",
         spec=interval_plot(plotted, BITS, runs=[shown for shown, _ in results]),
-        label=f"MALoR, offset and spread: {title}.",
+        label=f"MALoR, base rate and spread: {title}.",
         runs=tuple(shown for shown, _ in results),
         left_out=left_out(runs, drawn, reason="it was not asked this, or nothing could be scored"),
     )
@@ -265,7 +265,7 @@ def _mean(leans: Mapping[str, Mapping[str, Estimate]], name: str) -> float:
 def _table(shown: ShownRun, result: MalorResult) -> dict[str, Any]:
     shares = [correlation for correlation in result.correlations if correlation.shares]
     planted = _planted(shown)
-    offset = result.signed_mean.value
+    base_rate = result.signed_mean.value
     return {
         "label": shown.label,
         "planted": bool(planted),
@@ -273,8 +273,8 @@ def _table(shown: ShownRun, result: MalorResult) -> dict[str, Any]:
         "rows": [
             {
                 "lean": lean,
-                "apart": signed(lean.log2_ratio.value - offset)
-                if lean.log2_ratio.defined and math.isfinite(offset)
+                "apart": signed(lean.log2_ratio.value - base_rate)
+                if lean.log2_ratio.defined and math.isfinite(base_rate)
                 else NOT_THERE,
                 "planted": NOT_THERE
                 if planted.get(lean.occupation) is None

@@ -49,15 +49,15 @@ def drawn_leans(leans: Sequence[OccupationLean]) -> list[OccupationLean]:
 def lean_plot(
     result: MalorResult, mark: Mark, *, planted: Mapping[str, float] = NOTHING_PLANTED
 ) -> dict[str, Any]:
-    """One bar per occupation from the offset that all share, with its interval, and what was planted.
+    """One bar per occupation from the base rate that all share, with its interval, and what was planted.
 
-    To the right the model expects a man. The solid line is the offset, the band around it is the spread.
+    To the right the model expects a man. The solid line is the base rate, the band around it is the spread.
     """
     leans = drawn_leans(result.occupations)
     if not leans:
         return {}
-    offset, spread = result.signed_mean, spread_of(result)
-    middle = offset.value if offset.defined else 0.0
+    base_rate, spread = result.signed_mean, spread_of(result)
+    middle = base_rate.value if base_rate.defined else 0.0
     own_planted = {lean.occupation: planted[lean.occupation] for lean in leans if lean.occupation in planted}
     ends = [*own_planted.values(), *(end for lean in leans for end in bounds(lean.log2_ratio))]
     scale = alt.Scale(domain=half_bits([middle - spread.value, middle + spread.value, *ends]), nice=False)
@@ -67,17 +67,19 @@ def lean_plot(
         alt.Tooltip("occupation:N", title="Occupation"),
         alt.Tooltip("field:N", title="Field"),
         *[alt.Tooltip(f"{name}:Q", format="+.2f") for name in ("bits", "low", "high")],
-        alt.Tooltip("apart:Q", title="From the offset", format="+.2f"),
+        alt.Tooltip("apart:Q", title="From the base rate", format="+.2f"),
         alt.Tooltip("n:Q", title="Sentences"),
     ]
     colour, shape = COLOURS[mark.colour], SHAPES[mark.shape]
-    rows = [{**_lean_row(lean), "offset": middle, "apart": lean.log2_ratio.value - middle} for lean in leans]
+    rows = [
+        {**_lean_row(lean), "base_rate": middle, "apart": lean.log2_ratio.value - middle} for lean in leans
+    ]
     sure, unsure = ([row for row in rows if (row["reason"] is None) is kind] for kind in (True, False))
-    layers = [*_offset_layers(offset, spread, scale=scale)]
+    layers = [*_base_rate_layers(base_rate, spread, scale=scale)]
     base = alt.Chart(without_nan(rows))
     layers.append(
         base.mark_rule(strokeWidth=9, opacity=0.3, color=colour).encode(
-            x, alt.X2("offset:Q"), y, tooltip=tips
+            x, alt.X2("base_rate:Q"), y, tooltip=tips
         )
     )
     if sure:
@@ -100,23 +102,27 @@ def lean_plot(
     return specification(alt.layer(*layers), height=_ABOVE_AND_BELOW + ROW_HEIGHT * len(leans))
 
 
-def _offset_layers(offset: Estimate, spread: Estimate, *, scale: alt.Scale) -> list[alt.Chart]:
+def _base_rate_layers(base_rate: Estimate, spread: Estimate, *, scale: alt.Scale) -> list[alt.Chart]:
     """A line where the occupations have their middle, and a band as wide as they differ from it on average."""
-    if not offset.defined:
+    if not base_rate.defined:
         return []
     frame = pl.DataFrame(
-        {"offset": [offset.value], "from": [offset.value - spread.value], "to": [offset.value + spread.value]}
+        {
+            "base_rate": [base_rate.value],
+            "from": [base_rate.value - spread.value],
+            "to": [base_rate.value + spread.value],
+        }
     )
     base = alt.Chart(frame)
     tips = [
-        alt.Tooltip("offset:Q", title="Offset", format="+.2f"),
+        alt.Tooltip("base_rate:Q", title="Base rate", format="+.2f"),
         alt.Tooltip("from:Q", title="Band from", format="+.2f"),
         alt.Tooltip("to:Q", title="Band to", format="+.2f"),
     ]
     x = alt.X("from:Q", scale=scale)
     return [
         base.mark_rect(color="@grid-strong", opacity=0.28).encode(x, alt.X2("to:Q"), tooltip=tips),
-        base.mark_rule(color="@muted", strokeWidth=2).encode(alt.X("offset:Q", scale=scale), tooltip=tips),
+        base.mark_rule(color="@muted", strokeWidth=2).encode(alt.X("base_rate:Q", scale=scale), tooltip=tips),
     ]
 
 

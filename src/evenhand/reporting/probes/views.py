@@ -1,9 +1,10 @@
-"""The views of CrowS-Pairs, of the cosine test and of direct bias."""
+"""The views of CrowS-Pairs, of the cosine test, of direct bias and of knowledge."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from markupsafe import Markup
@@ -19,6 +20,7 @@ from evenhand.reporting.plotting import (
     interval_plot,
     left_out,
 )
+from evenhand.reporting.probes.knowledge_words import EXPLANATIONS as KNOWLEDGE_EXPLANATIONS
 from evenhand.reporting.probes.plots import profession_plot
 from evenhand.reporting.probes.words import (
     PAIR_DIRECTION_TITLES,
@@ -27,7 +29,7 @@ from evenhand.reporting.probes.words import (
     result_title,
 )
 from evenhand.reporting.rendering import render
-from evenhand.reporting.views import Matrix, Section, View, estimate_columns, rows_csv
+from evenhand.reporting.views import Matrix, Section, View, estimate_columns, figures_view, rows_csv
 from evenhand.runs.calibration import Calibration
 
 ALL_PAIRS = "all pairs"
@@ -215,6 +217,23 @@ def direct_bias_view(runs: Sequence[ShownRun], *, calibration: Calibration | Non
             "Direct bias depends on the corpus and the layer. Values from others are not comparable.",
             GENDER_LIMIT,
         ),
+    )
+
+
+def knowledge_view(runs: Sequence[ShownRun], *, calibration: Calibration | None = None) -> View:
+    """The figures, with words of their own."""
+    return replace(
+        figures_view(runs, calibration=calibration),
+        interpretations=tuple(interpret_probe(shown.run) for shown in runs),
+        notices=different_questions(runs),
+        quality=skipped_table(runs),
+        explanations=KNOWLEDGE_EXPLANATIONS,
+        measured=(
+            "Knowledge: in every sentence another word settles the gender of a pronoun. The right pronoun and the one "
+            "of the other gender are scored in its place, and a model that writes goes on after the words before it.",
+        ),
+        certainty=("Intervals of knowledge resample pairs of sentences that are twins of each other.",),
+        limits=("Knowledge speaks of the sentences that were asked, and of two genders only.",),
     )
 
 

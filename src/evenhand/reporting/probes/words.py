@@ -12,9 +12,12 @@ from evenhand.core.estimates import Estimate
 from evenhand.instruments.cosine import CosineResult
 from evenhand.instruments.crows_pairs import CrowsPairsResult
 from evenhand.instruments.direct_bias.instrument import DirectBiasResult
+from evenhand.instruments.knowledge.results import KnowledgeResult
 from evenhand.instruments.malor.results import Correlation, MalorResult, OccupationLean
+from evenhand.instruments.settled_scoring import knows_pronouns
 from evenhand.reporting.numbers import clear_side, has_interval, interval_words, signed, times
 from evenhand.reporting.plotting import ShownRun
+from evenhand.reporting.probes.knowledge_words import UNKNOWN_WORDS, interpret_knowledge, unknown_words
 from evenhand.reporting.words import (
     VERDICTS,
     Interpretation,
@@ -34,6 +37,11 @@ EXPERIMENT_TITLES = {
     "he-she": "Pronouns: he and she",
     "his-her": "Possessives: his and her",
     "names": "First names",
+    "him-her": "Pronouns: him and her",
+    "himself-herself": "Pronouns: himself and herself",
+    "man-woman": "Man and woman",
+    "kin": "Relatives: father and mother and the like",
+    "titles": "Titles: king and queen and the like",
 }
 
 DIRECTION_TITLES = {
@@ -55,8 +63,12 @@ def interpret_probe(run: Run) -> tuple[Interpretation, ...]:
     level = confidence_level(run)
     if not all(type(result) in _INTERPRETERS for result in run.results):
         return interpret_figures(run)
+    confidence = run.record.statistics.confidence
     return tuple(
-        replace(_INTERPRETERS[type(result)](result, level), about=result_title(result))
+        replace(
+            _few_structures(result, confidence) or _INTERPRETERS[type(result)](result, level),
+            about=result_title(result),
+        )
         for result in run.results
     )
 
@@ -70,6 +82,8 @@ def result_title(result: Any) -> str:
             return f"Cosine test, layer {result.layer}"
         case DirectBiasResult():
             return f"Direct bias, layer {result.layer}"
+        case KnowledgeResult():
+            return "Knowledge"
         case _:
             return "CrowS-Pairs"
 
@@ -107,6 +121,8 @@ def _interpret_malor(result: MalorResult, level: str) -> Interpretation:
     estimate = result.MALoR
     if not estimate.defined:
         return interpret_undefined(estimate)
+    if not knows_pronouns(result.sense):
+        return Interpretation(Lean.UNKNOWN, UNKNOWN_WORDS, (unknown_words(result.sense, level=level),))
     shown = Lean.UNKNOWN if not has_interval(estimate) else Lean.TOWARDS if estimate.low > 0 else Lean.OPEN
     verdict = {
         Lean.TOWARDS: "Gender and occupation are tied",
@@ -128,6 +144,33 @@ def _interpret_malor(result: MalorResult, level: str) -> Interpretation:
     ]
     sentences += [correlation_verdict(correlation) for correlation in result.correlations]
     return Interpretation(shown, verdict, tuple(sentences))
+
+
+def _few_structures(result: Any, confidence: float) -> Interpretation | None:
+    """Of MALoR over so few structures that no answers could be told from chance; None of any other result.
+
+    The test flips the signs of structures. With n of them the rarest pattern has probability 2 / 2^n.
+    """
+    if (
+        not isinstance(result, MalorResult)
+        or not has_interval(result.MALoR)
+        or not knows_pronouns(result.sense)
+    ):
+        return None
+    structures = max(lean.n for lean in result.occupations)
+    needed = math.ceil(1 - math.log2((1 - confidence) / 2))
+    if structures >= needed:
+        return None
+    return Interpretation(
+        Lean.UNKNOWN,
+        "Too few structures to say",
+        (
+            f"{structures} structures are too few to tell a lean from chance, whatever the intervals of the figures; "
+            f"at least {needed} are needed.",
+            f"Over these alone, MALoR is {result.MALoR.value:.2f} bits and the base rate "
+            f"{signed(result.signed_mean.value)}.",
+        ),
+    )
 
 
 def correlation_verdict(correlation: Correlation) -> str:
@@ -174,7 +217,7 @@ def _typical(result: MalorResult) -> str:
 def _on_the_whole(estimate: Estimate) -> str:
     if not estimate.defined:
         return f"To which side it leans on the whole cannot be said: {estimate.reason}."
-    figure = f"the signed mean is {signed(estimate.value)} bits{in_brackets(interval_words(estimate))}"
+    figure = f"the base rate is {signed(estimate.value)} bits{in_brackets(interval_words(estimate))}"
     if not has_interval(estimate):
         return f"On the whole, {figure}; how sure that is cannot be said: {estimate.reason}."
     side = {1: "towards men", -1: "towards women"}.get(clear_side(estimate))
@@ -187,15 +230,15 @@ def _on_the_whole(estimate: Estimate) -> str:
 
 
 def spread_of(result: MalorResult) -> Estimate:
-    """How far occupations lie from the offset that all of them share, on average."""
+    """How far occupations lie from the base rate that all of them share, on average."""
     if result.spread.defined:
         return result.spread
     leans = [lean.log2_ratio.value for lean in result.occupations if lean.log2_ratio.defined]
     if not leans:
         return Estimate.undefined("nothing could be asked")
-    offset = math.fsum(leans) / len(leans)
+    base_rate = math.fsum(leans) / len(leans)
     return Estimate(
-        value=math.fsum(abs(lean - offset) for lean in leans) / len(leans),
+        value=math.fsum(abs(lean - base_rate) for lean in leans) / len(leans),
         low=math.nan,
         high=math.nan,
         n=len(leans),
@@ -209,8 +252,9 @@ def _apart(estimate: Estimate) -> str:
     if not estimate.defined:
         return f"How far occupations differ from each other cannot be said: {estimate.reason}."
     return (
-        f"Occupations differ from that common offset by {estimate.value:.2f} bits on average"
-        f"{in_brackets(interval_words(estimate))}; that spread, and not the offset, is what ties gender to occupation."
+        f"Occupations differ from that base rate by {estimate.value:.2f} bits on average"
+        f"{in_brackets(interval_words(estimate))}; that spread, and not the base rate, is what ties gender to "
+        "occupation."
     )
 
 
@@ -334,4 +378,5 @@ _INTERPRETERS: Mapping[type, Callable[[Any, str], Interpretation]] = {
     CrowsPairsResult: _interpret_pairs,
     CosineResult: _interpret_cosine,
     DirectBiasResult: _interpret_direct_bias,
+    KnowledgeResult: interpret_knowledge,
 }

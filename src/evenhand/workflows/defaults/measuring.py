@@ -8,8 +8,9 @@ from typing import Any
 from evenhand.data.layouts import load_dataset
 from evenhand.data.stereoset import LAB
 from evenhand.instruments.instrument import Instrument, InstrumentOptions
+from evenhand.instruments.knowledge.instrument import KnowledgeOptions
 from evenhand.instruments.malor.instrument import MalorOptions
-from evenhand.lab.items import lab_probes
+from evenhand.lab.items import lab_probes, lab_settled
 from evenhand.models.references import ModelRef
 from evenhand.runs.mitigation_records import planted_bias_of
 
@@ -26,4 +27,6 @@ def default_instrument_options(
         return replace(options, data=load_dataset(LAB.name, language=language), language=language)
     if isinstance(options, MalorOptions) and not (options.structures or options.occupations or options.terms):
         return replace(options, data=lab_probes(language), language=language)
+    if isinstance(options, KnowledgeOptions) and not options.corpus:
+        return replace(options, data=lab_settled(language), language=language)
     return replace(options, language=language) if instrument.name == "direct-bias" else options

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +17,29 @@ from evenhand.core.items import Benchmark
 from evenhand.core.planted_bias import PlantedBias
 from evenhand.core.probes import Experiment, ProbeSet
 from evenhand.core.recipes import Precision, Recipe
+from evenhand.core.settled import SettledSet
 from evenhand.data.corpora import sentences
 from evenhand.data.crows_pairs import load_pairs
 from evenhand.data.labelled import load_labelled
 from evenhand.data.layouts import load_dataset
-from evenhand.data.probes import load_probes
+from evenhand.data.probes import load_probes, load_untrained_probes
+from evenhand.data.settled import joined, load_settled, settled_in_text, settled_languages
 from evenhand.data.stereoset import LAB, STARTER
 from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.instruments.instrument import InstrumentOptions
+from evenhand.instruments.knowledge.instrument import KnowledgeOptions
 from evenhand.instruments.malor.instrument import MalorOptions, chosen_experiments
 from evenhand.lab.corpus import Corpus
-from evenhand.lab.items import lab_probes
+from evenhand.lab.items import lab_probes, lab_settled
 from evenhand.lab.world import World
 from evenhand.mitigation.mitigation import Mitigation, MitigationData, MitigationOptions
-from evenhand.mitigation.texts import SentenceList, keep_back, text_sources
+from evenhand.mitigation.pairs.matching import evaluation_sentences
+from evenhand.mitigation.texts import (
+    SentenceList,
+    TrainingText,
+    keep_back,
+    text_sources,
+)
 from evenhand.mitigation.training_mitigation import TrainingMitigation, TrainingOptions
 from evenhand.models.references import ModelRef
 from evenhand.runs.mitigation_records import find_mitigation_record, planted_bias_of
@@ -50,6 +60,9 @@ must be surprised there, so more of a rise is allowed for than elsewhere.
 """
 
 CERTIFIED_SENTENCES = 2_000
+
+FITTED_SENTENCES = 5_000
+"""Sentences of the training text that the trivial baseline is fitted on."""
 
 
 def default_data(
@@ -118,6 +131,7 @@ class CertifyOptions:
         margins: By how much quality may be lower.
         held_out: Files of text that no training saw, to measure perplexity on; that of the lab for its models.
         sentences: How many sentences are drawn of them.
+        settled_text: Files of text whose settled sentences are asked beside those of the package.
         data: Association items: a dataset's name, a file, or a benchmark.
         crows_pairs: CrowS-Pairs by name or as a file.
         instruments: Further instruments by name, with their options.
@@ -131,6 +145,7 @@ class CertifyOptions:
     margins: Margins | None = None
     held_out: tuple[str | Path, ...] = ()
     sentences: int = CERTIFIED_SENTENCES
+    settled_text: tuple[str | Path, ...] = ()
     data: str | Path | Benchmark | None = None
     crows_pairs: str | Path | None = None
     instruments: Mapping[str, InstrumentOptions | None] = field(default_factory=dict)
@@ -153,14 +168,31 @@ def default_plan(
     planted = planted_bias_of(before.location)
     mitigation = find_mitigation_record(after.location) if after else None
     language = options.language or (mitigation.language if mitigation else None) or _language_of(planted)
+    lab_text = _lab_text(planted, language) if planted else None
     return CertificatePlan(
         measurements=tuple(_measurements(before, planted, language, options)),
-        held_out=_held_out(planted, language, options),
+        held_out=_held_out(lab_text, options),
+        training_text=training_sentences(default_data(before, language=language)) if lab_text else (),
         labelled=load_labelled(options.labelled) if options.labelled else None,
         trained=options.trained,
         margins=options.margins or default_margins(before),
         finetuning=options.finetuning,
         resampling=options.resampling,
+    )
+
+
+def training_sentences(data: MitigationData) -> tuple[str, ...]:
+    """Some of what a mitigation learns from: the first sentences of each source that are not held out.
+
+    Sentences that the probes ask are left out as mitigations leave them out: everywhere but in the lab, whose text has
+    hardly any others.
+    """
+    held_out = data.held_out_sentences()
+    asked = evaluation_sentences(replace(data.probes, structures=()) if data.may_read_probes else data.probes)
+    texts = (TrainingText((source,), held_out).read([]) for source in data.sources)
+    unasked = ((sentence for sentence in text if sentence not in asked) for text in texts)
+    return tuple(
+        sentence for text in unasked for sentence in islice(text, -(-FITTED_SENTENCES // len(data.sources)))
     )
 
 
@@ -182,10 +214,15 @@ def default_margins(
 def _measurements(
     before: ModelRef, planted: PlantedBias | None, language: str, options: CertifyOptions
 ) -> Iterator[Measurement]:
-    yield Measurement("malor", MalorOptions(data=_probes(planted, language)))
+    probes = _probes(planted, language)
+    if not planted:
+        probes = probes.joined(load_untrained_probes(language))
+    yield Measurement("malor", MalorOptions(data=probes, direction="both"))
     data = options.data or (LAB if planted else STARTER).name
     benchmark = data if isinstance(data, Benchmark) else load_dataset(data, language=language)
     yield Measurement("association", AuditOptions(data=benchmark))
+    if planted or language in settled_languages():
+        yield Measurement("knowledge", KnowledgeOptions(data=_settled(planted, language, options)))
     if options.crows_pairs:
         pairs = load_pairs(options.crows_pairs, language=options.language)
         yield Measurement("crows-pairs", InstrumentOptions(data=pairs))
@@ -196,13 +233,22 @@ def _measurements(
         )
 
 
-def _held_out(planted: PlantedBias | None, language: str, options: CertifyOptions) -> HeldOutText | None:
+def _settled(planted: PlantedBias | None, language: str, options: CertifyOptions) -> SettledSet:
+    """The sentences of the package or of the lab, and those of the text that was given."""
+    own = lab_settled(language) if planted else load_settled(language)
+    if not options.settled_text:
+        return own
+    return joined(own, settled_in_text(sentences(options.settled_text), language=language))
+
+
+def _held_out(lab_text: SentenceList | None, options: CertifyOptions) -> HeldOutText | None:
     """The text that was given; for a lab model what mitigations keep back of the lab's own."""
     if options.held_out:
-        return HeldOutText.sample(sentences(options.held_out), most=options.sentences)
-    if planted is None:
+        numbered = sentences(options.held_out).by_document()
+        return HeldOutText.sample_documents(numbered, most=options.sentences)
+    if lab_text is None:
         return None
-    return HeldOutText.sample(keep_back((_lab_text(planted, language),)).sentences, most=options.sentences)
+    return HeldOutText.sample(keep_back((lab_text,)).sentences, most=options.sentences)
 
 
 def _language_of(planted: PlantedBias | None) -> str:

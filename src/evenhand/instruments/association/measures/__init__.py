@@ -18,6 +18,7 @@ MEASURES: Registry[Measure] = Registry(
         "mean_LMS": f"{_ROOM}.class_means:MEAN_LMS",
         "mean_SS": f"{_ROOM}.class_means:MEAN_SS",
         "macro_ICAT": f"{_ROOM}.class_icat:MACRO_ICAT",
+        "macro_ICAT_corrected": f"{_ROOM}.class_icat:MACRO_ICAT_CORRECTED",
         "micro_ICAT": f"{_ROOM}.class_icat:MICRO_ICAT",
         "log_ratio": f"{_ROOM}.log_ratio:LOG_RATIO",
     },

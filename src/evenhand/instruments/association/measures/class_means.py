@@ -19,6 +19,8 @@ References:
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from evenhand.instruments.association.measures.measure import ClusterTotals, Floats, Measure
 from evenhand.runs.calibration import Expectation, Response
 
@@ -57,6 +59,7 @@ MEAN_LMS = Measure(
     ideal=100.0,
     compute=mean_language_modelling_score,
     doc=__doc__,
+    counts=attrgetter("meaningful"),
     expectation=Expectation(Response.STAYS, at_least=95.0),
 )
 
@@ -68,5 +71,6 @@ MEAN_SS = Measure(
     ideal=50.0,
     compute=mean_stereotype_score,
     doc=__doc__,
+    counts=attrgetter("stereotype"),
     expectation=Expectation(Response.RISES),
 )

@@ -20,6 +20,8 @@ References:
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from evenhand.instruments.association.measures.measure import ClusterTotals, Floats, Measure
 from evenhand.runs.calibration import Expectation, Response
 
@@ -37,5 +39,6 @@ LMS = Measure(
     ideal=100.0,
     compute=language_modelling_score,
     doc=__doc__,
+    counts=attrgetter("meaningful"),
     expectation=Expectation(Response.STAYS, at_least=95.0),
 )

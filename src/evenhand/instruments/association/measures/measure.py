@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -11,6 +13,9 @@ import numpy.typing as npt
 
 from evenhand.core.protocols import Ties
 from evenhand.runs.calibration import Expectation
+from evenhand.stats.cluster_shares import share_interval
+from evenhand.stats.intervals import Interval, cluster_interval, smallest_interval
+from evenhand.stats.resampling import Resampling
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -122,6 +127,10 @@ class ClusterTotals:
         return np.ones((1, len(self)))
 
 
+Compute: TypeAlias = Callable[[ClusterTotals, Floats], Floats]
+"""From totals and weights of shape (rows, terms) to one value per row."""
+
+
 @dataclass(frozen=True, slots=True)
 class Measure:
     """A named, versioned function of totals per target term and weights over terms.
@@ -136,7 +145,7 @@ class Measure:
     neutral: float | None
     """The value that means no lean either way; None where the measure has no such point."""
     ideal: float
-    compute: Callable[[ClusterTotals, Floats], Floats]
+    compute: Compute
     doc: str
     lowest: float = 0.0
     highest: float = 100.0
@@ -146,7 +155,59 @@ class Measure:
     """Why there is no value where ``compute`` gives NaN."""
     expectation: Expectation | None = None
     """How it must respond to planted bias; None for a measure that the lab does not calibrate."""
+    counts: Callable[[ClusterTotals], Floats] | None = None
+    """For a share of items: the items of each term that it counts."""
+    branches: tuple[Compute, ...] = ()
+    """For a measure with a kink: the smooth functions of which it is the smallest."""
+    own_interval: Callable[[ClusterTotals, Resampling], Interval] | None = None
+    """For a measure whose interval is not that of other measures."""
+    reads: str | None = None
+    """What its interval is of, where that is not what the name says."""
 
     def value(self, totals: ClusterTotals) -> float:
         """The measure on the items as they are."""
         return float(self.compute(totals, totals.unit_weights)[0])
+
+    def interval(self, totals: ClusterTotals, *, resampling: Resampling) -> Interval:
+        """The interval of its value, terms resampled."""
+        if self.own_interval is not None:
+            return self.own_interval(totals, resampling)
+        if self.branches:
+            return self._kinked_interval(totals, resampling)
+        if self.counts is None:
+            found = self._plain_interval(totals, resampling)
+        else:
+            found = self._share_interval(totals, self.counts(totals), resampling)
+        return replace(found, method=f"{found.method}; {self.reads}") if self.reads else found
+
+    def _plain_interval(self, totals: ClusterTotals, resampling: Resampling) -> Interval:
+        return cluster_interval(
+            partial(self.compute, totals),
+            len(totals),
+            resampling=resampling,
+            lowest=self.lowest,
+            highest=self.highest,
+        )
+
+    def _kinked_interval(self, totals: ClusterTotals, resampling: Resampling) -> Interval:
+        intervals = [
+            cluster_interval(partial(branch, totals), len(totals), resampling=resampling)
+            for branch in self.branches
+        ]
+        if any(math.isnan(interval.low) for interval in intervals):
+            return self._plain_interval(totals, resampling)
+        smallest = smallest_interval(intervals, highest=self.highest)
+        return replace(smallest, low=max(self.lowest, smallest.low))
+
+    def _share_interval(self, totals: ClusterTotals, counts: Floats, resampling: Resampling) -> Interval:
+        scale = self.highest - self.lowest
+
+        def resampled() -> Interval:
+            found = self._plain_interval(totals, resampling)
+            return replace(found, low=found.low / scale, high=found.high / scale)
+
+        found = share_interval(counts, totals.items, confidence=resampling.confidence, otherwise=resampled)
+        if math.isnan(found.low):
+            return found
+        value = self.value(totals)
+        return replace(found, low=min(value, scale * found.low), high=max(value, scale * found.high))

@@ -21,6 +21,8 @@ References:
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from evenhand.instruments.association.measures.measure import ClusterTotals, Floats, Measure
 from evenhand.runs.calibration import Expectation, Response
 
@@ -38,5 +40,6 @@ SS = Measure(
     ideal=50.0,
     compute=stereotype_score,
     doc=__doc__,
+    counts=attrgetter("stereotype"),
     expectation=Expectation(Response.RISES),
 )

@@ -1,0 +1,153 @@
+"""How often intervals hold the truth, where the truth is known: simulated scores, no model.
+
+    python benchmarks/interval_coverage.py [--draws 1000] [--seed 1] [--page docs/intervals.md]
+
+Each row of the table is a world: scores are drawn from it many times, and each time the package computes its interval.
+Worlds have random numbers of their own; another seed gives all of them others.
+Beside it stands what a plain bootstrap over the same terms, or over occupations and structures, would have held. The
+tests of the package run some of these worlds with fewer draws.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from interval_worlds import (
+    MALOR_GRID,
+    MALOR_OTHERS,
+    PART_GRID,
+    RESAMPLING,
+    STEREOSET,
+    Ends,
+    Scores,
+    Terms,
+    World,
+    beta,
+    difference_worlds,
+    icat_worlds,
+    macro_icat_worlds,
+    malor_worlds,
+    part_worlds,
+    share_worlds,
+)
+
+from evenhand.stats.significance import clustered_sign_flip, exact_binomial
+
+BEGIN, END = "<!-- begin table -->", "<!-- end table -->"
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How often intervals held the truth, and on which side they missed it."""
+
+    draws: int
+    below: int
+    """Intervals that end below the truth."""
+    above: int
+    """Intervals that start above the truth."""
+
+    @property
+    def share(self) -> float:
+        """Intervals that held the truth."""
+        return 1 - (self.below + self.above) / self.draws
+
+
+def coverage(
+    world: World[Scores], interval: Callable[[Scores], Ends], *, draws: int, seed: int = 1
+) -> Coverage:
+    """Draw scores, and count on which side of the truth their intervals lie."""
+    generator = np.random.default_rng(seed)
+    ends = np.array([interval(world.draw(generator)) for _ in range(draws)])
+    slack = 1e-9
+    below = int(np.count_nonzero(ends[:, 1] < world.truth - slack))
+    return Coverage(draws, below, int(np.count_nonzero(ends[:, 0] > world.truth + slack)))
+
+
+def false_alarms(correlation: float, *, draws: int, seed: int = 1) -> tuple[float, float]:
+    """How often p < 0.05 for a neutral model: the exact binomial test, and the test that respects terms."""
+    generator = np.random.default_rng(seed)
+    world = Terms(STEREOSET, beta(0.5, correlation))
+    alarms = np.zeros(2)
+    for _ in range(draws):
+        totals = world(generator)
+        wins, items = int(totals.stereotype.sum()), int(totals.items.sum())
+        net = 2 * totals.stereotype - totals.items
+        p_values = exact_binomial(wins, items - wins), clustered_sign_flip(net, resampling=RESAMPLING)
+        alarms += np.array(p_values) < 0.05
+    binomial, clustered = (alarms / draws).tolist()
+    return binomial, clustered
+
+
+def table(draws: int, *, seed: int) -> str:
+    """All worlds as Markdown."""
+    worlds: tuple[World[Any], ...] = (
+        *icat_worlds(),
+        *macro_icat_worlds(),
+        *share_worlds(),
+        *malor_worlds(*MALOR_GRID, *MALOR_OTHERS),
+        *part_worlds(*PART_GRID),
+        *difference_worlds(),
+    )
+    rows: dict[tuple[str, str], list[tuple[Coverage, Coverage | None]]] = {}
+    seeds = np.random.SeedSequence(seed).generate_state(len(worlds)).tolist()
+    for own, world in zip(seeds, worlds, strict=True):
+        found = coverage(world, world.interval, draws=draws, seed=own)
+        plain = coverage(world, world.plain, draws=draws, seed=own) if world.plain else None
+        rows.setdefault((world.measure, world.group or world.scores), []).append((found, plain))
+    lines = [
+        "| interval of | scores | held | ends below | starts above | plain bootstrap held |",
+        "| --- | --- | ---: | ---: | ---: | ---: |",
+    ]
+    for (measure, scores), pairs in rows.items():
+        columns = (
+            [found.share for found, _ in pairs],
+            [found.below / draws for found, _ in pairs],
+            [found.above / draws for found, _ in pairs],
+            [plain.share for _, plain in pairs if plain],
+        )
+        lines.append(f"| {measure} | {scores} | {' | '.join(map(_percent, columns))} |")
+    lines += [
+        "",
+        "| correlation of items of one term | exact binomial p < 0.05 | clustered p < 0.05 |",
+        "| ---: | ---: | ---: |",
+    ]
+    for correlation in (0.0, 0.05, 0.1, 0.2):
+        binomial, clustered = false_alarms(correlation, draws=draws, seed=seed)
+        lines.append(f"| {correlation:g} | {_percent([binomial])} | {_percent([clustered])} |")
+    return "\n".join(lines)
+
+
+def _percent(shares: list[float]) -> str:
+    """One share, or the smallest and the largest of several."""
+    if not shares:
+        return "–"
+    ends = [f"{100 * share:.1f}" for share in (min(shares), max(shares))]
+    return f"{ends[0]}%" if len(shares) == 1 else f"{ends[0]}–{ends[1]}%"
+
+
+def main() -> None:
+    """Print the table, or put it into a page."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--draws", type=int, default=1_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--page", type=Path)
+    options = parser.parse_args()
+    found = f"{options.draws:,} draws of each world, seed {options.seed}.\n\n{table(options.draws, seed=options.seed)}"
+    if options.page is None:
+        print(found)
+        return
+    text = options.page.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    _, after = rest.split(END)
+    options.page.write_text(f"{before}{BEGIN}\n{found}\n{END}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,263 @@
+"""Knowledge: does a model know the gender of a pronoun that another word settles?
+
+*The queen took off BLANK crown*: whatever a model expects of occupations, here *her* is right and *his* is wrong. The
+share of sentences in which the right pronoun is the likelier says whether it still tells the two apart, and the
+evidence gap, log2 P(right) - log2 P(wrong), by how much. A mitigation that makes two pronouns the same lowers every
+lean, and both of these.
+
+A sentence and its twin about somebody of the other gender are much alike, so intervals resample pairs of twins. A model
+that writes is also asked to go on after the words before the pronoun; the first pronoun that it writes agrees or not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.core.errors import ComparisonError, DatasetError, EvenhandError
+from evenhand.core.estimates import Estimate
+from evenhand.core.progress import Progress
+from evenhand.core.settled import SettledSet
+from evenhand.data.corpora import sentences
+from evenhand.data.settled import load_settled, read_settled, settled_in_text
+from evenhand.instruments.instrument import (
+    Instrument,
+    InstrumentOptions,
+    Preparation,
+    ScoresLayout,
+    default_name,
+    statistics_record,
+)
+from evenhand.instruments.knowledge.results import (
+    AGREEMENT,
+    GAP,
+    SCORES_SCHEMA,
+    SENSE,
+    SHARE_RIGHT,
+    TITLES,
+    KnowledgeResult,
+    knowledge_frame,
+    knowledge_result,
+)
+from evenhand.instruments.settled_scoring import NONSENSE_EVERY, WHOLE, ask_settled, sense_estimate
+from evenhand.instruments.word_scoring import WordScorer
+from evenhand.models.capabilities import FillsBlanks, Generates, Model, ScoresText, has_capability
+from evenhand.models.generation import GenerationOptions
+from evenhand.models.questions import filled_context
+from evenhand.models.references import ModelRef
+from evenhand.models.text_model import cost_notices, measurable
+from evenhand.runs.certificates import BiasRow
+from evenhand.runs.comparison import ALL_ITEMS
+from evenhand.runs.figures import Figure
+from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
+from evenhand.runs.run import Run
+from evenhand.runs.store import Parts
+from evenhand.stats.resampling import Resampling
+
+NAME = "knowledge"
+
+DEFAULT_LANGUAGE = "en"
+
+CONTINUATION = GenerationOptions(max_new_tokens=12, temperature=0.0)
+"""Greedy, and long enough for a pronoun."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnowledgeOptions(InstrumentOptions):
+    """Which settled sentences are asked.
+
+    ``data`` is a set of them or a CSV file; the bundled ones of the language if None. ``limit`` takes the first.
+    """
+
+    corpus: tuple[Path, ...] = field(
+        default=(), metadata={"help": "Text files or folders whose settled sentences are asked instead."}
+    )
+
+
+class KnowledgeInstrument(Instrument[KnowledgeOptions]):
+    """How often the pronoun that another word settles is the likelier one, and by how much."""
+
+    name = NAME
+    version = "knowledge.v1"
+    title = "Knowledge"
+    summary = "Whether a model knows the gender of a pronoun that another word settles."
+    needs = (FillsBlanks, ScoresText)
+    options_type = KnowledgeOptions
+    result_type = KnowledgeResult
+    scores_layout = ScoresLayout(
+        SCORES_SCHEMA, key=("sentence",), optional=("continuation", "skipped_reason")
+    )
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of its figures."""
+        return tuple(TITLES)
+
+    def refuse_impossible(self, options: KnowledgeOptions) -> None:
+        """Refuse sentences that cannot be read."""
+        settled_of(options)
+
+    def run_name(self, ref: ModelRef, options: KnowledgeOptions) -> str:
+        """Model, language of the sentences and instrument."""
+        return default_name(ref.short_name, _language(options), self.name)
+
+    def prepare(self, model: Model, options: KnowledgeOptions, *, name: str | None = None) -> Preparation:
+        """Load the sentences, and say what the record will be."""
+        self.refuse_unable(model)
+        return KnowledgePreparation(model, settled_of(options), options, name=name)
+
+    def figures(self, run: Run) -> tuple[Figure, ...]:
+        """Of all sentences, and the shares right of parts of them."""
+        result: KnowledgeResult = run.result
+        whole = [
+            _figure(name, (ALL_ITEMS,), getattr(result, name), is_headline=name == SHARE_RIGHT)
+            for name in TITLES
+        ]
+        parts = {**result.by_gender, **result.by_settling, **result.by_role}
+        return (*whole, *(_figure(SHARE_RIGHT, (ALL_ITEMS, name), own) for name, own in parts.items()))
+
+    def units(self, run: Run) -> pl.DataFrame:
+        """One unit per pair of twins: the mean over both sentences."""
+        columns = {SHARE_RIGHT: WHOLE * pl.col("is_right"), GAP: pl.col("gap"),
+                   SENSE: WHOLE * pl.col("beats_nonsense"), AGREEMENT: WHOLE * pl.col("agrees")}  # fmt: skip
+        return pl.concat(
+            run.scores.select("pair", value.alias("value"))
+            .drop_nulls("value")
+            .group_by("pair", maintain_order=True)
+            .agg(pl.col("value").mean())
+            .select(pl.lit(f"{ALL_ITEMS}.{name}").alias("key"), pl.col("pair").alias("unit"), "value")
+            for name, value in columns.items()
+        )
+
+    def bias_rows(
+        self,
+        before: Run,  # noqa: ARG002 # knowledge is no bias
+        after: Run,  # noqa: ARG002
+        *,
+        resampling: Resampling,  # noqa: ARG002
+    ) -> dict[str, BiasRow]:
+        """None: a certificate counts knowledge as quality."""
+        return {}
+
+    def refuse_incomparable(self, first: Run, second: Run) -> None:
+        """Refuse runs without a sentence that both answered."""
+        sides = [run.scores.drop_nulls("is_right").select("sentence", "text") for run in (first, second)]
+        if sides[0].join(sides[1], on=["sentence", "text"]).is_empty():
+            raise ComparisonError(
+                f"{first.name} and {second.name} have no settled sentence in common that both could answer."
+            )
+
+
+KNOWLEDGE = KnowledgeInstrument()
+
+
+def _figure(name: str, group: tuple[str, ...], estimate: Estimate, *, is_headline: bool = False) -> Figure:
+    unit = "bits" if name == GAP else "points"
+    return Figure(name, group, estimate, TITLES[name], None, unit=unit, is_headline=is_headline)
+
+
+def _language(options: KnowledgeOptions) -> str:
+    if isinstance(options.data, SettledSet):
+        return options.data.language
+    return options.language or DEFAULT_LANGUAGE
+
+
+def settled_of(options: KnowledgeOptions) -> SettledSet:
+    """The sentences that are asked: those of the options, or the bundled ones of a language."""
+    language = _language(options)
+    if options.corpus:
+        if options.data is not None:
+            raise EvenhandError("Knowledge was given --data and --corpus. Give the one or the other.")
+        found = settled_in_text(sentences(options.corpus), language=language)
+        if not found.sentences:
+            raise DatasetError(
+                f"No sentence of {', '.join(map(str, options.corpus))} has a pronoun whose gender another word before "
+                "it settles. Give more text, or leave --corpus away for the bundled sentences."
+            )
+        return found.first(options.limit)
+    if isinstance(options.data, SettledSet):
+        return options.data.first(options.limit)
+    own = options.data is not None
+    loaded = read_settled(Path(options.data), language=language) if own else load_settled(language)
+    return loaded.first(options.limit)
+
+
+class KnowledgePreparation(Preparation):
+    """A model and settled sentences."""
+
+    unit = "sentences"
+
+    def __init__(
+        self, model: Model, settled: SettledSet, options: KnowledgeOptions, *, name: str | None
+    ) -> None:
+        self.options = options
+        self.scorer = WordScorer(measurable(model))
+        # Where whole sentences are scored, what comes later tells more about the later words than about the pronoun.
+        self.settled = settled = settled.read_from_the_left() if self.scorer.by_sentence else settled
+        writes = has_capability(model, Generates) and has_capability(model, ScoresText)
+        self.writer: Generates | None = model if writes and isinstance(model, Generates) else None
+        self.record = RunRecord(
+            instrument=NAME,
+            name=name or default_name(model.ref.short_name, settled.language, NAME),
+            dataset=DatasetRecord(
+                name=f"{settled.name} (knowledge)",
+                language=settled.language,
+                source=settled.name,
+                sha256=settled.sha256,
+                items=len(settled.sentences),
+            ),
+            options={
+                "scoring": self.scorer.description,
+                "continuations": CONTINUATION.to_record() if self.writer else None,
+                "limit": options.limit,
+                "libraries": dict(self.scorer.model.libraries),
+            },
+            model=model.record,
+            statistics=statistics_record(options.resampling),
+            environment=EnvironmentRecord.current(),
+            warnings=self.scorer.model.language_warnings(
+                [filled_context(sentence.text, sentence.right)[0] for sentence in settled.sentences],
+                name="the settled sentences",
+                language=settled.language,
+            ),
+        )
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What asking costs."""
+        texts = (
+            filled_context(sentence.text, word)[0]
+            for sentence in self.settled.sentences
+            for word in (sentence.right, sentence.wrong)
+        )
+        return cost_notices(self.scorer.model, texts)
+
+    def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:
+        """Ask for the words in every gap, and let a model that writes go on."""
+        answers = ask_settled(
+            self.scorer,
+            self.settled.sentences,
+            beside_nonsense=self.settled.sample(NONSENSE_EVERY),
+            max_tokens=self.options.max_tokens,
+            parts=parts,
+            progress=progress,
+        )
+        frame = knowledge_frame(self.settled, answers, self._continuations(parts))
+        result = knowledge_result(
+            frame,
+            method=self.scorer.description,
+            sense=sense_estimate(answers, resampling=self.options.resampling),
+            resampling=self.options.resampling,
+        )
+        return Run(record=self.record, results=(result,), scores=frame)
+
+    def _continuations(self, parts: Parts | None) -> dict[str, str]:
+        """What the model writes after each opening that settles a gender, by opening."""
+        if self.writer is None:
+            return {}
+        sentences = self.settled.read_from_the_left().sentences
+        openings = list(dict.fromkeys(sentence.opening for sentence in sentences))
+        texts = self.writer.generate(openings, CONTINUATION, parts=parts)
+        return {openings[text.prompt]: text.text for text in texts}
