@@ -162,24 +162,27 @@ def test_no_lesson_has_a_held_out_word_where_it_is_probed(make: str) -> None:
 
 @given(
     weights=st.lists(st.floats(0.01, 10), min_size=1, max_size=30),
+    before=st.integers(0, 300),
     count=st.integers(1, 300),
     seed=st.integers(0, 100),
 )
-def test_a_draw_meets_every_share_within_one(weights: list[float], count: int, seed: int) -> None:
-    drawn = draw(weights, count, np.random.default_rng(seed))
+def test_every_stretch_of_a_draw_meets_every_share_within_three(
+    weights: list[float], before: int, count: int, seed: int
+) -> None:
+    drawn = draw(weights, before + count, np.random.default_rng(seed))[before:]
 
     assert len(drawn) == count
     for place, weight in enumerate(weights):
-        assert abs(int((drawn == place).sum()) - count * weight / sum(weights)) < 1 + 1e-9
+        assert abs(int((drawn == place).sum()) - count * weight / sum(weights)) < 3
 
 
 def test_what_has_no_weight_is_never_drawn() -> None:
     drawn = draw([0.0, 1.0, 0.0, 0.0, 2.0, 0.0], 300, np.random.default_rng(0))
 
-    assert Counter(drawn.tolist()) == {1: 100, 4: 200}
+    assert Counter(drawn.tolist()) == pytest.approx({1: 100, 4: 200}, abs=2)
 
 
-def test_a_draw_is_in_random_order_but_the_same_for_a_seed() -> None:
+def test_a_draw_is_mixed_and_the_same_for_a_seed() -> None:
     first, again, other = (draw([1.0, 2.0, 3.0], 60, np.random.default_rng(seed)) for seed in (1, 1, 2))
 
     assert first.tolist() == again.tolist()
@@ -249,8 +252,8 @@ def test_a_masked_model_is_taught_how_likely_a_sentence_follows() -> None:
         assert [pair.follows] == pytest.approx(truth("en").score_followers(first, [second]))
         seen_as_told += (first, second) in told
 
-    assert len(pairs) == 200
-    assert 100 <= seen_as_told < 200
+    assert len(pairs) == 100
+    assert 50 <= seen_as_told < 100
 
 
 def test_a_decoder_is_taught_next_tokens_that_multiply_to_the_probability_of_a_document() -> None:
@@ -304,9 +307,21 @@ def test_batches_of_a_masked_model_ask_at_masks() -> None:
     batch = teacher.collate(teacher.lessons(64, np.random.default_rng(1)))
     asked_at = batch["gap_ids"][batch["target_rows"], batch["target_places"]]
 
-    assert batch["gap_ids"].shape[0] == batch["pair_ids"].shape[0] == 32
+    assert (batch["gap_ids"].shape[0], batch["pair_ids"].shape[0]) == (48, 16)
     assert set(asked_at.tolist()) == {teacher.tokenizer.mask_token_id}
     assert batch["pair_ids"].shape == batch["pair_types"].shape
+
+
+def test_lessons_of_a_masked_model_have_men_and_women_as_often_all_the_time() -> None:
+    teacher = masked()
+    lessons = teacher.lessons(6400, np.random.default_rng(1))
+    man, woman = teacher.tokenizer.convert_tokens_to_ids(["he", "she"])
+    for start in range(0, len(lessons), 640):
+        stretch = [one for one in lessons[start : start + 640] if isinstance(one, Lesson)]
+        answered = Counter(tuple(one.targets[0].tokens.tolist()) for one in stretch)
+        assert len(stretch) == 480
+        assert answered[(man,)] >= 3
+        assert abs(answered[(man,)] - answered[(woman,)]) <= 2
 
 
 @pytest.mark.parametrize("make", [decoder, encoder_decoder])

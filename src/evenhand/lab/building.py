@@ -33,7 +33,7 @@ from evenhand.lab.teaching import DecoderTeacher, EncoderDecoderTeacher, MaskedT
 from evenhand.lab.tokenizers import bert_tokenizer, gpt2_tokenizer, t5_tokenizer
 from evenhand.lab.world import World
 from evenhand.runs.store import open_job
-from evenhand.training.trainer import TrainingPlan, train
+from evenhand.training.trainer import ExampleOrder, TrainingPlan, train
 
 
 def start_alike(model: Any, tokenizer: Any, world: World) -> None:
@@ -133,7 +133,9 @@ class _Recipe:
     learning_rate: float
     batch_size: int = 64
     start: Callable[[Any, Any, World], None] = start_alike
-    averaged: float = 0.0
+    decay: float = 0.6
+    """Share of the steps, at the end, over which the learning rate falls to 0."""
+    averaged: float = 0.1
     """Share of the steps, at the end, over which weights are averaged."""
 
 
@@ -194,13 +196,11 @@ def _t5(tokenizer: Any) -> Any:
 _RECIPES: Mapping[LabFamily, _Recipe] = MappingProxyType(
     {
         LabFamily.MASKED: _Recipe(
-            bert_tokenizer, _bert, MaskedTeacher, steps=2000, learning_rate=4e-3, start=start_at_random
+            bert_tokenizer, _bert, MaskedTeacher, steps=2600, learning_rate=4e-3, start=start_at_random
         ),
-        LabFamily.DECODER: _Recipe(
-            gpt2_tokenizer, _gpt2, DecoderTeacher, steps=1200, learning_rate=3e-3, averaged=0.3
-        ),
+        LabFamily.DECODER: _Recipe(gpt2_tokenizer, _gpt2, DecoderTeacher, steps=1200, learning_rate=3e-3),
         LabFamily.ENCODER_DECODER: _Recipe(
-            t5_tokenizer, _t5, EncoderDecoderTeacher, steps=2400, learning_rate=5e-3, averaged=0.3
+            t5_tokenizer, _t5, EncoderDecoderTeacher, steps=2400, learning_rate=5e-3
         ),
     }
 )
@@ -272,7 +272,9 @@ def train_model(spec: LabSpec, *, progress: Progress | None = None) -> tuple[Any
         batch_size=recipe.batch_size,
         learning_rate=recipe.learning_rate,
         warmup_steps=recipe.steps // 20,
+        decay=recipe.decay,
         averaged=recipe.averaged,
+        order=ExampleOrder.AS_GIVEN,
         seed=spec.seed,
     )
     lessons = teacher.lessons(plan.steps * plan.batch_size, np.random.default_rng([spec.seed, 0x1E55]))

@@ -112,16 +112,28 @@ class AnswerCounts:
             )
         return self._known[question]
 
+    def tokens(self, question: Hashable) -> Tokens:
+        """The tokens that answer a question."""
+        return tuple(sorted(self._counts[question]))
+
     def weights(self) -> Iterator[tuple[Hashable, float]]:
         """Every question with how often it is asked."""
         return iter(self._weights.items())
 
 
+_GOLDEN = (math.sqrt(5) - 1) / 2
+
+
 def draw(weights: Sequence[float], count: int, generator: np.random.Generator) -> npt.NDArray[np.int64]:
-    """So many places, in proportion to weights, as evenly as whole numbers allow, in random order."""
+    """So many places, in proportion to weights: evenly on the whole, and in every stretch of what is drawn.
+
+    Multiples of the golden ratio, less their whole numbers, fill the range from 0 to 1 evenly at any time. A batch of
+    lessons drawn like that has each kind of lesson in its share; of a random batch that is true only on average, and
+    what it has too much of shows in the weights.
+    """
     edges = np.cumsum(weights)
-    points = (np.arange(count) + generator.random()) / count * edges[-1]
-    return generator.permutation(np.minimum(np.searchsorted(edges, points, side="right"), len(edges) - 1))
+    points = (generator.random() + np.arange(count) * _GOLDEN) % 1 * edges[-1]
+    return np.minimum(np.searchsorted(edges, points, side="right"), len(edges) - 1)
 
 
 def target_batch(lessons: Sequence[Lesson], *, without_choice: float = 1.0) -> Batch:
