@@ -196,11 +196,11 @@ def _t5(tokenizer: Any) -> Any:
 _RECIPES: Mapping[LabFamily, _Recipe] = MappingProxyType(
     {
         LabFamily.MASKED: _Recipe(
-            bert_tokenizer, _bert, MaskedTeacher, steps=2600, learning_rate=4e-3, start=start_at_random
+            bert_tokenizer, _bert, MaskedTeacher, steps=3200, learning_rate=4e-3, start=start_at_random
         ),
         LabFamily.DECODER: _Recipe(gpt2_tokenizer, _gpt2, DecoderTeacher, steps=1200, learning_rate=3e-3),
         LabFamily.ENCODER_DECODER: _Recipe(
-            t5_tokenizer, _t5, EncoderDecoderTeacher, steps=2400, learning_rate=5e-3
+            t5_tokenizer, _t5, EncoderDecoderTeacher, steps=2800, learning_rate=5e-3
         ),
     }
 )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.files import sha256_of
@@ -118,7 +119,9 @@ def _in_parallel(specs: Sequence[LabSpec], out: Path, workers: int) -> Iterator[
     if not specs:
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(workers, len(specs)), mp_context=context) as pool:
+    with ProcessPoolExecutor(
+        min(workers, len(specs)), mp_context=context, initializer=torch.set_num_threads, initargs=(1,)
+    ) as pool:
         waiting = [pool.submit(measure_dose, spec, out) for spec in specs]
         try:
             for finished in as_completed(waiting):

@@ -90,7 +90,7 @@ class Lexicon:
     settled: Mapping[str, tuple[str, ...]]
     """Frames with ``{who}``, which settles the gender of ``{gendered}``, by experiment: he-she and his-her.
 
-    They are made of the words of the other frames, and no lesson has them. What a name says of gender is in the lessons.
+    They are made of the words of the other frames, and no lesson has them. Lessons do say whose name is a man's.
     """
 
     def attributes_of(self, bias_type: str) -> tuple[Opposites, ...]:

@@ -27,9 +27,9 @@ WEAK_DOSES = 2.0
 
 LEAST_SPEARMAN = 0.99
 MOST_ERROR = 0.3
-MOST_WHEN_NEUTRAL = 0.1
+MOST_WHEN_NEUTRAL = 0.03
 """Bits. A trained model is never neutral to the last digit: the lab's models know who is a man and who is a woman, and
-have to learn that occupations do not depend on it where nothing was planted."""
+have to learn that occupations do not depend on it where nothing was planted. docs/lab.md says what they read."""
 
 TOO_HIGH = 0.025
 """How often the lower end of a 95% interval may lie above the truth."""

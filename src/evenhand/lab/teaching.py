@@ -36,7 +36,6 @@ from evenhand.lab.lessons import (
 )
 from evenhand.lab.world import World
 
-
 One = TypeVar("One")
 Other = TypeVar("Other")
 
