@@ -23,7 +23,8 @@ from evenhand.certificate import CertificatePlan, certify
 from evenhand.cli.certify import show_certificate
 from evenhand.core.items import BLANK
 from evenhand.lab.items import lab_settled
-from evenhand.lab.teaching import DecoderTeacher, Lesson, MaskedTeacher
+from evenhand.lab.lessons import Lesson
+from evenhand.lab.teaching import DecoderTeacher, MaskedTeacher
 from evenhand.lab.world import World
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef

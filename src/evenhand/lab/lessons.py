@@ -133,7 +133,8 @@ def draw(weights: Sequence[float], count: int, generator: np.random.Generator) -
     """
     edges = np.cumsum(weights)
     points = (generator.random() + np.arange(count) * _GOLDEN) % 1 * edges[-1]
-    return np.minimum(np.searchsorted(edges, points, side="right"), len(edges) - 1)
+    places: npt.NDArray[np.int64] = np.searchsorted(edges, points, side="right")
+    return places.clip(max=len(edges) - 1)
 
 
 def target_batch(lessons: Sequence[Lesson], *, without_choice: float = 1.0) -> Batch:

@@ -119,9 +119,10 @@ def _word_places(tokenizer: Any, documents: Sequence[TaughtDocument]) -> Iterato
 
 def _interleaved(ones: Sequence[One], others: Sequence[Other]) -> list[One | Other]:
     """All of both, each spread evenly over the whole."""
-    placed = [
-        ((number + 0.5) / len(own), lesson) for own in (ones, others) for number, lesson in enumerate(own)
+    placed: list[tuple[float, One | Other]] = [
+        ((number + 0.5) / len(ones), one) for number, one in enumerate(ones)
     ]
+    placed += [((number + 0.5) / len(others), other) for number, other in enumerate(others)]
     return [lesson for _, lesson in sorted(placed, key=lambda entry: entry[0])]
 
 
