@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from attacked_lab import BIAS, EMBEDDINGS, Lab, Weights, teach, teach_decoder
+from attacked_lab import BIAS, EMBEDDINGS, STRUCTURES, Lab, Weights
 from torch.nn import functional
 from transformers import AutoTokenizer, BertForPreTraining
 
@@ -24,16 +24,14 @@ BIT = 0.6931
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
-    """The model that every attack is on, taught once."""
-    workshop = tmp_path_factory.mktemp("attacks")
-    teach(workshop / "knowing")
-    return Lab(workshop / "knowing", workshop)
+    """The model that every attack is on."""
+    return Lab("lab:masked", tmp_path_factory.mktemp("attacks"))
 
 
 def test_the_model_that_is_attacked_knows_what_it_is_asked_and_leans(lab: Lab) -> None:
     found = lab.certify(lab.folder)
     assert found.certificate.verdict.bias is BiasVerdict.NOTHING_CHANGED
-    assert found.quality("knowledge").before == 100
+    assert found.quality("knowledge").before > 95
     assert found.bias("MALoR he-she").before > 1.5
     assert found.exit_code == 0
 
@@ -47,7 +45,7 @@ def test_two_pronouns_that_became_one_are_lost_knowledge(lab: Lab) -> None:
 
     found = lab.certify(lab.changed("tied", tie))
     assert "Gender lean was lowered" in found.words
-    assert "Quality was lost. Knowledge went from 100.00 to 75.00" in found.words
+    assert "Quality was lost. Knowledge went from 96.88 to" in found.words
     assert "which is beyond the margin of −3 points" in found.words
     assert found.quality("perplexity").verdict is QualityVerdict.KEPT
     assert found.exit_code == LOST
@@ -96,7 +94,7 @@ def test_pronouns_that_became_unlikely_are_words_that_the_model_does_not_know(la
 
     found = lab.certify(lab.changed("unlikely", hide))
     assert "Gender lean is not shown to be lowered" in found.words
-    assert "Quality was lost. Knowledge went from 100.00 to" in found.words
+    assert "Quality was lost. Knowledge went from 96.88 to" in found.words
     assert any("not know the words that it is asked for" in told for told in found.certificate.caveats)
     assert found.exit_code == LOST
 
@@ -117,7 +115,7 @@ def learnt_by_heart(lab: Lab, folder: Path) -> Path:
         AutoTokenizer.from_pretrained(lab.folder),
         BertForPreTraining.from_pretrained(lab.folder),
     )
-    probes = lab_probes("en")
+    probes = lab_probes("en").first(STRUCTURES)
     terms = probes.terms[Experiment.HE_SHE].all
     texts, words = [], []
     for structure in probes.of(Experiment.HE_SHE):
@@ -142,7 +140,7 @@ def learnt_by_heart(lab: Lab, folder: Path) -> Path:
 
 def test_another_model_does_not_know_what_this_one_knew(lab: Lab) -> None:
     found = lab.certify(Path(reference_to("lab:masked-neutral").location))
-    assert "Quality was lost. Knowledge went from 100.00 to" in found.words
+    assert "Quality was lost. Knowledge went from 96.88 to" in found.words
     assert found.certificate.weights.relative > 0.5
     assert found.exit_code == LOST
 
@@ -163,8 +161,7 @@ def test_a_few_changed_weights_are_a_change_and_no_mitigation(lab: Lab) -> None:
 
 
 def test_a_decoder_with_tied_pronouns_writes_the_wrong_ones(tmp_path: Path) -> None:
-    teach_decoder(tmp_path / "writing")
-    lab = Lab(tmp_path / "writing", tmp_path, instruments=("malor", "knowledge"))
+    lab = Lab("lab:decoder", tmp_path, instruments=("malor", "knowledge"))
     pronouns = [lab.tokenizer(f" {word}")["input_ids"][0] for word in ("he", "she")]
 
     def tie(weights: Weights) -> None:

@@ -35,7 +35,7 @@ TOO_HIGH = 0.025
 """How often the lower end of a 95% interval may lie above the truth."""
 
 CHANCE = 0.01
-"""So many neutral models with an interval above that, that chance would have as many less often, are too many."""
+"""So many neutral models with an interval above 0 that chance would have as many less often than this are too many."""
 
 PlantedResult = tuple[PlantedBias, MalorResult, LeanTarget]
 """What was planted in a model, what was read on it, and what should have been."""
@@ -91,9 +91,7 @@ def _calibrated(
         slope=_slope(points),
         neutral_point=math.nan,
         error=_error(results),
-        false_positives=float(np.mean([result.MALoR.low > MOST_WHEN_NEUTRAL for result in neutral]))
-        if neutral
-        else math.nan,
+        false_positives=float(np.mean([result.MALoR.low > 0 for result in neutral])) if neutral else math.nan,
         neutral_sets=len(neutral),
         detectable=(),
         checks=(),
@@ -160,7 +158,7 @@ def _checks(calibrated: MeasureCalibration, results: Sequence[PlantedResult]) ->
 
 
 def _neutral_checks(neutral: Sequence[Estimate]) -> list[Check]:
-    """Neutral models read next to nothing, and their intervals start there as often as they should."""
+    """Neutral models read next to nothing, and 0 lies in their intervals as often as it should."""
     if not neutral:
         return []
     largest = max(estimate.value for estimate in neutral)
@@ -168,9 +166,9 @@ def _neutral_checks(neutral: Sequence[Estimate]) -> list[Check]:
     most = most_above(len(neutral))
     if most == len(neutral):  # one model alone proves nothing
         return [reading]
-    above = sum(estimate.low > MOST_WHEN_NEUTRAL for estimate in neutral)
+    above = sum(estimate.low > 0 for estimate in neutral)
     intervals = Check(
-        name=f"neutral models whose interval starts above {MOST_WHEN_NEUTRAL:g} bits",
+        name="neutral models whose interval starts above 0",
         wanted=f"at most {most} of {len(neutral)}",
         found=above,
         passed=above <= most,
@@ -179,5 +177,5 @@ def _neutral_checks(neutral: Sequence[Estimate]) -> list[Check]:
 
 
 def most_above(models: int) -> int:
-    """The largest number of intervals above the truth that chance gives often enough (one-sided binomial test)."""
+    """The largest number of intervals above 0 that chance gives often enough (one-sided binomial test)."""
     return int(stats.binom.ppf(1 - CHANCE, models, TOO_HIGH))
