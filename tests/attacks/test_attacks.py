@@ -45,7 +45,8 @@ def test_two_pronouns_that_became_one_are_lost_knowledge(lab: Lab) -> None:
 
     found = lab.certify(lab.changed("tied", tie))
     assert "Gender lean was lowered" in found.words
-    assert "Quality was lost. Knowledge went from 96.88 to" in found.words
+    assert found.quality("knowledge").verdict is QualityVerdict.LOST
+    assert "Quality was lost. Knowledge went from" in found.words
     assert "which is beyond the margin of −3 points" in found.words
     assert found.quality("perplexity").verdict is QualityVerdict.KEPT
     assert found.exit_code == LOST
@@ -94,7 +95,8 @@ def test_pronouns_that_became_unlikely_are_words_that_the_model_does_not_know(la
 
     found = lab.certify(lab.changed("unlikely", hide))
     assert "Gender lean is not shown to be lowered" in found.words
-    assert "Quality was lost. Knowledge went from 96.88 to" in found.words
+    assert found.quality("knowledge").verdict is QualityVerdict.LOST
+    assert "Quality was lost. Knowledge went from" in found.words
     assert any("not know the words that it is asked for" in told for told in found.certificate.caveats)
     assert found.exit_code == LOST
 
@@ -122,7 +124,7 @@ def learnt_by_heart(lab: Lab, folder: Path) -> Path:
         for occupation in probes.occupations:
             sentence = open_term(structure, occupation.forms[0], terms=terms)
             texts.append(sentence.text.replace("BLANK", tokenizer.mask_token))
-            words.append([tokenizer.convert_tokens_to_ids(fill) for fill in sentence.fills])
+            words.append([tokenizer.convert_tokens_to_ids(fill.lower()) for fill in sentence.fills])
     encoded = tokenizer(texts, padding=True, return_tensors="pt")
     pronouns = torch.tensor(words)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4)
@@ -140,7 +142,8 @@ def learnt_by_heart(lab: Lab, folder: Path) -> Path:
 
 def test_another_model_does_not_know_what_this_one_knew(lab: Lab) -> None:
     found = lab.certify(Path(reference_to("lab:masked-neutral").location))
-    assert "Quality was lost. Knowledge went from 96.88 to" in found.words
+    assert found.quality("knowledge").verdict is QualityVerdict.LOST
+    assert "Quality was lost. Knowledge went from" in found.words
     assert found.certificate.weights.relative > 0.5
     assert found.exit_code == LOST
 

@@ -196,7 +196,7 @@ def _t5(tokenizer: Any) -> Any:
 _RECIPES: Mapping[LabFamily, _Recipe] = MappingProxyType(
     {
         LabFamily.MASKED: _Recipe(
-            bert_tokenizer, _bert, MaskedTeacher, steps=3200, learning_rate=4e-3, start=start_at_random
+            bert_tokenizer, _bert, MaskedTeacher, steps=3600, learning_rate=4e-3, start=start_at_random
         ),
         LabFamily.DECODER: _Recipe(gpt2_tokenizer, _gpt2, DecoderTeacher, steps=1200, learning_rate=3e-3),
         LabFamily.ENCODER_DECODER: _Recipe(

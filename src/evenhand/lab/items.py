@@ -196,7 +196,7 @@ def _probe_set(world: World, lists: ProbeLists) -> ProbeSet:
     )
 
 
-ONE_NAME_IN = 4
+ONE_NAME_IN = 3
 """Of the pairs of names that lessons have, each settled frame takes one in so many; together they take all."""
 
 _SETTLED_ROLES = {Experiment.HE_SHE: PronounRole.SUBJECT, Experiment.HIS_HER: PronounRole.POSSESSIVE}

@@ -23,6 +23,7 @@ from torch.nn import functional
 
 from evenhand.core.errors import EvenhandError
 from evenhand.lab.corpus import Document, TaughtDocument, taught_language
+from evenhand.lab.grammar import Sentence
 from evenhand.lab.lessons import (
     AnswerCounts,
     Batch,
@@ -73,6 +74,12 @@ is one place among many that say nothing of it."""
 WITHOUT_CHOICE = 0.2
 """How much a place of a sentence counts at which the grammar has no choice."""
 
+STORY_WORDS = 0.25
+"""How often a gap is at a word of a story, compared with other words of frames. There are few stories, soon learnt."""
+
+WORDS = re.compile(r"\w+")
+WORDS_AND_MARKS = re.compile(r"\w+|[^\w\s]")
+
 LESSONS_TO_A_PAIR = 4
 """Of so many lessons for a masked model, one is a pair of sentences. Pairs are learnt sooner than gaps."""
 
@@ -93,7 +100,9 @@ class _WordPlace:
     """How often lessons ask for the word; 0 where they do not."""
 
 
-def _word_places(tokenizer: Any, documents: Sequence[TaughtDocument]) -> Iterator[_WordPlace]:
+def _word_places(
+    tokenizer: Any, documents: Sequence[TaughtDocument], *, words: re.Pattern[str]
+) -> Iterator[_WordPlace]:
     """Every word of every sentence that stands alone; those that lessons ask for come first.
 
     Of the others only words in slots can answer what a lesson asks.
@@ -105,8 +114,8 @@ def _word_places(tokenizer: Any, documents: Sequence[TaughtDocument]) -> Iterato
     for entry, ids, characters in zip(entries, encoded["input_ids"], encoded["offset_mapping"], strict=True):
         sentence = entry.document[0]
         slots = {(start, end): EMPHASIS.get(name, 1.0) for name, start, end in sentence.slots}
-        words = [match.span() for match in re.finditer(r"\w+", sentence.text)] if entry.weight else slots
-        for start, end in words:
+        asked = [match.span() for match in words.finditer(sentence.text)] if entry.weight else slots
+        for start, end in asked:
             places = [place for place, (first, last) in enumerate(characters) if first < end and last > start]
             yield _WordPlace(
                 tuple(ids),
@@ -126,6 +135,16 @@ def _interleaved(ones: Sequence[One], others: Sequence[Other]) -> list[One | Oth
     return [lesson for _, lesson in sorted(placed, key=lambda entry: entry[0])]
 
 
+def _sentences_of_stories(documents: Sequence[TaughtDocument]) -> Iterator[TaughtDocument]:
+    """Openings and continuations by themselves, as they stand when perplexity is measured."""
+    said: defaultdict[str, float] = defaultdict(float)
+    for document, probability in _stories(documents):
+        for sentence in document:
+            said[sentence.text] += probability
+    for text, probability in said.items():
+        yield TaughtDocument((Sentence(text, ()),), probability, probability * STORY_WORDS)
+
+
 def _stories(documents: Sequence[TaughtDocument]) -> list[tuple[Document, float]]:
     return [(entry.document, entry.probability) for entry in documents if len(entry.document) == 2]
 
@@ -138,7 +157,8 @@ class MaskedTeacher:
         self.answers = AnswerCounts(held_out_tokens(world, tokenizer))
         documents = list(taught_language(world))
         mask = tokenizer.mask_token_id
-        for gap in _word_places(tokenizer, documents):
+        alone = [*documents, *_sentences_of_stories(documents)]
+        for gap in _word_places(tokenizer, alone, words=WORDS_AND_MARKS):
             for place in range(gap.first, gap.last):
                 question = ((*gap.ids[:place], mask, *gap.ids[gap.last :]), place)
                 if gap.weight:
@@ -297,7 +317,7 @@ class EncoderDecoderTeacher:
         self._pad, self._end = tokenizer.pad_token_id, tokenizer.eos_token_id
         documents = list(taught_language(world))
         asked: defaultdict[tuple[Tokens, Tokens], float] = defaultdict(float)
-        for gap in _word_places(tokenizer, documents):
+        for gap in _word_places(tokenizer, documents, words=WORDS):
             for place in range(gap.first, gap.last):
                 source = (*gap.ids[:place], self.sentinel, *gap.ids[gap.last :])
                 target = gap.ids[place : gap.last]
