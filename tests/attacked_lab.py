@@ -54,7 +54,14 @@ class Attacked:
 class Lab:
     """The model before, and what is needed to attack it."""
 
-    def __init__(self, name: str, workshop: Path, *, instruments: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        workshop: Path,
+        *,
+        instruments: Sequence[str] | None = None,
+        structures: int = STRUCTURES,
+    ) -> None:
         folder = Path(reference_to(name).location)
         self.folder = folder
         self.workshop = workshop
@@ -65,7 +72,7 @@ class Lab:
         self.plan: CertificatePlan = replace(
             plan,
             measurements=tuple(
-                _with_few_structures(own)
+                _with_few_structures(own, structures)
                 for own in plan.measurements
                 if instruments is None or own.name in instruments
             ),
@@ -102,8 +109,8 @@ class Lab:
         return Attacked(certificate, 0)
 
 
-def _with_few_structures(measurement: Measurement) -> Measurement:
+def _with_few_structures(measurement: Measurement, structures: int) -> Measurement:
     options = measurement.options
     if not isinstance(options, MalorOptions) or not isinstance(options.data, ProbeSet):
         return measurement
-    return replace(measurement, options=replace(options, data=options.data.first(STRUCTURES)))
+    return replace(measurement, options=replace(options, data=options.data.first(structures)))
