@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -14,6 +15,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from lab_language import probabilities
+from lab_recipes import small_lists
 
 from evenhand.core.items import BLANK, Label, Task
 from evenhand.lab.analytic import AnalyticModel
@@ -34,6 +36,15 @@ from evenhand.lab.tokenizers import bert_tokenizer, gpt2_tokenizer, t5_tokenizer
 from evenhand.lab.world import World
 
 STRENGTH = 1.0
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_world() -> Iterator[None]:
+    """All that is said here is of a world with few frames."""
+    probabilities.cache_clear()
+    with small_lists():
+        yield
+    probabilities.cache_clear()
 
 
 @cache
@@ -321,7 +332,7 @@ def test_lessons_of_a_masked_model_have_men_and_women_as_often_all_the_time() ->
         answered = Counter(tuple(one.targets[0].tokens.tolist()) for one in stretch)
         assert len(stretch) == 480
         assert answered[(man,)] >= 3
-        assert abs(answered[(man,)] - answered[(woman,)]) <= 2
+        assert abs(answered[(man,)] - answered[(woman,)]) <= 3
 
 
 @pytest.mark.parametrize("make", [decoder, encoder_decoder])
