@@ -1,4 +1,4 @@
-"""Models of the lab after a few steps of training, in a world of few frames: quick to build, else like the real ones."""
+"""Models of the lab after a few steps of training, in a world of few frames: quick to build, in all else real."""
 
 from __future__ import annotations
 
