@@ -107,8 +107,10 @@ HELD_OUT_DOSE = 2.0
 
 
 def held_out_probes_table() -> str:
-    """MALoR by family and experiment, on what was taught and on what was not; the mean over the calibration's models."""
+    """MALoR on what was taught and on what was not, by family and experiment; the mean over models of a calibration."""
     parts = list(ProbePart)
+    if not _has_held_out_parts():
+        return _OF_AN_EARLIER_LAB
     return markdown_table(
         ["family", "experiment", *parts],
         [
@@ -125,6 +127,8 @@ def held_out_probes_table() -> str:
 
 def neutral_probes_table() -> str:
     """MALoR of the calibration's neutral models on what they were taught."""
+    if not _has_held_out_parts():
+        return _OF_AN_EARLIER_LAB
     rows = []
     for (family, experiment), own in _malor_by_part().items():
         readings = [point.estimate for point in own[ProbePart.TAUGHT].points if point.strength == 0]
@@ -136,6 +140,15 @@ def neutral_probes_table() -> str:
         rows,
         right=["largest reading", "intervals above 0"],
     )
+
+
+_OF_AN_EARLIER_LAB = markdown_table(
+    ["MALoR"], [["not known: the calibration that ships is of an earlier lab"]]
+)
+
+
+def _has_held_out_parts() -> bool:
+    return any(len(own) > 1 for own in _malor_by_part().values())
 
 
 def _malor_by_part() -> dict[tuple[str, str], dict[ProbePart, MeasureCalibration]]:
