@@ -38,7 +38,7 @@ def test_a_model_without_the_planted_bias_is_certified(neutral: tuple[str, Path]
         if not row["measure"].startswith("base rate"):
             # Two bits were planted on average, to both sides alike, and none are left.
             assert row["before"] == pytest.approx(2.0, abs=0.15)
-            assert row["difference"]["high"] < -1.5
+            assert row["difference"]["high"] < -1
     assert {row["measure"]: row["after"] for row in found["untrained"]}["SS"] == pytest.approx(50, abs=5)
     reversed_rows = [row for row in found["untrained"] if row["direction"] == "occupation"]
     assert {row["measure"] for row in reversed_rows if row["part_of"] is None} == {
