@@ -22,8 +22,8 @@ from evenhand.lab.items import lab_items
 from evenhand.lab.world import World
 
 Targets = Mapping[str, float]
-"""By measure. One that is not here has no target: macro ICAT corrected for chance is an estimate of what more items would
-read, and the lab has no more."""
+"""By measure. One that is not here has no target: macro ICAT corrected for chance estimates what more items would read,
+and the lab has no more."""
 
 
 @dataclass(frozen=True, slots=True)
