@@ -1,0 +1,192 @@
+"""The folder of a translation: the file as the translator left it, every change since, and the file as it is now.
+
+``record.json``     where the translation comes from: source, translator, settings
+``untouched.json``  the file as the translator left it; never changes
+``changes.csv``     one row per change
+``LANGUAGE.json``   the file as it is now: the untouched one with all changes, byte for byte
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from evenhand.core.errors import DatasetError, EvenhandError, fault
+from evenhand.core.files import read_stored, sha256_of, write_bytes, write_text
+from evenhand.core.frozen import FrozenModel
+from evenhand.runs.claims import claimed
+from evenhand.translation.changes import Changes, now, read_changes, replay, write_changes
+from evenhand.translation.documents import Document, read_document
+
+RECORD = "record.json"
+UNTOUCHED = "untouched.json"
+CHANGES = "changes.csv"
+
+
+class TranslationError(EvenhandError):
+    """A translation that cannot be made, opened or changed."""
+
+
+class SourceRecord(FrozenModel):
+    """What was translated."""
+
+    name: str
+    language: str
+    sha256: str
+    licence: str | None = None
+
+
+class TranslatorRecord(FrozenModel):
+    """Who translated, and with which settings."""
+
+    name: str
+    settings: Mapping[str, str] = Field(default_factory=dict)
+
+
+class TranslationRecord(FrozenModel):
+    """Where a translation comes from."""
+
+    kind: str = "translation"
+    language: str
+    untouched_sha256: str
+    source: SourceRecord | None = None
+    """None for a file that came from elsewhere."""
+    translator: TranslatorRecord | None = None
+    fingerprint: str = ""
+    """Digest of all that determines the untouched file."""
+    created: str = Field(default_factory=now)
+    evenhand: str = Field(default_factory=lambda: version("evenhand"))
+
+
+def is_translation_folder(path: Path) -> bool:
+    """Whether a folder holds a translation."""
+    return (path / RECORD).is_file() and (path / UNTOUCHED).is_file()
+
+
+def read_record(folder: Path) -> TranslationRecord:
+    """The record of a translation.
+
+    Raises:
+        TranslationError: If the folder holds none.
+    """
+    if not is_translation_folder(folder):
+        raise TranslationError(
+            f"{folder} holds no translation: {RECORD} and {UNTOUCHED} are needed. Make one with: evenhand data "
+            "translate, or from a file with: evenhand data repair FILE --out FOLDER."
+        )
+    try:
+        return TranslationRecord.model_validate_json(read_stored(folder / RECORD, error=TranslationError))
+    except ValidationError as problem:
+        raise TranslationError(
+            f"{folder / RECORD} is damaged: {fault(problem)}. Put it back as it was."
+        ) from None
+
+
+def fingerprint_of_translation(folder: Path) -> str | None:
+    """The fingerprint of the translation in a folder; None if there is no folder."""
+    return read_record(folder).fingerprint if folder.exists() else None
+
+
+def write_translation(folder: Path, content: bytes, record: TranslationRecord) -> None:
+    """Put an untouched translation into a folder that is there."""
+    write_bytes(folder / UNTOUCHED, content)
+    write_bytes(folder / f"{record.language}.json", content)
+    write_changes(folder / CHANGES, ())
+    write_text(folder / RECORD, record.model_dump_json(indent=2) + "\n")
+
+
+def adopt_file(path: Path, folder: Path, *, language: str | None = None) -> None:
+    """Make a folder from a file that was translated elsewhere.
+
+    Raises:
+        TranslationError: If something else is in the folder.
+        DatasetError: If the file is not in StereoSet's layout.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise TranslationError(f"{folder} is not empty. Choose another folder with --out.")
+    document = read_document(path, language=language)
+    content = document.to_bytes()
+    record = TranslationRecord(language=document.language, untouched_sha256=sha256_of(content))
+    folder.mkdir(parents=True, exist_ok=True)
+    write_translation(folder, content, record)
+
+
+class TranslationFolder:
+    """A translation that can be changed; open it with ``opened``."""
+
+    def __init__(self, path: Path, record: TranslationRecord, changes: Changes) -> None:
+        self.path = path
+        self.record = record
+        self.changes = changes
+
+    @property
+    def current(self) -> Path:
+        """The file as it is now."""
+        return self.path / f"{self.record.language}.json"
+
+    def save(self) -> None:
+        """Write the rows, and the file that they make."""
+        write_changes(self.path / CHANGES, self.changes.rows)
+        write_bytes(self.current, self.changes.document.to_bytes())
+
+    def keep_edits(self, person: str) -> int:
+        """Make rows of what was edited in the file by hand; how many there are.
+
+        Raises:
+            TranslationError: If items were added or removed.
+        """
+        edited = read_document(self.current, language=self.record.language)
+        first = len(self.changes.rows)
+        if edited.items.keys() != self.changes.document.items.keys():
+            raise TranslationError(
+                f"{self.current} has other items than {UNTOUCHED}. Items stay in the file; mark those beyond repair."
+            )
+        for item in self.changes.document:
+            for name in edited.items[item.id].fields():
+                self.changes.set(item, name, edited.items[item.id][name], by=person)
+        self.save()
+        return len(self.changes.rows) - first
+
+    def edited_by_hand(self) -> bool:
+        """Whether the file is not what the rows make of the untouched one."""
+        return read_stored(self.current, error=TranslationError) != self.changes.document.to_bytes()
+
+    def refuse_edits(self) -> None:
+        """Refuse to go on with a file that was edited by hand: what was edited would be lost.
+
+        Raises:
+            TranslationError: If it was.
+        """
+        if self.edited_by_hand():
+            raise TranslationError(
+                f"{self.current} was edited by hand: it is not what {CHANGES} makes of {UNTOUCHED}. Keep the edits as "
+                "changes of a person with --keep-edits NAME, or write the file anew with --discard-edits."
+            )
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[TranslationFolder]:
+    """Open a translation, which no other process can change meanwhile.
+
+    Raises:
+        BusyError: If another process has it open.
+        TranslationError: If the untouched file or the rows are not those that the record knows.
+    """
+    record = read_record(folder)
+    with claimed(folder):
+        content = read_stored(folder / UNTOUCHED, error=TranslationError)
+        if sha256_of(content) != record.untouched_sha256:
+            raise TranslationError(
+                f"{folder / UNTOUCHED} was changed: its digest is not the one in {RECORD}. Put it back as it was; "
+                f"changes belong into {record.language}.json."
+            )
+        document = Document(content, language=record.language, path=folder / UNTOUCHED)
+        try:
+            changes = replay(document, read_changes(folder / CHANGES))
+        except DatasetError as problem:
+            raise TranslationError(str(problem)) from None
+        yield TranslationFolder(folder, record, changes)
