@@ -44,6 +44,12 @@ def _mitigations() -> Iterable[str]:
     return MITIGATIONS.names()
 
 
+def _translators() -> Iterable[str]:
+    from evenhand.translation.translators import TRANSLATORS
+
+    return TRANSLATORS.names()
+
+
 REGISTERED: Mapping[str, Callable[[], Iterable[str]]] = MappingProxyType(
     {
         "instruments": _instruments,
@@ -51,6 +57,7 @@ REGISTERED: Mapping[str, Callable[[], Iterable[str]]] = MappingProxyType(
         "backends": _backends,
         "measures": _measures,
         "mitigations": _mitigations,
+        "translators": _translators,
     }
 )
 """What a ``$name`` in a help text is replaced by."""

@@ -1,9 +1,9 @@
 """Bring a benchmark into another language: translate, check, repair in stages, publish; every change is a row."""
 
+from evenhand.core.errors import TranslationError
 from evenhand.translation.changes import Change, Changes, read_changes, replay, write_changes
 from evenhand.translation.documents import Document, ItemTexts, read_document
 from evenhand.translation.folder import (
-    TranslationError,
     TranslationFolder,
     TranslationRecord,
     adopt_file,

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pydantic import Field, ValidationError
 
-from evenhand.core.errors import DatasetError, EvenhandError, fault
+from evenhand.core.errors import DatasetError, TranslationError, fault
 from evenhand.core.files import read_stored, sha256_of, write_bytes, write_text
 from evenhand.core.frozen import FrozenModel
 from evenhand.runs.claims import claimed
@@ -25,10 +25,6 @@ from evenhand.translation.documents import Document, read_document
 RECORD = "record.json"
 UNTOUCHED = "untouched.json"
 CHANGES = "changes.csv"
-
-
-class TranslationError(EvenhandError):
-    """A translation that cannot be made, opened or changed."""
 
 
 class SourceRecord(FrozenModel):

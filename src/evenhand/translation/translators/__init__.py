@@ -1,0 +1,120 @@
+"""Translators by name. Another package adds its own with an entry point.
+
+[project.entry-points."evenhand.translators"]
+my-engine = "my_package.my_engine:MY_ENGINE"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from evenhand.core.errors import TranslationError
+from evenhand.core.registry import Registry, lacks
+
+LANGUAGE_NAMES: Mapping[str, str] = {
+    "ar": "Arabic",
+    "de": "German",
+    "en": "English",
+    "es": "Spanish",
+    "fa": "Persian",
+    "fr": "French",
+    "he": "Hebrew",
+    "it": "Italian",
+    "nl": "Dutch",
+    "pl": "Polish",
+    "pt": "Portuguese",
+    "ru": "Russian",
+    "tr": "Turkish",
+    "zh": "Chinese",
+}
+"""English names, for translators that are told the language in words; another language is told by its tag."""
+
+
+@dataclass(frozen=True, slots=True)
+class LanguagePair:
+    """From which language into which, as tags."""
+
+    source: str
+    target: str
+
+
+class Translator(Protocol):
+    """Translates texts of one language pair."""
+
+    settings: Mapping[str, str]
+    """All that determines its answers, beside the text and the languages. Cached answers belong to them."""
+    batch_size: int
+    """Texts that it takes at a time."""
+    concurrency: int
+    """Batches that may be under way at a time."""
+
+    def translate(self, texts: Sequence[str]) -> list[str]:
+        """The translation of each text, in their order.
+
+        Raises:
+            TranslationError: If it cannot; answers that it gave before are kept.
+        """
+        ...
+
+
+class TranslatorKind(Protocol):
+    """A way to translate, such as a service or a program. Any object with these attributes will do."""
+
+    name: str
+    """What users call it, before the colon."""
+    summary: str
+    """What it is, in a line."""
+
+    def open(self, argument: str, languages: LanguagePair) -> Translator:
+        """The translator of a language pair, ready to be asked; nothing is paid for yet.
+
+        Args:
+            argument: What users wrote after the colon; empty if there is none.
+            languages: From which language into which.
+
+        Raises:
+            TranslationError: If it lacks a language, or cannot be reached.
+        """
+        ...
+
+
+TRANSLATORS: Registry[TranslatorKind] = Registry(
+    "translator",
+    "evenhand.translators",
+    {
+        "amazon": "evenhand.translation.translators.amazon:AMAZON",
+        "apertium": "evenhand.translation.translators.apertium:APERTIUM",
+        "api": "evenhand.translation.translators.chat:CHAT",
+        "file": "evenhand.translation.translators.glossary_file:GLOSSARY_FILE",
+        "marian": "evenhand.translation.translators.seq2seq:SEQ2SEQ",
+    },
+    check=lambda entry: lacks(entry, "name", "summary", "open"),
+)
+
+
+def open_translator(name: str, languages: LanguagePair) -> Translator:
+    """The translator that a name on the command line means: ``apertium``, ``marian:MODEL``, ``file:CSV``.
+
+    Raises:
+        UnknownNameError: If there is no such translator.
+        TranslationError: If it cannot translate these languages.
+    """
+    kind, _, argument = name.partition(":")
+    if languages.source == languages.target:
+        raise TranslationError(
+            f"The benchmark is in {languages.source!r} already. Choose another language with --to."
+        )
+    return TRANSLATORS.get(kind).open(argument, languages)
+
+
+def need_argument(argument: str, *, form: str) -> str:
+    """What stands after the colon of a translator's name.
+
+    Raises:
+        TranslationError: If nothing does.
+    """
+    if not argument:
+        raise TranslationError(f"This translator needs more than its name: {form}.")
+    return argument
