@@ -131,22 +131,32 @@ def describe_command(
 
 
 @data_app.command("check")
-def check_command(dataset: Dataset, language: Language = None, json: Json = False) -> None:
+def check_command(
+    dataset: Dataset,
+    language: Language = None,
+    source: Annotated[
+        str | None,
+        typer.Option(help="The benchmark that it was translated from: adds the checks of translations."),
+    ] = None,
+    json: Json = False,
+) -> None:
     """Look for every class of defects that is known, and count what is found.
 
     Defects marked with a star can move a score for reasons other than stereotype; evaluations report their
-    figures without those items too. `--json` lists all ids.
+    figures without those items too, except for the checks of translations. `--json` lists all ids.
 
     **Examples**
 
     `evenhand data check starter --language de`
 
-    `evenhand data check translations/tr.json --json`
+    `evenhand data check translations/tr.json --source stereoset --json`
     """
     from evenhand.cli.output import keeps_words_whole
     from evenhand.data import check
 
     reports = [check(benchmark) for benchmark in _load(dataset, language)]
+    if source is not None:
+        reports = [_with_translation_checks(report, source) for report in reports]
     if json:
         print_json({"datasets": [_report_json(report) for report in reports]})
         return
@@ -162,6 +172,16 @@ def check_command(dataset: Dataset, language: Language = None, json: Json = Fals
         for name in report.unchecked:
             warn(f"{name} was not checked: the word lists do not know the language {benchmark.language!r}.")
     say("All ids: the same command with --json.")
+
+
+def _with_translation_checks(report: CheckReport, source: str) -> CheckReport:
+    from dataclasses import replace
+
+    from evenhand.data import load_dataset
+    from evenhand.translation.checks import check_translation
+
+    findings = check_translation(report.benchmark, load_dataset(source))
+    return replace(report, findings=(*report.findings, *findings))
 
 
 def _findings_table(report: CheckReport, *ids: str) -> Table:
