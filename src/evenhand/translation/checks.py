@@ -11,8 +11,8 @@ from evenhand.core.errors import TranslationError
 from evenhand.core.items import BLANK, Association, Benchmark, Task
 from evenhand.data.defects import DefectClass, DefectUnit, fill_of
 from evenhand.data.inspection import Finding
-from evenhand.translation.agreement import AGREEMENTS, disagreeing_candidates
 from evenhand.translation.blanks import leaks_in
+from evenhand.translation.concord import CONCORDS, disagreeing_candidates
 
 LENGTH_FACTOR = 2.0
 """A text is too long or too short if its ratio to the source differs from the usual one by more than this factor."""
@@ -65,13 +65,13 @@ def _defects(translation: Benchmark, sources: Mapping[str, Association]) -> tupl
             items_where(lambda item: bool(leaks_in(item.context.replace(BLANK, ""), item.language))),
         ),
         DefectClass(
-            "grammar-disagrees",
+            "concord",
             "a candidate disagrees in gender or number with the text before the blank, another agrees",
             _INTRA,
             DefectUnit.CANDIDATES,
             True,
             lambda items: (candidate for item in items for candidate in disagreeing_candidates(item)),
-            tuple(AGREEMENTS),
+            tuple(CONCORDS),
         ),
         DefectClass(
             "candidates-merged",

@@ -1,4 +1,4 @@
-"""Whether a candidate agrees in gender and number with what stands before its blank: French, Spanish and German.
+"""Concord: whether a candidate agrees in gender and number with what stands before its blank. French, Spanish, German.
 
 What stands before the blank (an article, a possessive, an adjective, or a subject with its copula) leaves some *forms*
 open: masculine or feminine, singular or plural. A candidate's word shows by its ending, or by a list of exceptions,
@@ -46,7 +46,7 @@ def morphology(language: str) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Grammar:
+class ConcordRules:
     """What is known of a language with two genders.
 
     Attributes:
@@ -113,11 +113,11 @@ def _forms_by_name(table: Mapping[str, str]) -> dict[str, Forms]:
 
 
 @cache
-def grammar_of(language: str) -> Grammar:
-    """The grammar of Spanish (``es``) or French (``fr``)."""
+def concord_rules(language: str) -> ConcordRules:
+    """The rules of Spanish (``es``) or French (``fr``)."""
     tables = morphology(language)
     predicates = tables["predicates"]
-    return Grammar(
+    return ConcordRules(
         before=_forms_by_name(tables["before"]),
         words=_forms_by_name(tables["words"]),
         endings=_forms_by_name(tables["endings"]),
@@ -186,7 +186,7 @@ def _by_name(table: Mapping[str, str]) -> dict[str, str]:
     return {name: gender for gender, names in table.items() for name in names.split()}
 
 
-def german_agreement(context: str, word: str) -> bool | None:
+def german_concord(context: str, word: str) -> bool | None:
     """Whether a word agrees with the article before the blank, or is bare after a copula; None if that is not sure."""
     before, _, after = context.partition(BLANK)
     words = [match.casefold() for match in re.findall(r"\w+", before)]
@@ -234,11 +234,11 @@ def _predicate_agrees(word: str) -> bool | None:
     return True if _german().bare.search(word) else None
 
 
-AGREEMENTS: Mapping[str, Callable[[str, str], bool | None]] = MappingProxyType(
+CONCORDS: Mapping[str, Callable[[str, str], bool | None]] = MappingProxyType(
     {
-        "de": german_agreement,
-        "es": lambda context, word: grammar_of("es").agrees(context, word),
-        "fr": lambda context, word: grammar_of("fr").agrees(context, word),
+        "de": german_concord,
+        "es": lambda context, word: concord_rules("es").agrees(context, word),
+        "fr": lambda context, word: concord_rules("fr").agrees(context, word),
     }
 )
 """By language: whether a word agrees with what stands around the blank of a context; None if that cannot be told."""
@@ -246,11 +246,11 @@ AGREEMENTS: Mapping[str, Callable[[str, str], bool | None]] = MappingProxyType(
 
 def disagreeing_candidates(item: Association) -> list[str]:
     """The ids of the candidates that disagree with the text before the blank, while another one surely agrees."""
-    agreement = AGREEMENTS.get(item.language)
-    if agreement is None or item.task is not Task.INTRASENTENCE or item.context.count(BLANK) != 1:
+    concord = CONCORDS.get(item.language)
+    if concord is None or item.task is not Task.INTRASENTENCE or item.context.count(BLANK) != 1:
         return []
     verdicts = {
-        candidate.id: agreement(item.context, candidate.word or fill_of(item, candidate))
+        candidate.id: concord(item.context, candidate.word or fill_of(item, candidate))
         for candidate in item.candidates
     }
     if True not in verdicts.values():

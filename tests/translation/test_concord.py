@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import pytest
 from builders import intra
 
-from evenhand.translation.agreement import AGREEMENTS, disagreeing_candidates
+from evenhand.translation.concord import CONCORDS, disagreeing_candidates
 
 Judgement = tuple[str, str, bool]
 """Context, word, whether it agrees."""
@@ -101,7 +101,7 @@ def judgements(language: str) -> Iterator[Judgement]:
 @pytest.mark.parametrize("language", TABLES)
 def test_nineteen_of_twenty_verdicts_are_right_and_half_of_the_disagreements_are_found(language: str) -> None:
     verdicts = [
-        (AGREEMENTS[language](context, word), agrees, context, word)
+        (CONCORDS[language](context, word), agrees, context, word)
         for context, word, agrees in judgements(language)
     ]
     decided = [row for row in verdicts if row[0] is not None]
@@ -137,5 +137,5 @@ def test_several_words_and_several_blanks_are_not_judged() -> None:
     words = ("casa grande", "perro", "mesa")
     twice = "El BLANK y la BLANK."
 
-    assert AGREEMENTS["es"]("Es un BLANK.", "casa grande") is None
+    assert CONCORDS["es"]("Es un BLANK.", "casa grande") is None
     assert disagreeing_candidates(intra(1, language="es", context=twice, fills=words)) == []
