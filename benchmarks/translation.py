@@ -51,7 +51,7 @@ def random_translator(*, width: int, layers: int) -> Seq2SeqTranslator:
         MarianMTModel(config).eval().to(device),
         PreTrainedTokenizerFast(tokenizer_object=tokenizer, **SPECIAL),
         device=device,
-        name="random",
+        weights="random",
         languages=LanguagePair("en", "de"),
     )
 

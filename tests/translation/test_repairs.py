@@ -45,6 +45,17 @@ def test_counts_are_taken_before_the_first_stage_and_after_each(tmp_path: Path) 
     assert b"problematic: nobody is meant" in changes.document.to_bytes()
 
 
+def test_a_second_repair_finds_nothing_left_to_change(tmp_path: Path) -> None:
+    changes = changes_of(tmp_path)
+    repair(changes, RepairOptions(terms=TERMS))
+    rows = len(changes.rows)
+
+    counts = repair(changes, RepairOptions(terms=TERMS))
+
+    assert len(changes.rows) == rows
+    assert counts[0].name == "so far"
+
+
 def test_only_the_stages_that_are_asked_for_are_applied(tmp_path: Path) -> None:
     changes = changes_of(tmp_path)
 
@@ -200,6 +211,10 @@ def test_people_may_give_one_row_per_text(tmp_path: Path) -> None:
     [
         ({"a.csv": "id,target\nintra-99,x\n"}, "row 2: the file has no item 'intra-99'"),
         ({"a.csv": "id,target\nintra-1,x\n", "b.csv": "id,target\nintra-1,y\n"}, "differently: 'x' and 'y'"),
+        (
+            {"a.csv": "id,context\nintra-1,Der Koch backt.\n"},
+            "row 2: the context of the item intra-1 has no BLANK",
+        ),
         ({"a.csv": "number,target\n1,x\n"}, "id is missing"),
         ({"a.csv": "item,field,after\nintra-1,target,\n"}, "'after' is empty"),
         ({}, "has no CSV or TSV file"),

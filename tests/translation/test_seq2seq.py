@@ -19,7 +19,7 @@ from transformers import (  # noqa: E402
 
 from evenhand.core.errors import EvenhandError, TranslationError  # noqa: E402
 from evenhand.translation.translators import LanguagePair  # noqa: E402
-from evenhand.translation.translators.seq2seq import SEQ2SEQ, _batches  # noqa: E402
+from evenhand.translation.translators.seq2seq import SEQ2SEQ, _batches, _direction  # noqa: E402
 
 WORDS = [
     "<pad>",
@@ -112,6 +112,34 @@ def test_a_t5_model_is_told_the_languages_in_words(tmp_path: Path) -> None:
 
     assert translator._prefix == "translate English to German: "
     assert len(translator.translate(TEXTS)) == len(TEXTS)
+
+
+def test_other_weights_have_answers_of_their_own(marian: Path, tmp_path: Path) -> None:
+    other = saved(MarianMTModel.from_pretrained(marian), tmp_path)
+    settings = [SEQ2SEQ.open(str(folder), ENGLISH_TO_GERMAN).settings for folder in (marian, other)]
+
+    assert "sha256" in settings[0]["weights"]
+    assert settings[0] != settings[1]
+
+
+class ManyLanguages:
+    """What a tokenizer of a Marian with several target languages shows."""
+
+    supported_language_codes = (">>est<<", ">>deu<<", ">>fra<<", ">>es<<")
+
+
+@pytest.mark.parametrize(("language", "prefix"), [("es", ">>es<< "), ("de", ">>deu<< "), ("fr", ">>fra<< ")])
+def test_a_model_of_several_languages_is_told_which(marian: Path, language: str, prefix: str) -> None:
+    model = MarianMTModel.from_pretrained(marian)
+
+    assert _direction(model, ManyLanguages(), LanguagePair("en", language)) == (prefix, None)
+
+
+def test_a_language_that_a_model_lacks_is_refused(marian: Path) -> None:
+    model = MarianMTModel.from_pretrained(marian)
+
+    with pytest.raises(TranslationError, match=r"does not translate into 'tr'; it knows >>deu<<"):
+        _direction(model, ManyLanguages(), LanguagePair("en", "tr"))
 
 
 def test_a_text_that_the_model_cannot_take_is_refused(marian: Path) -> None:

@@ -72,6 +72,32 @@ def test_an_edit_by_hand_is_refused_until_somebody_owns_it(folder: Path, run_eve
     )
 
 
+def test_sentences_follow_an_edited_context(folder: Path) -> None:
+    edit(folder / "de.json", '"context": "Der Lehrer war LEER."', '"context": "Der Lehrer blieb BLANK."')
+
+    with opened(folder) as translation:
+        translation.keep_edits("anna")
+
+    assert "Der Lehrer blieb streng." in (folder / "de.json").read_text()
+
+
+def test_a_mark_that_was_set_by_hand_is_kept_as_a_change(folder: Path) -> None:
+    edit(folder / "de.json", '"id": "inter-6",', '"id": "inter-6", "beyond_repair": "nobody says so",')
+
+    with opened(folder) as translation:
+        translation.keep_edits("anna")
+
+    (row,) = read_changes(folder / "changes.csv")
+    assert (row.field, row.after) == ("beyond_repair", "nobody says so")
+
+
+def test_edits_of_anything_but_texts_are_refused(folder: Path) -> None:
+    edit(folder / "de.json", '"bias_type": "profession"', '"bias_type": "gender"')
+
+    with opened(folder) as translation, pytest.raises(TranslationError, match="more than its texts"):
+        translation.keep_edits("anna")
+
+
 def test_an_edit_by_hand_can_be_thrown_away(folder: Path, run_evenhand_here: Command) -> None:
     edit(folder / "de.json", "Der Lehrer kommt.", "Der Lehrer geht.")
 

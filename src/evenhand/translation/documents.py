@@ -131,6 +131,10 @@ class Document:
         """How many items of a task have a target that does not occur in their context; marked ones do not count."""
         return sum(item.lacks_target and not item.is_beyond_repair for item in self.of_task(task))
 
+    def has_same_rest(self, other: Document) -> bool:
+        """Whether another document with the same texts is the same in everything else too."""
+        return bool(self._json == other._json)
+
     def to_bytes(self) -> bytes:
         """The file: byte for byte what was read if no text differs from it, otherwise compact JSON in UTF-8."""
         if json.dumps(self._json) == self._untouched:

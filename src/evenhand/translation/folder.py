@@ -20,7 +20,15 @@ from evenhand.core.files import read_stored, sha256_of, write_bytes, write_text
 from evenhand.core.frozen import FrozenModel
 from evenhand.runs.claims import claimed
 from evenhand.translation.changes import Changes, now, read_changes, replay, write_changes
-from evenhand.translation.documents import Document, read_document
+from evenhand.translation.documents import (
+    BEYOND_REPAIR,
+    CONTEXT,
+    SENTENCE,
+    WORD,
+    Document,
+    ItemTexts,
+    read_document,
+)
 
 RECORD = "record.json"
 UNTOUCHED = "untouched.json"
@@ -133,7 +141,7 @@ class TranslationFolder:
         """Make rows of what was edited in the file by hand; how many there are.
 
         Raises:
-            TranslationError: If items were added or removed.
+            TranslationError: If items were added or removed, or something else than texts was edited.
         """
         edited = read_document(self.current, language=self.record.language)
         first = len(self.changes.rows)
@@ -142,10 +150,26 @@ class TranslationFolder:
                 f"{self.current} has other items than {UNTOUCHED}. Items stay in the file; mark those beyond repair."
             )
         for item in self.changes.document:
-            for name in edited.items[item.id].fields():
-                self.changes.set(item, name, edited.items[item.id][name], by=person)
+            self._keep_edits_of(item, edited.items[item.id], person)
+        if not self.changes.document.has_same_rest(edited):
+            raise TranslationError(
+                f"{self.current} was edited in more than its texts: only target, context, word, sentence and "
+                "beyond_repair can change. Put the rest back as it was."
+            )
+        for identity in dict.fromkeys(row.item for row in self.changes.rows[first:]):
+            self._rebuild_unless_edited(self.changes.document.items[identity], first)
         self.save()
         return len(self.changes.rows) - first
+
+    def _keep_edits_of(self, item: ItemTexts, edited: ItemTexts, person: str) -> None:
+        for name in (*edited.fields(), BEYOND_REPAIR):
+            self.changes.set(item, name, edited[name], by=person)
+
+    def _rebuild_unless_edited(self, item: ItemTexts, first: int) -> None:
+        """Make the sentences anew where somebody edited context or words and left the sentences as they were."""
+        edited = {row.field.partition("/")[0] for row in self.changes.rows[first:] if row.item == item.id}
+        if edited & {CONTEXT, WORD} and SENTENCE not in edited:
+            self.changes.rebuild(item, [item.word_of(candidate) for candidate in item.candidate_ids()])
 
     def edited_by_hand(self) -> bool:
         """Whether the file is not what the rows make of the untouched one."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.core.errors import DatasetError
+from evenhand.core.items import BLANK, Task
 from evenhand.data.csv_files import CsvRow, CsvTable, read_table
 from evenhand.translation.documents import BEYOND_REPAIR, CONTEXT, TARGET, WORD, Document, ItemTexts
 
@@ -47,8 +48,8 @@ def read_people_tables(folder: Path, document: Document) -> tuple[PersonRow, ...
     """The rows of all CSV and TSV files of a folder, by file name.
 
     Raises:
-        DatasetError: If there is no table, a row is about an item or a text that the document does not have, or two
-            tables mend the same text differently.
+        DatasetError: If there is no table, a row is about an item that the document does not have, a context has lost
+            its blank, or two tables mend the same text differently.
     """
     paths = sorted(path for path in _entries(folder) if path.suffix.lower() in (".csv", ".tsv"))
     if not paths:
@@ -59,8 +60,18 @@ def read_people_tables(folder: Path, document: Document) -> tuple[PersonRow, ...
             raise DatasetError(
                 f"{row.place}: the file has no item {row.item!r}. Check the id, or take the row out."
             )
+        _refuse_lost_blank(row, document.items[row.item])
     _refuse_disagreement(rows, document)
     return rows
+
+
+def _refuse_lost_blank(row: PersonRow, item: ItemTexts) -> None:
+    context = row.mended.get(CONTEXT)
+    if item.task is Task.INTRASENTENCE and context and BLANK not in context:
+        raise DatasetError(
+            f"{row.place}: the context of the item {item.id} has no {BLANK}. Write {BLANK} where the candidates' words "
+            f"go, or begin it with {_PROBLEMATIC!r} and the reason if the item is beyond repair."
+        )
 
 
 def _entries(folder: Path) -> list[Path]:

@@ -31,6 +31,25 @@ LANGUAGE_NAMES: Mapping[str, str] = {
 }
 """English names, for translators that are told the language in words; another language is told by its tag."""
 
+THREE_LETTERS: Mapping[str, str] = {
+    "ar": "ara",
+    "ca": "cat",
+    "de": "deu",
+    "en": "eng",
+    "es": "spa",
+    "fa": "fas",
+    "fr": "fra",
+    "he": "heb",
+    "it": "ita",
+    "nl": "nld",
+    "pl": "pol",
+    "pt": "por",
+    "ru": "rus",
+    "tr": "tur",
+    "zh": "zho",
+}
+"""Tags of ISO 639-3, for translators that name languages so."""
+
 
 @dataclass(frozen=True, slots=True)
 class LanguagePair:

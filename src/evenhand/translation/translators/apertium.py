@@ -8,24 +8,12 @@ import subprocess
 from collections.abc import Mapping, Sequence
 
 from evenhand.core.errors import TranslationError
-from evenhand.translation.translators import LanguagePair
+from evenhand.translation.translators import THREE_LETTERS, LanguagePair
 
 _TIMEOUT = 600
 
 _BETWEEN = "\n\n"
 """Only an empty line ends a sentence for sure: over a line break, the program moves words from one text to the next."""
-
-_THREE_LETTERS: Mapping[str, str] = {
-    "ca": "cat",
-    "de": "deu",
-    "en": "eng",
-    "es": "spa",
-    "fr": "fra",
-    "it": "ita",
-    "nl": "nld",
-    "pt": "por",
-    "tr": "tur",
-}
 
 
 class ApertiumTranslator:
@@ -64,7 +52,7 @@ class ApertiumKind:
                 "Apertium is not installed. On Debian: apt-get install apertium apertium-eng-spa, or another pair."
             )
         modes = _run(["-l"], "").split()
-        source, target = (_THREE_LETTERS.get(tag, tag) for tag in (languages.source, languages.target))
+        source, target = (THREE_LETTERS.get(tag, tag) for tag in (languages.source, languages.target))
         mode = argument or f"{source}-{target}"
         if mode not in modes:
             raise TranslationError(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import TranslationError, require_extra
-from evenhand.translation.translators import LANGUAGE_NAMES, LanguagePair, need_argument
+from evenhand.translation.translators import LANGUAGE_NAMES, THREE_LETTERS, LanguagePair, need_argument
 
 if TYPE_CHECKING:
     import torch
@@ -26,14 +26,14 @@ class Seq2SeqTranslator:
     concurrency = 1
 
     def __init__(
-        self, model: Any, tokenizer: Any, *, device: torch.device, name: str, languages: LanguagePair
+        self, model: Any, tokenizer: Any, *, device: torch.device, weights: str, languages: LanguagePair
     ) -> None:
         self._model = model
         self._tokenizer = tokenizer
         self._device = device
-        self._prefix, self._first_token = _direction(model, tokenizer, name=name, languages=languages)
+        self._prefix, self._first_token = _direction(model, tokenizer, languages)
         self.settings: Mapping[str, str] = {
-            "model": name,
+            "weights": weights,
             "beams": str(model.generation_config.num_beams or 1),
         }
 
@@ -88,7 +88,7 @@ def _batches(lengths: Sequence[int]) -> list[list[int]]:
     return batches
 
 
-def _direction(model: Any, tokenizer: Any, *, name: str, languages: LanguagePair) -> tuple[str, int | None]:
+def _direction(model: Any, tokenizer: Any, languages: LanguagePair) -> tuple[str, int | None]:
     """How a model is told the languages: what stands before a text, and the first token of its answer."""
     if model.config.model_type == "t5":
         source, target = (LANGUAGE_NAMES.get(tag, tag) for tag in (languages.source, languages.target))
@@ -97,20 +97,21 @@ def _direction(model: Any, tokenizer: Any, *, name: str, languages: LanguagePair
         getattr(tokenizer, "supported_language_codes", None) or ()
     )  # Marian, several target languages
     if codes:
-        return f"{_code_of(codes, languages.target, name=name)} ", None
+        return f"{_code_of(codes, languages.target)} ", None
     if hasattr(tokenizer, "get_lang_id"):  # M2M100
-        _code_of(list(tokenizer.lang_code_to_token), languages.target, name=name)
+        _code_of(list(tokenizer.lang_code_to_token), languages.target)
         tokenizer.src_lang = languages.source
         return "", int(tokenizer.get_lang_id(languages.target))
     return "", None
 
 
-def _code_of(codes: Sequence[str], language: str, *, name: str) -> str:
+def _code_of(codes: Sequence[str], language: str) -> str:
+    tags = {language.casefold(), THREE_LETTERS.get(language, language)}
     for code in codes:
-        if code.strip("<>_").casefold().startswith(language.casefold()):
+        if code.strip("<>").partition("_")[0].casefold() in tags:
             return code
     raise TranslationError(
-        f"{name} does not translate into {language!r}; it knows {', '.join(sorted(codes)[:20])}. Use another model."
+        f"The model does not translate into {language!r}; it knows {', '.join(sorted(codes)[:20])}. Use another model."
     )
 
 
@@ -125,6 +126,7 @@ class Seq2SeqKind:
         require_extra("hf", purpose="The translator marian")
         from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
+        from evenhand.models.description import weights_digest
         from evenhand.models.loading import choose_device
         from evenhand.models.model_files import WEIGHTS, loading_explained
         from evenhand.models.references import ModelRef
@@ -143,7 +145,11 @@ class Seq2SeqKind:
                 "be random. Use a checkpoint that was trained to translate."
             )
         return Seq2SeqTranslator(
-            model.eval().to(device), tokenizer, device=device, name=argument, languages=languages
+            model.eval().to(device),
+            tokenizer,
+            device=device,
+            weights=f"{name}, {weights_digest(ref, model.config)}",
+            languages=languages,
         )
 
 
