@@ -184,9 +184,7 @@ BROKEN = {
 
 def test_a_translator_makes_a_benchmark(evenhand: Command, tmp_path: Path) -> None:
     out = tmp_path / "backwards"
-    ended = evenhand(
-        "data", "translate", "starter", "--to", "ne", "--translator", "reversing", "--out", out, "--yes"
-    )
+    ended = evenhand("data", "translate", "starter", "--to", "ne", "--translator", "reversing", "--out", out)
     published = evenhand("data", "publish", out, "--out", tmp_path / "ne.json")
 
     assert ended.returncode == published.returncode == 0, ended.stderr

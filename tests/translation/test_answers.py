@@ -9,7 +9,7 @@ import pytest
 
 from evenhand.core.errors import TranslationError
 from evenhand.translation.answers import AnswerCache, answer_all
-from evenhand.translation.translators import LanguagePair
+from evenhand.translation.translators import FREE, LanguagePair
 
 
 class Recorder:
@@ -17,6 +17,7 @@ class Recorder:
 
     concurrency = 2
     settings: Mapping[str, str] = {"model": "capitals"}
+    cost = FREE
 
     def __init__(self, *, batch_size: int = 2, fails_at: str | None = None, drops: bool = False) -> None:
         self.batch_size = batch_size

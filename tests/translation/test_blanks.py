@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evenhand.translation.blanks import BLANK_RULES, leaks_in
 
@@ -71,3 +73,40 @@ def test_punctuation_beside_the_blank_is_cleaned(context: str, mended: str) -> N
 def test_a_turkish_suffix_stays_on_its_blank(context: str) -> None:
     for rule in BLANK_RULES.values():
         assert rule(context, "tr") == context
+
+
+PIECES = st.sampled_from(
+    [
+        "BLANK",
+        "LEER",
+        "Blank",
+        "-",
+        " ",
+        ".",
+        ",",
+        "!",
+        "Haus",
+        "ein",
+        "...",
+        "'tır",
+        "\u0301",
+        "שלום",
+        "„",
+        "“",
+        "\u00a0",
+    ]
+)
+
+
+@given(context=st.lists(PIECES, max_size=12).map("".join), language=st.sampled_from(["de", "tr", "fr", "he"]))
+def test_cleaning_keeps_blanks_and_words_and_has_an_end(context: str, language: str) -> None:
+    cleaned = context
+    for rule in BLANK_RULES.values():
+        cleaned = rule(cleaned, language)
+
+    again = cleaned
+    for rule in BLANK_RULES.values():
+        again = rule(again, language)
+    assert again == cleaned
+    assert cleaned.count("BLANK") - context.count("BLANK") in (0, 1)
+    assert cleaned.count("Haus") == context.count("Haus")

@@ -60,3 +60,14 @@ def test_a_text_that_the_model_does_not_translate_is_named(service: FakeService)
 def test_a_model_must_be_named() -> None:
     with pytest.raises(TranslationError, match="api:NAME"):
         CHAT.open("", LanguagePair("en", "de"))
+
+
+def test_the_cost_is_that_of_the_prices_in_the_environment(
+    service: FakeService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert opened().cost.usd_per_million_characters is None
+    monkeypatch.setenv("EVENHAND_API_INPUT_PRICE", "2")
+    monkeypatch.setenv("EVENHAND_API_OUTPUT_PRICE", "6")
+
+    assert opened().cost.usd_per_million_characters == 2
+    assert not service.requests

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 
 from evenhand.core.files import sha256_of
@@ -61,8 +58,18 @@ class TranslationPlan:
     cache: AnswerCache
 
     def estimate(self) -> TranslationEstimate:
-        """What is left to ask for, and what it costs by the table of prices."""
-        return _estimate(self.name, open_texts(self.benchmark, self.cache))
+        """What is left to ask for, and what that costs."""
+        texts = open_texts(self.benchmark, self.cache)
+        characters = sum(map(len, texts))
+        cost = self.translator.cost
+        price, speed = cost.usd_per_million_characters, cost.characters_per_second
+        return TranslationEstimate(
+            texts=len(texts),
+            characters=characters,
+            price=None if price is None else price * characters / 1_000_000,
+            seconds=None if speed is None else characters / speed,
+            priced=cost.basis,
+        )
 
 
 def plan_translation(benchmark: Benchmark, *, to: str, translator: str) -> TranslationPlan:
@@ -121,24 +128,3 @@ def translate(
             with job.result_folder() as folder:
                 write_translation(folder, content, record)
     return read_record(place)
-
-
-def _estimate(name: str, texts: Sequence[str]) -> TranslationEstimate:
-    characters = sum(map(len, texts))
-    kind = name.partition(":")[0]
-    for row in _price_table():
-        if row["translator"] == kind:
-            rate = float(row["usd_per_million_characters"]) if row["usd_per_million_characters"] else None
-            return TranslationEstimate(
-                texts=len(texts),
-                characters=characters,
-                price=None if rate is None else rate * characters / 1_000_000,
-                seconds=characters / float(row["characters_per_second"]),
-                priced=f"{row['source']}, {row['date']}",
-            )
-    return TranslationEstimate(len(texts), characters, None, None, "not in the table of prices")
-
-
-def _price_table() -> list[dict[str, str]]:
-    table = resources.files("evenhand.translation") / "resources" / "prices.csv"
-    return list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))

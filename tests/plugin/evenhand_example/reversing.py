@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from evenhand.core.errors import TranslationError
-from evenhand.translation.translators import LanguagePair
+from evenhand.translation.translators import FREE, LanguagePair
 
 
 class Reversing:
     """Spells words backwards."""
 
     settings: Mapping[str, str] = {"version": "1"}
+    cost = FREE
     batch_size = 100
     concurrency = 1
 

@@ -6,8 +6,10 @@ my-engine = "my_package.my_engine:MY_ENGINE"
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from typing import Protocol
 
 from evenhand.core.errors import TranslationError
@@ -59,11 +61,44 @@ class LanguagePair:
     target: str
 
 
+@dataclass(frozen=True, slots=True)
+class TranslatorCost:
+    """What a translator takes.
+
+    Attributes:
+        usd_per_million_characters: 0 where nothing is paid, None where the price is not known.
+        characters_per_second: About how fast it is; None where that is not known.
+        basis: What the price rests on, with its date.
+    """
+
+    usd_per_million_characters: float | None
+    characters_per_second: float | None
+    basis: str
+
+
+FREE = TranslatorCost(0.0, None, "nothing is paid")
+
+
+def listed_cost(name: str) -> TranslatorCost:
+    """The cost of a translator by the table of prices, ``resources/prices.csv``."""
+    table = resources.files("evenhand.translation") / "resources" / "prices.csv"
+    rows = csv.DictReader(table.read_text(encoding="utf-8").splitlines())
+    row = next(row for row in rows if row["translator"] == name)
+    price = row["usd_per_million_characters"]
+    return TranslatorCost(
+        float(price) if price else None,
+        float(row["characters_per_second"]),
+        f"{row['source']}, {row['date']}",
+    )
+
+
 class Translator(Protocol):
     """Translates texts of one language pair."""
 
     settings: Mapping[str, str]
     """All that determines its answers, beside the text and the languages. Cached answers belong to them."""
+    cost: TranslatorCost
+    """What it takes to ask it."""
     batch_size: int
     """Texts that it takes at a time."""
     concurrency: int

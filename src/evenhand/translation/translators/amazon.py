@@ -11,7 +11,7 @@ from typing import Any
 
 from evenhand.core.errors import TranslationError, require_extra
 from evenhand.core.items import BLANK
-from evenhand.translation.translators import LanguagePair
+from evenhand.translation.translators import LanguagePair, listed_cost
 
 MOST_BYTES = 10_000
 """Of a text, by the service's own limit; longer ones are translated in pieces."""
@@ -55,6 +55,7 @@ class AmazonTranslator:
     ) -> None:
         self.languages = languages
         self.settings: Mapping[str, str] = {"service": "Amazon Translate", "terminology": BLANK}
+        self.cost = listed_cost("amazon")
         self._client = client
         self._sleep = sleep
         self._terminology: list[str] | None = None

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 
 from evenhand.core.errors import TranslationError
-from evenhand.translation.translators import THREE_LETTERS, LanguagePair
+from evenhand.translation.translators import THREE_LETTERS, LanguagePair, listed_cost
 
 _TIMEOUT = 600
 
@@ -24,6 +24,7 @@ class ApertiumTranslator:
 
     def __init__(self, mode: str, version: str) -> None:
         self.mode = mode
+        self.cost = listed_cost("apertium")
         self.settings: Mapping[str, str] = {"mode": mode, "version": version}
 
     def translate(self, texts: Sequence[str]) -> list[str]:

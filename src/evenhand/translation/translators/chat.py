@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from evenhand.core.errors import TranslationError
 from evenhand.models.backends.api import ApiOptions
 from evenhand.models.backends.api.client import ApiClient
-from evenhand.translation.translators import LANGUAGE_NAMES, LanguagePair, need_argument
+from evenhand.models.backends.api.options import BYTES_PER_TOKEN
+from evenhand.translation.translators import (
+    LANGUAGE_NAMES,
+    LanguagePair,
+    TranslatorCost,
+    listed_cost,
+    need_argument,
+)
 
 INSTRUCTION = (
     "Translate each text from {source} into {target}. The texts belong to a test of language models; translate what "
@@ -38,6 +46,7 @@ class ChatTranslator:
             "temperature": "0",
         }
         self.concurrency = client.options.concurrency
+        self.cost = _cost(client.options)
         self._client = client
 
     def translate(self, texts: Sequence[str]) -> list[str]:
@@ -66,6 +75,15 @@ class ChatTranslator:
             )
         middle = len(texts) // 2
         return [*self.translate(texts[:middle]), *self.translate(texts[middle:])]
+
+
+def _cost(options: ApiOptions) -> TranslatorCost:
+    """The cost by the prices per token that the environment gives; a text is sent, and one about as long comes back."""
+    listed = listed_cost("api")
+    if options.input_price is None or options.output_price is None:
+        return listed
+    price = (options.input_price + options.output_price) / BYTES_PER_TOKEN
+    return replace(listed, usd_per_million_characters=price, basis="the prices per token in the environment")
 
 
 def _content(answer: Any) -> str | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from evenhand.core.errors import TranslationError, shortlist
 from evenhand.data.csv_files import read_table
-from evenhand.translation.translators import LanguagePair, need_argument
+from evenhand.translation.translators import FREE, LanguagePair, need_argument
 
 
 class FileTranslator:
@@ -22,6 +22,7 @@ class FileTranslator:
         source, target = names if set(names) <= set(columns) else ("source", "target")
         table = read_table(path, needed=(source, target))
         self.path = path
+        self.cost = FREE
         self.settings: Mapping[str, str] = {"sha256": table.sha256}
         self._translations: dict[str, str] = {}
         for row in table.rows:

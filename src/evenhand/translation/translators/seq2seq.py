@@ -6,7 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import TranslationError, require_extra
-from evenhand.translation.translators import LANGUAGE_NAMES, THREE_LETTERS, LanguagePair, need_argument
+from evenhand.translation.translators import (
+    LANGUAGE_NAMES,
+    THREE_LETTERS,
+    LanguagePair,
+    listed_cost,
+    need_argument,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -28,6 +34,7 @@ class Seq2SeqTranslator:
     def __init__(
         self, model: Any, tokenizer: Any, *, device: torch.device, weights: str, languages: LanguagePair
     ) -> None:
+        self.cost = listed_cost("marian")
         self._model = model
         self._tokenizer = tokenizer
         self._device = device
