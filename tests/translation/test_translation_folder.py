@@ -133,6 +133,8 @@ def test_two_processes_never_change_one_folder(folder: Path) -> None:
     [
         (["--stages", "term"], "Did you mean 'terms'"),
         (["--out", "x"], "--out is for files"),
+        (["--stages", "people"], "go together"),
+        (["--stages", "terms", "--fixes", "x"], "go together"),
         (["--undo", "nobody"], "no changes of 'nobody'"),
     ],
 )

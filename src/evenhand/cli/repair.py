@@ -49,9 +49,13 @@ def repair_command(
         ),
     ] = None,
     stages: Annotated[
-        str,
-        typer.Option(help="Stages, separated by commas: terms, closest, people.", rich_help_panel=REPAIR),
-    ] = "terms,closest,people",
+        str | None,
+        typer.Option(
+            help="Stages, separated by commas: terms, closest, people.",
+            show_default="terms, closest, and people where there are --fixes",
+            rich_help_panel=REPAIR,
+        ),
+    ] = None,
     language: Annotated[
         str | None,
         typer.Option("--language", "-l", help="Of a file that does not say it.", rich_help_panel=REPAIR),
@@ -103,7 +107,7 @@ def repair_command(
     """
     from evenhand.translation import Changes, adopt_file, opened, read_document
 
-    wanted = _stages(stages)
+    wanted = _stages(stages, fixes)
     if translation.is_dir() and out is not None:
         raise EvenhandError(f"--out is for files; {translation} is a folder and is repaired in its place.")
     if not translation.is_dir() and out is None:
@@ -134,14 +138,20 @@ def repair_command(
         _show(counts, folder.changes, first=first, place=folder.path, json=json)
 
 
-def _stages(text: str) -> tuple[Stage, ...]:
+def _stages(text: str | None, fixes: Path | None) -> tuple[Stage, ...]:
     from evenhand.translation import Stage
 
+    if text is None:
+        return tuple(stage for stage in Stage if stage is not Stage.PEOPLE or fixes)
     known = {stage.value: stage for stage in Stage}
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in known:
             raise UnknownNameError("stage", name, known)
+    if (Stage.PEOPLE in names) != (fixes is not None):
+        raise EvenhandError(
+            "The stage people and --fixes, the folder with people's tables, go together: give both."
+        )
     return tuple(known[name] for name in names)
 
 
@@ -150,14 +160,13 @@ def _options(
 ) -> RepairOptions:
     from evenhand.translation import (
         RepairOptions,
-        Stage,
         bundled_term_table,
         read_people_tables,
         read_term_table,
     )
 
     return RepairOptions(
-        stages=tuple(stage for stage in stages if stage is not Stage.PEOPLE or fixes),
+        stages=stages,
         terms=read_term_table(terms) if terms else bundled_term_table(document.language),
         people=read_people_tables(fixes, document) if fixes else (),
     )

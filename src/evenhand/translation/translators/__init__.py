@@ -141,7 +141,7 @@ TRANSLATORS: Registry[TranslatorKind] = Registry(
         "amazon": "evenhand.translation.translators.amazon:AMAZON",
         "apertium": "evenhand.translation.translators.apertium:APERTIUM",
         "api": "evenhand.translation.translators.chat:CHAT",
-        "file": "evenhand.translation.translators.glossary_file:GLOSSARY_FILE",
+        "file": "evenhand.translation.translators.tables:TABLE",
         "marian": "evenhand.translation.translators.seq2seq:SEQ2SEQ",
     },
     check=lambda entry: lacks(entry, "name", "summary", "open"),

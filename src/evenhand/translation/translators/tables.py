@@ -10,7 +10,7 @@ from evenhand.data.csv_files import read_table
 from evenhand.translation.translators import FREE, LanguagePair, need_argument
 
 
-class FileTranslator:
+class TableTranslator:
     """Looks texts up in a table."""
 
     batch_size = 100_000
@@ -45,15 +45,15 @@ class FileTranslator:
         return [self._translations[text.strip()] for text in texts]
 
 
-class FileKind:
+class TableKind:
     """Opens people's tables."""
 
     name = "file"
     summary = "people's own translations, from a table with the columns source and target: file:CSV"
 
-    def open(self, argument: str, languages: LanguagePair) -> FileTranslator:
+    def open(self, argument: str, languages: LanguagePair) -> TableTranslator:
         """The table at a path."""
-        return FileTranslator(Path(need_argument(argument, form="file:CSV")), languages)
+        return TableTranslator(Path(need_argument(argument, form="file:CSV")), languages)
 
 
-GLOSSARY_FILE = FileKind()
+TABLE = TableKind()
