@@ -92,3 +92,37 @@ def test_the_command_adds_the_checks_of_translations(tmp_path: Path, run_evenhan
     names = {row["defect"]: row["ids"] for row in told["datasets"][0]["defects"]}
     assert names["blank-leaked"] == ["intra-1"]
     assert "blank-leaked" not in {row["defect"] for row in plain["datasets"][0]["defects"]}
+
+
+def test_a_context_that_comes_back_as_something_else_is_found(
+    tmp_path: Path, run_evenhand_here: Command
+) -> None:
+    source = write_json(
+        tmp_path / "en.json", document([inter(1), inter(2, context="The pilot lands the plane.")])
+    )
+    contexts = {1: "Der Bäcker öffnet.", 2: "Der Pilot kauft Brot."}
+    items = [inter(number, language="de", context=context) for number, context in contexts.items()]
+    path = write_json(tmp_path / "de.json", document(items, language="de"))
+    table = tmp_path / "back.csv"
+    table.write_text(
+        "de,en\nDer Bäcker öffnet.,The baker opens the shop.\nDer Pilot kauft Brot.,A man buys bread.\n"
+    )
+
+    ended = run_evenhand_here(
+        "data", "check", path, "--source", source, "--back-translator", f"file:{table}", "--json",
+        environment={"EVENHAND_HOME": str(tmp_path / "home")},
+    )  # fmt: skip
+
+    found = {
+        (row["defect"], row["task"]): row["ids"] for row in json.loads(ended.stdout)["datasets"][0]["defects"]
+    }
+    assert found["back-translation", "intersentence"] == ["inter-2"]
+
+
+def test_translating_back_needs_a_source(tmp_path: Path, run_evenhand_here: Command) -> None:
+    path = write_json(tmp_path / "de.json", document([inter(1)], language="de"))
+
+    ended = run_evenhand_here("data", "check", path, "--back-translator", "apertium")
+
+    assert ended.returncode == 2
+    assert "needs --source" in ended.stderr

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evenhand.cli.options import Json
-from evenhand.cli.output import console, plain_table, print_json, print_table, say, warn
+from evenhand.cli.output import TerminalMonitor, console, plain_table, print_json, print_table, say, warn
+from evenhand.cli.translate import Yes, is_agreed_to
+from evenhand.core.errors import EvenhandError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -138,6 +140,13 @@ def check_command(
         str | None,
         typer.Option(help="The benchmark that it was translated from: adds the checks of translations."),
     ] = None,
+    back_translator: Annotated[
+        str | None,
+        typer.Option(
+            help="With --source: translate contexts back with this translator, such as apertium, and compare."
+        ),
+    ] = None,
+    yes: Yes = False,
     json: Json = False,
 ) -> None:
     """Look for every class of defects that is known, and count what is found.
@@ -156,7 +165,9 @@ def check_command(
 
     reports = [check(benchmark) for benchmark in _load(dataset, language)]
     if source is not None:
-        reports = [_with_translation_checks(report, source) for report in reports]
+        reports = [_with_translation_checks(report, source, back_translator, yes=yes) for report in reports]
+    elif back_translator is not None:
+        raise EvenhandError("--back-translator needs --source, the benchmark that was translated.")
     if json:
         print_json({"datasets": [_report_json(report) for report in reports]})
         return
@@ -174,13 +185,24 @@ def check_command(
     say("All ids: the same command with --json.")
 
 
-def _with_translation_checks(report: CheckReport, source: str) -> CheckReport:
+def _with_translation_checks(
+    report: CheckReport, source: str, back_translator: str | None, *, yes: bool
+) -> CheckReport:
     from dataclasses import replace
 
     from evenhand.data import load_dataset
-    from evenhand.translation.checks import check_translation
+    from evenhand.translation.checks import check_back_translation, check_translation
+    from evenhand.workflows.translate import plan_translation
 
-    findings = check_translation(report.benchmark, load_dataset(source))
+    benchmark, original = report.benchmark, load_dataset(source)
+    findings = check_translation(benchmark, original)
+    if back_translator is not None:
+        plan = plan_translation(benchmark, to=original.language, translator=back_translator)
+        if is_agreed_to(plan.estimate_contexts(), yes=yes):
+            with TerminalMonitor().stage("Translating back", "texts") as progress:
+                findings += check_back_translation(
+                    benchmark, original, plan.translator, plan.cache, progress=progress
+                )
     return replace(report, findings=(*report.findings, *findings))
 
 

@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from evenhand.workflows.translate import TranslationEstimate
 
 
+Yes = Annotated[
+    bool,
+    typer.Option(
+        "--yes", "-y", help="Spend money on a translator without asking.", rich_help_panel=EXECUTION
+    ),
+]
+
+
 def translate_command(
     benchmark: Annotated[
         str, typer.Argument(help="A dataset's name, or a file in StereoSet's layout.", show_default=False)
@@ -39,10 +47,7 @@ def translate_command(
             rich_help_panel=EXECUTION,
         ),
     ] = False,
-    yes: Annotated[
-        bool,
-        typer.Option("--yes", "-y", help="Spend money without asking.", rich_help_panel=EXECUTION),
-    ] = False,
+    yes: Yes = False,
     fresh: Fresh = False,
     json: Json = False,
 ) -> None:
@@ -70,11 +75,9 @@ def translate_command(
     if json and estimate:
         print_json(_estimate_json(cost))
         return
-    if estimate or cost.costs:
-        print_lines([_described(cost)])
-        if not yes and not _is_agreed(is_estimate=estimate):
-            say("Nothing was translated.")
-            return
+    if not is_agreed_to(cost, yes=yes, estimate=estimate):
+        say("Nothing was translated.")
+        return
     with exit_when_interrupted():
         record = translate(plan, out, replace=fresh, monitor=TerminalMonitor())
     _show(record, out, json=json)
@@ -93,11 +96,28 @@ def _minutes(seconds: float) -> str:
     return f"{seconds:,.0f} seconds" if seconds < 120 else f"{seconds / 60:,.0f} minutes"
 
 
-def _is_agreed(*, is_estimate: bool) -> bool:
-    """Whether the user agrees; where nobody can be asked, an estimate is all that was wanted."""
+def is_agreed_to(cost: TranslationEstimate, *, yes: bool, estimate: bool = False) -> bool:
+    """Whether texts may be translated: at once if that costs nothing, otherwise after the user agrees.
+
+    Args:
+        cost: What it takes; printed before the question.
+        yes: The user agreed beforehand.
+        estimate: Ask in any case. Where nobody can be asked, the estimate is all that was wanted.
+
+    Raises:
+        EvenhandError: If it may cost money and nobody can be asked.
+    """
+    if not (estimate or cost.costs):
+        return True
+    if estimate:
+        print_lines([_described(cost)])
+    else:
+        say(_described(cost))
+    if yes:
+        return True
     if sys.stdin.isatty():
         return typer.confirm("Translate now?", default=False, err=True)
-    if is_estimate:
+    if estimate:
         return False
     raise EvenhandError(
         "This may cost money, and nobody can be asked. Give --yes to agree, or --estimate to look."

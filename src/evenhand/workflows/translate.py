@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from evenhand.core.files import sha256_of
 from evenhand.core.items import Benchmark
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.runs.store import open_job
-from evenhand.translation.answers import AnswerCache
+from evenhand.translation.answers import AnswerCache, unanswered
 from evenhand.translation.folder import (
     SourceRecord,
     TranslationRecord,
@@ -59,17 +60,11 @@ class TranslationPlan:
 
     def estimate(self) -> TranslationEstimate:
         """What is left to ask for, and what that costs."""
-        texts = open_texts(self.benchmark, self.cache)
-        characters = sum(map(len, texts))
-        cost = self.translator.cost
-        price, speed = cost.usd_per_million_characters, cost.characters_per_second
-        return TranslationEstimate(
-            texts=len(texts),
-            characters=characters,
-            price=None if price is None else price * characters / 1_000_000,
-            seconds=None if speed is None else characters / speed,
-            priced=cost.basis,
-        )
+        return _estimate(self.translator, open_texts(self.benchmark, self.cache))
+
+    def estimate_contexts(self) -> TranslationEstimate:
+        """The same for contexts alone, as they are translated back."""
+        return _estimate(self.translator, unanswered((item.context for item in self.benchmark), self.cache))
 
 
 def plan_translation(benchmark: Benchmark, *, to: str, translator: str) -> TranslationPlan:
@@ -128,3 +123,15 @@ def translate(
             with job.result_folder() as folder:
                 write_translation(folder, content, record)
     return read_record(place)
+
+
+def _estimate(translator: Translator, texts: Sequence[str]) -> TranslationEstimate:
+    characters = sum(map(len, texts))
+    price, speed = translator.cost.usd_per_million_characters, translator.cost.characters_per_second
+    return TranslationEstimate(
+        texts=len(texts),
+        characters=characters,
+        price=None if price is None else price * characters / 1_000_000,
+        seconds=None if speed is None else characters / speed,
+        priced=translator.cost.basis,
+    )
