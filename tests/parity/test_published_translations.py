@@ -1,4 +1,4 @@
-"""The published German repair, stage by stage, and what was never repaired in the other languages."""
+"""The published translations of StereoSet: the German repair, stage by stage, and what was never repaired elsewhere."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from running import Command
 
-from evenhand.core.items import Task
+from evenhand.core.items import Label, Task
+from evenhand.data import read_predictions, read_stereoset
 from evenhand.translation import (
     Changes,
     RepairOptions,
@@ -19,6 +20,7 @@ from evenhand.translation import (
     repair,
     replay,
 )
+from evenhand.translation.checks import check_translation
 
 
 @pytest.fixture(scope="module")
@@ -91,3 +93,53 @@ def test_targets_that_are_missing_in_languages_that_were_never_repaired(
     document = read_document(shared_data / "stereoset" / f"{language}.json")
 
     assert tuple(document.missing_targets(task) for task in Task) == counts
+
+
+@pytest.mark.parametrize(
+    ("language", "counts"),
+    [
+        ("es", {"concord": 66, "candidates-merged": 4, "untranslated": 17}),
+        ("fr", {"concord": 32, "candidates-merged": 2, "untranslated": 21}),
+        ("tr", {"candidates-merged": 12, "untranslated": 14}),
+    ],
+)
+def test_what_the_checks_of_translations_find(
+    shared_data: Path, language: str, counts: dict[str, int]
+) -> None:
+    folder = shared_data / "stereoset"
+    findings = check_translation(
+        read_stereoset(folder / f"{language}.json"), read_stereoset(folder / "en.json")
+    )
+
+    found = {finding.defect.name: 0 for finding in findings}
+    for finding in findings:
+        found[finding.defect.name] += finding.count
+    assert {name: found.get(name) for name in counts} == counts
+    assert ("concord" in found) == ("concord" in counts)
+
+
+def test_scores_of_repaired_items_beside_the_others(repaired: Changes, shared_data: Path) -> None:
+    mended = {
+        row.item
+        for row in repaired.rows
+        if row.field == "target" or (row.field == "context" and not row.by.startswith("blank."))
+    }
+    items = read_stereoset(shared_data / "stereoset" / "de.json").of_task(Task.INTRASENTENCE)
+    name = "dbmdz_bert-base-german-cased_BertLM_BertNextSentence_de.json.gz"
+    scores = read_predictions(shared_data / "predictions" / name).scores
+    shares = {}
+    for is_mended in (True, False):
+        chosen = [
+            [scores[item.candidate(label).id].value for label in Label]
+            for item in items
+            if (item.id in mended) is is_mended
+        ]
+        wins = sum(stereotype > anti for stereotype, anti, _ in chosen)
+        sense = sum((stereotype > other) + (anti > other) for stereotype, anti, other in chosen)
+        shares[is_mended] = (
+            len(chosen),
+            round(100 * wins / len(chosen), 1),
+            round(50 * sense / len(chosen), 1),
+        )
+
+    assert shares == {True: (585, 54.0, 68.5), False: (1518, 56.0, 73.1)}
