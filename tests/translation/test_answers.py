@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future, wait
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,27 @@ def test_what_was_answered_before_a_failure_is_kept_and_not_asked_for_again(tmp_
     answer_all(translator, texts, AnswerCache(tmp_path / "answers.jsonl"))
 
     assert translator.asked == ["f", "g"]
+
+
+def test_what_is_under_way_when_somebody_stops_it_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[object] = []
+
+    def interrupted(futures: Iterable[Future[dict[str, str]]]) -> None:
+        calls.append(futures)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        wait(futures)
+
+    monkeypatch.setattr("evenhand.translation.answers.wait", interrupted)
+    cache = AnswerCache(tmp_path / "answers.jsonl")
+    with pytest.raises(KeyboardInterrupt):
+        answer_all(Recorder(batch_size=1), ["a", "b", "c"], cache)
+
+    assert "a" in cache
+    assert "b" in cache
+    assert "c" not in cache
 
 
 def test_a_line_that_was_left_half_written_is_passed_over(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from evenhand.core.errors import TranslationError
@@ -88,20 +88,25 @@ def answer_all(
         for start in range(0, len(batches), translator.concurrency):
             group = batches[start : start + translator.concurrency]
             futures = [pool.submit(_answers, translator, batch) for batch in group]
-            failures = [future.exception() for future in futures]
-            answered = {
-                text: answer
-                for future, failure in zip(futures, failures, strict=True)
-                if failure is None
-                for text, answer in future.result().items()
-            }
-            if answered:
-                cache.put(answered)
-            for failure in failures:
-                if failure is not None:
-                    raise failure
+            try:
+                wait(futures)
+            finally:
+                # After Ctrl-C as well: what is under way is paid for.
+                wait(futures)
+                _keep(futures, cache)
+            for future in futures:
+                future.result()
             done += sum(map(len, group))
             progress(done, len(open_texts))
+
+
+def _keep(futures: Iterable[Future[dict[str, str]]], cache: AnswerCache) -> None:
+    answered: dict[str, str] = {}
+    for future in futures:
+        if future.exception() is None:
+            answered |= future.result()
+    if answered:
+        cache.put(answered)
 
 
 def _answers(translator: Translator, texts: Sequence[str]) -> dict[str, str]:
