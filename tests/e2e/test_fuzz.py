@@ -22,6 +22,7 @@ QUICK = {
     "CrowS-Pairs files": 8,
     "Winogender files": 8,
     "labelled text": 40,
+    "annotations": 40,
     "twin pairs": 40,
     "calibrations": 8,
     "model folders": 8,

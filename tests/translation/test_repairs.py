@@ -11,7 +11,7 @@ from translation_files import changes_of
 from evenhand.core.errors import DatasetError
 from evenhand.translation import (
     RepairOptions,
-    Stage,
+    RepairStage,
     StageCount,
     TermRow,
     When,
@@ -59,7 +59,7 @@ def test_a_second_repair_finds_nothing_left_to_change(tmp_path: Path) -> None:
 def test_only_the_stages_that_are_asked_for_are_applied(tmp_path: Path) -> None:
     changes = changes_of(tmp_path)
 
-    counts = repair(changes, RepairOptions(stages=(Stage.CLOSEST,), terms=TERMS))
+    counts = repair(changes, RepairOptions(stages=(RepairStage.CLOSEST,), terms=TERMS))
 
     assert [count.name for count in counts] == ["untouched", "closest"]
     assert {row.by for row in changes.rows} == {"closest"}
@@ -128,7 +128,9 @@ def test_a_row_that_must_fit_changes_only_what_it_mends(tmp_path: Path) -> None:
 
     repair(
         changes,
-        RepairOptions(terms=(TermRow("Befehlshaber", "Kommandant", when=When.FITS),), stages=(Stage.TERMS,)),
+        RepairOptions(
+            terms=(TermRow("Befehlshaber", "Kommandant", when=When.FITS),), stages=(RepairStage.TERMS,)
+        ),
     )
 
     assert [(row.item, row.after) for row in changes.rows] == [("inter-1", "Der Kommandant schläft.")]
@@ -145,7 +147,7 @@ def test_a_row_for_missing_targets_looks_at_them_when_the_stage_begins(tmp_path:
         inter(2, target="Bote", context="Der Bote und der Läufer kommen."),
     )
 
-    repair(changes, RepairOptions(terms=rows, stages=(Stage.TERMS,)))
+    repair(changes, RepairOptions(terms=rows, stages=(RepairStage.TERMS,)))
 
     items = changes.document.items
     assert (items["inter-1"].target, items["inter-1"].context) == ("Zusteller", "Der Zusteller kommt.")
@@ -196,7 +198,8 @@ def test_people_may_give_one_row_per_text(tmp_path: Path) -> None:
     )
 
     repair(
-        changes, RepairOptions(stages=(Stage.PEOPLE,), people=read_people_tables(folder, changes.document))
+        changes,
+        RepairOptions(stages=(RepairStage.PEOPLE,), people=read_people_tables(folder, changes.document)),
     )
 
     assert [(row.item, row.field, row.by) for row in changes.rows][:2] == [

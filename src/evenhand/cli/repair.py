@@ -21,7 +21,7 @@ from evenhand.cli.output import (
 from evenhand.core.errors import EvenhandError, UnknownNameError
 
 if TYPE_CHECKING:
-    from evenhand.translation import Changes, Document, RepairOptions, Stage, StageCount
+    from evenhand.translation import Changes, Document, RepairOptions, RepairStage, StageCount
 
 REPAIR = "Repair"
 HISTORY = "Changes so far"
@@ -138,17 +138,17 @@ def repair_command(
         _show(counts, folder.changes, first=first, place=folder.path, json=json)
 
 
-def _stages(text: str | None, fixes: Path | None) -> tuple[Stage, ...]:
-    from evenhand.translation import Stage
+def _stages(text: str | None, fixes: Path | None) -> tuple[RepairStage, ...]:
+    from evenhand.translation import RepairStage
 
     if text is None:
-        return tuple(stage for stage in Stage if stage is not Stage.PEOPLE or fixes)
-    known = {stage.value: stage for stage in Stage}
+        return tuple(stage for stage in RepairStage if stage is not RepairStage.PEOPLE or fixes)
+    known = {stage.value: stage for stage in RepairStage}
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in known:
             raise UnknownNameError("stage", name, known)
-    if (Stage.PEOPLE in names) != (fixes is not None):
+    if (RepairStage.PEOPLE in names) != (fixes is not None):
         raise EvenhandError(
             "The stage people and --fixes, the folder with people's tables, go together: give both."
         )
@@ -156,7 +156,7 @@ def _stages(text: str | None, fixes: Path | None) -> tuple[Stage, ...]:
 
 
 def _options(
-    document: Document, stages: tuple[Stage, ...], *, terms: Path | None, fixes: Path | None
+    document: Document, stages: tuple[RepairStage, ...], *, terms: Path | None, fixes: Path | None
 ) -> RepairOptions:
     from evenhand.translation import (
         RepairOptions,

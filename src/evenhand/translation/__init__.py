@@ -11,7 +11,7 @@ from evenhand.translation.folder import (
 )
 from evenhand.translation.people_tables import PersonRow, read_people_tables
 from evenhand.translation.repairs import RepairOptions, StageCount, repair
-from evenhand.translation.term_tables import Stage, TermRow, When, bundled_term_table, read_term_table
+from evenhand.translation.term_tables import RepairStage, TermRow, When, bundled_term_table, read_term_table
 
 __all__ = [
     "Change",
@@ -20,7 +20,7 @@ __all__ = [
     "ItemTexts",
     "PersonRow",
     "RepairOptions",
-    "Stage",
+    "RepairStage",
     "StageCount",
     "TermRow",
     "TranslationError",

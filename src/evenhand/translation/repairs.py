@@ -18,7 +18,7 @@ from evenhand.translation.blanks import BLANK_RULES
 from evenhand.translation.changes import Changes
 from evenhand.translation.documents import CONTEXT, TARGET, WORD, Document, ItemTexts
 from evenhand.translation.people_tables import PersonRow
-from evenhand.translation.term_tables import Stage, TermRow, When
+from evenhand.translation.term_tables import RepairStage, TermRow, When
 
 UNTOUCHED = "untouched"
 SO_FAR = "so far"
@@ -35,12 +35,12 @@ class RepairOptions:
     """What a repair works with.
 
     Attributes:
-        stages: Which stages are applied; always in the order of ``Stage``.
+        stages: Which stages are applied; always in the order of ``RepairStage``.
         terms: The rows of the term table.
         people: The rows of people's tables.
     """
 
-    stages: tuple[Stage, ...] = tuple(Stage)
+    stages: tuple[RepairStage, ...] = tuple(RepairStage)
     terms: tuple[TermRow, ...] = ()
     people: tuple[PersonRow, ...] = ()
 
@@ -64,7 +64,7 @@ def repair(changes: Changes, options: RepairOptions, *, progress: Progress = no_
     """
     document = changes.document
     counts = [_count(SO_FAR if changes.rows else UNTOUCHED, document)]
-    chosen = [stage for stage in Stage if stage in options.stages]
+    chosen = [stage for stage in RepairStage if stage in options.stages]
     for number, stage in enumerate(chosen, start=1):
         words = {
             item.id: [item.word_of(candidate) for candidate in item.candidate_ids()]
@@ -88,12 +88,12 @@ def _count(name: str, document: Document) -> StageCount:
 
 def _apply_terms(changes: Changes, options: RepairOptions) -> None:
     _clean_blanks(changes, changes.document)
-    _replace_terms(changes, options.terms, Stage.TERMS)
+    _replace_terms(changes, options.terms, RepairStage.TERMS)
 
 
 def _apply_closest(changes: Changes, options: RepairOptions) -> None:
     _take_closest(changes, changes.document)
-    _replace_terms(changes, options.terms, Stage.CLOSEST)
+    _replace_terms(changes, options.terms, RepairStage.CLOSEST)
 
 
 def _apply_people(changes: Changes, options: RepairOptions) -> None:
@@ -105,13 +105,13 @@ def _apply_people(changes: Changes, options: RepairOptions) -> None:
     edited = [items[identity] for identity in dict.fromkeys(row.item for row in options.people)]
     _clean_blanks(changes, edited)
     _take_closest(changes, edited)
-    _replace_terms(changes, options.terms, Stage.PEOPLE)
+    _replace_terms(changes, options.terms, RepairStage.PEOPLE)
 
 
-_STAGES: dict[Stage, Callable[[Changes, RepairOptions], None]] = {
-    Stage.TERMS: _apply_terms,
-    Stage.CLOSEST: _apply_closest,
-    Stage.PEOPLE: _apply_people,
+_STAGES: dict[RepairStage, Callable[[Changes, RepairOptions], None]] = {
+    RepairStage.TERMS: _apply_terms,
+    RepairStage.CLOSEST: _apply_closest,
+    RepairStage.PEOPLE: _apply_people,
 }
 
 
@@ -138,7 +138,7 @@ def _clean_blanks(changes: Changes, items: Iterable[ItemTexts]) -> None:
                 changes.set(item, CONTEXT, rule(item.context, changes.document.language), by=name)
 
 
-def _replace_terms(changes: Changes, terms: Sequence[TermRow], stage: Stage) -> None:
+def _replace_terms(changes: Changes, terms: Sequence[TermRow], stage: RepairStage) -> None:
     lacked = {item.id for item in changes.document if item.lacks_target}
     rows = [row for row in terms if row.stage is stage]
     for item in changes.document:

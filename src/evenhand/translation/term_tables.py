@@ -37,7 +37,7 @@ class When(StrEnum):
     FITS = "fits"
 
 
-class Stage(StrEnum):
+class RepairStage(StrEnum):
     """The stages of a repair, in their order."""
 
     TERMS = "terms"
@@ -57,7 +57,7 @@ class TermRow:
     fields: tuple[str, ...] = FIELD_KINDS
     tasks: tuple[Task, ...] = tuple(Task)
     when: When = When.ALWAYS
-    stage: Stage = Stage.TERMS
+    stage: RepairStage = RepairStage.TERMS
 
     def replacements(self, item: ItemTexts) -> dict[str, str]:
         """The texts of an item that the row changes, by field, as they become.
@@ -109,7 +109,7 @@ def _term_row(row: CsvRow) -> TermRow:
         fields=names,
         tasks=(_choice(Task, row, "task"),) if row["task"] else tuple(Task),
         when=_choice(When, row, "when") if row["when"] else When.ALWAYS,
-        stage=_choice(Stage, row, "stage") if row["stage"] else Stage.TERMS,
+        stage=_choice(RepairStage, row, "stage") if row["stage"] else RepairStage.TERMS,
     )
 
 
