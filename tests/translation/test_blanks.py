@@ -20,7 +20,7 @@ from evenhand.translation.blanks import BLANK_RULES, leaks_in
         ("tr", "O çok BOŞ.", "O çok BLANK."),
         ("sw", "Yeye ni [BLANK].", "Yeye ni BLANK."),
         ("de", "Der Lehrer war leer.", "Der Lehrer war leer."),
-        ("de", "Die blankste Person.", "Die blankste Person."),
+        ("de", "Die blankste Münze.", "Die blankste Münze."),
         ("de", "Der BLANK Topf ist LEER.", "Der BLANK Topf ist LEER."),
         ("de", "LEER und LEERES.", "LEER und LEERES."),
         ("en", "It was LEER.", "It was LEER."),
