@@ -173,5 +173,7 @@ def test_pages_work_without_scripts(server: LocalServer, browser: Browser) -> No
     page.goto(f"{server.address}/s/{SURVEY}")
     page.get_by_label("I have read this").check()
     page.get_by_role("button", name="Start").click()
-    assert page.get_by_role("heading", name="A few questions first").count() == 1
+    heading = page.get_by_role("heading", name="A few questions first")
+    heading.wait_for()
+    assert heading.is_visible()
     context.close()

@@ -8,12 +8,11 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from evenhand.core.estimates import Estimate, Number
-from evenhand.core.files import is_file_name
 from evenhand.core.frozen import FrozenModel
-from evenhand.runs.records import DatasetRecord, EnvironmentRecord, StatisticsRecord
+from evenhand.runs.records import DatasetRecord, EnvironmentRecord, FolderFiles, StatisticsRecord
 
 CLASSIFIER_FORMAT = "regard-classifier.v1"
 """Name of the layout of a classifier's folder. A changed layout has another name."""
@@ -180,16 +179,7 @@ class ClassifierRecord(FrozenModel):
     environment: EnvironmentRecord
     counts: dict[str, int] = Field(default_factory=dict)
     warnings: tuple[str, ...] = ()
-    files: dict[str, str] = Field(default_factory=dict)
-    """SHA-256 of each file of the folder."""
-
-    @field_validator("files")
-    @classmethod
-    def _are_in_the_folder(cls, files: dict[str, str]) -> dict[str, str]:
-        for name in files:
-            if not is_file_name(name):
-                raise ValueError(f"{name!r} is no file of the folder")
-        return files
+    files: FolderFiles = Field(default_factory=dict)
 
     @property
     def fingerprint(self) -> str:

@@ -219,7 +219,7 @@ def _text_page(
 
 
 @dataclass(frozen=True, slots=True)
-class _Training:
+class _TrainingRound:
     """How an annotator did in the training round so far."""
 
     texts: int
@@ -227,7 +227,7 @@ class _Training:
     right: int
 
 
-def _training_of(session: Session, annotator: AnnotatorRow) -> _Training:
+def _training_of(session: Session, annotator: AnnotatorRow) -> _TrainingRound:
     counts = session.execute(
         select(
             func.count(),
@@ -238,4 +238,4 @@ def _training_of(session: Session, annotator: AnnotatorRow) -> _Training:
         .join(TextRow, TextRow.id == AssignmentRow.text_id)
         .where(AssignmentRow.annotator_id == annotator.id, TextRow.phase == Phase.TRAINING.value)
     ).one()
-    return _Training(*counts)
+    return _TrainingRound(*counts)
