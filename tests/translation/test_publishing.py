@@ -10,7 +10,7 @@ from translation_files import write_translation_file
 
 from evenhand.core.errors import TranslationError
 from evenhand.data import read_stereoset
-from evenhand.translation import adopt_file, opened, read_changes, read_document, replay
+from evenhand.translation import adopt_file, open_translation, read_changes, read_document, replay
 from evenhand.translation.publishing import publish
 
 
@@ -46,7 +46,7 @@ def test_the_published_changes_make_the_published_texts_of_the_untouched_file(
     folder: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "de-public.json"
-    with opened(folder) as translation:
+    with open_translation(folder) as translation:
         publish(translation, path, licence="CC BY 4.0")
 
     again = replay(read_document(folder / "untouched.json"), read_changes(path.with_suffix(".changes.csv")))
@@ -58,12 +58,18 @@ def test_the_published_changes_make_the_published_texts_of_the_untouched_file(
 
 
 def test_a_translation_without_a_known_licence_is_not_published(folder: Path, tmp_path: Path) -> None:
-    with opened(folder) as translation, pytest.raises(TranslationError, match="Name it with --licence"):
+    with (
+        open_translation(folder) as translation,
+        pytest.raises(TranslationError, match="Name it with --licence"),
+    ):
         publish(translation, tmp_path / "x.json")
 
 
 def test_a_name_that_is_no_json_file_is_refused(folder: Path, tmp_path: Path) -> None:
-    with opened(folder) as translation, pytest.raises(TranslationError, match=r"does not end in \.json"):
+    with (
+        open_translation(folder) as translation,
+        pytest.raises(TranslationError, match=r"does not end in \.json"),
+    ):
         publish(translation, tmp_path / "x.txt", licence="CC BY 4.0")
 
 
@@ -71,5 +77,5 @@ def test_edits_by_hand_are_not_published_unseen(folder: Path, tmp_path: Path) ->
     path = folder / "de.json"
     path.write_text(path.read_text().replace("Der Lehrer kommt.", "Der Lehrer geht."))
 
-    with opened(folder) as translation, pytest.raises(TranslationError, match="edited by hand"):
+    with open_translation(folder) as translation, pytest.raises(TranslationError, match="edited by hand"):
         publish(translation, tmp_path / "x.json", licence="CC BY 4.0")

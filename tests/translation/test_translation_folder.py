@@ -10,7 +10,7 @@ from running import Command
 from translation_files import write_translation_file
 
 from evenhand.runs.claims import BusyError, claimed
-from evenhand.translation import TranslationError, adopt_file, opened, read_changes
+from evenhand.translation import TranslationError, adopt_file, open_translation, read_changes
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_an_edit_by_hand_is_refused_until_somebody_owns_it(folder: Path, run_eve
 def test_sentences_follow_an_edited_context(folder: Path) -> None:
     edit(folder / "de.json", '"context": "Der Lehrer war LEER."', '"context": "Der Lehrer blieb BLANK."')
 
-    with opened(folder) as translation:
+    with open_translation(folder) as translation:
         translation.keep_edits("anna")
 
     assert "Der Lehrer blieb streng." in (folder / "de.json").read_text()
@@ -84,7 +84,7 @@ def test_sentences_follow_an_edited_context(folder: Path) -> None:
 def test_a_mark_that_was_set_by_hand_is_kept_as_a_change(folder: Path) -> None:
     edit(folder / "de.json", '"id": "inter-6",', '"id": "inter-6", "beyond_repair": "nobody says so",')
 
-    with opened(folder) as translation:
+    with open_translation(folder) as translation:
         translation.keep_edits("anna")
 
     (row,) = read_changes(folder / "changes.csv")
@@ -94,7 +94,10 @@ def test_a_mark_that_was_set_by_hand_is_kept_as_a_change(folder: Path) -> None:
 def test_edits_of_anything_but_texts_are_refused(folder: Path) -> None:
     edit(folder / "de.json", '"bias_type": "profession"', '"bias_type": "gender"')
 
-    with opened(folder) as translation, pytest.raises(TranslationError, match="more than its texts"):
+    with (
+        open_translation(folder) as translation,
+        pytest.raises(TranslationError, match="more than its texts"),
+    ):
         translation.keep_edits("anna")
 
 
@@ -110,7 +113,7 @@ def test_an_edit_by_hand_can_be_thrown_away(folder: Path, run_evenhand_here: Com
 def test_an_untouched_file_that_was_touched_is_refused(folder: Path) -> None:
     edit(folder / "untouched.json", "Der Lehrer kommt.", "Der Lehrer geht.")
 
-    with pytest.raises(TranslationError, match=r"untouched\.json was changed"), opened(folder):
+    with pytest.raises(TranslationError, match=r"untouched\.json was changed"), open_translation(folder):
         pass
 
 
@@ -119,12 +122,12 @@ def test_items_that_were_removed_by_hand_are_refused(folder: Path) -> None:
     content["data"]["intersentence"].pop()
     (folder / "de.json").write_text(json.dumps(content))
 
-    with opened(folder) as translation, pytest.raises(TranslationError, match="has other items"):
+    with open_translation(folder) as translation, pytest.raises(TranslationError, match="has other items"):
         translation.keep_edits("anna")
 
 
 def test_two_processes_never_change_one_folder(folder: Path) -> None:
-    with claimed(folder), pytest.raises(BusyError), opened(folder):
+    with claimed(folder), pytest.raises(BusyError), open_translation(folder):
         pass
 
 

@@ -105,7 +105,7 @@ def repair_command(
 
     `evenhand data repair translations/de --undo closest`
     """
-    from evenhand.translation import Changes, adopt_file, opened, read_document
+    from evenhand.translation import Changes, adopt_file, open_translation, read_document
 
     wanted = _stages(stages, fixes)
     if translation.is_dir() and out is not None:
@@ -120,7 +120,7 @@ def repair_command(
         return
     if out is not None:
         adopt_file(translation, out, language=language)
-    with opened(out or translation) as folder:
+    with open_translation(out or translation) as folder:
         if keep_edits:
             kept = folder.keep_edits(keep_edits)
             say(f"{kept:,} changes of {keep_edits} were kept.")

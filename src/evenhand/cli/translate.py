@@ -87,7 +87,7 @@ def _described(cost: TranslationEstimate) -> str:
     price = "unknown" if cost.price is None else f"{cost.price:,.2f} US dollars"
     time = "unknown" if cost.seconds is None else f"about {_minutes(cost.seconds)}"
     return (
-        f"{cost.texts:,} texts with {cost.characters:,} characters to translate. Price: {price} ({cost.priced}). "
+        f"{cost.texts:,} texts with {cost.characters:,} characters to translate. Price: {price} ({cost.price_basis}). "
         f"Time: {time}."
     )
 
@@ -130,7 +130,7 @@ def _estimate_json(cost: TranslationEstimate) -> dict[str, object]:
         "characters": cost.characters,
         "price_usd": cost.price,
         "seconds": cost.seconds,
-        "priced": cost.priced,
+        "price_basis": cost.price_basis,
     }
 
 
@@ -183,10 +183,10 @@ def publish_command(
 
     `evenhand data publish translations/fr --out fr.json`
     """
-    from evenhand.translation import opened
+    from evenhand.translation import open_translation
     from evenhand.translation.publishing import publish
 
-    with opened(folder) as translation:
+    with open_translation(folder) as translation:
         written = publish(translation, out, licence=licence)
     if json:
         print_json({"files": [str(path) for path in written]})

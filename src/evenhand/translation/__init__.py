@@ -7,7 +7,7 @@ from evenhand.translation.folder import (
     TranslationFolder,
     TranslationRecord,
     adopt_file,
-    opened,
+    open_translation,
 )
 from evenhand.translation.people_tables import PersonRow, read_people_tables
 from evenhand.translation.repairs import RepairOptions, StageCount, repair
@@ -29,7 +29,7 @@ __all__ = [
     "When",
     "adopt_file",
     "bundled_term_table",
-    "opened",
+    "open_translation",
     "read_changes",
     "read_document",
     "read_people_tables",

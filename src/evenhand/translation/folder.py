@@ -120,7 +120,7 @@ def adopt_file(path: Path, folder: Path, *, language: str | None = None) -> None
 
 
 class TranslationFolder:
-    """A translation that can be changed; open it with ``opened``."""
+    """A translation that can be changed; open it with ``open_translation``."""
 
     def __init__(self, path: Path, record: TranslationRecord, changes: Changes) -> None:
         self.path = path
@@ -189,7 +189,7 @@ class TranslationFolder:
 
 
 @contextmanager
-def opened(folder: Path) -> Iterator[TranslationFolder]:
+def open_translation(folder: Path) -> Iterator[TranslationFolder]:
     """Open a translation, which no other process can change meanwhile.
 
     Raises:

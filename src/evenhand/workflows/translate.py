@@ -33,14 +33,14 @@ class TranslationEstimate:
         characters: Their characters.
         price: In US dollars; 0 where nothing is paid, None where the price is not known.
         seconds: About how long it takes; None where that is not known.
-        priced: What the price rests on, with its date.
+        price_basis: What the price rests on, with its date.
     """
 
     texts: int
     characters: int
     price: float | None
     seconds: float | None
-    priced: str
+    price_basis: str
 
     @property
     def costs(self) -> bool:
@@ -133,5 +133,5 @@ def _estimate(translator: Translator, texts: Sequence[str]) -> TranslationEstima
         characters=characters,
         price=None if price is None else price * characters / 1_000_000,
         seconds=None if speed is None else characters / speed,
-        priced=translator.cost.basis,
+        price_basis=translator.cost.basis,
     )
