@@ -10,7 +10,8 @@ import pytest
 from running import Command
 
 from evenhand.core.items import Label, Task
-from evenhand.data import read_predictions, read_stereoset
+from evenhand.data import load_dataset, read_predictions, read_stereoset
+from evenhand.data.stereoset import STEREOSET
 from evenhand.translation import (
     Changes,
     RepairOptions,
@@ -93,6 +94,20 @@ def test_targets_that_are_missing_in_languages_that_were_never_repaired(
     document = read_document(shared_data / "stereoset" / f"{language}.json")
 
     assert tuple(document.missing_targets(task) for task in Task) == counts
+
+
+@pytest.mark.parametrize("language", ["de", "es", "fr", "tr"])
+def test_a_copy_of_a_published_translation_has_a_name(
+    shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, language: str
+) -> None:
+    monkeypatch.setenv("EVENHAND_HOME", str(tmp_path))
+    place = STEREOSET.translation_path(language)
+    place.parent.mkdir(parents=True)
+    place.symlink_to(shared_data / "stereoset" / f"{language}.json")
+
+    benchmark = load_dataset("stereoset", language=language)
+
+    assert (benchmark.name, len(benchmark)) == ("stereoset", 4226 if language == "de" else 4229)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from typing import Any, TypeVar, overload
 from evenhand.core.errors import DatasetError, EvenhandError, UnknownNameError, shortlist
 from evenhand.core.items import Benchmark
 from evenhand.core.registry import PluginError, Registry, lacks
-from evenhand.data.datasets import BundledDataset, NamedDataset
+from evenhand.data.datasets import BundledDataset, NamedDataset, PinnedDataset
 
 LANGUAGE_TAG = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
@@ -93,13 +93,16 @@ def load_dataset(data: str | Path, *, language: str | None = None, kind: type = 
     named = _named(str(data), kind)
     if named is not None:
         layout, dataset = named
-        return _read(
+        loaded = _read(
             layout,
             dataset.file(language),
             language=dataset.language_for(language),
             name=dataset.name,
             licence=dataset.licence,
         )
+        if isinstance(dataset, PinnedDataset) and isinstance(loaded, Benchmark):
+            dataset.refuse_other_items(loaded)
+        return loaded
     path = Path(data)
     if path.is_dir():
         files = _files_by_language(path, kind)
