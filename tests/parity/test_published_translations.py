@@ -12,6 +12,7 @@ from running import Command
 from evenhand.core.items import Label, Task
 from evenhand.data import load_dataset, read_predictions, read_stereoset
 from evenhand.data.stereoset import STEREOSET
+from evenhand.stats.resampling import Resampling
 from evenhand.translation import (
     Changes,
     RepairOptions,
@@ -21,7 +22,10 @@ from evenhand.translation import (
     repair,
     replay,
 )
+from evenhand.translation.changes import repaired_items
 from evenhand.translation.checks import check_translation
+from evenhand.translation.score_effects import ANY, translation_effect
+from evenhand.workflows.measure import evaluate
 
 
 @pytest.fixture(scope="module")
@@ -133,28 +137,89 @@ def test_what_the_checks_of_translations_find(
     assert ("concord" in found) == ("concord" in counts)
 
 
-def test_scores_of_repaired_items_beside_the_others(repaired: Changes, shared_data: Path) -> None:
-    mended = {
-        row.item
-        for row in repaired.rows
-        if row.field == "target" or (row.field == "context" and not row.by.startswith("blank."))
-    }
-    items = read_stereoset(shared_data / "stereoset" / "de.json").of_task(Task.INTRASENTENCE)
-    name = "dbmdz_bert-base-german-cased_BertLM_BertNextSentence_de.json.gz"
-    scores = read_predictions(shared_data / "predictions" / name).scores
-    shares = {}
+@pytest.mark.parametrize(
+    ("model", "task", "scores"),
+    [
+        (
+            "dbmdz_bert-base-german-cased_BertLM_BertNextSentence",
+            Task.INTRASENTENCE,
+            (54.1, 55.9, 68.6, 73.0),
+        ),
+        (
+            "dbmdz_bert-base-german-cased_BertLM_BertNextSentence",
+            Task.INTERSENTENCE,
+            (54.7, 56.1, 80.1, 79.5),
+        ),
+        (
+            "bert-base-multilingual-cased_BertLM_BertNextSentence",
+            Task.INTRASENTENCE,
+            (48.4, 49.3, 65.7, 65.1),
+        ),
+        (
+            "bert-base-multilingual-cased_BertLM_BertNextSentence",
+            Task.INTERSENTENCE,
+            (56.9, 58.4, 76.0, 77.7),
+        ),
+        ("google_mt5-base_mT5LM_ModelNSP", Task.INTRASENTENCE, (56.6, 53.4, 74.0, 74.0)),
+        ("google_mt5-base_mT5LM_ModelNSP", Task.INTERSENTENCE, (52.9, 55.5, 83.4, 81.5)),
+    ],
+)
+def test_scores_of_repaired_items_beside_the_others(
+    repaired: Changes, shared_data: Path, model: str, task: Task, scores: tuple[float, ...]
+) -> None:
+    mended = repaired_items(repaired.rows)
+    items = read_stereoset(shared_data / "stereoset" / "de.json").of_task(task)
+    published = read_predictions(shared_data / "predictions" / f"{model}_de.json.gz").scores
+    shares: list[tuple[float, float]] = []
     for is_mended in (True, False):
         chosen = [
-            [scores[item.candidate(label).id].value for label in Label]
+            [published[item.candidate(label).id].value for label in Label]
             for item in items
             if (item.id in mended) is is_mended
         ]
         wins = sum(stereotype > anti for stereotype, anti, _ in chosen)
         sense = sum((stereotype > other) + (anti > other) for stereotype, anti, other in chosen)
-        shares[is_mended] = (
-            len(chosen),
-            round(100 * wins / len(chosen), 1),
-            round(50 * sense / len(chosen), 1),
-        )
+        shares.append((round(100 * wins / len(chosen), 1), round(50 * sense / len(chosen), 1)))
 
-    assert shares == {True: (585, 54.0, 68.5), False: (1518, 56.0, 73.1)}
+    assert (shares[0][0], shares[1][0], shares[0][1], shares[1][1]) == scores
+    assert sum(item.id in mended for item in items) == (580 if task is Task.INTRASENTENCE else 541)
+
+
+@pytest.mark.parametrize(
+    ("language", "with_problem", "differences", "lms_share"),
+    [
+        ("de", 1827, (-1.59, -5.12), 0.40),
+        ("es", 1853, (-0.38, -7.99), 0.34),
+        ("fr", 1596, (-0.43, -6.51), 0.32),
+        ("tr", 1792, (-3.35, -7.51), 0.44),
+    ],
+)
+def test_the_share_of_a_difference_between_languages_that_rests_on_problems(
+    repaired: Changes,
+    shared_data: Path,
+    language: str,
+    with_problem: int,
+    differences: tuple[float, float],
+    lms_share: float,
+) -> None:
+    runs = [
+        evaluate(
+            shared_data
+            / "predictions"
+            / f"bert-base-multilingual-cased_BertLM_BertNextSentence_{tag}.json.gz",
+            shared_data / "stereoset" / f"{tag}.json",
+            language=tag,
+            resampling=Resampling(resamples=100),
+        )
+        for tag in ("en", language)
+    ]
+
+    effect = translation_effect(
+        *runs, repaired={"de": repaired_items(repaired.rows)}, resampling=Resampling(resamples=400)
+    )
+
+    assert effect is not None
+    rows = [row for row in effect.shares if (row.task, row.problem) == ("overall", ANY)]
+    assert [row.items for row in rows] == [with_problem] * 2
+    assert tuple(round(row.difference, 2) for row in rows) == differences
+    assert rows[1].share == pytest.approx(lms_share, abs=0.005)

@@ -23,6 +23,13 @@ from evenhand.data.datasets import BundledDataset, NamedDataset, PinnedDataset
 
 LANGUAGE_TAG = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
+LANGUAGE_NAMES = {
+    "ar": "Arabic", "de": "German", "en": "English", "es": "Spanish", "fa": "Persian", "fr": "French", "he": "Hebrew",
+    "it": "Italian", "ja": "Japanese", "nl": "Dutch", "pl": "Polish", "pt": "Portuguese", "ru": "Russian",
+    "tr": "Turkish", "zh": "Chinese",
+}  # fmt: skip
+"""English names of languages; another language is known by its tag."""
+
 _CERTAIN_TAG = re.compile(r"[a-z]{2}(-[A-Za-z]{2,4})?")
 
 _STORAGE_SUFFIXES = (".gz", ".json", ".jsonl", ".csv", ".tsv", ".parquet")

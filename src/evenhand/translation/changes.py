@@ -12,7 +12,8 @@ from pathlib import Path
 from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.core.files import decode_utf8, read_stored, write_text
 from evenhand.core.items import BLANK, Task
-from evenhand.translation.documents import CONTEXT, SENTENCE, WORD, Document, ItemTexts
+from evenhand.translation.blanks import BLANK_RULES
+from evenhand.translation.documents import BEYOND_REPAIR, CONTEXT, SENTENCE, WORD, Document, ItemTexts
 
 REBUILD = "rebuild"
 UNDO = "undo"
@@ -139,6 +140,25 @@ def replay(document: Document, rows: Iterable[Change]) -> Changes:
         item[row.field] = row.after
         changes.rows.append(row)
     return changes
+
+
+def repaired_items(rows: Iterable[Change]) -> frozenset[str]:
+    """The items that have another text now than before, beside cleaned blanks and what follows from other changes."""
+    before: dict[tuple[str, str], str] = {}
+    after: dict[tuple[str, str], str] = {}
+    makers: dict[tuple[str, str], set[str]] = {}
+    for row in rows:
+        text = (row.item, row.field)
+        before.setdefault(text, row.before)
+        after[text] = row.after
+        makers.setdefault(text, set()).add(row.by)
+    return frozenset(
+        item
+        for (item, name), was in before.items()
+        if after[item, name] != was
+        and name != BEYOND_REPAIR
+        and not makers[item, name] <= {*BLANK_RULES, REBUILD, UNDO}
+    )
 
 
 _COLUMNS = tuple(column.name for column in fields(Change))

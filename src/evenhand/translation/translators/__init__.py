@@ -15,24 +15,6 @@ from typing import Protocol
 from evenhand.core.errors import TranslationError
 from evenhand.core.registry import Registry, lacks
 
-LANGUAGE_NAMES: Mapping[str, str] = {
-    "ar": "Arabic",
-    "de": "German",
-    "en": "English",
-    "es": "Spanish",
-    "fa": "Persian",
-    "fr": "French",
-    "he": "Hebrew",
-    "it": "Italian",
-    "nl": "Dutch",
-    "pl": "Polish",
-    "pt": "Portuguese",
-    "ru": "Russian",
-    "tr": "Turkish",
-    "zh": "Chinese",
-}
-"""English names, for translators that are told the language in words; another language is told by its tag."""
-
 THREE_LETTERS: Mapping[str, str] = {
     "ar": "ara",
     "ca": "cat",

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import TranslationError, require_extra
+from evenhand.data.layouts import LANGUAGE_NAMES
 from evenhand.translation.translators import (
-    LANGUAGE_NAMES,
     THREE_LETTERS,
     LanguagePair,
     listed_cost,
