@@ -41,6 +41,9 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "evenhand data list": ("evenhand data list",),
     "evenhand data describe": ("evenhand data describe starter --language en",),
     "evenhand data check": ("evenhand data check starter --language en",),
+    "evenhand data translate": (),
+    "evenhand data repair": (),
+    "evenhand data publish": (),
     "evenhand data counterfactual": (
         "echo 'She is a nurse. The engineer lost his keys. He saw her duck.' > text.txt",
         "evenhand data counterfactual --corpus text.txt --out pairs.jsonl",

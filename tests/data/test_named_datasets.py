@@ -15,11 +15,14 @@ import httpx
 import pytest
 
 from evenhand.core.errors import DatasetError, DatasetUnavailableError, UnknownNameError
+from evenhand.core.items import Association
 from evenhand.data import DATASET_LAYOUTS, stereoset
-from evenhand.data.datasets import PinnedDataset, git_blob_sha1
+from evenhand.data.crows_pairs import CROWS_PAIRS
+from evenhand.data.datasets import LocalTranslation, PinnedDataset, git_blob_sha1, items_sha256
 from evenhand.data.layouts import languages_of, load_dataset
 from evenhand.data.stereoset import STEREOSET, STEREOSET_LAYOUT
 
+GERMAN = builders.benchmark(builders.intra(1, language="de"), builders.inter(2, language="de"), language="de")
 CONTENT = json.dumps(builders.document([builders.intra(1)], language=None)).encode()
 
 
@@ -31,7 +34,12 @@ def blob_hash(content: bytes) -> str:
 @pytest.fixture
 def pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PinnedDataset:
     """A named dataset whose file is tiny, with an empty home folder."""
-    dataset = replace(STEREOSET, name="tiny", git_blob_sha1=blob_hash(CONTENT))
+    dataset = replace(
+        STEREOSET,
+        name="tiny",
+        git_blob_sha1=blob_hash(CONTENT),
+        translations=(LocalTranslation("de", "a folder of pickles", items_sha256(GERMAN)),),
+    )
     layout = replace(STEREOSET_LAYOUT, datasets=(*STEREOSET_LAYOUT.datasets, dataset))
     monkeypatch.setattr(stereoset, "STEREOSET_LAYOUT", layout)
     monkeypatch.setattr(DATASET_LAYOUTS, "_loaded", {})
@@ -180,8 +188,48 @@ def test_an_endless_download_is_stopped(
 
 
 @pytest.mark.usefixtures("pinned")
-def test_a_pinned_dataset_has_one_language_only() -> None:
-    with pytest.raises(DatasetUnavailableError, match=r"tiny is in 'en' only\. For a translation"):
+def test_a_language_that_a_pinned_dataset_lacks_is_refused() -> None:
+    with pytest.raises(
+        DatasetUnavailableError, match=r"tiny has the languages en, de\. For another translation"
+    ):
+        load_dataset("tiny", language="nl")
+    with pytest.raises(DatasetUnavailableError, match=r"crows-pairs is in 'en' only\."):
+        CROWS_PAIRS.file("de")
+
+
+def test_a_translation_that_is_not_there_is_not_fetched(
+    pinned: PinnedDataset, serve: Callable[[Handler], list[str]]
+) -> None:
+    asked = serve(lambda _: httpx.Response(200, content=CONTENT))
+
+    with pytest.raises(
+        DatasetUnavailableError, match=r"pickles \(a folder of pickles\), which can run code"
+    ) as caught:
+        load_dataset("tiny", language="de")
+    assert str(pinned.translation_path("de")) in str(caught.value)
+    assert asked == []
+
+
+def write_german(pinned: PinnedDataset, *items: Association) -> None:
+    """A copy of the German translation with these items."""
+    path = pinned.translation_path("de")
+    path.parent.mkdir(parents=True)
+    builders.write_json(path, builders.document(items, language="de"))
+
+
+def test_a_translation_is_read_from_its_copy_in_any_order_of_items(pinned: PinnedDataset) -> None:
+    write_german(pinned, *reversed(GERMAN.items))
+
+    benchmark = load_dataset("tiny", language="de")
+
+    assert set(benchmark.items) == set(GERMAN.items)
+    assert (benchmark.name, benchmark.language, benchmark.licence) == ("tiny", "de", "CC BY-SA 4.0")
+
+
+def test_a_copy_with_another_text_is_not_the_published_translation(pinned: PinnedDataset) -> None:
+    write_german(pinned, replace(GERMAN.items[0], target="somebody else"), GERMAN.items[1])
+
+    with pytest.raises(DatasetUnavailableError, match="is not the published translation"):
         load_dataset("tiny", language="de")
 
 

@@ -16,6 +16,7 @@ from running import HANG, Command
 
 import evenhand as eh
 from evenhand.runs.run import Run
+from evenhand.translation.changes import Change, write_changes
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +50,27 @@ def test_languages_of_one_benchmark_are_compared_through_shared_ids(
     assert (comparison["first_language"], comparison["second_language"]) == ("en", "de")
     assert all(row["difference"]["value"] == 0 for row in comparison["differences"])
     assert all(row["p_value"] == 1 for row in comparison["differences"])
+    assert {row["share"] for row in comparison["translation"]["shares"]} == {None}
+    assert sum(row["items"] for row in comparison["translation"]["terms"]) == 96
+
+
+def test_compare_and_report_say_what_rests_on_repaired_items(
+    run_evenhand_here: Command, runs: Path, tmp_path: Path
+) -> None:
+    items = eh.load_dataset("starter", language="de").items[:3]
+    rows = [Change(item.id, "target", "before", "after", "Ann", "2026-01-01") for item in items]
+    write_changes(tmp_path / "de.changes.csv", rows)
+    folders = [runs / name for name in ("simulated-neutral", "leaning-de")]
+    options = ("--changes", tmp_path / "de.changes.csv")
+
+    table = run_evenhand_here("compare", *folders, *options, "--resamples", "200")
+    assert run_evenhand_here("report", *folders, *options, "--out", tmp_path / "page.html").returncode == 0
+
+    assert "What rests on items with a problem in either language" in table.stdout
+    assert "overall SS repaired 3 of 96" in " ".join(table.stdout.split())
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert '<section id="translation"' in page
+    assert "have a problem in English or German" in page
 
 
 def test_all_pairs_of_three_runs_are_three_comparisons(run_evenhand_here: Command, runs: Path) -> None:

@@ -182,6 +182,17 @@ BROKEN = {
 }
 
 
+def test_a_translator_makes_a_benchmark(evenhand: Command, tmp_path: Path) -> None:
+    out = tmp_path / "backwards"
+    ended = evenhand("data", "translate", "starter", "--to", "ne", "--translator", "reversing", "--out", out)
+    published = evenhand("data", "publish", out, "--out", tmp_path / "ne.json")
+
+    assert ended.returncode == published.returncode == 0, ended.stderr
+    item = json.loads((tmp_path / "ne.json").read_text(encoding="utf-8"))["data"]["intrasentence"][0]
+    assert item["target"] == item["target_original"][::-1]
+    assert item["context"].count("BLANK") == 1
+
+
 @pytest.mark.parametrize("fault", BROKEN)
 def test_a_package_with_a_fault_is_named_and_can_be_left_out(
     run_evenhand_here: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, fault: str

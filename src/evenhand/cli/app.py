@@ -20,10 +20,12 @@ from evenhand.cli.models import models_app
 from evenhand.cli.pairs import counterfactual_command
 from evenhand.cli.probe import probe_command
 from evenhand.cli.regard import regard_app
+from evenhand.cli.repair import repair_command
 from evenhand.cli.report import report_command
 from evenhand.cli.serve import serve_app
 from evenhand.cli.study import study_command
 from evenhand.cli.survey import survey_app
+from evenhand.cli.translate import publish_command, translate_command
 
 app = typer.Typer(
     name="evenhand",
@@ -63,6 +65,9 @@ app.command("certify", cls=CommandWithNames)(certify_command)
 app.command("study", cls=CommandWithNames)(study_command)
 app.command("report", cls=CommandWithNames)(report_command)
 data_app.command("counterfactual", cls=CommandWithNames)(counterfactual_command)
+data_app.command("translate", cls=CommandWithNames)(translate_command)
+data_app.command("repair", cls=CommandWithNames)(repair_command)
+data_app.command("publish", cls=CommandWithNames)(publish_command)
 app.add_typer(data_app, name="data")
 app.add_typer(models_app, name="models")
 app.add_typer(mitigate_app, name="mitigate")

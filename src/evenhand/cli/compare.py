@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +19,7 @@ from evenhand.cli.options import (
     Resamples,
     Seed,
     TableChoice,
+    TranslationChanges,
     refuse_two_formats,
     resampling,
 )
@@ -35,7 +37,12 @@ from evenhand.cli.output import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evenhand.runs.comparison import Comparison
+    from evenhand.runs.comparison import Comparison, TranslationEffect
+
+_MOST_TERMS = 8
+_MOST_PROBLEMS = 3
+_BAR = 16
+"""Of the table of target terms: rows, named problems, and characters of the longest bar."""
 
 
 def compare_command(
@@ -65,6 +72,7 @@ def compare_command(
             rich_help_panel=SCORING,
         ),
     ] = False,
+    changes: TranslationChanges = None,
     resamples: Resamples = DEFAULT_RESAMPLES,
     seed: Seed = DEFAULT_SEED,
     confidence: Confidence = DEFAULT_CONFIDENCE,
@@ -74,7 +82,8 @@ def compare_command(
     """Compare runs over the items that both scored: two models, two languages, before and after.
 
     Says in a sentence whether two runs differ, and shows each difference with a paired interval (whole target terms or
-    occupations resampled) and a p-value adjusted for all rows of the table (Holm).
+    occupations resampled) and a p-value adjusted for all rows of the table (Holm). For two languages it also says how
+    much of the difference rests on items that are flagged, lack their target or were repaired.
 
     **Examples**
 
@@ -83,6 +92,8 @@ def compare_command(
     `evenhand compare runs/bert_en runs/bert_de runs/bert_fr --all-pairs --format latex`
 
     `evenhand compare runs/before_en runs/after_en runs/before_en_malor runs/after_en_malor`
+
+    `evenhand compare runs/bert_en runs/bert_de --changes translations/de`
     """
     say(f"Comparing {len(runs)} runs")
     refuse_two_formats(json=json, form=format_)
@@ -100,6 +111,7 @@ def compare_command(
             by_group=by_bias_type,
             resampling=resampling(resamples, seed, confidence),
         ),
+        changes=changes or (),
         monitor=monitor,
     )
     if json:
@@ -153,3 +165,37 @@ def _show_numbers(comparison: Comparison) -> None:
             f"McNemar, {test.task}: stereotype preferred by the first alone on {test.only_first:,} items, by the "
             f"second alone on {test.only_second:,}; p {show_p(test.p_value)}."
         )
+    if comparison.translation:
+        _show_translation(comparison.translation)
+
+
+def _show_translation(effect: TranslationEffect) -> None:
+    """What rests on items with a problem, and the target terms that have the most of them."""
+    from evenhand.reporting.numbers import number, show
+    from evenhand.reporting.words import translation_sentence
+
+    target = console()
+    target.print("\nWhat rests on items with a problem in either language", style="bold")
+    right = ("items", "difference", "rests on them", "share")
+    table = plain_table("task", "measure", "problem", *right, right=right)
+    for row in effect.shares:
+        table.add_row(
+            row.task, row.measure, row.problem, f"{row.items:,} of {row.of_items:,}", number(row.difference),
+            show(row.contribution, signed=True), "" if isnan(row.share) else f"{row.share:.0%}",
+        )  # fmt: skip
+    print_table(table)
+    print_lines([translation_sentence(effect)])
+    worst = [term for term in effect.terms if term.with_problem][:_MOST_TERMS]
+    if not worst:
+        return
+    table = plain_table("target term", "with a problem", "", "which", right=("with a problem",))
+    widest = max(term.with_problem for term in worst)
+    for term in worst:
+        table.add_row(
+            term.term,
+            f"{term.with_problem:,} of {term.items:,}",
+            "━" * max(1, round(_BAR * term.with_problem / widest)),
+            ", ".join(f"{name} {count:,}" for name, count in list(term.counts.items())[:_MOST_PROBLEMS]),
+        )
+    print_table(table)
+    say("All target terms: the same command with --json, or evenhand report, which draws them.")

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evenhand.cli.options import Json
-from evenhand.cli.output import console, plain_table, print_json, print_table, say, warn
+from evenhand.cli.output import TerminalMonitor, console, plain_table, print_json, print_table, say, warn
+from evenhand.cli.translate import Yes, is_agreed_to
+from evenhand.core.errors import EvenhandError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -131,22 +133,41 @@ def describe_command(
 
 
 @data_app.command("check")
-def check_command(dataset: Dataset, language: Language = None, json: Json = False) -> None:
+def check_command(
+    dataset: Dataset,
+    language: Language = None,
+    source: Annotated[
+        str | None,
+        typer.Option(help="The benchmark that it was translated from: adds the checks of translations."),
+    ] = None,
+    back_translator: Annotated[
+        str | None,
+        typer.Option(
+            help="With --source: translate contexts back with this translator, such as apertium, and compare."
+        ),
+    ] = None,
+    yes: Yes = False,
+    json: Json = False,
+) -> None:
     """Look for every class of defects that is known, and count what is found.
 
     Defects marked with a star can move a score for reasons other than stereotype; evaluations report their
-    figures without those items too. `--json` lists all ids.
+    figures without those items too, except for the checks of translations. `--json` lists all ids.
 
     **Examples**
 
     `evenhand data check starter --language de`
 
-    `evenhand data check translations/tr.json --json`
+    `evenhand data check translations/tr.json --source stereoset --json`
     """
     from evenhand.cli.output import keeps_words_whole
     from evenhand.data import check
 
     reports = [check(benchmark) for benchmark in _load(dataset, language)]
+    if source is not None:
+        reports = [_with_translation_checks(report, source, back_translator, yes=yes) for report in reports]
+    elif back_translator is not None:
+        raise EvenhandError("--back-translator needs --source, the benchmark that was translated.")
     if json:
         print_json({"datasets": [_report_json(report) for report in reports]})
         return
@@ -162,6 +183,27 @@ def check_command(dataset: Dataset, language: Language = None, json: Json = Fals
         for name in report.unchecked:
             warn(f"{name} was not checked: the word lists do not know the language {benchmark.language!r}.")
     say("All ids: the same command with --json.")
+
+
+def _with_translation_checks(
+    report: CheckReport, source: str, back_translator: str | None, *, yes: bool
+) -> CheckReport:
+    from dataclasses import replace
+
+    from evenhand.data import load_dataset
+    from evenhand.translation.checks import check_back_translation, check_translation
+    from evenhand.workflows.translate import plan_translation
+
+    benchmark, original = report.benchmark, load_dataset(source)
+    findings = check_translation(benchmark, original)
+    if back_translator is not None:
+        plan = plan_translation(benchmark, to=original.language, translator=back_translator)
+        if is_agreed_to(plan.estimate_contexts(), yes=yes):
+            with TerminalMonitor().stage("Translating back", "texts") as progress:
+                findings += check_back_translation(
+                    benchmark, original, plan.translator, plan.cache, progress=progress
+                )
+    return replace(report, findings=(*report.findings, *findings))
 
 
 def _findings_table(report: CheckReport, *ids: str) -> Table:

@@ -50,6 +50,12 @@ def _mitigations() -> Iterable[str]:
     return MITIGATIONS.names()
 
 
+def _translators() -> Iterable[str]:
+    from evenhand.translation.translators import TRANSLATORS
+
+    return TRANSLATORS.names()
+
+
 def _features() -> Iterable[str]:
     from evenhand.regard.features import FEATURES
 
@@ -72,6 +78,7 @@ REGISTERED: Mapping[str, Callable[[], Iterable[str]]] = MappingProxyType(
         "mitigations": _mitigations,
         "features": _features,
         "heads": _heads,
+        "translators": _translators,
     }
 )
 """What a ``$name`` in a help text is replaced by."""

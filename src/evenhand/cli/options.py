@@ -113,6 +113,15 @@ Confidence = Annotated[
     typer.Option(help="Confidence level of the intervals.", show_default=True, rich_help_panel=STATISTICS),
 ]
 
+TranslationChanges = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--changes",
+        help="For runs in several languages: the folder of a translation, or its published table of changes. Its "
+        "repaired items are counted.",
+        rich_help_panel=SCORING,
+    ),
+]
 Json = Annotated[
     bool,
     typer.Option("--json", help="Print one JSON object and nothing else.", rich_help_panel=OUTPUT),

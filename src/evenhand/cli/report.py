@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from evenhand.cli.options import OUTPUT
+from evenhand.cli.options import OUTPUT, TranslationChanges
 from evenhand.cli.output import TerminalMonitor, print_text, say
 from evenhand.core.errors import EvenhandError
 
@@ -35,6 +35,7 @@ def report_command(
             rich_help_panel=OUTPUT,
         ),
     ] = HTML,
+    changes: TranslationChanges = None,
 ) -> None:
     """Show runs: one self-contained page, a table, or a snippet for a model card.
 
@@ -56,6 +57,6 @@ def report_command(
     say(f"Reading {len(runs)} runs" if len(runs) > 1 else f"Reading {runs[0]}")
     from evenhand.workflows.show import report
 
-    text = report(runs, out=out, format=format_, monitor=TerminalMonitor())
+    text = report(runs, out=out, format=format_, changes=changes or (), monitor=TerminalMonitor())
     if out is None:
         print_text(text)

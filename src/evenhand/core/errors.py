@@ -8,6 +8,7 @@
     ├── ConditionError        a ``--fail-if`` condition that cannot be parsed or evaluated
     ├── RunError              a run folder that is missing, unfinished or would be mixed with another
     ├── ComparisonError       runs that cannot be compared with each other
+    ├── TranslationError      a benchmark that cannot be translated, or a translation that cannot be changed
     ├── OutputError           a result that could not be written
     └── MissingExtraError     a job that needs packages which are not installed
 
@@ -66,6 +67,10 @@ class ComparisonError(EvenhandError):
     """Runs that cannot be compared with each other."""
 
 
+class TranslationError(EvenhandError):
+    """A benchmark that cannot be translated, or a translation that cannot be opened or changed."""
+
+
 class OutputError(EvenhandError):
     """A result that could not be written."""
 
@@ -118,6 +123,7 @@ EXTRAS = {
     "crowd": ("crowdkit", "pandas"),
     "web": ("fastapi", "sqlalchemy", "alembic", "uvicorn", "argon2", "itsdangerous", "python_multipart"),
     "postgres": ("pg8000",),
+    "translate": ("boto3",),
 }
 """The modules that each extra brings, as far as Evenhand cannot do without them where it needs the extra."""
 

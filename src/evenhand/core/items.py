@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -100,6 +101,15 @@ class Benchmark:
         """The tasks that have at least one item."""
         present = {item.task for item in self.items}
         return tuple(task for task in Task if task in present)
+
+
+def contains_term(text: str, term: str) -> bool:
+    """Whether a term occurs in a text, in any case, and however its accents are encoded."""
+    return _comparable(term) in _comparable(text)
+
+
+def _comparable(text: str) -> str:
+    return unicodedata.normalize("NFC", text).casefold()
 
 
 def repeated(values: Iterable[str]) -> list[str]:

@@ -10,6 +10,7 @@ from a language model; see ``examples/simulate_scores.py``.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from dataclasses import dataclass
 from functools import cache
@@ -19,7 +20,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from evenhand.core.errors import DatasetUnavailableError, EvenhandError, UnknownNameError, fault
-from evenhand.core.files import MAX_BYTES, home, read_stored, write_bytes
+from evenhand.core.files import MAX_BYTES, home, read_stored, sha256_of, write_bytes
+from evenhand.core.items import Benchmark
 from evenhand.runs.calibration import Calibration
 
 OFFLINE_VARIABLE = "EVENHAND_OFFLINE"
@@ -70,6 +72,24 @@ class BundledDataset:
 
 
 @dataclass(frozen=True, slots=True)
+class LocalTranslation:
+    """A translation of a pinned dataset that can only be used from a copy on this machine.
+
+    The authors publish it as pickles, which can run code when they are read, so they are never fetched. The items of a
+    copy are checked instead of its bytes: people convert the files differently.
+
+    Attributes:
+        language: Of the translation.
+        published_at: Where the authors have it, in words.
+        items_sha256: Digest of its items, as ``items_sha256`` computes it.
+    """
+
+    language: str
+    published_at: str
+    items_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
 class PinnedDataset:
     """A public file at a fixed commit.
 
@@ -77,13 +97,14 @@ class PinnedDataset:
         name: What users call it.
         title: One line for ``evenhand data list``.
         licence: Of the content.
-        language: Of the content.
+        language: Of the pinned file.
         repository: Owner and name on GitHub.
         commit: The full hash of the commit.
         path: The file within the repository.
         git_blob_sha1: The hash that git gives the file.
         used_by: The command that takes it.
         option: The option that takes it.
+        translations: Those that can be used from a copy on this machine.
     """
 
     name: str
@@ -96,6 +117,7 @@ class PinnedDataset:
     git_blob_sha1: str
     used_by: str = "audit"
     option: str = "--data"
+    translations: tuple[LocalTranslation, ...] = ()
 
     @property
     def url(self) -> str:
@@ -109,26 +131,37 @@ class PinnedDataset:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """Its only language."""
-        return (self.language,)
+        """The language of the pinned file, then those of its translations."""
+        return (self.language, *(translation.language for translation in self.translations))
 
     @property
     def whereabouts(self) -> str:
         """Where it is, in words."""
-        return "on this machine" if self.local_path.exists() else "fetched when first used"
+        place = "on this machine" if self.local_path.exists() else "fetched when first used"
+        return f"{place}; translations from copies" if self.translations else place
 
     def language_for(self, language: str | None) -> str:
-        """Its language; another one is refused."""
-        if language not in (None, self.language):
+        """The language that is read where this one, or none, is chosen; one that it lacks is refused."""
+        chosen = language or self.language
+        if chosen not in self.languages:
+            known = f"is in {self.language!r} only"
+            if self.translations:
+                known = f"has the languages {', '.join(self.languages)}"
             raise DatasetUnavailableError(
-                f"{self.name} is in {self.language!r} only. For a translation, give its file: "
+                f"{self.name} {known}. For another translation, give its file: "
                 f"{self.option} PATH/{language}{Path(self.path).suffix}."
             )
-        return self.language
+        return chosen
+
+    def translation_path(self, language: str) -> Path:
+        """Where the copy of a translation is looked for."""
+        return self.local_path.with_name(f"{language}{Path(self.path).suffix}")
 
     def file(self, language: str | None = None) -> Path:
-        """The local copy, fetched if there is none, and surely the file that was pinned."""
-        self.language_for(language)
+        """The local copy, fetched if there is none, and surely the file that was pinned; or that of a translation."""
+        chosen = self.language_for(language)
+        if chosen != self.language:
+            return self._file_of_translation(chosen)
         path = self.local_path
         content = path.read_bytes() if path.exists() else fetch(self)
         digest = git_blob_sha1(content)
@@ -140,6 +173,31 @@ class PinnedDataset:
             )
         if not path.exists():
             write_bytes(path, content)
+        return path
+
+    def refuse_other_items(self, benchmark: Benchmark) -> None:
+        """Refuse a copy of a translation that has other items than the one that the name promises.
+
+        Raises:
+            DatasetUnavailableError: If it has.
+        """
+        pinned = {translation.language: translation.items_sha256 for translation in self.translations}
+        if benchmark.language in pinned and items_sha256(benchmark) != pinned[benchmark.language]:
+            path = self.translation_path(benchmark.language)
+            raise DatasetUnavailableError(
+                f"{path} is not the published translation: the digest of its items is {items_sha256(benchmark)}, "
+                f"{pinned[benchmark.language]} is needed. Remove it, or use it knowingly with {self.option} {path}."
+            )
+
+    def _file_of_translation(self, language: str) -> Path:
+        path = self.translation_path(language)
+        if not path.exists():
+            translation = next(one for one in self.translations if one.language == language)
+            raise DatasetUnavailableError(
+                f"{self.name} in {language!r} is not on this machine, and it is not fetched: its authors publish it as "
+                f"pickles ({translation.published_at}), which can run code when they are read. Convert it to JSON in "
+                f"StereoSet's layout and put it at {path}, or give any copy with {self.option} PATH."
+            )
         return path
 
 
@@ -177,6 +235,20 @@ def fetch(dataset: PinnedDataset) -> bytes:
 def git_blob_sha1(content: bytes) -> str:
     """The name that git gives to a file with this content."""
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def items_sha256(benchmark: Benchmark) -> str:
+    """Digest of the texts and labels of a benchmark, whatever the order and the layout of its file."""
+    rows = sorted(
+        [
+            *(item.id, item.task.value, item.bias_type, item.cluster, item.target, item.context),
+            *sorted(
+                f"{candidate.id} {candidate.label.value} {candidate.text}" for candidate in item.candidates
+            ),
+        ]
+        for item in benchmark
+    )
+    return sha256_of(json.dumps(rows, ensure_ascii=False).encode())
 
 
 EXAMPLES = ("leaning", "neutral")

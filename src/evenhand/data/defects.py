@@ -14,6 +14,7 @@ from evenhand.core.items import (
     Candidate,
     Label,
     Task,
+    contains_term,
     filled_spans,
     overlong_reason,
     repeated,
@@ -243,7 +244,7 @@ DEFECT_CLASSES = (
         _BOTH,
         DefectUnit.ITEMS,
         False,
-        _items_where(lambda item: item.target.casefold() not in item.context.casefold()),
+        _items_where(lambda item: not contains_term(item.context, item.target)),
     ),
     DefectClass(
         "repeated-context",

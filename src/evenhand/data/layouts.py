@@ -19,9 +19,16 @@ from typing import Any, TypeVar, overload
 from evenhand.core.errors import DatasetError, EvenhandError, UnknownNameError, shortlist
 from evenhand.core.items import Benchmark
 from evenhand.core.registry import PluginError, Registry, lacks
-from evenhand.data.datasets import BundledDataset, NamedDataset
+from evenhand.data.datasets import BundledDataset, NamedDataset, PinnedDataset
 
 LANGUAGE_TAG = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+
+LANGUAGE_NAMES = {
+    "ar": "Arabic", "de": "German", "en": "English", "es": "Spanish", "fa": "Persian", "fr": "French", "he": "Hebrew",
+    "it": "Italian", "ja": "Japanese", "nl": "Dutch", "pl": "Polish", "pt": "Portuguese", "ru": "Russian",
+    "tr": "Turkish", "zh": "Chinese",
+}  # fmt: skip
+"""English names of languages; another language is known by its tag."""
 
 _CERTAIN_TAG = re.compile(r"[a-z]{2}(-[A-Za-z]{2,4})?")
 
@@ -93,13 +100,16 @@ def load_dataset(data: str | Path, *, language: str | None = None, kind: type = 
     named = _named(str(data), kind)
     if named is not None:
         layout, dataset = named
-        return _read(
+        loaded = _read(
             layout,
             dataset.file(language),
             language=dataset.language_for(language),
             name=dataset.name,
             licence=dataset.licence,
         )
+        if isinstance(dataset, PinnedDataset) and isinstance(loaded, Benchmark):
+            dataset.refuse_other_items(loaded)
+        return loaded
     path = Path(data)
     if path.is_dir():
         files = _files_by_language(path, kind)

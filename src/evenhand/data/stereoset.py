@@ -17,7 +17,7 @@ from typing import Any
 from evenhand.core.errors import DatasetError, shortlist
 from evenhand.core.files import decode_utf8, parse_json, read_bounded, sha256_of
 from evenhand.core.items import Association, Benchmark, Candidate, Label, Task, repeated
-from evenhand.data.datasets import BundledDataset, PinnedDataset
+from evenhand.data.datasets import BundledDataset, LocalTranslation, PinnedDataset
 from evenhand.data.layouts import LANGUAGE_TAG, DatasetLayout, file_stem, language_named_by
 
 STARTER = BundledDataset(
@@ -38,15 +38,31 @@ LAB = BundledDataset(
     folder="resources/lab",
 )
 
+_TRANSLATIONS = "create_dataset/data of github.com/slds-lmu/stereotypes-multi at commit e1497a2c5740"
+
 STEREOSET = PinnedDataset(
     name="stereoset",
-    title="StereoSet development set, English (Nadeem et al. 2021)",
+    title="StereoSet development set, English (Nadeem et al. 2021), with four published translations",
     licence="CC BY-SA 4.0",
     language="en",
     repository="moinnadeem/StereoSet",
     commit="ead7d086a64a192a1eca88e0dd2fd163de375218",
     path="data/dev.json",
     git_blob_sha1="637b1e3d284a3c629b74a4659c583b8eca9bd13e",
+    translations=(
+        LocalTranslation(
+            "de", _TRANSLATIONS, "71d2d72e93cb5fe330966b9717e42be03726fad0d247fbdd21359062edf601e4"
+        ),
+        LocalTranslation(
+            "es", _TRANSLATIONS, "50d4d8b9157aa17d7c87f11255805123244ef38fe5bf1a9984edaebcf4c7c9a1"
+        ),
+        LocalTranslation(
+            "fr", _TRANSLATIONS, "584241052bf8787904d327b039c4533e062cca870c25020dfbeb6c25f4862bed"
+        ),
+        LocalTranslation(
+            "tr", _TRANSLATIONS, "b1246453110bf3a0d5aa27cce1fde17a9c28ec69802b90c42ec30acbf50a5eff"
+        ),
+    ),
 )
 
 LAYOUT_HELP = (

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import RunError
 from evenhand.core.files import write_text
 from evenhand.reporting.association.items import ITEMS_FILE, items_table, left_out_items
+from evenhand.reporting.association.translation import translation_section
 from evenhand.reporting.calibration.words import shipped_calibration
 from evenhand.reporting.differences import Differences, differences
 from evenhand.reporting.plotting import ShownRun, shown_runs
@@ -17,7 +18,7 @@ from evenhand.reporting.rendering import render_page_template
 from evenhand.reporting.views import Column, Matrix, View, figures_csv, main_figures, rows_csv, view_of
 from evenhand.reporting.words import confidence_level, language_name
 from evenhand.runs.calibration import Calibration
-from evenhand.runs.comparison import Comparison
+from evenhand.runs.comparison import Comparison, TranslationEffect
 from evenhand.runs.records import PAGE_FILE
 from evenhand.runs.run import Run
 
@@ -66,6 +67,7 @@ def render_page(
     *,
     comparisons: Sequence[Comparison] | None = None,
     calibration: Calibration | None = None,
+    translations: Sequence[TranslationEffect] = (),
 ) -> str:
     """The page of one or several runs as HTML.
 
@@ -74,11 +76,15 @@ def render_page(
         comparisons: Differences that were computed already; the page computes them if not given: between all runs of
             an instrument where they are few, so that the reader can choose the baseline, else from the first.
         calibration: What is known about the measures; that of the package if not given.
+        translations: What translation may have to do with differences between languages.
     """
     if not runs:
         raise RunError("A page needs at least one run.")
     shown = shown_runs(runs)
-    groups = _groups(shown, comparisons, calibration or shipped_calibration())
+    groups = [
+        _with_translations(group, translations)
+        for group in _groups(shown, comparisons, calibration or shipped_calibration())
+    ]
     several = len(shown) > 1
     compared = [group for group in groups if group.differences]
     matrices = [(matrix, group.runs) for group in groups for matrix in group.view.matrices]
@@ -143,6 +149,18 @@ def _groups(
         )
         for name, runs in by_instrument.items()
     ]
+
+
+def _with_translations(group: InstrumentGroup, translations: Sequence[TranslationEffect]) -> InstrumentGroup:
+    """Association tests in several languages have a section on their translation."""
+    if group.name != ASSOCIATION or not translations:
+        return group
+    section, plot = translation_section(translations)
+    view = group.view
+    return replace(
+        group,
+        view=replace(view, sections=(section, *view.sections), plots=(*view.plots, plot)),
+    )
 
 
 def _contents(

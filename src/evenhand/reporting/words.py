@@ -9,16 +9,11 @@ from enum import StrEnum
 
 from evenhand.core.estimates import Estimate
 from evenhand.core.items import OVERALL
+from evenhand.data.layouts import LANGUAGE_NAMES
 from evenhand.reporting.numbers import clear_side, decimals, has_interval, interval_words
-from evenhand.runs.comparison import ALL_ITEMS, Comparison, Difference
+from evenhand.runs.comparison import ALL_ITEMS, Comparison, Difference, TranslationEffect
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run
-
-LANGUAGE_NAMES = {
-    "de": "German", "en": "English", "es": "Spanish", "fr": "French", "tr": "Turkish", "it": "Italian",
-    "pt": "Portuguese", "nl": "Dutch", "pl": "Polish", "ru": "Russian", "ar": "Arabic", "zh": "Chinese",
-    "ja": "Japanese",
-}  # fmt: skip
 
 TASK_TITLES = {
     OVERALL: "Both tasks together",
@@ -217,3 +212,27 @@ def _words(row: Difference, comparison: Comparison) -> str:
     interval = "" if math.isnan(estimate.low) else f" [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
     p_value = "p < 0.001" if row.p_holm < 0.001 else f"p {row.p_holm:.3f}"
     return f"{name} {estimate.value:+.{digits}f} {row.unit}{interval}, {p_value} after Holm"
+
+
+def translation_sentence(effect: TranslationEffect) -> str:
+    """How much of the difference between two languages rests on items with a problem."""
+    rows = [row for row in effect.shares if row.problem == effect.shares[-1].problem]
+    main = OVERALL if any(row.task == OVERALL for row in rows) else rows[0].task
+    parts = []
+    for row in rows:
+        if row.task != main:
+            continue
+        if not row.items:
+            return "No item has such a problem."
+        if math.isnan(row.share):
+            parts.append(f"no difference in {row.measure} is shown that could rest on them")
+        else:
+            parts.append(
+                f"{row.share:.0%} of the difference in {row.measure} ({row.contribution.value:+.1f} of "
+                f"{row.difference:+.1f} points) rests on them"
+            )
+    count = next(row for row in rows if row.task == main)
+    return (
+        f"{count.items:,} of {count.of_items:,} items ({count.items / count.of_items:.0%}) have a problem in "
+        f"{language_name(effect.first_language)} or {language_name(effect.second_language)}: {'; '.join(parts)}."
+    )

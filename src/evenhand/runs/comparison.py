@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -63,6 +63,50 @@ class McNemar(FrozenModel):
     p_value: Number
 
 
+class ProblemShare(FrozenModel):
+    """How much of a difference between two languages rests on the items with a problem.
+
+    The contribution is the measure of the second run, minus what it would be if that run had preferred on these items
+    what the first one did.
+    """
+
+    task: str
+    measure: str
+    problem: str
+    items: int
+    """Shared items of the task that have the problem."""
+    of_items: int
+    """Shared items of the task."""
+    difference: Number
+    contribution: Estimate
+    share: Number
+    """Of the difference; NaN where the difference itself is not clear."""
+
+
+class TermProblems(FrozenModel):
+    """How many items about a target term have which problem."""
+
+    term: str
+    bias_type: str
+    items: int
+    with_problem: int
+    """Items with a problem that counts: flagged, repaired, or without their target."""
+    counts: Mapping[str, int]
+    """Items by problem, also those that do not count."""
+
+
+class TranslationEffect(FrozenModel):
+    """What translation may have to do with the difference between two languages."""
+
+    first: str
+    second: str
+    first_language: str
+    second_language: str
+    shares: tuple[ProblemShare, ...]
+    terms: tuple[TermProblems, ...]
+    """Those with the most problems first."""
+
+
 class Comparison(FrozenModel):
     """Two runs over the items that both scored."""
 
@@ -77,6 +121,8 @@ class Comparison(FrozenModel):
     """Items that only one of the two runs scored."""
     differences: tuple[Difference, ...]
     mcnemar: tuple[McNemar, ...] = ()
+    translation: TranslationEffect | None = None
+    """For association tests in two languages; None elsewhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from evenhand.runs.comparison import (
     pairs_to_compare,
 )
 from evenhand.runs.run import Run, open_run
+from evenhand.translation.score_effects import read_repaired_items, translation_effect
 
 
 class ReportFormat(StrEnum):
@@ -35,21 +36,41 @@ def compare_all(
     *,
     all_pairs: bool = False,
     options: ComparisonOptions | None = None,
+    changes: Sequence[Path] = (),
     monitor: Monitor = SILENT,
 ) -> list[Comparison]:
     """Compare each run with the first of its instrument, or every run with every other of its instrument.
+
+    Association tests in two languages come with what their translation may have to do with the difference.
 
     Args:
         runs: Runs, or their folders. They may be of several instruments.
         all_pairs: Compare every run with every other.
         options: What is compared, and how. Holm's adjustment covers the rows of all comparisons.
+        changes: Folders of translations, or tables of changes that were published with them.
         monitor: Told how it goes.
     """
     chosen = options or ComparisonOptions()
+    repaired = _repaired_items(changes)
     pairs = pairs_to_compare(opened(runs, monitor=monitor), all_pairs=all_pairs)
-    return compare_pairs(
+    comparisons = compare_pairs(
         pairs, measures=chosen.measures, by_group=chosen.by_group, resampling=chosen.resampling
     )
+    return [
+        comparison.model_copy(
+            update={"translation": translation_effect(*pair, repaired=repaired, resampling=chosen.resampling)}
+        )
+        for comparison, pair in zip(comparisons, pairs, strict=True)
+    ]
+
+
+def _repaired_items(changes: Sequence[Path]) -> dict[str, frozenset[str]]:
+    """By language the items that were repaired."""
+    repaired: dict[str, frozenset[str]] = {}
+    for place in changes:
+        language, items = read_repaired_items(place)
+        repaired[language] = repaired.get(language, frozenset()) | items
+    return repaired
 
 
 def report(
@@ -57,6 +78,7 @@ def report(
     *,
     out: str | Path | None = None,
     format: str = ReportFormat.HTML,  # noqa: A002 # the word that people use
+    changes: Sequence[Path] = (),
     monitor: Monitor = SILENT,
 ) -> str:
     """Show runs, of whatever instruments: one self-contained page, a table, or a snippet for a model card.
@@ -65,6 +87,7 @@ def report(
         runs: Runs, or their folders.
         out: A file to write.
         format: ``html``, ``csv``, ``markdown``, ``latex`` or ``model-card``.
+        changes: For a page of several languages: folders of translations, or tables of changes that were published.
         monitor: Told how it goes.
 
     Returns:
@@ -73,7 +96,8 @@ def report(
     if format not in set(ReportFormat):
         raise UnknownNameError("format", format, [known.value for known in ReportFormat])
     chosen = opened([runs] if isinstance(runs, Run | str | Path) else runs, monitor=monitor)
-    text = _page(chosen, monitor) if format == ReportFormat.HTML else _text(chosen, ReportFormat(format))
+    form = ReportFormat(format)
+    text = _page(chosen, changes, monitor) if form is ReportFormat.HTML else _text(chosen, form)
     if out is not None:
         write_text(Path(out), text)
         monitor.note(f"Wrote {out}")
@@ -90,11 +114,14 @@ def opened(runs: Sequence[Run | str | Path], *, monitor: Monitor = SILENT) -> li
     return ready
 
 
-def _page(runs: list[Run], monitor: Monitor) -> str:
+def _page(runs: list[Run], changes: Sequence[Path], monitor: Monitor) -> str:
     """The page, which compares the runs itself; what it cannot compare is told here too."""
-    for name, reason in comparable_pairs(runs)[1].items():
+    pairs, reasons = comparable_pairs(runs)
+    for name, reason in reasons.items():
         monitor.warn(f"no differences are shown for {name}: {reason}")
-    return render_page(runs)
+    repaired = _repaired_items(changes)
+    effects = [translation_effect(*pair, repaired=repaired) for pair in pairs]
+    return render_page(runs, translations=[effect for effect in effects if effect])
 
 
 def _text(runs: list[Run], form: ReportFormat) -> str:

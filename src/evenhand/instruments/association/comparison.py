@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -12,7 +12,7 @@ import polars as pl
 
 from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
-from evenhand.core.items import BLANK, OVERALL, Task, filled_spans
+from evenhand.core.items import BLANK, OVERALL, Label, Task, filled_spans
 from evenhand.core.protocols import EVENHAND_V1, EVENHAND_V2, HEADLINE, Protocol, get_protocol
 from evenhand.instruments.association.estimation import ScoredItems, tasks_of
 from evenhand.instruments.association.measures import MEASURES, ClusterTotals, Measure
@@ -77,6 +77,38 @@ def compare_associations(first: Run, second: Run, options: ComparisonOptions) ->
         mcnemars.append(_mcnemar(task, frame, their_tasks[task], protocol))
     comparison = comparison_of(first, second, rows, n=len(ours), left_out=left_out, mcnemar=mcnemars)
     return comparison.model_copy(update={"protocol": protocol.name})
+
+
+def contributions(
+    first: Run, second: Run, items: Collection[str], *, measures: Sequence[str], resampling: Resampling
+) -> list[Difference]:
+    """How much of the difference between two runs rests on some of the items, by task and measure.
+
+    Each row leads from the second run as it would be, had it preferred on these items what the first did, to the second
+    run as it is. For a measure that is a mean over items, rows of disjoint items add up to the whole difference.
+    """
+    protocol = shared_protocol(first, second)
+    ours, theirs, _ = shared_items(first, second)
+    chosen = theirs["item"].is_in(sorted(items))
+    columns = [*(label.value for label in Label), "log_ratio"]
+    replaced = tasks_of(
+        theirs.with_columns(
+            pl.when(chosen).then(ours[name]).otherwise(theirs[name]).alias(name) for name in columns
+        )
+    )
+    return [
+        row
+        for task, frame in tasks_of(theirs).items()
+        for row in _differences(
+            task,
+            ALL_ITEMS,
+            replaced[task],
+            frame,
+            measures=[MEASURES.get(name) for name in measures],
+            protocol=protocol,
+            resampling=resampling,
+        )
+    ]
 
 
 def shared_protocol(first: Run, second: Run) -> Protocol:

@@ -1,0 +1,203 @@
+"""``evenhand data repair``: staged repair of a translated benchmark, counted after each stage."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evenhand.cli.options import OUTPUT, Json
+from evenhand.cli.output import (
+    TerminalMonitor,
+    console,
+    plain_table,
+    print_json,
+    print_table,
+    say,
+)
+from evenhand.core.errors import EvenhandError, UnknownNameError
+
+if TYPE_CHECKING:
+    from evenhand.translation import Changes, Document, RepairOptions, RepairStage, StageCount
+
+REPAIR = "Repair"
+HISTORY = "Changes so far"
+
+
+def repair_command(
+    translation: Annotated[
+        Path,
+        typer.Argument(
+            help="A folder of `evenhand data translate`, or a file in StereoSet's layout.", show_default=False
+        ),
+    ],
+    terms: Annotated[
+        Path | None,
+        typer.Option(
+            help="Term table: a CSV file with the columns before and after.",
+            show_default="the one that comes with the package for the language",
+            rich_help_panel=REPAIR,
+        ),
+    ] = None,
+    fixes: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder with people's tables: CSV files with the column id.", rich_help_panel=REPAIR
+        ),
+    ] = None,
+    stages: Annotated[
+        str | None,
+        typer.Option(
+            help="Stages, separated by commas: terms, closest, people.",
+            show_default="terms, closest, and people where there are --fixes",
+            rich_help_panel=REPAIR,
+        ),
+    ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option("--language", "-l", help="Of a file that does not say it.", rich_help_panel=REPAIR),
+    ] = None,
+    undo: Annotated[
+        str | None,
+        typer.Option(
+            help="Take back changes instead: of an item (its id), of a rule or person, or all.",
+            rich_help_panel=HISTORY,
+        ),
+    ] = None,
+    keep_edits: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Make changes of this person of what was edited in the folder's file by hand.",
+            rich_help_panel=HISTORY,
+        ),
+    ] = None,
+    discard_edits: Annotated[
+        bool,
+        typer.Option(
+            "--discard-edits", help="Write the folder's file anew from its changes.", rich_help_panel=HISTORY
+        ),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Folder to make from a file. Without it, a file is only counted.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Repair targets that do not occur in their contexts, in stages, and count what is left after each.
+
+    First blanks are cleaned and terms replaced, then the closest word of the context becomes the target, then people's
+    tables are applied. Every change is a row of the folder's changes.csv and can be undone.
+
+    **Examples**
+
+    `evenhand data repair translations/de --terms terms.csv`
+
+    `evenhand data repair de.json --fixes fixes_de --json`
+
+    `evenhand data repair translations/de --undo closest`
+    """
+    from evenhand.translation import Changes, adopt_file, open_translation, read_document
+
+    wanted = _stages(stages, fixes)
+    if translation.is_dir() and out is not None:
+        raise EvenhandError(f"--out is for files; {translation} is a folder and is repaired in its place.")
+    if not translation.is_dir() and out is None:
+        if undo or keep_edits or discard_edits:
+            raise EvenhandError("--undo, --keep-edits and --discard-edits need the folder of a translation.")
+        document = read_document(translation, language=language)
+        changes = Changes(document)
+        counts = _repaired(changes, _options(document, wanted, terms=terms, fixes=fixes))
+        _show(counts, changes, first=0, place=None, json=json)
+        return
+    if out is not None:
+        adopt_file(translation, out, language=language)
+    with open_translation(out or translation) as folder:
+        if keep_edits:
+            kept = folder.keep_edits(keep_edits)
+            say(f"{kept:,} changes of {keep_edits} were kept.")
+        elif discard_edits:
+            folder.save()
+        folder.refuse_edits()
+        first = len(folder.changes.rows)
+        if undo:
+            say(f"{folder.changes.undo(undo):,} changes were undone.")
+            counts = _repaired(folder.changes, _options(folder.changes.document, (), terms=None, fixes=None))
+        else:
+            options = _options(folder.changes.document, wanted, terms=terms, fixes=fixes)
+            counts = _repaired(folder.changes, options)
+        folder.save()
+        _show(counts, folder.changes, first=first, place=folder.path, json=json)
+
+
+def _stages(text: str | None, fixes: Path | None) -> tuple[RepairStage, ...]:
+    from evenhand.translation import RepairStage
+
+    if text is None:
+        return tuple(stage for stage in RepairStage if stage is not RepairStage.PEOPLE or fixes)
+    known = {stage.value: stage for stage in RepairStage}
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in known:
+            raise UnknownNameError("stage", name, known)
+    if (RepairStage.PEOPLE in names) != (fixes is not None):
+        raise EvenhandError(
+            "The stage people and --fixes, the folder with people's tables, go together: give both."
+        )
+    return tuple(known[name] for name in names)
+
+
+def _options(
+    document: Document, stages: tuple[RepairStage, ...], *, terms: Path | None, fixes: Path | None
+) -> RepairOptions:
+    from evenhand.translation import (
+        RepairOptions,
+        bundled_term_table,
+        read_people_tables,
+        read_term_table,
+    )
+
+    return RepairOptions(
+        stages=stages,
+        terms=read_term_table(terms) if terms else bundled_term_table(document.language),
+        people=read_people_tables(fixes, document) if fixes else (),
+    )
+
+
+def _repaired(changes: Changes, options: RepairOptions) -> list[StageCount]:
+    from evenhand.translation import repair
+
+    with TerminalMonitor().stage("Repairing", "stages") as progress:
+        return repair(changes, options, progress=progress)
+
+
+def _show(counts: list[StageCount], changes: Changes, *, first: int, place: Path | None, json: bool) -> None:
+    if json:
+        print_json({"stages": [asdict(count) for count in counts]})
+        return
+    console().print("Targets that do not occur in their contexts", style="bold")
+    table = plain_table("after", "intrasentence", "intersentence", right=("intrasentence", "intersentence"))
+    for count in counts:
+        table.add_row(count.name, f"{count.intrasentence:,}", f"{count.intersentence:,}")
+    print_table(table)
+    makers = Counter(row.by for row in changes.rows[first:])
+    if makers:
+        table = plain_table("changed by", "texts", right=("texts",))
+        for maker, number in makers.most_common():
+            table.add_row(maker, f"{number:,}")
+        print_table(table)
+    marked = sum(item.is_beyond_repair for item in changes.document)
+    if marked:
+        say(f"{marked:,} items are marked as beyond repair. They stay in the file and are not counted.")
+    if place is None:
+        say("Nothing was written. To keep the repair with all its changes, name a folder: --out FOLDER.")
+    else:
+        say(f"Changes and repaired file: {place}")

@@ -1,0 +1,194 @@
+"""``evenhand data translate`` and ``evenhand data publish``: a benchmark in another language, from first to last."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evenhand.cli.options import EXECUTION, OUTPUT, Fresh, Json
+from evenhand.cli.output import TerminalMonitor, exit_when_interrupted, print_json, print_lines, say
+from evenhand.core.errors import EvenhandError
+
+if TYPE_CHECKING:
+    from evenhand.translation.folder import TranslationRecord
+    from evenhand.workflows.translate import TranslationEstimate
+
+
+Yes = Annotated[
+    bool,
+    typer.Option(
+        "--yes", "-y", help="Spend money on a translator without asking.", rich_help_panel=EXECUTION
+    ),
+]
+
+
+def translate_command(
+    benchmark: Annotated[
+        str, typer.Argument(help="A dataset's name, or a file in StereoSet's layout.", show_default=False)
+    ],
+    to: Annotated[str, typer.Option("--to", help="The new language, as a tag: fr.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder for the translation.", rich_help_panel=OUTPUT)
+    ],
+    translator: Annotated[
+        str, typer.Option(help="Who translates: $translators; with MODEL, NAME or CSV after a colon.")
+    ] = "apertium",
+    language: Annotated[
+        str | None, typer.Option("--language", "-l", help="Of the benchmark, where it has several.")
+    ] = None,
+    estimate: Annotated[
+        bool,
+        typer.Option(
+            "--estimate",
+            help="Print characters, price and time, and ask before anything is translated.",
+            rich_help_panel=EXECUTION,
+        ),
+    ] = False,
+    yes: Yes = False,
+    fresh: Fresh = False,
+    json: Json = False,
+) -> None:
+    """Translate a benchmark: contexts with their blanks, targets, and candidates.
+
+    Answers are kept: what was translated once is never asked or paid for again, and a run that was stopped goes on.
+    Afterwards, check and repair the translation.
+
+    **Examples**
+
+    `evenhand data translate starter --to es --translator apertium --out translations/es`
+
+    `evenhand data translate stereoset --to fr --translator amazon --estimate --out translations/fr`
+
+    `evenhand data translate starter --to de --translator marian:Helsinki-NLP/opus-mt-en-de --out translations/de`
+    """
+    from evenhand.data import load_dataset
+    from evenhand.data.layouts import LANGUAGE_TAG
+    from evenhand.workflows.translate import plan_translation, translate
+
+    if not LANGUAGE_TAG.fullmatch(to):
+        raise EvenhandError(f"--to {to!r} is not a tag of a language, such as fr or pt-BR.")
+    plan = plan_translation(load_dataset(benchmark, language=language), to=to, translator=translator)
+    cost = plan.estimate()
+    if json and estimate:
+        print_json(_estimate_json(cost))
+        return
+    if not is_agreed_to(cost, yes=yes, estimate=estimate):
+        say("Nothing was translated.")
+        return
+    with exit_when_interrupted():
+        record = translate(plan, out, replace=fresh, monitor=TerminalMonitor())
+    _show(record, out, json=json)
+
+
+def _described(cost: TranslationEstimate) -> str:
+    price = "unknown" if cost.price is None else f"{cost.price:,.2f} US dollars"
+    time = "unknown" if cost.seconds is None else f"about {_minutes(cost.seconds)}"
+    return (
+        f"{cost.texts:,} texts with {cost.characters:,} characters to translate. Price: {price} ({cost.price_basis}). "
+        f"Time: {time}."
+    )
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds:,.0f} seconds" if seconds < 120 else f"{seconds / 60:,.0f} minutes"
+
+
+def is_agreed_to(cost: TranslationEstimate, *, yes: bool, estimate: bool = False) -> bool:
+    """Whether texts may be translated: at once if that costs nothing, otherwise after the user agrees.
+
+    Args:
+        cost: What it takes; printed before the question.
+        yes: The user agreed beforehand.
+        estimate: Ask in any case. Where nobody can be asked, the estimate is all that was wanted.
+
+    Raises:
+        EvenhandError: If it may cost money and nobody can be asked.
+    """
+    if not (estimate or cost.costs):
+        return True
+    if estimate:
+        print_lines([_described(cost)])
+    else:
+        say(_described(cost))
+    if yes:
+        return True
+    if sys.stdin.isatty():
+        return typer.confirm("Translate now?", default=False, err=True)
+    if estimate:
+        return False
+    raise EvenhandError(
+        "This may cost money, and nobody can be asked. Give --yes to agree, or --estimate to look."
+    )
+
+
+def _estimate_json(cost: TranslationEstimate) -> dict[str, object]:
+    return {
+        "texts": cost.texts,
+        "characters": cost.characters,
+        "price_usd": cost.price,
+        "seconds": cost.seconds,
+        "price_basis": cost.price_basis,
+    }
+
+
+def _show(record: TranslationRecord, out: Path, *, json: bool) -> None:
+    from evenhand.core.items import BLANK, Task
+    from evenhand.translation import read_document
+
+    document = read_document(out / f"{record.language}.json")
+    blanks = sum(item.context.count(BLANK) != 1 for item in document.of_task(Task.INTRASENTENCE))
+    missing = {task.value: document.missing_targets(task) for task in Task}
+    if json:
+        print_json(
+            {
+                "folder": str(out),
+                "language": record.language,
+                "items": len(document),
+                "contexts_without_one_blank": blanks,
+                "missing_targets": missing,
+            }
+        )
+        return
+    print_lines(
+        [
+            f"{len(document):,} items in {record.language}: {out / f'{record.language}.json'}",
+            f"Contexts without exactly one blank: {blanks:,}. Targets that do not occur in their contexts: "
+            f"{missing['intrasentence']:,} intra-sentence, {missing['intersentence']:,} inter-sentence.",
+        ]
+    )
+    say(f"Next: evenhand data repair {out}")
+
+
+def publish_command(
+    folder: Annotated[Path, typer.Argument(help="The folder of a translation.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="The file to write, such as fr.json.", rich_help_panel=OUTPUT)
+    ],
+    licence: Annotated[
+        str | None,
+        typer.Option(
+            help="Licence of the translation.", show_default="the one of the source", rich_help_panel=OUTPUT
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Publish a translation: the file, a data statement, the licence and all changes.
+
+    Beside `fr.json` lie `fr.md`, the data statement, and `fr.changes.csv`, one row per change.
+
+    **Example**
+
+    `evenhand data publish translations/fr --out fr.json`
+    """
+    from evenhand.translation import open_translation
+    from evenhand.translation.publishing import publish
+
+    with open_translation(folder) as translation:
+        written = publish(translation, out, licence=licence)
+    if json:
+        print_json({"files": [str(path) for path in written]})
+        return
+    print_lines([str(path) for path in written])

@@ -1,0 +1,189 @@
+"""Changes to the texts of a document: one row each, which can be undone, and from which a file can be made again."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import astuple, dataclass, field, fields
+from datetime import UTC, datetime
+from pathlib import Path
+
+from evenhand.core.errors import DatasetError, EvenhandError
+from evenhand.core.files import decode_utf8, read_stored, write_text
+from evenhand.core.items import BLANK, Task
+from evenhand.translation.blanks import BLANK_RULES
+from evenhand.translation.documents import BEYOND_REPAIR, CONTEXT, SENTENCE, WORD, Document, ItemTexts
+
+REBUILD = "rebuild"
+UNDO = "undo"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One text of an item before and after, who changed it (a rule or a person), and when.
+
+    An empty text means that the field is not there.
+    """
+
+    item: str
+    field: str
+    before: str
+    after: str
+    by: str
+    time: str
+
+
+def now() -> str:
+    """The time in UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@dataclass(slots=True)
+class Changes:
+    """A document and the changes that have been made to it since it was untouched."""
+
+    document: Document
+    rows: list[Change] = field(default_factory=list)
+    clock: Callable[[], str] = now
+
+    def set(self, item: ItemTexts, field_name: str, text: str, *, by: str) -> bool:
+        """Set a text and keep the row; whether it was another text before."""
+        before = item[field_name]
+        if before == text:
+            return False
+        self.rows.append(Change(item.id, field_name, before, text, by, self.clock()))
+        item[field_name] = text
+        return True
+
+    def rebuild(self, item: ItemTexts, words: Sequence[str]) -> None:
+        """Make the sentences of an intra-sentence item anew from its context and its words.
+
+        Args:
+            item: What is rebuilt; one whose context has no blank stays as it is.
+            words: What fills the blank in each candidate, in the order of the file.
+        """
+        if item.task is not Task.INTRASENTENCE or BLANK not in item.context:
+            return
+        for candidate, word in zip(item.candidate_ids(), words, strict=True):
+            if word:
+                sentence = item.context.replace(BLANK, word)
+                self.set(item, f"{SENTENCE}/{candidate}", sentence, by=REBUILD)
+
+    def undo(self, selected: str) -> int:
+        """Take changes back, the last first; the number of rows that this adds.
+
+        Args:
+            selected: An item's id, a rule or a person, or ``all``.
+
+        Raises:
+            EvenhandError: If nothing is selected, or a later change stands in the way.
+        """
+        taken = [row for row in self.rows if selected in ("all", row.item, row.by)]
+        if not taken:
+            makers = ", ".join(dict.fromkeys(row.by for row in self.rows)) or "nobody so far"
+            raise EvenhandError(
+                f"There are no changes of {selected!r} to undo. Name an item's id, all, or who made them: {makers}."
+            )
+        count = len(self.rows)
+        for row in reversed(taken):
+            item = self.document.items[row.item]
+            if item[row.field] == row.after:
+                self.set(item, row.field, row.before, by=UNDO)
+            elif item[row.field] != row.before:
+                later = [other for other in self.rows if (other.item, other.field) == (row.item, row.field)]
+                raise EvenhandError(
+                    f"{row.field} of the item {row.item} was changed again later, by {later[-1].by}. Undo the item: "
+                    f"--undo {row.item}."
+                )
+        for identity in dict.fromkeys(row.item for row in taken):
+            self._restore_sentences(self.document.items[identity])
+        return len(self.rows) - count
+
+    def _restore_sentences(self, item: ItemTexts) -> None:
+        """After an undo: sentences as they first were if context and words are so again, otherwise rebuilt."""
+        rebuilt = [row for row in self.rows if row.item == item.id and row.by == REBUILD]
+        if not rebuilt:
+            return
+        first: dict[str, str] = {}
+        for row in self.rows:
+            if row.item == item.id:
+                first.setdefault(row.field, row.before)
+        parts = [CONTEXT, *(f"{WORD}/{candidate}" for candidate in item.candidate_ids())]
+        is_as_first = all(item[part] == first.get(part, item[part]) for part in parts)
+        for candidate in item.candidate_ids():
+            name = f"{SENTENCE}/{candidate}"
+            if is_as_first:
+                self.set(item, name, first.get(name, item[name]), by=UNDO)
+            elif BLANK in item.context and item.word_of(candidate):
+                self.set(item, name, item.context.replace(BLANK, item.word_of(candidate)), by=UNDO)
+
+
+def replay(document: Document, rows: Iterable[Change]) -> Changes:
+    """Make all changes again, in their order.
+
+    Raises:
+        EvenhandError: If a row does not fit: another file, or rows that were edited by hand.
+    """
+    changes = Changes(document)
+    for number, row in enumerate(rows, start=1):
+        item = document.items.get(row.item)
+        if item is None:
+            raise EvenhandError(
+                f"Change {number:,} is about the item {row.item}, which the file does not have."
+            )
+        if item[row.field] != row.before:
+            raise EvenhandError(
+                f"Change {number:,} expects {row.field} of the item {row.item} to be {row.before!r}, but it is "
+                f"{item[row.field]!r}. The rows belong to another file, or were edited by hand; put both back."
+            )
+        item[row.field] = row.after
+        changes.rows.append(row)
+    return changes
+
+
+def repaired_items(rows: Iterable[Change]) -> frozenset[str]:
+    """The items that have another text now than before, beside cleaned blanks and what follows from other changes."""
+    before: dict[tuple[str, str], str] = {}
+    after: dict[tuple[str, str], str] = {}
+    makers: dict[tuple[str, str], set[str]] = {}
+    for row in rows:
+        text = (row.item, row.field)
+        before.setdefault(text, row.before)
+        after[text] = row.after
+        makers.setdefault(text, set()).add(row.by)
+    return frozenset(
+        item
+        for (item, name), was in before.items()
+        if after[item, name] != was
+        and name != BEYOND_REPAIR
+        and not makers[item, name] <= {*BLANK_RULES, REBUILD, UNDO}
+    )
+
+
+_COLUMNS = tuple(column.name for column in fields(Change))
+
+
+def write_changes(path: Path, rows: Iterable[Change]) -> None:
+    """Write rows as a CSV file."""
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    writer.writerow(_COLUMNS)
+    writer.writerows(astuple(row) for row in rows)
+    write_text(path, buffer.getvalue())
+
+
+def read_changes(path: Path) -> list[Change]:
+    """Read rows as they were written: white space counts.
+
+    Raises:
+        DatasetError: If the file is not a table of changes.
+    """
+    text = decode_utf8(read_stored(path, error=DatasetError), path, error=DatasetError)
+    try:
+        header, *rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+    except (csv.Error, ValueError) as problem:
+        raise DatasetError(f"{path} is not valid CSV ({problem}). Put it back as it was.") from None
+    if tuple(header) != _COLUMNS or any(len(row) != len(_COLUMNS) for row in rows):
+        raise DatasetError(f"{path} is not a table of changes: its columns must be {', '.join(_COLUMNS)}.")
+    return [Change(*row) for row in rows]

@@ -1,0 +1,215 @@
+"""Checks of a translation against its source, beside those that every benchmark is checked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from difflib import SequenceMatcher
+from functools import partial
+from statistics import median
+
+from evenhand.core.errors import TranslationError
+from evenhand.core.items import BLANK, Association, Benchmark, Task
+from evenhand.core.progress import Progress, no_progress
+from evenhand.data.defects import DefectClass, DefectUnit, fill_of
+from evenhand.data.inspection import Finding
+from evenhand.translation.answers import AnswerCache, answer_all
+from evenhand.translation.blanks import leaks_in
+from evenhand.translation.concord import CONCORDS, disagreeing_candidates
+from evenhand.translation.translators import Translator
+
+LENGTH_FACTOR = 2.0
+"""A text is too long or too short if its ratio to the source differs from the usual one by more than this factor."""
+
+LENGTH_GAP = 15
+"""Characters below which a difference in length shows nothing."""
+
+FEWEST_UNTRANSLATED = 2
+"""Words of the source in a row that a translation still has."""
+
+LEAST_SIMILARITY = 0.25
+"""Share of words in common below which a back-translation says something else."""
+
+_WORD = re.compile(r"[^\W\d_]+")
+_INTRA = (Task.INTRASENTENCE,)
+
+
+def check_translation(translation: Benchmark, source: Benchmark) -> tuple[Finding, ...]:
+    """What is wrong with a translation, as far as its source shows it.
+
+    Raises:
+        TranslationError: If the two have no item in common.
+    """
+    sources = {item.id: item for item in source}
+    if not any(item.id in sources for item in translation):
+        raise TranslationError(
+            f"{translation.name} and {source.name} have no item in common: ids are shared across languages. Name the "
+            "benchmark that was translated."
+        )
+    findings = []
+    for defect in _defects(translation, sources):
+        for task in defect.tasks:
+            items = [item for item in translation.of_task(task) if item.id in sources]
+            if items and (defect.languages is None or translation.language in defect.languages):
+                findings.append(Finding(defect, task, tuple(defect.find(items))))
+    return tuple(findings)
+
+
+def check_back_translation(
+    translation: Benchmark,
+    source: Benchmark,
+    translator: Translator,
+    cache: AnswerCache,
+    *,
+    progress: Progress = no_progress,
+) -> tuple[Finding, ...]:
+    """Contexts that, translated back, have little in common with those of the source.
+
+    A translator's own faults show as well, so what is found is for people to look at.
+
+    Args:
+        translation: What is checked.
+        source: What it was translated from.
+        translator: From the language of the translation into that of the source.
+        cache: The translator's earlier answers; new ones are added.
+        progress: Told how many texts are translated.
+    """
+    contexts = {item.id: item.context for item in source}
+    answer_all(
+        translator, (item.context for item in translation if item.id in contexts), cache, progress=progress
+    )
+
+    def differs(items: Iterable[Association]) -> Iterable[str]:
+        return (
+            item.id
+            for item in items
+            if item.id in contexts and similarity(cache[item.context], contexts[item.id]) < LEAST_SIMILARITY
+        )
+
+    defect = DefectClass(
+        "back-translation",
+        f"translated back, the context shares fewer than {LEAST_SIMILARITY:.0%} of its words with the source",
+        tuple(Task),
+        DefectUnit.ITEMS,
+        False,
+        differs,
+    )
+    return tuple(
+        Finding(defect, task, tuple(defect.find(translation.of_task(task)))) for task in translation.tasks
+    )
+
+
+def similarity(text: str, other: str) -> float:
+    """The share of words that two texts have in common, in their order; 1 if all."""
+    first, second = (_WORD.findall(one.replace(BLANK, " ").casefold()) for one in (text, other))
+    return SequenceMatcher(None, first, second, autojunk=False).ratio()
+
+
+def _defects(translation: Benchmark, sources: Mapping[str, Association]) -> tuple[DefectClass, ...]:
+    def items_where(
+        condition: Callable[[Association], bool],
+    ) -> Callable[[Iterable[Association]], Iterable[str]]:
+        return lambda items: (item.id for item in items if condition(item))
+
+    ratio = _usual_ratio(translation, sources)
+    return (
+        DefectClass(
+            "blank-leaked",
+            "a translated blank stands in the context",
+            _INTRA,
+            DefectUnit.ITEMS,
+            True,
+            items_where(lambda item: bool(leaks_in(item.context.replace(BLANK, ""), item.language))),
+        ),
+        DefectClass(
+            "concord",
+            "a candidate disagrees in gender or number with the text before the blank, another agrees",
+            _INTRA,
+            DefectUnit.CANDIDATES,
+            True,
+            lambda items: (candidate for item in items for candidate in disagreeing_candidates(item)),
+            tuple(CONCORDS),
+        ),
+        DefectClass(
+            "candidates-merged",
+            "two candidates are the same here that differ in the source",
+            tuple(Task),
+            DefectUnit.ITEMS,
+            True,
+            items_where(lambda item: len(_texts(item)) < len(_texts(sources[item.id]))),
+        ),
+        DefectClass(
+            "length-ratio",
+            f"a text is more than {LENGTH_FACTOR:g} times longer or shorter than is usual for its source",
+            tuple(Task),
+            DefectUnit.ITEMS,
+            False,
+            items_where(lambda item: _is_odd_length(item, sources[item.id], ratio)),
+        ),
+        DefectClass(
+            "untranslated",
+            "words of the source are still there",
+            tuple(Task),
+            DefectUnit.ITEMS,
+            True,
+            items_where(partial(_has_untranslated, sources=sources)),
+        ),
+    )
+
+
+def _texts(item: Association) -> set[str]:
+    """What tells candidates apart."""
+    if item.task is Task.INTERSENTENCE:
+        return {candidate.text.casefold() for candidate in item.candidates}
+    fills = {(candidate.word or fill_of(item, candidate)).casefold() for candidate in item.candidates}
+    return fills if "" not in fills else {candidate.text.casefold() for candidate in item.candidates}
+
+
+def _pairs(item: Association, source: Association) -> list[tuple[str, str]]:
+    """The whole sentences of a translation beside those of its source."""
+    sentences = {candidate.id: candidate.text for candidate in source.candidates}
+    pairs = [(item.context, source.context)]
+    if item.task is Task.INTERSENTENCE:
+        pairs += [
+            (candidate.text, sentences[candidate.id])
+            for candidate in item.candidates
+            if candidate.id in sentences
+        ]
+    return pairs
+
+
+def _usual_ratio(translation: Benchmark, sources: Mapping[str, Association]) -> float:
+    """How much longer texts of this language usually are."""
+    ratios = [
+        len(text) / len(original)
+        for item in translation
+        if item.id in sources
+        for text, original in _pairs(item, sources[item.id])
+    ]
+    return median(ratios)
+
+
+def _is_odd_length(item: Association, source: Association, usual: float) -> bool:
+    for text, original in _pairs(item, source):
+        shorter, longer = sorted((len(text), usual * len(original)))
+        if longer > LENGTH_FACTOR * shorter and longer - shorter >= LENGTH_GAP:
+            return True
+    return False
+
+
+def _has_untranslated(item: Association, *, sources: Mapping[str, Association]) -> bool:
+    """Whether a text repeats words of its source that stand together there, names aside."""
+    return any(_shares_words(text, original) for text, original in _pairs(item, sources[item.id]))
+
+
+def _shares_words(text: str, original: str) -> bool:
+    words = _WORD.findall(original.replace(BLANK, "."))
+    own = _WORD.findall(text)
+    runs = {tuple(own[start : start + FEWEST_UNTRANSLATED]) for start in range(len(own))}
+    return any(
+        # Names stay as they are, and begin with a capital.
+        tuple(run) in runs
+        and not any(word[0].isupper() for word in run)
+        and all(len(word) > 2 for word in run)
+        for run in (words[start : start + FEWEST_UNTRANSLATED] for start in range(len(words) - 1))
+    )

@@ -1,0 +1,212 @@
+"""The folder of a translation: the file as the translator left it, every change since, and the file as it is now.
+
+``record.json``     where the translation comes from: source, translator, settings
+``untouched.json``  the file as the translator left it; never changes
+``changes.csv``     one row per change
+``LANGUAGE.json``   the file as it is now: the untouched one with all changes, byte for byte
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from evenhand.core.errors import DatasetError, TranslationError, fault
+from evenhand.core.files import read_stored, sha256_of, write_bytes, write_text
+from evenhand.core.frozen import FrozenModel
+from evenhand.runs.claims import claimed
+from evenhand.translation.changes import Changes, now, read_changes, replay, write_changes
+from evenhand.translation.documents import (
+    BEYOND_REPAIR,
+    CONTEXT,
+    SENTENCE,
+    WORD,
+    Document,
+    ItemTexts,
+    read_document,
+)
+
+RECORD = "record.json"
+UNTOUCHED = "untouched.json"
+CHANGES = "changes.csv"
+
+
+class SourceRecord(FrozenModel):
+    """What was translated."""
+
+    name: str
+    language: str
+    sha256: str
+    licence: str | None = None
+
+
+class TranslatorRecord(FrozenModel):
+    """Who translated, and with which settings."""
+
+    name: str
+    settings: Mapping[str, str] = Field(default_factory=dict)
+
+
+class TranslationRecord(FrozenModel):
+    """Where a translation comes from."""
+
+    kind: str = "translation"
+    language: str
+    untouched_sha256: str
+    source: SourceRecord | None = None
+    """None for a file that came from elsewhere."""
+    translator: TranslatorRecord | None = None
+    fingerprint: str = ""
+    """Digest of all that determines the untouched file."""
+    created: str = Field(default_factory=now)
+    evenhand: str = Field(default_factory=lambda: version("evenhand"))
+
+
+def is_translation_folder(path: Path) -> bool:
+    """Whether a folder holds a translation."""
+    return (path / RECORD).is_file() and (path / UNTOUCHED).is_file()
+
+
+def read_record(folder: Path) -> TranslationRecord:
+    """The record of a translation.
+
+    Raises:
+        TranslationError: If the folder holds none.
+    """
+    if not is_translation_folder(folder):
+        raise TranslationError(
+            f"{folder} holds no translation: {RECORD} and {UNTOUCHED} are needed. Make one with: evenhand data "
+            "translate, or from a file with: evenhand data repair FILE --out FOLDER."
+        )
+    try:
+        return TranslationRecord.model_validate_json(read_stored(folder / RECORD, error=TranslationError))
+    except ValidationError as problem:
+        raise TranslationError(
+            f"{folder / RECORD} is damaged: {fault(problem)}. Put it back as it was."
+        ) from None
+
+
+def fingerprint_of_translation(folder: Path) -> str | None:
+    """The fingerprint of the translation in a folder; None if there is no folder."""
+    return read_record(folder).fingerprint if folder.exists() else None
+
+
+def write_translation(folder: Path, content: bytes, record: TranslationRecord) -> None:
+    """Put an untouched translation into a folder that is there."""
+    write_bytes(folder / UNTOUCHED, content)
+    write_bytes(folder / f"{record.language}.json", content)
+    write_changes(folder / CHANGES, ())
+    write_text(folder / RECORD, record.model_dump_json(indent=2) + "\n")
+
+
+def adopt_file(path: Path, folder: Path, *, language: str | None = None) -> None:
+    """Make a folder from a file that was translated elsewhere.
+
+    Raises:
+        TranslationError: If something else is in the folder.
+        DatasetError: If the file is not in StereoSet's layout.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise TranslationError(f"{folder} is not empty. Choose another folder with --out.")
+    document = read_document(path, language=language)
+    content = document.to_bytes()
+    record = TranslationRecord(language=document.language, untouched_sha256=sha256_of(content))
+    folder.mkdir(parents=True, exist_ok=True)
+    write_translation(folder, content, record)
+
+
+class TranslationFolder:
+    """A translation that can be changed; open it with ``open_translation``."""
+
+    def __init__(self, path: Path, record: TranslationRecord, changes: Changes) -> None:
+        self.path = path
+        self.record = record
+        self.changes = changes
+
+    @property
+    def current(self) -> Path:
+        """The file as it is now."""
+        return self.path / f"{self.record.language}.json"
+
+    def save(self) -> None:
+        """Write the rows, and the file that they make."""
+        write_changes(self.path / CHANGES, self.changes.rows)
+        write_bytes(self.current, self.changes.document.to_bytes())
+
+    def keep_edits(self, person: str) -> int:
+        """Make rows of what was edited in the file by hand; how many there are.
+
+        Raises:
+            TranslationError: If items were added or removed, or something else than texts was edited.
+        """
+        edited = read_document(self.current, language=self.record.language)
+        first = len(self.changes.rows)
+        if edited.items.keys() != self.changes.document.items.keys():
+            raise TranslationError(
+                f"{self.current} has other items than {UNTOUCHED}. Items stay in the file; mark those beyond repair."
+            )
+        for item in self.changes.document:
+            self._keep_edits_of(item, edited.items[item.id], person)
+        if not self.changes.document.has_same_rest(edited):
+            raise TranslationError(
+                f"{self.current} was edited in more than its texts: only target, context, word, sentence and "
+                "beyond_repair can change. Put the rest back as it was."
+            )
+        for identity in dict.fromkeys(row.item for row in self.changes.rows[first:]):
+            self._rebuild_unless_edited(self.changes.document.items[identity], first)
+        self.save()
+        return len(self.changes.rows) - first
+
+    def _keep_edits_of(self, item: ItemTexts, edited: ItemTexts, person: str) -> None:
+        for name in (*edited.fields(), BEYOND_REPAIR):
+            self.changes.set(item, name, edited[name], by=person)
+
+    def _rebuild_unless_edited(self, item: ItemTexts, first: int) -> None:
+        """Make the sentences anew where somebody edited context or words and left the sentences as they were."""
+        edited = {row.field.partition("/")[0] for row in self.changes.rows[first:] if row.item == item.id}
+        if edited & {CONTEXT, WORD} and SENTENCE not in edited:
+            self.changes.rebuild(item, [item.word_of(candidate) for candidate in item.candidate_ids()])
+
+    def edited_by_hand(self) -> bool:
+        """Whether the file is not what the rows make of the untouched one."""
+        return read_stored(self.current, error=TranslationError) != self.changes.document.to_bytes()
+
+    def refuse_edits(self) -> None:
+        """Refuse to go on with a file that was edited by hand: what was edited would be lost.
+
+        Raises:
+            TranslationError: If it was.
+        """
+        if self.edited_by_hand():
+            raise TranslationError(
+                f"{self.current} was edited by hand: it is not what {CHANGES} makes of {UNTOUCHED}. Keep the edits as "
+                "changes of a person with --keep-edits NAME, or write the file anew with --discard-edits."
+            )
+
+
+@contextmanager
+def open_translation(folder: Path) -> Iterator[TranslationFolder]:
+    """Open a translation, which no other process can change meanwhile.
+
+    Raises:
+        BusyError: If another process has it open.
+        TranslationError: If the untouched file or the rows are not those that the record knows.
+    """
+    record = read_record(folder)
+    with claimed(folder):
+        content = read_stored(folder / UNTOUCHED, error=TranslationError)
+        if sha256_of(content) != record.untouched_sha256:
+            raise TranslationError(
+                f"{folder / UNTOUCHED} was changed: its digest is not the one in {RECORD}. Put it back as it was; "
+                f"changes belong into {record.language}.json."
+            )
+        document = Document(content, language=record.language, path=folder / UNTOUCHED)
+        try:
+            changes = replay(document, read_changes(folder / CHANGES))
+        except DatasetError as problem:
+            raise TranslationError(str(problem)) from None
+        yield TranslationFolder(folder, record, changes)

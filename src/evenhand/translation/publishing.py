@@ -1,0 +1,98 @@
+"""Publish a translation: the file in StereoSet's layout, a data statement, its licence, and every change."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+from evenhand.core.errors import TranslationError
+from evenhand.core.files import sha256_of, write_bytes, write_text
+from evenhand.core.items import BLANK, Task
+from evenhand.translation.changes import write_changes
+from evenhand.translation.folder import TranslationFolder
+
+
+def publish(translation: TranslationFolder, path: Path, *, licence: str | None = None) -> list[Path]:
+    """Write the file, its data statement and its changes beside each other; the files that were written.
+
+    Args:
+        translation: What is published.
+        path: The file; the others are named after it.
+        licence: Of the translation; that of the source if not given.
+
+    Raises:
+        TranslationError: If no licence is known, the name does not end in .json, or the file was edited by hand.
+    """
+    if path.suffix != ".json":
+        raise TranslationError(f"{path} does not end in .json. Name the file after its language: fr.json.")
+    translation.refuse_edits()
+    source = translation.record.source
+    licence = licence or (source.licence if source else None)
+    if not licence:
+        raise TranslationError(
+            "The licence of the source is not known, and a translation may only be published under one that it allows. "
+            "Name it with --licence."
+        )
+    content = _licensed(translation.changes.document.to_bytes(), licence)
+    statement, changes = path.with_suffix(".md"), path.with_suffix(".changes.csv")
+    write_bytes(path, content)
+    write_text(statement, _statement(translation, content, licence=licence, name=path.name))
+    write_changes(changes, translation.changes.rows)
+    return [path, statement, changes]
+
+
+def _licensed(content: bytes, licence: str) -> bytes:
+    document = json.loads(content)
+    head = {key: document[key] for key in ("version", "language") if key in document}
+    rest = {key: value for key, value in document.items() if key not in (*head, "licence")}
+    return json.dumps(
+        {**head, "licence": licence, **rest}, ensure_ascii=False, separators=(",", ":")
+    ).encode()
+
+
+def _statement(translation: TranslationFolder, content: bytes, *, licence: str, name: str) -> str:
+    """The data statement, as Markdown."""
+    record, document, rows = translation.record, translation.changes.document, translation.changes.rows
+    lines = [f"# {name}", ""]
+    lines += [
+        "Content warning: the items name stereotypes, many of them offensive, in order to measure them.",
+        "",
+    ]
+    lines += ["## Origin", ""]
+    if record.source:
+        lines.append(
+            f"- Translated from {record.source.name} ({record.source.language}), SHA-256 {record.source.sha256}."
+        )
+    else:
+        lines.append("- Translated elsewhere; the source was not recorded.")
+    if record.translator:
+        lines.append(f"- Translator: {record.translator.name}.")
+        lines += [f"  - {key}: {value}" for key, value in sorted(record.translator.settings.items())]
+    lines += [
+        f"- Made on {record.created} with Evenhand {record.evenhand}.",
+        f"- Licence: {licence}.",
+        f"- SHA-256 of this file: {sha256_of(content)}.",
+        "",
+        "## Items",
+        "",
+        "| task | items | without exactly one blank | target not in context | beyond repair |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for task in Task:
+        items = document.of_task(task)
+        blanks = (
+            f"{sum(item.context.count(BLANK) != 1 for item in items):,}" if task is Task.INTRASENTENCE else ""
+        )
+        marked = sum(item.is_beyond_repair for item in items)
+        lines.append(
+            f"| {task.value} | {len(items):,} | {blanks} | {document.missing_targets(task):,} | {marked:,} |"
+        )
+    lines += ["", "## Changes since the translator", ""]
+    makers = Counter(row.by for row in rows)
+    if makers:
+        lines += ["| by | texts |", "|---|---:|"]
+        lines += [f"| {maker} | {count:,} |" for maker, count in makers.most_common()]
+    else:
+        lines.append("None. Nobody has reviewed this translation.")
+    return "\n".join(lines) + "\n"

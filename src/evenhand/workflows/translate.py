@@ -1,0 +1,137 @@
+"""Translate a benchmark into a folder: estimate, ask, keep, and go on after an interruption."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evenhand.core.files import sha256_of
+from evenhand.core.items import Benchmark
+from evenhand.core.progress import SILENT, Monitor
+from evenhand.runs.store import open_job
+from evenhand.translation.answers import AnswerCache, unanswered
+from evenhand.translation.folder import (
+    SourceRecord,
+    TranslationRecord,
+    TranslatorRecord,
+    fingerprint_of_translation,
+    read_record,
+    write_translation,
+)
+from evenhand.translation.translating import open_texts, translated_file
+from evenhand.translation.translators import LanguagePair, Translator, open_translator
+
+
+@dataclass(frozen=True, slots=True)
+class TranslationEstimate:
+    """What a translation takes, beside answers that are kept already.
+
+    Attributes:
+        texts: Texts that are asked for.
+        characters: Their characters.
+        price: In US dollars; 0 where nothing is paid, None where the price is not known.
+        seconds: About how long it takes; None where that is not known.
+        price_basis: What the price rests on, with its date.
+    """
+
+    texts: int
+    characters: int
+    price: float | None
+    seconds: float | None
+    price_basis: str
+
+    @property
+    def costs(self) -> bool:
+        """Whether money is spent, or may be."""
+        return bool(self.texts) and self.price != 0
+
+
+@dataclass(frozen=True, slots=True)
+class TranslationPlan:
+    """A benchmark, its translator, and the answers that are kept already; nothing has been asked for yet."""
+
+    benchmark: Benchmark
+    languages: LanguagePair
+    name: str
+    translator: Translator
+    cache: AnswerCache
+
+    def estimate(self) -> TranslationEstimate:
+        """What is left to ask for, and what that costs."""
+        return _estimate(self.translator, open_texts(self.benchmark, self.cache))
+
+    def estimate_contexts(self) -> TranslationEstimate:
+        """The same for contexts alone, as they are translated back."""
+        return _estimate(self.translator, unanswered((item.context for item in self.benchmark), self.cache))
+
+
+def plan_translation(benchmark: Benchmark, *, to: str, translator: str) -> TranslationPlan:
+    """Open a translator for a benchmark.
+
+    Args:
+        benchmark: What is translated.
+        to: The tag of the new language.
+        translator: Its name, as ``apertium`` or ``marian:MODEL``.
+
+    Raises:
+        UnknownNameError: If there is no such translator.
+        TranslationError: If it cannot translate into the language.
+    """
+    languages = LanguagePair(benchmark.language, to)
+    opened = open_translator(translator, languages)
+    cache = AnswerCache.of(translator, opened.settings, languages)
+    return TranslationPlan(benchmark, languages, translator, opened, cache)
+
+
+def translate(
+    plan: TranslationPlan, place: Path, *, replace: bool = False, monitor: Monitor = SILENT
+) -> TranslationRecord:
+    """Translate a benchmark into a folder; one that is there already is not translated again.
+
+    Args:
+        plan: What is translated, and by whom.
+        place: The folder.
+        replace: Let another translation that is there give way, with all its changes.
+        monitor: Told about the progress.
+
+    Raises:
+        TranslationError: If the translator fails. What it gave before is kept, and the same call goes on from there.
+        RunError: If the folder holds another translation.
+    """
+    settings = dict(plan.translator.settings)
+    key = [plan.benchmark.sha256, plan.languages.source, plan.languages.target, plan.name.partition(":")[0]]
+    fingerprint = sha256_of(json.dumps([*key, sorted(settings.items())]).encode())
+    with open_job(place, fingerprint, fingerprint_at=fingerprint_of_translation, replace=replace) as job:
+        if not job.is_done:
+            content = translated_file(
+                plan.benchmark, plan.translator, plan.cache, language=plan.languages.target, monitor=monitor
+            )
+            record = TranslationRecord(
+                language=plan.languages.target,
+                untouched_sha256=sha256_of(content),
+                source=SourceRecord(
+                    name=plan.benchmark.name,
+                    language=plan.languages.source,
+                    sha256=plan.benchmark.sha256,
+                    licence=plan.benchmark.licence,
+                ),
+                translator=TranslatorRecord(name=plan.name, settings=settings),
+                fingerprint=fingerprint,
+            )
+            with job.result_folder() as folder:
+                write_translation(folder, content, record)
+    return read_record(place)
+
+
+def _estimate(translator: Translator, texts: Sequence[str]) -> TranslationEstimate:
+    characters = sum(map(len, texts))
+    price, speed = translator.cost.usd_per_million_characters, translator.cost.characters_per_second
+    return TranslationEstimate(
+        texts=len(texts),
+        characters=characters,
+        price=None if price is None else price * characters / 1_000_000,
+        seconds=None if speed is None else characters / speed,
+        price_basis=translator.cost.basis,
+    )

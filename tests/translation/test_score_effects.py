@@ -1,0 +1,191 @@
+"""How much of a difference between two languages rests on items with a problem."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import builders
+import numpy as np
+import pytest
+from builders import Triple
+
+from evenhand.core.errors import TranslationError
+from evenhand.core.items import Association
+from evenhand.reporting.association.translation import MOST_DRAWN, problem_plot, problem_rows
+from evenhand.reporting.words import translation_sentence
+from evenhand.runs.comparison import TranslationEffect
+from evenhand.runs.run import Run
+from evenhand.stats.resampling import Resampling
+from evenhand.translation.changes import Change, repaired_items, write_changes
+from evenhand.translation.score_effects import ANY, FLAGGED, REPAIRED, read_repaired_items, translation_effect
+from evenhand.workflows.measure import evaluate
+
+QUICK = Resampling(resamples=200)
+TERMS = ("baker", "nurse", "smith", "judge", "clerk", "miner")
+PER_TERM = 4
+LOST_TARGETS = ("intra-2", "inter-5")
+REPEATED_CANDIDATES = ("intra-7", "inter-11")
+REPAIRED_ITEMS = ("intra-3", "intra-7", "inter-20")
+
+Triples = dict[str, Triple]
+
+
+TEXTS = {
+    "en": ("Bread smells good", "Paint dries soon", "Seven divides nothing"),
+    "de": ("Brot riecht gut", "Farbe trocknet bald", "Sieben teilt nichts"),
+}
+
+
+def items_in(language: str) -> list[Association]:
+    """Items about six terms; in German two have lost their target, and two have equal candidates."""
+    items = []
+    for number in range(PER_TERM * len(TERMS)):
+        term = TERMS[number % len(TERMS)]
+        for task, make in (("intra", builders.intra), ("inter", builders.inter)):
+            is_german, identity = language == "de", f"{task}-{number}"
+            named = "jemand" if is_german and identity in LOST_TARGETS else term
+            context = f"Da lebt {named} {number}" if is_german else f"There sits {named} {number}"
+            texts = [f"{text} {number}." for text in TEXTS[language]]
+            if is_german and identity in REPEATED_CANDIDATES:
+                texts[1] = texts[0]
+            if task == "intra":
+                texts = [f"{context} {text.split()[0]}." for text in texts]
+                context += " BLANK"
+            items.append(make(number, cluster=term, language=language, context=f"{context}.", texts=texts))
+    return items
+
+
+def triples(seed: int) -> Triples:
+    generator = np.random.default_rng(seed)
+    return {item.id: (s, a, u) for item in items_in("en") for s, a, u in [generator.uniform(size=3).tolist()]}
+
+
+def run_in(language: str, scores: Triples) -> Run:
+    benchmark = builders.benchmark(*items_in(language), language=language)
+    return evaluate(builders.scores(scores), benchmark, name=f"model-{language}", resampling=QUICK)
+
+
+@pytest.fixture(scope="module")
+def scores() -> tuple[Triples, Triples]:
+    first, second = triples(1), triples(2)
+    # Nonsense wins often in German, so that there is a difference to share out.
+    lower = {item: (s / 4, a / 4, u) for item, (s, a, u) in second.items()}
+    return first, lower
+
+
+@pytest.fixture(scope="module")
+def effect(scores: tuple[Triples, Triples]) -> TranslationEffect:
+    first, second = (run_in(language, own) for language, own in zip(("en", "de"), scores, strict=True))
+    found = translation_effect(first, second, repaired={"de": REPAIRED_ITEMS}, resampling=QUICK)
+    assert found is not None
+    return found
+
+
+def points(triple: Triple, measure: str) -> float:
+    """What one item gives to a measure."""
+    stereotype, anti, other = triple
+    if measure == "SS":
+        return 100.0 * (stereotype > anti)
+    return 50.0 * ((stereotype > other) + (anti > other))
+
+
+@pytest.mark.parametrize("measure", ["SS", "LMS"])
+@pytest.mark.parametrize("task", ["intrasentence", "intersentence", "overall"])
+def test_a_contribution_is_the_sum_of_what_its_items_give_to_the_difference(
+    effect: TranslationEffect, scores: tuple[Triples, Triples], measure: str, task: str
+) -> None:
+    first, second = scores
+    ids = [item for item in first if task == "overall" or item.startswith(task[:5])]
+    differences = {item: points(second[item], measure) - points(first[item], measure) for item in ids}
+    row = next(
+        row for row in effect.shares if (row.task, row.measure, row.problem) == (task, measure, REPAIRED)
+    )
+    wanted = [item for item in REPAIRED_ITEMS if item in ids]
+
+    assert row.items == len(wanted)
+    assert row.of_items == len(ids)
+    assert row.difference == pytest.approx(sum(differences.values()) / len(ids))
+    assert row.contribution.value == pytest.approx(sum(differences[item] for item in wanted) / len(ids))
+    if not math.isnan(row.share):
+        assert row.share == pytest.approx(row.contribution.value / row.difference)
+
+
+def test_a_share_is_told_only_where_the_difference_is_clear(effect: TranslationEffect) -> None:
+    shares = {(row.task, row.measure): row.share for row in effect.shares if row.problem == ANY}
+
+    assert not math.isnan(shares["overall", "LMS"])
+    assert math.isnan(shares["overall", "SS"])
+
+
+def test_items_are_counted_once_however_many_problems_they_have(effect: TranslationEffect) -> None:
+    counts = {row.problem: row.items for row in effect.shares if (row.task, row.measure) == ("overall", "SS")}
+
+    assert counts[REPAIRED] == 3
+    assert counts["target-not-in-context"] == 2
+    assert counts[FLAGGED] == 2
+    assert counts[ANY] == 6  # one of the repaired ones has equal candidates too
+
+
+def test_target_terms_come_with_their_problems_the_worst_first(effect: TranslationEffect) -> None:
+    worst = effect.terms[0]
+    by_term = {row.term: row for row in effect.terms}
+
+    assert len(effect.terms) == len(TERMS)
+    assert worst.with_problem == max(row.with_problem for row in effect.terms)
+    assert by_term["nurse"].counts["repaired"] == 1
+    assert by_term["nurse"].counts["candidates-merged"] == 1
+    assert sum(row.with_problem for row in effect.terms) == 6
+    assert all(row.items == 2 * PER_TERM for row in effect.terms)
+    rows = problem_rows([effect])
+    assert sum(row["count"] for row in rows if row["problem"] == "repaired") == 3
+
+
+def test_the_plot_draws_terms_with_problems_only(effect: TranslationEffect) -> None:
+    spec = problem_plot(effect)
+
+    (values,) = spec["datasets"].values()
+    assert [row["term"] for row in values] == [row.term for row in effect.terms if row.with_problem][
+        :MOST_DRAWN
+    ]
+    assert problem_plot(effect.model_copy(update={"terms": ()})) == {}
+
+
+def test_a_sentence_says_how_much_rests_on_them(effect: TranslationEffect) -> None:
+    sentence = translation_sentence(effect)
+
+    assert sentence.startswith(
+        "6 of 48 items (12%) have a problem in English or German: no difference in SS is shown"
+    )
+    assert "of the difference in LMS" in sentence
+
+
+def test_runs_in_one_language_have_no_such_effect(scores: tuple[Triples, Triples]) -> None:
+    assert translation_effect(run_in("de", scores[0]), run_in("de", scores[1]), resampling=QUICK) is None
+
+
+def change(item: str, field: str, before: str, after: str, by: str) -> Change:
+    return Change(item, field, before, after, by, "2026-01-01T00:00:00+00:00")
+
+
+def test_what_was_undone_cleaned_or_rebuilt_is_not_repaired() -> None:
+    rows = [
+        change("a", "target", "x", "y", "closest"),
+        change("b", "target", "x", "y", "closest"),
+        change("b", "target", "y", "x", "undo"),
+        change("c", "context", "BLANK-x", "BLANK x", "blank.hyphen"),
+        change("c", "sentence/1", "u-x", "u x", "rebuild"),
+        change("d", "beyond_repair", "", "makes no sense", "Ann"),
+        change("e", "word/1", "old", "new", "Ann"),
+    ]
+
+    assert repaired_items(rows) == {"a", "e"}
+
+
+def test_a_published_table_of_changes_says_its_language_by_its_name(tmp_path: Path) -> None:
+    write_changes(tmp_path / "de.changes.csv", [change("a", "target", "x", "y", "closest")])
+    write_changes(tmp_path / "changes.csv", [])
+
+    assert read_repaired_items(tmp_path / "de.changes.csv") == ("de", frozenset({"a"}))
+    with pytest.raises(TranslationError, match="does not say of which language"):
+        read_repaired_items(tmp_path / "changes.csv")

@@ -1,0 +1,164 @@
+"""Sequence-to-sequence models translate in batches as they do one by one; safetensors only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tokenizers import Tokenizer, models, pre_tokenizers, processors  # noqa: E402
+from transformers import (  # noqa: E402
+    MarianConfig,
+    MarianMTModel,
+    PreTrainedTokenizerFast,
+    T5Config,
+    T5ForConditionalGeneration,
+)
+
+from evenhand.core.errors import EvenhandError, TranslationError  # noqa: E402
+from evenhand.translation.translators import LanguagePair  # noqa: E402
+from evenhand.translation.translators.seq2seq import SEQ2SEQ, _batches, _direction  # noqa: E402
+
+WORDS = [
+    "<pad>",
+    "</s>",
+    "<unk>",
+    "the",
+    "baker",
+    "likes",
+    "bread",
+    "BLANK",
+    "translate",
+    "English",
+    "to",
+    "German:",
+]
+TEXTS = [
+    "the baker",
+    "bread",
+    "the baker likes BLANK bread",
+    "the the the",
+    "likes bread the baker likes the bread",
+]
+UNKNOWN = {"unk_token": "<unk>"}
+ENDS = {"pad_token": "<pad>", "eos_token": "</s>"}
+ENGLISH_TO_GERMAN = LanguagePair("en", "de")
+
+
+@pytest.fixture(scope="module")
+def marian(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.manual_seed(3)
+    config = MarianConfig(
+        vocab_size=len(WORDS),
+        d_model=16,
+        encoder_layers=1,
+        decoder_layers=1,
+        encoder_attention_heads=2,
+        decoder_attention_heads=2,
+        encoder_ffn_dim=16,
+        decoder_ffn_dim=16,
+        max_position_embeddings=32,
+        pad_token_id=0,
+        eos_token_id=1,
+        decoder_start_token_id=0,
+        forced_eos_token_id=None,
+        init_std=1.0,
+    )
+    return saved(MarianMTModel(config), tmp_path_factory.mktemp("marian"))
+
+
+def saved(model: MarianMTModel | T5ForConditionalGeneration, folder: Path) -> Path:
+    model.save_pretrained(folder)
+    tokenizer = Tokenizer(models.WordLevel({word: place for place, word in enumerate(WORDS)}, **UNKNOWN))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, **UNKNOWN, **ENDS).save_pretrained(folder)
+    return folder
+
+
+def test_a_batch_gives_what_single_texts_give(marian: Path) -> None:
+    translator = SEQ2SEQ.open(str(marian), ENGLISH_TO_GERMAN)
+
+    together = translator.translate(TEXTS)
+
+    assert together == [translator.translate([text])[0] for text in TEXTS]
+    assert len(set(together)) > 1
+
+
+def test_batches_hold_every_text_once_within_the_budget() -> None:
+    lengths = [3000, 10, 5000, 2000, 9000, 1, 4000]
+
+    batches = _batches(lengths)
+
+    assert sorted(place for batch in batches for place in batch) == list(range(len(lengths)))
+    assert all(
+        len(batch) == 1 or max(lengths[place] for place in batch) * len(batch) <= 8_192 for batch in batches
+    )
+
+
+def test_a_t5_model_is_told_the_languages_in_words(tmp_path: Path) -> None:
+    config = T5Config(
+        vocab_size=len(WORDS),
+        d_model=16,
+        d_kv=8,
+        d_ff=16,
+        num_layers=1,
+        num_heads=2,
+        decoder_start_token_id=0,
+    )
+    translator = SEQ2SEQ.open(str(saved(T5ForConditionalGeneration(config), tmp_path)), ENGLISH_TO_GERMAN)
+
+    assert translator._prefix == "translate English to German: "
+    assert len(translator.translate(TEXTS)) == len(TEXTS)
+
+
+def test_other_weights_have_answers_of_their_own(marian: Path, tmp_path: Path) -> None:
+    other = saved(MarianMTModel.from_pretrained(marian), tmp_path)
+    settings = [SEQ2SEQ.open(str(folder), ENGLISH_TO_GERMAN).settings for folder in (marian, other)]
+
+    assert "sha256" in settings[0]["weights"]
+    assert settings[0] != settings[1]
+
+
+class ManyLanguages:
+    """What a tokenizer of a Marian with several target languages shows."""
+
+    supported_language_codes = (">>est<<", ">>deu<<", ">>fra<<", ">>es<<")
+
+
+@pytest.mark.parametrize(("language", "prefix"), [("es", ">>es<< "), ("de", ">>deu<< "), ("fr", ">>fra<< ")])
+def test_a_model_of_several_languages_is_told_which(marian: Path, language: str, prefix: str) -> None:
+    model = MarianMTModel.from_pretrained(marian)
+
+    assert _direction(model, ManyLanguages(), LanguagePair("en", language)) == (prefix, None)
+
+
+def test_a_language_that_a_model_lacks_is_refused(marian: Path) -> None:
+    model = MarianMTModel.from_pretrained(marian)
+
+    with pytest.raises(TranslationError, match=r"does not translate into 'tr'; it knows >>deu<<"):
+        _direction(model, ManyLanguages(), LanguagePair("en", "tr"))
+
+
+def test_a_text_that_the_model_cannot_take_is_refused(marian: Path) -> None:
+    translator = SEQ2SEQ.open(str(marian), ENGLISH_TO_GERMAN)
+
+    with pytest.raises(TranslationError, match="A text has 41 tokens, and the model takes 32"):
+        translator.translate(["bread " * 40])
+
+
+def test_weights_that_can_run_code_are_refused(marian: Path, tmp_path: Path) -> None:
+    for path in marian.iterdir():
+        if path.suffix != ".safetensors":
+            (tmp_path / path.name).write_bytes(path.read_bytes())
+    torch.save({}, tmp_path / "pytorch_model.bin")
+
+    with pytest.raises(EvenhandError, match=r"only as \.bin files, which can run code"):
+        SEQ2SEQ.open(str(tmp_path), ENGLISH_TO_GERMAN)
+
+
+def test_a_folder_that_is_no_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(EvenhandError, match=r"without a config\.json"):
+        SEQ2SEQ.open(str(tmp_path), ENGLISH_TO_GERMAN)

@@ -1,0 +1,299 @@
+"""A benchmark is translated with its blanks, whatever the translator does to them."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from builders import document, inter, intra, write_json
+from running import Command
+from translation_servers import FakeService, amazon_answer, serving
+
+from evenhand.core.errors import TranslationError, UnknownNameError
+from evenhand.data import load_dataset, read_stereoset
+from evenhand.translation.translators import LanguagePair, open_translator
+from evenhand.workflows.translate import plan_translation, translate
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVENHAND_HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    return write_json(tmp_path / "en.json", document([intra(1), inter(2)]) | {"licence": "CC BY 4.0"})
+
+
+def table(tmp_path: Path, **contexts: str) -> Path:
+    rows = {
+        "The baker likes BLANK bread.": "Le boulanger aime le pain BLANK.",
+        "The baker opens the shop.": "Le boulanger ouvre.",
+        "It smells of bread.": "Ça sent le pain.",
+        "It smells of paint.": "Ça sent la peinture.",
+        "Seven is a number.": "Sept est un nombre.",
+        "baker": "boulanger",
+        "fresh": "frais",
+        "brown": "bis",
+        "purple": "violet",
+    } | contexts
+    path = tmp_path / "fr.csv"
+    path.write_text("source,target\n" + "".join(f'"{text}","{answer}"\n' for text, answer in rows.items()))
+    return path
+
+
+def test_words_go_into_the_translated_context_and_ids_stay(source: Path, tmp_path: Path) -> None:
+    plan = plan_translation(read_stereoset(source), to="fr", translator=f"file:{table(tmp_path)}")
+
+    record = translate(plan, tmp_path / "out")
+
+    french = load_dataset(tmp_path / "out")
+    assert [item.id for item in french] == ["intra-1", "inter-2"]
+    assert [candidate.text for candidate in french.items[0].candidates] == [
+        "Le boulanger aime le pain frais.",
+        "Le boulanger aime le pain bis.",
+        "Le boulanger aime le pain violet.",
+    ]
+    assert french.items[0].cluster == "baker"
+    assert french.licence == "CC BY 4.0"
+    assert record.source is not None
+    assert record.source.language == "en"
+
+
+def test_a_finished_translation_is_not_made_again_and_another_is_not_overwritten(
+    source: Path, tmp_path: Path, run_evenhand_here: Command
+) -> None:
+    first = table(tmp_path)
+    command = ["data", "translate", source, "--to", "fr", "--out", tmp_path / "out"]
+    run_evenhand_here(*command, "--translator", f"file:{first}")
+    before = (tmp_path / "out" / "record.json").read_bytes()
+
+    again = run_evenhand_here(*command, "--translator", f"file:{first}", "--json")
+    first.write_text(first.read_text() + "other,autre\n")
+    other = run_evenhand_here(*command, "--translator", f"file:{first}")
+
+    assert json.loads(again.stdout)["missing_targets"] == {"intrasentence": 0, "intersentence": 0}
+    assert (tmp_path / "out" / "record.json").read_bytes() == before
+    assert other.returncode == 2
+    assert "holds another result" in other.stderr
+
+
+def test_a_blank_that_is_translated_is_asked_for_with_another_placeholder(
+    source: Path, tmp_path: Path
+) -> None:
+    path = table(
+        tmp_path,
+        **{
+            "The baker likes BLANK bread.": "Le boulanger aime le pain VIDE.",
+            "The baker likes Zxq bread.": "Le boulanger aime le pain Zxq Zxq.",
+            "The baker likes QX7 bread.": "Le boulanger aime le pain qx7.",
+        },
+    )
+
+    translate(plan_translation(read_stereoset(source), to="fr", translator=f"file:{path}"), tmp_path / "out")
+
+    assert load_dataset(tmp_path / "out").items[0].context == "Le boulanger aime le pain BLANK."
+
+
+def test_a_blank_that_never_survives_leaves_the_leak_to_be_seen(
+    source: Path, tmp_path: Path, run_evenhand_here: Command
+) -> None:
+    leaked = "Le boulanger aime le pain VIDE."
+    forms = ("BLANK", "Zxq", "QX7", "___")
+    path = table(tmp_path, **{f"The baker likes {form} bread.": leaked for form in forms})
+
+    ended = run_evenhand_here(
+        "data", "translate", source, "--to", "fr", "--translator", f"file:{path}", "--out", tmp_path / "out"
+    )
+    run_evenhand_here("data", "repair", tmp_path / "out")
+
+    assert "Contexts without their blank, or with one more: 1." in ended.stderr
+    assert "Contexts without exactly one blank: 1." in ended.stdout
+    item = load_dataset(tmp_path / "out").items[0]
+    assert item.context == "Le boulanger aime le pain BLANK."
+    assert item.candidates[0].text == "Le boulanger aime le pain frais."
+
+
+def test_texts_that_a_table_lacks_are_named(source: Path, tmp_path: Path) -> None:
+    path = tmp_path / "fr.csv"
+    path.write_text("source,target\nbaker,boulanger\n")
+
+    with pytest.raises(TranslationError, match="lacks the translation of 8 texts"):
+        translate(
+            plan_translation(read_stereoset(source), to="fr", translator=f"file:{path}"), tmp_path / "out"
+        )
+
+
+def test_a_table_that_translates_a_text_twice_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "fr.csv"
+    path.write_text("en,fr\nbaker,boulanger\nbaker,boulangère\n")
+
+    with pytest.raises(TranslationError, match="row 3: 'baker' is translated as 'boulangère' here"):
+        open_translator(f"file:{path}", LanguagePair("en", "fr"))
+
+
+def test_a_translator_that_does_not_exist_is_refused_with_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'apertium'"):
+        open_translator("apertum", LanguagePair("en", "es"))
+
+
+def test_the_language_of_the_benchmark_itself_is_refused() -> None:
+    with pytest.raises(TranslationError, match="is in 'en' already"):
+        open_translator("apertium", LanguagePair("en", "en"))
+
+
+class TestPaidTranslators:
+    """What costs money is estimated and asked for, and paid for once."""
+
+    @pytest.fixture(autouse=True)
+    def service(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeService]:
+        pytest.importorskip("boto3")
+        with serving(FakeService(amazon_answer)) as service:
+            monkeypatch.setenv("AWS_ENDPOINT_URL", service.address)
+            monkeypatch.setenv("AWS_ACCESS_KEY_ID", "example")
+            monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "example")
+            monkeypatch.setattr("sys.stdin", io.StringIO())
+            yield service
+
+    @pytest.fixture
+    def command(self, source: Path, tmp_path: Path) -> list[str | Path]:
+        return [
+            "data",
+            "translate",
+            source,
+            "--to",
+            "de",
+            "--translator",
+            "amazon",
+            "--out",
+            tmp_path / "out",
+        ]
+
+    def test_an_estimate_prints_the_price_with_its_date_and_asks_for_nothing(
+        self, command: list[str | Path], service: FakeService, run_evenhand_here: Command
+    ) -> None:
+        ended = run_evenhand_here(*command, "--estimate")
+        told = json.loads(run_evenhand_here(*command, "--estimate", "--json").stdout)
+
+        assert "9 texts" in ended.stdout
+        assert "2025-01-15" in ended.stdout
+        assert "Nothing was translated." in ended.stderr
+        assert told["price_usd"] == pytest.approx(15e-6 * told["characters"])
+        assert not service.requests
+
+    def test_nothing_is_spent_without_consent(
+        self, command: list[str | Path], service: FakeService, run_evenhand_here: Command
+    ) -> None:
+        ended = run_evenhand_here(*command)
+
+        assert ended.returncode == 2
+        assert "Give --yes to agree" in ended.stderr
+        assert not service.requests
+
+    @pytest.mark.parametrize(("reply", "requests"), [("n\n", 0), ("y\n", 9)])
+    def test_somebody_at_a_terminal_is_asked(
+        self,
+        command: list[str | Path],
+        service: FakeService,
+        run_evenhand_here: Command,
+        monkeypatch: pytest.MonkeyPatch,
+        reply: str,
+        requests: int,
+    ) -> None:
+        class Terminal(io.StringIO):
+            def isatty(self) -> bool:
+                return True
+
+        monkeypatch.setattr("sys.stdin", Terminal(reply))
+
+        run_evenhand_here(*command, "--estimate")
+
+        assert len(service.asked("TranslateText")) == requests
+
+    def test_nothing_is_paid_for_twice(
+        self, command: list[str | Path], service: FakeService, run_evenhand_here: Command
+    ) -> None:
+        run_evenhand_here(*command, "--yes")
+        paid = len(service.asked("TranslateText"))
+        ended = run_evenhand_here(*command, "--fresh")
+
+        assert paid == 9
+        assert ended.returncode == 0
+        assert len(service.asked("TranslateText")) == paid
+
+    def test_a_quota_that_ends_in_the_middle_costs_nothing_that_was_paid_for(
+        self, command: list[str | Path], service: FakeService, run_evenhand_here: Command
+    ) -> None:
+        def until_five(operation: str, request: dict[str, object]) -> tuple[int, dict[str, object]]:
+            if len(service.asked("TranslateText")) > 5:
+                return 400, {"__type": "LimitExceededException", "message": "quota"}
+            return amazon_answer(operation, request)
+
+        service.answer = until_five
+        stopped = run_evenhand_here(*command, "--yes")
+        service.answer = amazon_answer
+        service.requests.clear()
+        ended = run_evenhand_here(*command, "--yes")
+
+        assert stopped.returncode == 2
+        assert "quota of Amazon Translate is used up" in stopped.stderr
+        assert ended.returncode == 0
+        assert len(service.asked("TranslateText")) == 4
+
+
+class TestApertium:
+    """A real translator, from first to last."""
+
+    @pytest.fixture(autouse=True)
+    def is_installed(self) -> None:
+        """Skip the tests where the program is not installed, but not in continuous integration."""
+        if shutil.which("apertium") is None:
+            reason = "Apertium is not installed: apt-get install apertium apertium-eng-spa"
+            if os.environ.get("CI"):
+                pytest.fail(reason)
+            pytest.skip(reason)
+
+    def test_the_starter_set_in_spanish(self, tmp_path: Path, run_evenhand_here: Command) -> None:
+        folder = tmp_path / "es"
+        made = run_evenhand_here(
+            "data", "translate", "starter", "--to", "es", "--translator", "apertium", "--out", folder
+        )
+        repaired = run_evenhand_here("data", "repair", folder, "--json")
+        published = run_evenhand_here("data", "publish", folder, "--out", tmp_path / "public" / "es.json")
+
+        assert made.returncode == repaired.returncode == published.returncode == 0
+        spanish = read_stereoset(tmp_path / "public" / "es.json")
+        english = load_dataset("starter", language="en")
+        assert [item.id for item in spanish] == [item.id for item in english]
+        assert all(item.context.count("BLANK") == 1 for item in spanish.items[:48])
+        assert json.loads(repaired.stdout)["stages"][-1]["intrasentence"] == 0
+        assert "Translator: apertium." in (tmp_path / "public" / "es.md").read_text()
+
+    def test_texts_keep_to_themselves(self) -> None:
+        translator = open_translator("apertium", LanguagePair("en", "es"))
+
+        assert translator.translate(["Ethiopian", "bread", "The baker reads."]) == [
+            "Etiópico",
+            "pan",
+            "El panadero lee.",
+        ]
+
+    def test_a_language_without_a_mode_is_refused_with_those_that_are_there(self) -> None:
+        with pytest.raises(TranslationError, match=r"no mode eng-tur here; it has .*eng-spa"):
+            open_translator("apertium", LanguagePair("en", "tr"))
+
+    def test_a_program_that_fails_is_told(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        translator = open_translator("apertium", LanguagePair("en", "es"))
+
+        def fail(*_: object, **__: object) -> None:
+            raise subprocess.CalledProcessError(1, "apertium", "", "no dictionary")
+
+        monkeypatch.setattr("subprocess.run", fail)
+        with pytest.raises(TranslationError, match="Apertium failed: no dictionary"):
+            translator.translate(["bread"])

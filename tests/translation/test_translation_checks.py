@@ -1,0 +1,128 @@
+"""A translation is checked against its source."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from builders import benchmark, document, inter, intra, write_json
+from running import Command
+
+from evenhand.core.errors import TranslationError
+from evenhand.core.items import Association, Task
+from evenhand.translation.checks import check_translation
+
+
+def ids(translated: Association, source: Association, defect: str) -> tuple[str, ...]:
+    findings = check_translation(
+        benchmark(translated, language=translated.language), benchmark(source, language="en")
+    )
+    return next(
+        found.ids for found in findings if found.defect.name == defect and found.task is translated.task
+    )
+
+
+def test_a_translated_blank_is_found() -> None:
+    source = intra(1, context="It was BLANK.")
+
+    leaked = intra(1, language="de", context="Es war BLANK und LEER.")
+    assert ids(leaked, source, "blank-leaked") == ("intra-1",)
+    assert ids(intra(1, language="de", context="Es war BLANK."), source, "blank-leaked") == ()
+
+
+def test_candidates_that_became_one_are_found() -> None:
+    source = intra(1, context="It was BLANK.", fills=("sly", "clever", "tree"))
+    merged = intra(1, language="de", context="Es war BLANK.", fills=("schlau", "Schlau", "Baum"))
+
+    assert ids(merged, source, "candidates-merged") == ("intra-1",)
+    assert ids(source, source, "candidates-merged") == ()
+
+
+def test_a_candidate_that_grammar_rules_out_is_found() -> None:
+    source = intra(1, context="She is a BLANK.", fills=("nurse", "doctor", "tree"))
+    words = ("enfermera", "médico", "árbol")
+    translated = intra(
+        1, language="es", context="Ella es una BLANK.", fills=("enfermera", "libro", "árbol"), words=words
+    )
+
+    assert ids(translated, source, "concord") == ()
+    clear = intra(1, language="es", context="Ella es una BLANK.", fills=("enfermera", "libro", "árbol"))
+    assert ids(clear, source, "concord") == ("intra-1-a",)
+
+
+def test_words_of_the_source_that_are_still_there_are_found_and_names_are_not() -> None:
+    source = inter(1, context="The tailor met John Smith near the river bank.")
+
+    left = inter(1, language="de", context="Der Schneider traf ihn near the river bank.")
+    named = inter(1, language="de", context="Der Schneider traf John Smith am Ufer.")
+    assert ids(left, source, "untranslated") == ("inter-1",)
+    clean = ("Es riecht.", "Es duftet.", "Sieben.")
+    assert ids(inter(1, language="de", context=named.context, texts=clean), source, "untranslated") == ()
+
+
+def test_a_text_of_unusual_length_is_found() -> None:
+    texts = ("It smells of bread.", "It smells of paint.", "Seven is a number.")
+    sources = [inter(number, context="The baker opens the shop early.") for number in range(5)]
+    translated = [
+        inter(number, language="de", context="Der Bäcker öffnet den Laden früh.", texts=texts)
+        for number in range(4)
+    ]
+    long = inter(4, language="de", context="Der Bäcker öffnet den Laden früh. " * 4, texts=texts)
+
+    findings = check_translation(benchmark(*translated, long, language="de"), benchmark(*sources))
+
+    found = {(row.defect.name, row.task): row.ids for row in findings}
+    assert found["length-ratio", Task.INTERSENTENCE] == ("inter-4",)
+
+
+def test_another_benchmark_is_refused() -> None:
+    with pytest.raises(TranslationError, match="no item in common"):
+        check_translation(benchmark(intra(1), language="de"), benchmark(intra(2)))
+
+
+def test_the_command_adds_the_checks_of_translations(tmp_path: Path, run_evenhand_here: Command) -> None:
+    source = write_json(tmp_path / "en.json", document([intra(1)]))
+    translated = intra(1, language="de", context="Der Bäcker mag LEERES Brot.", fills=("a", "b", "c"))
+    path = write_json(tmp_path / "de.json", document([translated], language="de"))
+
+    plain = json.loads(run_evenhand_here("data", "check", path, "--json").stdout)
+    told = json.loads(run_evenhand_here("data", "check", path, "--source", source, "--json").stdout)
+
+    names = {row["defect"]: row["ids"] for row in told["datasets"][0]["defects"]}
+    assert names["blank-leaked"] == ["intra-1"]
+    assert "blank-leaked" not in {row["defect"] for row in plain["datasets"][0]["defects"]}
+
+
+def test_a_context_that_comes_back_as_something_else_is_found(
+    tmp_path: Path, run_evenhand_here: Command
+) -> None:
+    source = write_json(
+        tmp_path / "en.json", document([inter(1), inter(2, context="The pilot lands the plane.")])
+    )
+    contexts = {1: "Der Bäcker öffnet.", 2: "Der Pilot kauft Brot."}
+    items = [inter(number, language="de", context=context) for number, context in contexts.items()]
+    path = write_json(tmp_path / "de.json", document(items, language="de"))
+    table = tmp_path / "back.csv"
+    table.write_text(
+        "de,en\nDer Bäcker öffnet.,The baker opens the shop.\nDer Pilot kauft Brot.,A man buys bread.\n"
+    )
+
+    ended = run_evenhand_here(
+        "data", "check", path, "--source", source, "--back-translator", f"file:{table}", "--json",
+        environment={"EVENHAND_HOME": str(tmp_path / "home")},
+    )  # fmt: skip
+
+    found = {
+        (row["defect"], row["task"]): row["ids"] for row in json.loads(ended.stdout)["datasets"][0]["defects"]
+    }
+    assert found["back-translation", "intersentence"] == ["inter-2"]
+
+
+def test_translating_back_needs_a_source(tmp_path: Path, run_evenhand_here: Command) -> None:
+    path = write_json(tmp_path / "de.json", document([inter(1)], language="de"))
+
+    ended = run_evenhand_here("data", "check", path, "--back-translator", "apertium")
+
+    assert ended.returncode == 2
+    assert "needs --source" in ended.stderr

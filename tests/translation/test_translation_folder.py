@@ -1,0 +1,162 @@
+"""A folder keeps the untouched file, the rows and the file that they make, and notices what was edited by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from running import Command
+from translation_files import write_translation_file
+
+from evenhand.runs.claims import BusyError, claimed
+from evenhand.translation import TranslationError, adopt_file, open_translation, read_changes
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    adopt_file(write_translation_file(tmp_path / "de.json"), tmp_path / "work")
+    return tmp_path / "work"
+
+
+def edit(path: Path, before: str, after: str) -> None:
+    path.write_text(path.read_text().replace(before, after))
+
+
+def test_the_command_repairs_a_folder_in_its_place(folder: Path, run_evenhand_here: Command) -> None:
+    ended = run_evenhand_here("data", "repair", folder, "--json")
+
+    assert json.loads(ended.stdout) == {
+        "stages": [
+            {"name": "untouched", "intrasentence": 3, "intersentence": 1},
+            {"name": "terms", "intrasentence": 3, "intersentence": 1},
+            {"name": "closest", "intrasentence": 1, "intersentence": 0},
+        ]
+    }
+    assert read_changes(folder / "changes.csv")
+    assert (folder / "de.json").read_bytes() != (folder / "untouched.json").read_bytes()
+
+
+def test_the_command_takes_changes_back(folder: Path, run_evenhand_here: Command) -> None:
+    run_evenhand_here("data", "repair", folder)
+    ended = run_evenhand_here("data", "repair", folder, "--undo", "all")
+
+    assert "changes were undone" in ended.stderr
+    assert (folder / "de.json").read_bytes() == (folder / "untouched.json").read_bytes()
+
+
+def test_a_file_without_a_folder_is_only_counted(tmp_path: Path, run_evenhand_here: Command) -> None:
+    path = write_translation_file(tmp_path / "de.json")
+
+    ended = run_evenhand_here("data", "repair", path)
+
+    assert "Nothing was written" in ended.stderr
+    assert [entry.name for entry in tmp_path.iterdir()] == ["de.json"]
+
+
+def test_an_edit_by_hand_is_refused_until_somebody_owns_it(folder: Path, run_evenhand_here: Command) -> None:
+    edit(folder / "de.json", "Der Lehrer kommt.", "Der Lehrer geht.")
+
+    refused = run_evenhand_here("data", "repair", folder)
+    kept = run_evenhand_here("data", "repair", folder, "--keep-edits", "anna")
+
+    assert refused.returncode == 2
+    assert "edited by hand" in refused.stderr
+    assert "1 changes of anna were kept" in kept.stderr
+    first = read_changes(folder / "changes.csv")[0]
+    assert (first.item, first.field, first.after, first.by) == (
+        "inter-6",
+        "context",
+        "Der Lehrer geht.",
+        "anna",
+    )
+
+
+def test_sentences_follow_an_edited_context(folder: Path) -> None:
+    edit(folder / "de.json", '"context": "Der Lehrer war LEER."', '"context": "Der Lehrer blieb BLANK."')
+
+    with open_translation(folder) as translation:
+        translation.keep_edits("anna")
+
+    assert "Der Lehrer blieb streng." in (folder / "de.json").read_text()
+
+
+def test_a_mark_that_was_set_by_hand_is_kept_as_a_change(folder: Path) -> None:
+    edit(folder / "de.json", '"id": "inter-6",', '"id": "inter-6", "beyond_repair": "nobody says so",')
+
+    with open_translation(folder) as translation:
+        translation.keep_edits("anna")
+
+    (row,) = read_changes(folder / "changes.csv")
+    assert (row.field, row.after) == ("beyond_repair", "nobody says so")
+
+
+def test_edits_of_anything_but_texts_are_refused(folder: Path) -> None:
+    edit(folder / "de.json", '"bias_type": "profession"', '"bias_type": "gender"')
+
+    with (
+        open_translation(folder) as translation,
+        pytest.raises(TranslationError, match="more than its texts"),
+    ):
+        translation.keep_edits("anna")
+
+
+def test_an_edit_by_hand_can_be_thrown_away(folder: Path, run_evenhand_here: Command) -> None:
+    edit(folder / "de.json", "Der Lehrer kommt.", "Der Lehrer geht.")
+
+    ended = run_evenhand_here("data", "repair", folder, "--discard-edits")
+
+    assert ended.returncode == 0
+    assert "Der Lehrer kommt." in (folder / "de.json").read_text()
+
+
+def test_an_untouched_file_that_was_touched_is_refused(folder: Path) -> None:
+    edit(folder / "untouched.json", "Der Lehrer kommt.", "Der Lehrer geht.")
+
+    with pytest.raises(TranslationError, match=r"untouched\.json was changed"), open_translation(folder):
+        pass
+
+
+def test_items_that_were_removed_by_hand_are_refused(folder: Path) -> None:
+    content = json.loads((folder / "de.json").read_text())
+    content["data"]["intersentence"].pop()
+    (folder / "de.json").write_text(json.dumps(content))
+
+    with open_translation(folder) as translation, pytest.raises(TranslationError, match="has other items"):
+        translation.keep_edits("anna")
+
+
+def test_two_processes_never_change_one_folder(folder: Path) -> None:
+    with claimed(folder), pytest.raises(BusyError), open_translation(folder):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--stages", "term"], "Did you mean 'terms'"),
+        (["--out", "x"], "--out is for files"),
+        (["--stages", "people"], "go together"),
+        (["--stages", "terms", "--fixes", "x"], "go together"),
+        (["--undo", "nobody"], "no changes of 'nobody'"),
+    ],
+)
+def test_wrong_options_are_refused(
+    folder: Path, run_evenhand_here: Command, arguments: list[str], message: str
+) -> None:
+    ended = run_evenhand_here("data", "repair", folder, *arguments)
+
+    assert ended.returncode == 2
+    assert message in ended.stderr
+
+
+def test_a_folder_without_a_translation_is_refused(tmp_path: Path, run_evenhand_here: Command) -> None:
+    ended = run_evenhand_here("data", "repair", tmp_path)
+
+    assert ended.returncode == 2
+    assert "holds no translation" in ended.stderr
+
+
+def test_a_folder_that_is_taken_is_not_overwritten(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(TranslationError, match="is not empty"):
+        adopt_file(tmp_path / "de.json", folder)
