@@ -209,13 +209,13 @@ def language_of_pairs(path: Path, columns: tuple[str, ...], *, chosen: str | Non
         if not LANGUAGE_TAG.fullmatch(chosen):
             raise DatasetError(f"The language {chosen!r} is not a tag such as 'en' or 'fr'.")
         return chosen
-    tag = _language_from_name(path) or ("en" if columns == _ORIGINAL_COLUMNS else None)
+    tag = language_named_by_pairs(path) or ("en" if columns == _ORIGINAL_COLUMNS else None)
     if tag is None:
         raise DatasetError(f"{path} does not say its language. Name it with --language, for example fr.")
     return tag
 
 
-def _language_from_name(path: Path) -> str | None:
+def language_named_by_pairs(path: Path) -> str | None:
     """The only language in a file's name: as a word such as ``french``, or at its end as a tag such as ``fr``.
 
     A name that is nothing but a tag with a region, such as ``pt-BR``, says it too; ``my`` is hardly ever Burmese.
@@ -234,7 +234,7 @@ def _name_from_path(path: Path) -> str:
     """The file's name, or its folder's where the file is only named after a language."""
     stem = file_stem(path)
     only_language = (
-        stem.casefold() in {*_LANGUAGES, *_LANGUAGES.values()} or _language_from_name(path) == stem
+        stem.casefold() in {*_LANGUAGES, *_LANGUAGES.values()} or language_named_by_pairs(path) == stem
     )
     return path.resolve().parent.name if only_language else stem
 

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.core.files import write_text
+from evenhand.core.items import repeated
 from evenhand.core.progress import SILENT, Monitor
+from evenhand.data.layouts import file_stem
 from evenhand.reporting import format_probe_table, format_table, model_card_snippet, render_page
 from evenhand.runs.comparison import (
     Comparison,
@@ -18,6 +20,7 @@ from evenhand.runs.comparison import (
     pairs_to_compare,
 )
 from evenhand.runs.run import Run, open_run
+from evenhand.workflows.measure import evaluate_scores
 
 
 class ReportFormat(StrEnum):
@@ -81,13 +84,39 @@ def report(
 
 
 def opened(runs: Sequence[Run | str | Path], *, monitor: Monitor = SILENT) -> list[Run]:
-    """Runs, opened where they are folders."""
+    """Runs, opened where they are folders, and evaluated where they are files of scores of sentence pairs."""
+    paths = [Path(run) for run in runs if not isinstance(run, Run)]
+    names = names_of_files([path for path in paths if path.is_file()])
     with monitor.stage("Reading", "runs") as progress:
         ready = []
         for number, run in enumerate(runs):
-            ready.append(run if isinstance(run, Run) else open_run(run))
+            if isinstance(run, Run):
+                ready.append(run)
+            elif Path(run) in names:
+                ready.append(evaluate_scores(run, name=names[Path(run)], monitor=monitor))
+            else:
+                ready.append(open_run(run))
             progress(number + 1, len(runs))
     return ready
+
+
+def names_of_files(paths: Sequence[Path]) -> dict[Path, str]:
+    """A name for each file: its own, or with its folder's where files share one."""
+    same_file = repeated(str(path.resolve()) for path in paths)
+    if same_file:
+        raise EvenhandError(f"{same_file[0]} is given twice.")
+    stems = {path: file_stem(path) for path in paths}
+    shared = set(repeated(stems.values()))
+    names = {
+        path: f"{path.resolve().parent.name}-{stem}" if stem in shared else stem
+        for path, stem in stems.items()
+    }
+    clash = repeated(names.values())
+    if clash:
+        raise EvenhandError(
+            f"Several files would make the run {clash[0]!r}. Evaluate them one by one with --name."
+        )
+    return names
 
 
 def _page(runs: list[Run], monitor: Monitor) -> str:

@@ -10,10 +10,10 @@ from typing import Any
 
 from evenhand.core.estimates import Estimate
 from evenhand.instruments.cosine import CosineResult
-from evenhand.instruments.crows_pairs import CrowsPairsResult
 from evenhand.instruments.direct_bias.instrument import DirectBiasResult
 from evenhand.instruments.knowledge.results import KnowledgeResult
 from evenhand.instruments.malor.results import Correlation, MalorResult, OccupationLean
+from evenhand.instruments.pair_results import CrowsPairsResult
 from evenhand.instruments.settled_scoring import knows_pronouns
 from evenhand.reporting.numbers import clear_side, has_interval, interval_words, signed, times
 from evenhand.reporting.plotting import ShownRun
