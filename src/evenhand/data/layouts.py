@@ -148,14 +148,31 @@ def dataset_path(data: str | Path, *, kind: type) -> Path:
     return Path(data)
 
 
-def languages_of(data: str | Path) -> tuple[str | None, ...]:
+def languages_of(data: str | Path, *, kind: type = Benchmark) -> tuple[str | None, ...]:
     """The languages that ``load_dataset`` can be asked for; None where the file itself decides."""
     dataset = named_datasets().get(str(data))
     if isinstance(dataset, BundledDataset):
         return dataset.languages
     if dataset is None and Path(data).is_dir() and not is_record_folder(Path(data)):
-        return tuple(_files_by_language(Path(data), Benchmark))
+        return tuple(_files_by_language(Path(data), kind))
     return (None,)
+
+
+def kind_of(data: str | Path) -> type:
+    """What ``load_dataset`` gives for a name, a file or a folder: the class of its layout.
+
+    Raises:
+        UnknownNameError: If no dataset has the name.
+        DatasetError: If the file is in no layout that is known.
+    """
+    named = _named(str(data), object)
+    if named is not None:
+        return named[0].kind
+    _refuse_unknown_name(data, object)
+    path = Path(data)
+    if path.is_dir() and not is_record_folder(path):
+        path = next(iter(_files_by_language(path, object).values()))
+    return layout_of(path).kind
 
 
 def named_datasets() -> dict[str, NamedDataset]:
