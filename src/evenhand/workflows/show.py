@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from evenhand.core.items import repeated
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.data.layouts import file_stem
 from evenhand.reporting import format_probe_table, format_table, model_card_snippet, render_page
+from evenhand.reporting.exports import every_eval_ever, harness_results, inspect_log
 from evenhand.runs.comparison import (
     Comparison,
     ComparisonOptions,
@@ -31,6 +32,9 @@ class ReportFormat(StrEnum):
     MARKDOWN = "markdown"
     LATEX = "latex"
     MODEL_CARD = "model-card"
+    LM_EVAL = "lm-eval"
+    INSPECT = "inspect"
+    EVERY_EVAL_EVER = "every-eval-ever"
 
 
 def compare_all(
@@ -62,12 +66,13 @@ def report(
     format: str = ReportFormat.HTML,  # noqa: A002 # the word that people use
     monitor: Monitor = SILENT,
 ) -> str:
-    """Show runs, of whatever instruments: one self-contained page, a table, or a snippet for a model card.
+    """Show runs, of whatever instruments: one self-contained page, a table, a model card, or another tool's format.
 
     Args:
         runs: Runs, or their folders.
         out: A file to write.
-        format: ``html``, ``csv``, ``markdown``, ``latex`` or ``model-card``.
+        format: ``html``, ``csv``, ``markdown``, ``latex``, ``model-card``, ``lm-eval``, ``inspect`` or
+            ``every-eval-ever``.
         monitor: Told how it goes.
 
     Returns:
@@ -126,12 +131,19 @@ def _page(runs: list[Run], monitor: Monitor) -> str:
     return render_page(runs)
 
 
+_EXPORTS: Mapping[ReportFormat, Callable[[Sequence[Run]], str]] = {
+    ReportFormat.LM_EVAL: harness_results,
+    ReportFormat.INSPECT: inspect_log,
+    ReportFormat.EVERY_EVAL_EVER: every_eval_ever,
+}
+
+
 def _text(runs: list[Run], form: ReportFormat) -> str:
     associations = [run for run in runs if run.record.instrument == "association"]
     others = [run for run in runs if run.record.instrument != "association"]
     if form is ReportFormat.MODEL_CARD:
-        if others:
-            raise EvenhandError("There is no model-card snippet for probes; use --format markdown.")
-        return model_card_snippet(associations)
+        return model_card_snippet(runs)
+    if form in _EXPORTS:
+        return _EXPORTS[form](runs)
     tables = [format_table(associations, form.value)] if associations else []
     return "\n".join(tables + ([format_probe_table(others, form.value)] if others else []))
