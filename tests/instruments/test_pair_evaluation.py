@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -141,6 +142,37 @@ WRITERS: dict[str, Callable[[Path], Path]] = {
     "inspect": lambda folder: inspect_log(folder / "x.json", ROWS),
     "inspect, packed": lambda folder: inspect_log(folder / "x.eval", ROWS),
 }
+
+
+def repacked(path: Path) -> Path:
+    """The same archive with its files compressed with Zstandard, as Inspect does."""
+    pyarrow = pytest.importorskip("pyarrow")
+    with zipfile.ZipFile(path) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, pyarrow.compress(content, codec="zstd", asbytes=True))
+    content = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as archive:
+        central = archive.start_dir
+        for entry in archive.infolist():
+            for place in (entry.header_offset + 8, central + 10):
+                content[place : place + 2] = (93).to_bytes(2, "little")
+            size = len(files[entry.filename]).to_bytes(4, "little")
+            content[entry.header_offset + 22 : entry.header_offset + 26] = size
+            content[central + 24 : central + 28] = size
+            checksum = zlib.crc32(files[entry.filename]).to_bytes(4, "little")
+            content[entry.header_offset + 14 : entry.header_offset + 18] = checksum
+            content[central + 16 : central + 20] = checksum
+            central += 46 + len(entry.filename)
+    path.write_bytes(content)
+    return path
+
+
+def test_a_log_packed_with_zstandard_is_read(tmp_path: Path) -> None:
+    path = repacked(inspect_log(tmp_path / "x.eval", ROWS))
+
+    assert evaluate_scores(path).result.all.score.value == pytest.approx(our_score(ROWS)[0])
 
 
 @pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)

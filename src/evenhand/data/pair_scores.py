@@ -40,6 +40,9 @@ LAYOUT_HELP = (
 
 _ZIP = b"PK\x03\x04"
 
+LOCAL_HEADER = 30
+"""Bytes before the name of a file in a ZIP archive; the last four are the lengths of the name and of extra fields."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScoredPair:
@@ -272,18 +275,42 @@ def _unpacked_log(content: bytes, path: Path) -> dict[str, Any]:
                     f"{path} is a ZIP archive without header.json: no log of Inspect, or one of an evaluation that "
                     "did not finish. Give a finished log."
                 )
-            header: dict[str, Any] = json.loads(archive.read("header.json"))
-            samples = [json.loads(archive.read(name)) for name in names if name.startswith("samples/")]
+            header: dict[str, Any] = json.loads(_member(archive, "header.json", content, path))
+            samples = [
+                json.loads(_member(archive, name, content, path))
+                for name in names
+                if name.startswith("samples/")
+            ]
     except (zipfile.BadZipFile, ValueError, EOFError) as problem:
         raise PredictionsError(
             f"{path} is a damaged ZIP archive ({problem}). The log was cut: copy it again."
         ) from None
-    except NotImplementedError:
-        raise PredictionsError(
-            f"{path} is compressed in a way that this Python cannot read. Convert it: inspect log dump {path.name} > "
-            "log.json"
-        ) from None
     return {**header, "samples": samples}
+
+
+def _member(archive: zipfile.ZipFile, name: str, content: bytes, path: Path) -> bytes:
+    """A file of an archive, also one compressed with Zstandard, which Inspect uses and Python knows from 3.14 on."""
+    entry = archive.getinfo(name)
+    try:
+        return archive.read(entry)
+    except NotImplementedError:
+        pass
+    try:
+        import pyarrow
+    except ModuleNotFoundError:
+        raise PredictionsError(
+            f"{path} is compressed with Zstandard, which needs pyarrow. Install it, or convert the log: inspect log "
+            f"dump {path.name} > log.json"
+        ) from None
+    fixed = content[entry.header_offset : entry.header_offset + LOCAL_HEADER]
+    lengths = int.from_bytes(fixed[26:28], "little") + int.from_bytes(fixed[28:30], "little")
+    start = entry.header_offset + LOCAL_HEADER + lengths
+    packed = content[start : start + entry.compress_size]
+    try:
+        unpacked: bytes = pyarrow.decompress(packed, entry.file_size, codec="zstd", asbytes=True)
+    except OSError as problem:
+        raise ValueError(str(problem)) from None
+    return unpacked
 
 
 def _inspect_pairs(document: Mapping[str, Any], path: Path) -> Iterator[ScoredPair]:
