@@ -69,6 +69,7 @@ DATASET_LAYOUTS: Registry[DatasetLayout] = Registry(
         "crows-pairs": "evenhand.data.crows_pairs:CROWS_PAIRS_LAYOUT",
         "shades": "evenhand.data.pair_layouts:SHADES_LAYOUT",
         "eurogest": "evenhand.data.pair_layouts:EUROGEST_LAYOUT",
+        "bec-pro": "evenhand.data.bec_pro:BEC_PRO_LAYOUT",
         "winogender": "evenhand.data.winogender:WINOGENDER_LAYOUT",
         "occupation-shares": "evenhand.data.winogender:OCCUPATION_SHARES_LAYOUT",
     },
