@@ -21,7 +21,7 @@ TEMPLATES = ("{} was a {}.", "{}, the {}, saw the street.")
 
 def bec_pro_rows() -> list[list[str]]:
     """Two templates with a man and a woman for each profession."""
-    rows = []
+    rows: list[list[str]] = []
     for template in TEMPLATES:
         for person, gender in (("He", "male"), ("She", "female")):
             for profession, kind in PROFESSIONS.items():

@@ -17,6 +17,7 @@ from running import Command
 
 from evenhand.core.errors import ComparisonError, EvenhandError, PredictionsError, UnknownNameError
 from evenhand.instruments.crows_pairs import CrowsPairsOptions
+from evenhand.reporting.probes.words import probe_sentences
 from evenhand.runs.run import open_run
 from evenhand.workflows.measure import evaluate_scores
 from evenhand.workflows.show import compare_all, opened
@@ -152,20 +153,20 @@ def repacked(path: Path) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
         for name, content in files.items():
             archive.writestr(name, pyarrow.compress(content, codec="zstd", asbytes=True))
-    content = bytearray(path.read_bytes())
+    packed = bytearray(path.read_bytes())
     with zipfile.ZipFile(path) as archive:
         central = archive.start_dir
         for entry in archive.infolist():
             for place in (entry.header_offset + 8, central + 10):
-                content[place : place + 2] = (93).to_bytes(2, "little")
+                packed[place : place + 2] = (93).to_bytes(2, "little")
             size = len(files[entry.filename]).to_bytes(4, "little")
-            content[entry.header_offset + 22 : entry.header_offset + 26] = size
-            content[central + 24 : central + 28] = size
+            packed[entry.header_offset + 22 : entry.header_offset + 26] = size
+            packed[central + 24 : central + 28] = size
             checksum = zlib.crc32(files[entry.filename]).to_bytes(4, "little")
-            content[entry.header_offset + 14 : entry.header_offset + 18] = checksum
-            content[central + 16 : central + 20] = checksum
+            packed[entry.header_offset + 14 : entry.header_offset + 18] = checksum
+            packed[central + 16 : central + 20] = checksum
             central += 46 + len(entry.filename)
-    path.write_bytes(content)
+    path.write_bytes(packed)
     return path
 
 
@@ -380,3 +381,19 @@ def test_logs_over_other_sentences_or_under_two_protocols_are_not_compared(tmp_p
 def test_the_authors_rule_is_an_option_of_the_probe_too() -> None:
     assert CrowsPairsOptions().protocol == "crows-pairs.v1"
     assert CrowsPairsOptions(protocol="crows-pairs-2020").protocol == "crows-pairs-2020"
+
+
+@pytest.mark.parametrize(
+    ("protocol", "words"), [("crows-pairs.v1", "count half"), ("crows-pairs-2020", "count against it")]
+)
+def test_words_and_page_say_how_ties_count(tmp_path: Path, protocol: str, words: str) -> None:
+    run = evaluate_scores(
+        score_table(tmp_path / "x.csv", ROWS),
+        options=CrowsPairsOptions(protocol=protocol),
+        out=tmp_path / "runs",
+    )
+
+    assert words in " ".join(probe_sentences(run))
+    page = (tmp_path / "runs" / "x" / "report.html").read_text(encoding="utf-8")
+    assert ("Under the protocol crows-pairs-2020 a tie counts against it." in page) is ("2020" in protocol)
+    assert "are scored with what they share" not in page

@@ -44,7 +44,7 @@ def list_command(json: Json = False) -> None:
     from evenhand.data import DATASET_LAYOUTS, named_datasets
 
     rows = [_listed(dataset) for dataset in named_datasets().values()]
-    layouts = [
+    layouts: list[dict[str, Any]] = [
         {"name": layout.name, "holds": layout.description, "fields": list(getattr(layout, "fields", ()))}
         for layout in DATASET_LAYOUTS.values()
     ]

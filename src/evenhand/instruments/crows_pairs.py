@@ -102,7 +102,7 @@ class CrowsPairsInstrument(Instrument[InstrumentOptions]):
         """Load the pairs and choose the method."""
         return PairsPreparation(measurable(model), _pairs(options), _own(options), name=name)
 
-    def evaluation(self, scores: Path, options: CrowsPairsOptions, *, name: str | None = None) -> Preparation:
+    def evaluation(self, scores: Path, options: InstrumentOptions, *, name: str | None = None) -> Preparation:
         """Read scores of pairs: a file of the authors' code, or a log of lm-evaluation-harness or Inspect."""
         own = _own(options)
         read = read_pair_scores(scores, language=own.language, encoding=own.encoding)

@@ -34,6 +34,8 @@ class CrowsPairsResult(FrozenModel):
     by_bias_type: dict[str, PairsGroup]
     by_direction: dict[str, PairsGroup]
     """``stereo`` and ``antistereo``, as the authors labelled the pairs."""
+    tie_credit: float = 0.5
+    """What a tie adds to the count of pairs in which the more stereotypical sentence is more likely."""
     skipped: tuple[Skipped, ...] = ()
 
 
@@ -102,6 +104,7 @@ def pairs_result(
             direction: _group(frame.filter(pl.col("direction") == direction), confidence, protocol)
             for direction in directions
         },
+        tie_credit=protocol.ties.credit,
         skipped=skipped_rows(frame, "pair"),
     )
 
