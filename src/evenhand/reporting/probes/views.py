@@ -31,6 +31,7 @@ from evenhand.reporting.probes.words import (
 from evenhand.reporting.rendering import render
 from evenhand.reporting.views import Matrix, Section, View, estimate_columns, figures_view, rows_csv
 from evenhand.runs.calibration import Calibration
+from evenhand.runs.run import Run
 
 ALL_PAIRS = "all pairs"
 FEWEST_TO_FOLD = 3
