@@ -55,7 +55,8 @@ on its translations. They published the translations and the score of every sing
 the protocol `multilingual-2023`, and each result stands beside the printed figure.
 
 **Of {len(outcome.cells)} printed cells in tables 2, 3, 4, 5, 8 and 9, in five languages,
-{len(outcome.cells) - differing} agree to the second decimal and {differing} do not.** All {differing} are listed below, with the reason.
+{len(outcome.cells) - differing} agree to the second decimal and {differing} do not.** All {differing} are listed
+below, with the reason.
 
 To repeat it, with a folder that holds the published data: `python docs/reproduce.py FOLDER`.
 
@@ -137,10 +138,10 @@ def _french_bert(outcome: Reproduction) -> str:
     return f"""## The French row of BERT
 
 The printed French figures of BERT follow from `{PREDICTIONS["BERT", "fr"]}`.
-FlauBERT is no BERT. Its weights were loaded into BERT's class, which leaves aside what it does not know by name and draws
-the rest at random, so the row hardly is about a trained model: sense beats nonsense in
-{guessing.computed:.2f}% of the intra-sentence comparisons, and guessing gives 50. The authors also published the scores of a
-real French BERT, which stand beside the printed figures: `{FRENCH_BERT}`.
+FlauBERT is no BERT. Its weights were loaded into BERT's class, which leaves aside what it does not know by name and
+draws the rest at random, so the row hardly is about a trained model: sense beats nonsense in
+{guessing.computed:.2f}% of the intra-sentence comparisons, and guessing gives 50. The authors also published the scores
+of a real French BERT, which stand beside the printed figures: `{FRENCH_BERT}`.
 
 {table}"""
 
