@@ -362,8 +362,9 @@ def test_eurogest_puts_the_gender_of_the_stereotype_first(tmp_path: Path) -> Non
     path = tmp_path / "Polish.csv"
     path.write_text(EUROGEST, encoding="utf-8")
 
-    found = load_pairs(path, language="pl")
+    found = load_pairs(path)
 
+    assert found.language == "pl"
     emotional, leader, neutral = found.pairs
     assert (emotional.more, emotional.less) == ("Jestem wzruszona.", "Jestem wzruszony.")
     assert (leader.more, leader.less) == ("Byłem szefem.", "Byłam szefem.")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from statistics import mean
 
 import pytest
 import torch
 from bec_pro_builders import PROFESSIONS, bec_pro_file, bec_pro_rows
+from running import Command
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import DatasetError
@@ -98,3 +100,21 @@ def test_a_file_that_is_half_right_is_refused(tmp_path: Path, old: str, new: str
 
     with pytest.raises(DatasetError, match=message):
         load_profession_sentences(path)
+
+
+def test_the_commands_know_the_sentences(run_evenhand_here: Command, tmp_path: Path) -> None:
+    path = bec_pro_file(tmp_path / "bec_en.tsv")
+    content = path.read_text(encoding="utf-8").replace("[MASK] was a teacher.", "[MASK] was a t[MASK]r.", 1)
+    path.write_text(content, encoding="utf-8")
+
+    described = json.loads(run_evenhand_here("data", "describe", path, "--json").stdout)
+    (checked,) = json.loads(run_evenhand_here("data", "check", path, "--json").stdout)["datasets"]
+
+    assert described["counts"][0] == {
+        "language": "en", "profession_gender": "male", "gender": "male", "sentences": 4, "professions": 2, "persons": 1,
+    }  # fmt: skip
+    assert {row["defect"]: row["ids"] for row in checked["defects"]} == {
+        "masked-within-a-word": ["4"], "repeated-sentence": [],
+    }  # fmt: skip
+    assert "masked-within-a-word" in run_evenhand_here("data", "check", path).stdout
+    assert "balanced" in run_evenhand_here("data", "describe", path).stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from evenhand.core.items import Benchmark, PairSet
     from evenhand.data import CheckReport
+    from evenhand.data.bec_pro import ProfessionSentences
     from evenhand.data.datasets import NamedDataset
     from evenhand.data.pair_inspection import PairCheckReport
 
@@ -96,11 +98,14 @@ def describe_command(
     """
     from evenhand.data import describe
 
-    benchmarks, pairs = _load(dataset, language, encoding)
-    if pairs:
-        _describe_pairs(pairs, json=json)
+    loaded = _load(dataset, language, encoding)
+    if loaded.pairs:
+        _describe_pairs(loaded.pairs, json=json)
         return
-    description = describe(benchmarks)
+    if loaded.sentences:
+        _describe_sentences(loaded.sentences, json=json)
+        return
+    description = describe(loaded.benchmarks)
     counts = description.counts("language", "task", "bias_type")
     totals = description.counts("language", "task")
     terms = description.targets()
@@ -186,14 +191,16 @@ def check_command(
     from evenhand.data import check
     from evenhand.data.pair_inspection import check_pairs
 
-    benchmarks, pair_sets = _load(dataset, language, encoding)
-    reports = [check(benchmark) for benchmark in benchmarks]
-    pair_reports = [check_pairs(pairs) for pairs in pair_sets]
+    loaded = _load(dataset, language, encoding)
+    reports = [check(benchmark) for benchmark in loaded.benchmarks]
+    pair_reports = [check_pairs(pairs) for pairs in loaded.pairs]
     if json:
         entries = [*map(_report_json, reports), *map(_pair_report_json, pair_reports)]
-        print_json({"datasets": entries})
+        print_json({"datasets": [*entries, *map(_sentences_json, loaded.sentences)]})
         return
     target = console()
+    for sentences in loaded.sentences:
+        _show_defects_of_sentences(sentences)
     for pair_report in pair_reports:
         _show_pair_report(pair_report)
     for report in reports:
@@ -231,19 +238,64 @@ def _first_ids(ids: Sequence[str]) -> str:
     return two if len(two) <= _MOST_OF_IDS else ids[0]
 
 
-def _load(dataset: str, language: str | None, encoding: str | None) -> tuple[list[Benchmark], list[PairSet]]:
-    """The languages of a dataset, of whichever of the two kinds it is."""
+@dataclass(frozen=True, slots=True)
+class LoadedData:
+    """The languages of a dataset, of whichever kind it is."""
+
+    benchmarks: list[Benchmark]
+    pairs: list[PairSet]
+    sentences: list[ProfessionSentences]
+
+
+def _load(dataset: str, language: str | None, encoding: str | None) -> LoadedData:
     from evenhand.core.items import Benchmark, PairSet
     from evenhand.data import languages_of, load_dataset
+    from evenhand.data.bec_pro import ProfessionSentences
     from evenhand.data.layouts import kind_of
 
-    kind = PairSet if issubclass(kind_of(dataset), PairSet) else Benchmark
+    found = kind_of(dataset)
+    kind: type = next((each for each in (PairSet, ProfessionSentences) if issubclass(found, each)), Benchmark)
     languages = languages_of(dataset, kind=kind) if language is None else (language,)
     loaded = [load_dataset(dataset, language=chosen, kind=kind, encoding=encoding) for chosen in languages]
-    return (
-        [each for each in loaded if isinstance(each, Benchmark)],
-        [each for each in loaded if isinstance(each, PairSet)],
+    return LoadedData(
+        benchmarks=[each for each in loaded if isinstance(each, Benchmark)],
+        pairs=[each for each in loaded if isinstance(each, PairSet)],
+        sentences=[each for each in loaded if isinstance(each, ProfessionSentences)],
     )
+
+
+def _describe_sentences(sets: Sequence[ProfessionSentences], *, json: bool) -> None:
+    rows = [{"language": each.language, **row} for each in sets for row in each.counts()]
+    if json:
+        print_json({"name": sets[0].name, "licence": sets[0].licence, "counts": rows})
+        return
+    console().print(f"{sets[0].name}   licence: {sets[0].licence or 'not stated in the file'}", style="bold")
+    numbers = ("sentences", "professions", "persons")
+    table = plain_table("language", "who mostly works in it", "person", *numbers, right=numbers)
+    for row in rows:
+        words = [str(row[name]) for name in ("language", "profession_gender", "gender")]
+        table.add_row(*words, *(f"{row[name]:,}" for name in numbers))
+    print_table(table)
+
+
+def _show_defects_of_sentences(sentences: ProfessionSentences) -> None:
+    console().print(f"{sentences.name} ({sentences.language}), {len(sentences):,} sentences", style="bold")
+    table = plain_table("defect", "count", "first ids", right=("count",))
+    for name, ids in sentences.defects().items():
+        table.add_row(name, f"{len(ids):,}", _first_ids(ids) if ids else "", style=None if ids else "dim")
+    print_table(table)
+
+
+def _sentences_json(sentences: ProfessionSentences) -> dict[str, object]:
+    return {
+        "name": sentences.name,
+        "language": sentences.language,
+        "sentences": len(sentences),
+        "defects": [
+            {"defect": name, "count": len(ids), "flagged": False, "ids": list(ids)}
+            for name, ids in sentences.defects().items()
+        ],
+    }
 
 
 def _show_pair_report(report: PairCheckReport) -> None:

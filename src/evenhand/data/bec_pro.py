@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evenhand.core.errors import DatasetError
+from evenhand.core.items import repeated
 from evenhand.data.crows_pairs import language_of_pairs
 from evenhand.data.datasets import PinnedDataset
 from evenhand.data.layouts import DatasetLayout, file_stem, load_dataset
@@ -47,6 +48,7 @@ class ProfessionSentence:
         profession: The word that all forms of a profession share.
         profession_gender: Who mostly works in it: male, female or balanced.
         template: What the sentence is made from.
+        is_remasked: Whether the file masks a word within another one, and the masks were put anew.
     """
 
     id: str
@@ -57,6 +59,7 @@ class ProfessionSentence:
     profession: str
     profession_gender: str
     template: str
+    is_remasked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,35 @@ class ProfessionSentences:
     def first(self, limit: int | None) -> ProfessionSentences:
         """The same with the first sentences only; all of them if there is no limit."""
         return self if limit is None else replace(self, sentences=self.sentences[:limit])
+
+    def counts(self) -> list[dict[str, str | int]]:
+        """One row for each kind of profession and gender of the person: sentences, professions and persons."""
+        rows: list[dict[str, str | int]] = []
+        for kind in PROFESSION_GENDERS:
+            for gender in GENDERS:
+                own = [each for each in self if (each.profession_gender, each.gender) == (kind, gender)]
+                rows.append(
+                    {
+                        "profession_gender": kind,
+                        "gender": gender,
+                        "sentences": len(own),
+                        "professions": len({each.profession for each in own}),
+                        "persons": len({each.person for each in own}),
+                    }
+                )
+        return rows
+
+    def defects(self) -> dict[str, tuple[str, ...]]:
+        """Ids of the sentences with each defect, none of which moves a score."""
+        twice = set(repeated(self._text(each) for each in self))
+        return {
+            "masked-within-a-word": tuple(each.id for each in self if each.is_remasked),
+            "repeated-sentence": tuple(each.id for each in self if self._text(each) in twice),
+        }
+
+    @staticmethod
+    def _text(sentence: ProfessionSentence) -> str:
+        return sentence.person_masked.replace(MASK, sentence.person)
 
 
 def _pinned(language: str, title: str, blob: str) -> PinnedDataset:
@@ -160,6 +192,7 @@ def _sentence(record: Record, number: int) -> ProfessionSentence:
         profession=record.text("profession_en") or record.text("profession"),
         profession_gender=record.text("prof_gender"),
         template=record.text("template"),
+        is_remasked=person_masked != record.text("sent_tm"),
     )
 
 

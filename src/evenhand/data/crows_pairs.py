@@ -73,7 +73,36 @@ _LANGUAGES: Mapping[str, str] = MappingProxyType(
         "turkish": "tr",
     }
 )
-"""Languages that are known by name: those that CrowS-Pairs exists in, and those of the starter set."""
+"""Languages that are known by name or tag: those that CrowS-Pairs exists in, and those of the starter set."""
+
+_LANGUAGES_BY_WORD: Mapping[str, str] = MappingProxyType(
+    {
+        **_LANGUAGES,
+        "bulgarian": "bg",
+        "croatian": "hr",
+        "czech": "cs",
+        "danish": "da",
+        "dutch": "nl",
+        "estonian": "et",
+        "finnish": "fi",
+        "galician": "gl",
+        "greek": "el",
+        "hungarian": "hu",
+        "irish": "ga",
+        "latvian": "lv",
+        "lithuanian": "lt",
+        "norwegian": "no",
+        "polish": "pl",
+        "portuguese": "pt",
+        "romanian": "ro",
+        "russian": "ru",
+        "slovak": "sk",
+        "slovenian": "sl",
+        "swedish": "sv",
+        "ukrainian": "uk",
+    }
+)
+"""Those and the ones of EuroGEST, whose tags are too often a word of a file's name, such as ``no``."""
 
 
 def load_pairs(data: str | Path, *, language: str | None = None, encoding: str | None = None) -> PairSet:
@@ -224,7 +253,7 @@ def language_named_by_pairs(path: Path) -> str | None:
     if whole and "-" in whole:
         return whole
     words = re.split(r"[\W_]+", file_stem(path).casefold())
-    tags = {_LANGUAGES[word] for word in words if word in _LANGUAGES}
+    tags = {_LANGUAGES_BY_WORD[word] for word in words if word in _LANGUAGES_BY_WORD}
     if words[-1] in _LANGUAGES.values():
         tags.add(words[-1])
     return tags.pop() if len(tags) == 1 else None
@@ -234,7 +263,8 @@ def _name_from_path(path: Path) -> str:
     """The file's name, or its folder's where the file is only named after a language."""
     stem = file_stem(path)
     only_language = (
-        stem.casefold() in {*_LANGUAGES, *_LANGUAGES.values()} or language_named_by_pairs(path) == stem
+        stem.casefold() in {*_LANGUAGES_BY_WORD, *_LANGUAGES.values()}
+        or language_named_by_pairs(path) == stem
     )
     return path.resolve().parent.name if only_language else stem
 
