@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 
 import evenhand as eh
-from evenhand.instruments.association.results import GroupResult
+from evenhand.instruments.association.results import TaskResult
 
 DATA_VARIABLE = "EVENHAND_PARITY_DATA"
 PROTOCOL = "multilingual-2023"
@@ -183,7 +183,7 @@ def reproduce(folder: Path) -> Reproduction:
     )
 
 
-def _macro_icat(model: str, language: str, task: str, result: GroupResult) -> MacroIcat:
+def _macro_icat(model: str, language: str, task: str, result: TaskResult) -> MacroIcat:
     by_bias_type = [group.estimate("ICAT").value for group in result.by_bias_type.values()]
     return MacroIcat(
         model=model,

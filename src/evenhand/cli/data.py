@@ -256,7 +256,9 @@ def _load(dataset: str, language: str | None, encoding: str | None) -> LoadedDat
     found = kind_of(dataset)
     kind: type = next((each for each in (PairSet, ProfessionSentences) if issubclass(found, each)), Benchmark)
     languages = languages_of(dataset, kind=kind) if language is None else (language,)
-    loaded = [load_dataset(dataset, language=chosen, kind=kind, encoding=encoding) for chosen in languages]
+    loaded: list[Any] = [
+        load_dataset(dataset, language=chosen, kind=kind, encoding=encoding) for chosen in languages
+    ]
     return LoadedData(
         benchmarks=[each for each in loaded if isinstance(each, Benchmark)],
         pairs=[each for each in loaded if isinstance(each, PairSet)],
