@@ -261,17 +261,15 @@ def layout_of(path: Path, kind: type = object) -> DatasetLayout:
             raise DatasetError(
                 f"{path} is in the layout {layout.name}: it has {layout.description}, not {_description_of(kind)}."
             )
-    fields = max(field_sets(path), key=len, default=frozenset())
-    shares = {layout.name: len(fields & set(layout.fields)) for layout in of_kind}
-    closest = max(of_kind, key=lambda layout: shares[layout.name])
-    if shares[closest.name]:
+    found = max(field_sets(path), key=len, default=frozenset())
+    needed = {layout.name: tuple(getattr(layout, "fields", ())) for layout in of_kind}
+    closest = max(of_kind, key=lambda layout: len(found & set(needed[layout.name])))
+    if found & set(needed[closest.name]):
         return closest
-    if fields:
-        known = "; ".join(
-            f"{layout.name} ({', '.join(layout.fields)})" for layout in of_kind if layout.fields
-        )
+    if found:
+        known = "; ".join(f"{name} ({', '.join(fields)})" for name, fields in needed.items() if fields)
         raise DatasetError(
-            f"{path} is in no layout that is known. It has the fields {shortlist(sorted(fields), 8)}. For "
+            f"{path} is in no layout that is known. It has the fields {shortlist(sorted(found), 8)}. For "
             f"{_description_of(kind)} there are the layouts {known}. Rename its fields, or add a layout of your own."
         )
     return next((layout for layout in of_kind if _has_suffix(path, layout)), of_kind[0])

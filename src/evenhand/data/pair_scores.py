@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import DatasetError, PredictionsError, shortlist
-from evenhand.core.files import MAX_BYTES, load_json, parse_json, read_bounded, sha256_of
+from evenhand.core.files import MAX_BYTES, decode_utf8, load_json, parse_json, read_bounded, sha256_of
 from evenhand.core.items import PairDirection
 from evenhand.data.crows_pairs import language_named_by_pairs, named_labels
 from evenhand.data.layouts import file_stem
@@ -99,7 +99,8 @@ def _read(content: bytes, path: Path, *, encoding: str | None) -> tuple[str, Ite
     if content.startswith(_ZIP):
         return "Inspect", _inspect_pairs(_unpacked_log(content, path), path)
     if any({"eval", "status"} <= names for names in fields):
-        document = parse_json(content.decode("utf-8-sig", "replace"), path, error=PredictionsError)
+        text = decode_utf8(content, path, error=PredictionsError)
+        document = parse_json(text, path, error=PredictionsError)
         return "Inspect", _inspect_pairs(document, path)
     is_log = any({"doc", "doc_id"} <= names for names in fields)
     if not is_log and not any(set(SCORE_FIELDS) <= names for names in fields):
