@@ -85,4 +85,5 @@ def test_encodings_can_be_named_on_the_command_line(run_evenhand_here: Command, 
 
     assert refused.returncode == 2
     assert "MACINTOSH" in refused.stderr
+    assert "--encoding" in refused.stderr
     assert json.loads(described.stdout)["counts"][0]["bias_type"] == "âge"

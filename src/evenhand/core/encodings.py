@@ -142,8 +142,9 @@ def _in_another_encoding(content: bytes) -> str:
         return f"{_conversion('ENCODING')}, where ENCODING is the one that it is in."
     shown = "; ".join(f"{reading!r} in {', '.join(encodings)}" for reading, encodings in readings.items())
     return (
-        f"Its words would be {shown}. If one of them is right, convert it from there: iconv -f ENCODING -t UTF-8. "
-        "If none is, it is in another encoding: ask where it comes from. A wrong one gives other words and no error."
+        f"Its words would be {shown}. If one of them is right, convert it from there: iconv -f ENCODING -t UTF-8; or "
+        "name it with --encoding where the command takes that. If none is, it is in another encoding: ask where it "
+        "comes from. A wrong one gives other words and no error."
     )
 
 
@@ -156,4 +157,4 @@ def _is_utf8(content: bytes) -> bool:
 
 
 def _conversion(encoding: str) -> str:
-    return f"Convert it with: iconv -f {encoding} -t UTF-8"
+    return f"Convert it with: iconv -f {encoding} -t UTF-8; or name it with --encoding where the command takes that"
