@@ -12,9 +12,9 @@ Three kinds of files are told apart by their content:
 from __future__ import annotations
 
 import io
-import json
 import math
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -276,13 +276,13 @@ def _unpacked_log(content: bytes, path: Path) -> dict[str, Any]:
                     f"{path} is a ZIP archive without header.json: no log of Inspect, or one of an evaluation that "
                     "did not finish. Give a finished log."
                 )
-            header: dict[str, Any] = json.loads(_member(archive, "header.json", content, path))
+            header = _mapping(load_json(_member(archive, "header.json", content, path).decode()))
             samples = [
-                json.loads(_member(archive, name, content, path))
+                load_json(_member(archive, name, content, path).decode())
                 for name in names
                 if name.startswith("samples/")
             ]
-    except (zipfile.BadZipFile, ValueError, EOFError) as problem:
+    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, RuntimeError) as problem:
         raise PredictionsError(
             f"{path} is a damaged ZIP archive ({problem}). The log was cut: copy it again."
         ) from None
@@ -314,21 +314,27 @@ def _member(archive: zipfile.ZipFile, name: str, content: bytes, path: Path) -> 
     return unpacked
 
 
+def _mapping(value: Any) -> dict[str, Any]:
+    """An object of a log; one without fields where there is something else in its place."""
+    return value if isinstance(value, dict) else {}
+
+
 def _inspect_pairs(document: Mapping[str, Any], path: Path) -> Iterator[ScoredPair]:
     status = document.get("status")
     if status != "success":
         raise PredictionsError(
             f"{path} is a log of Inspect with the status {status!r}. Give the log of an evaluation that succeeded."
         )
-    samples = document.get("samples") or []
-    total = (document.get("results") or {}).get("total_samples", len(samples))
-    if not samples or len(samples) < total:
+    samples = document.get("samples")
+    listed = samples if isinstance(samples, list) else []
+    total = _mapping(document.get("results")).get("total_samples")
+    if not listed or (isinstance(total, int) and len(listed) < total):
         raise PredictionsError(
-            f"{path} is a log of Inspect with {len(samples):,} of {total:,} samples. Give the whole log."
+            f"{path} is a log of Inspect with {len(listed):,} of {total or 'no'} samples. Give the whole log."
         )
-    for number, sample in enumerate(samples, start=1):
+    for number, sample in enumerate(map(_mapping, listed), start=1):
         place = f"{path}, sample {number:,}"
-        pair = sample.get("metadata") or {}
+        pair = _mapping(sample.get("metadata"))
         values = _values_with_scores(sample)
         if values is None:
             raise PredictionsError(
@@ -345,10 +351,8 @@ def _inspect_pairs(document: Mapping[str, Any], path: Path) -> Iterator[ScoredPa
 
 
 def _values_with_scores(sample: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    scores = (sample.get("scores") or {}).values()
+    """Where a sample has both scores: the value or the metadata of one of its scores, or its own metadata."""
+    scores = map(_mapping, _mapping(sample.get("scores")).values())
     holders = [holder for score in scores for holder in (score.get("value"), score.get("metadata"))]
-    return next(
-        (holder for holder in (*holders, sample.get("metadata"))
-         if isinstance(holder, dict) and set(SCORE_FIELDS) <= holder.keys()),
-        None,
-    )  # fmt: skip
+    found = (_mapping(holder) for holder in (*holders, sample.get("metadata")))
+    return next((holder for holder in found if set(SCORE_FIELDS) <= holder.keys()), None)

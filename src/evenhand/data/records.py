@@ -117,7 +117,7 @@ def is_record_folder(path: Path) -> bool:
     """Whether a folder holds one dataset: saved by the library, or as Parquet files below it."""
     if any((path / name).is_file() for name in (SAVED_DATASET, SAVED_SPLITS)):
         return True
-    return path.is_dir() and next(path.glob("**/*.parquet"), None) is not None
+    return path.is_dir() and bool(_files_below(path, ".parquet"))
 
 
 def _stored(path: Path, *, needed: Sequence[str], encoding: str | None) -> RecordTable:
@@ -239,7 +239,7 @@ def _frames(folder: Path) -> list[tuple[Path, pl.DataFrame]]:
     suffix = ".parquet"
     if (folder / SAVED_DATASET).is_file() or (folder / SAVED_SPLITS).is_file():
         suffix = ".arrow"
-    paths = [path for path in sorted(folder.glob(f"**/*{suffix}")) if not path.name.startswith("cache-")]
+    paths = _files_below(folder, suffix)
     if not paths:
         raise DatasetError(f"{folder} says that it holds a dataset, but has no {suffix} file. Save it again.")
     frames = []
@@ -255,6 +255,15 @@ def _frames(folder: Path) -> list[tuple[Path, pl.DataFrame]]:
                 f"{path} is a damaged Arrow file ({fault(problem)}). Save the dataset again."
             ) from None
     return frames
+
+
+def _files_below(folder: Path, suffix: str) -> list[Path]:
+    """Files of a folder and of the folders in it, no deeper: splits and configurations are stored so."""
+    try:
+        found = [*folder.glob(f"*{suffix}"), *folder.glob(f"*/*{suffix}")]
+    except OSError as problem:
+        raise DatasetError(f"{folder} cannot be read: {problem.strerror or problem}.") from None
+    return sorted(path for path in found if path.is_file() and not path.name.startswith("cache-"))
 
 
 def _names_beside(path: Path) -> dict[str, tuple[str, ...]]:
