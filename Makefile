@@ -39,7 +39,7 @@ $(VENV)/.development: $(VENV)/.package
 $(OLDEST)/.package: pyproject.toml constraints-oldest.txt
 	@echo "Making the virtual environment $(OLDEST) with the oldest versions"
 	@$(PYTHON) -m venv $(OLDEST)
-	@$(OLDEST)/bin/pip install --progress-bar off --constraint constraints-oldest.txt --editable '.[gguf,ray,test,train]' \
+	@$(OLDEST)/bin/pip install --progress-bar off --constraint constraints-oldest.txt --editable '.[gguf,postgres,ray,test,train]' \
 		| $(PACKAGES)
 	@touch $@
 
@@ -87,7 +87,7 @@ constraints:
 	$(VENV)/fresh/bin/pip freeze --exclude-editable --exclude evenhand --exclude uv > constraints.txt
 	$(VENV)/fresh/bin/uv pip compile --resolution lowest-direct --python-version 3.11 --no-annotate --no-header \
 		--constraint <(grep -E '^(axe-playwright-python|hypothesis|playwright|pytest|pytest-xdist|statsmodels|torch)==' \
-		constraints.txt) --extra gguf --extra ray --extra test --extra train --output-file constraints-oldest.txt pyproject.toml
+		constraints.txt) --extra gguf --extra postgres --extra ray --extra test --extra train --output-file constraints-oldest.txt pyproject.toml
 
 clean:
 	rm -rf $(VENV) $(OLDEST) runs site

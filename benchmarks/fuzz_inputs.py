@@ -14,7 +14,9 @@ from pathlib import Path
 import evenhand as eh
 from evenhand.core.estimates import Estimate
 from evenhand.core.recipes import Recipe
+from evenhand.data.annotations import Annotation, AnnotationTable
 from evenhand.data.datasets import bundled_calibration_path, example_scores
+from evenhand.data.label_schemes import load_scheme
 from evenhand.data.layouts import load_dataset
 from evenhand.data.probes import bundled_probe_path
 from evenhand.data.stereoset import HUB_LABELS
@@ -307,6 +309,30 @@ def make_labelled(place: Path) -> None:
         (place / "folder" / f"{part}.tsv").write_text(tsv, encoding="utf-8")
     lines = "\n".join(json.dumps({"text": text, "label": label}) for text, label in rows)
     (place / "jsonl" / "labelled.jsonl").write_text(lines, encoding="utf-8")
+
+
+def make_annotations(place: Path) -> None:
+    """Three annotators in every layout, with the scheme as a file."""
+    scheme = load_scheme()
+    table = AnnotationTable(
+        scheme,
+        tuple(
+            Annotation(
+                str(text), f'The person said, "{text}".', annotator, str((text + shift) % 3 - 1), seconds=1.5
+            )
+            for annotator, shift in (("ada", 0), ("ben", 0), ("cem", 1))
+            for text in range(20)
+        ),
+    )
+    for layout, name in (
+        ("long", "long.csv"),
+        ("aligned", ""),
+        ("label-studio", "tasks.json"),
+        ("doccano", ""),
+    ):
+        (place / layout).mkdir(parents=True)
+        eh.write_annotations(table, place / layout / name, layout=layout)
+        (place / layout / "scheme.yaml").write_text(scheme.model_dump_json(indent=1), encoding="utf-8")
 
 
 def make_corpora(place: Path) -> None:

@@ -24,12 +24,14 @@ from evenhand.core.recipes import Plateau
 from evenhand.data.corpora import sentences
 from evenhand.data.crows_pairs import load_pairs
 from evenhand.data.datasets import read_calibration as load_calibration
+from evenhand.data.label_schemes import load_scheme
 from evenhand.data.labelled import load_labelled
 from evenhand.data.winogender import occupation_shares
 from evenhand.lab.items import lab_benchmark
 from evenhand.mitigation.pairs.twin_pairs import read_twin_pairs
 from evenhand.mitigation.texts import keep_back, text_sources
 from evenhand.models.description import describe_model
+from evenhand.regard.agreement import write_labels
 from evenhand.reporting import render_calibration_page
 from evenhand.reporting.certificate.words import certificate_sentences
 from evenhand.reporting.model_cards import mitigation_card
@@ -182,6 +184,18 @@ def read_labelled(folder: Path, _intact: Path, _out: Path | None) -> None:
     _masked().tokenizer(texts, truncation=True, max_length=32)
 
 
+def read_annotated(folder: Path, _intact: Path, out: Path | None) -> None:
+    """Read annotations under a scheme from a file, measure agreement, and write them in every layout."""
+    scheme = load_scheme(folder / "scheme.yaml")
+    files = [path for path in sorted(folder.iterdir()) if path.name != "scheme.yaml"]
+    table = eh.read_annotations(files, scheme=scheme)
+    eh.annotator_agreement(table, resampling=QUICK)
+    if out:
+        write_labels(table, out / "labels.csv")
+        eh.write_annotations(table, out / "long.csv")
+        eh.write_annotations(table, out / "tasks.json", layout="label-studio")
+
+
 @cache
 def _masked() -> Any:
     return eh.load("lab:masked", device="cpu")
@@ -231,6 +245,7 @@ READERS = (
     Reader("logs of pairs", 2, fuzz_inputs.make_logs, read_log),
     Reader("Winogender files", 1, fuzz_inputs.make_winogender, read_winogender),
     Reader("labelled text", 1, fuzz_inputs.make_labelled, read_labelled),
+    Reader("annotations", 2, fuzz_inputs.make_annotations, read_annotated),
     Reader("corpora", 2, fuzz_inputs.make_corpora, read_corpus),
     Reader("twin pairs", 1, fuzz_inputs.make_twin_pairs, read_twins),
     Reader("calibrations", 1, fuzz_inputs.make_calibrations, read_calibration),

@@ -45,6 +45,8 @@ BY_HAND = (
             "quickstart",
             "concepts",
             "data",
+            "agreement",
+            "regard",
             "python",
             "lab",
             "certificate",

@@ -1,8 +1,8 @@
-"""Take the screenshots that the README shows.
+"""Take the screenshots that the README and the pages show.
 
     python docs/screenshots.py /usr/bin/chromium
 
-Needs a Chromium browser; the page is that of an embedded model.
+Needs a Chromium browser. The report is that of an embedded model, the server's pages are those of the demonstration.
 """
 
 from __future__ import annotations
@@ -10,32 +10,101 @@ from __future__ import annotations
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from playwright.sync_api import sync_playwright
 
 import evenhand as eh
+from evenhand.web.accounts import new_setup_token
+from evenhand.web.app import create_app, served_from_thread
+from evenhand.web.database import Database
+from evenhand.web.demo import PROJECT, SURVEY, fill_demo
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 IMAGES = Path(__file__).parent / "images"
 WIDTH, HEIGHT = 1280, 980
+PASSWORD = "a password for one screenshot"  # noqa: S105
+Scheme = Literal["light", "dark"]
 
 
 def main(browser_path: str) -> None:
-    """Render the example page in light and dark."""
+    """Render the report and the server's pages."""
     IMAGES.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        run = eh.audit("lab:masked")
-        page_file = eh.write_page(run, Path(folder) / "page.html")
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
-        for scheme in ("light", "dark"):
-            context = browser.new_context(
-                viewport={"width": WIDTH, "height": HEIGHT},
-                color_scheme="dark" if scheme == "dark" else "light",
-            )
-            page = context.new_page()
-            page.goto(page_file.as_uri())
-            page.wait_for_selector("[data-plot=plane] svg")
-            page.screenshot(path=IMAGES / f"page-{scheme}.png")
+        report_pages(browser, Path(folder))
+        server_pages(browser, Path(folder))
         browser.close()
+
+
+def report_pages(browser: Browser, folder: Path) -> None:
+    """The report of an embedded model, in light and dark."""
+    page_file = eh.write_page(eh.audit("lab:masked"), folder / "page.html")
+    schemes: tuple[Scheme, ...] = ("light", "dark")
+    for scheme in schemes:
+        page = new_page(browser, scheme, height=HEIGHT)
+        page.goto(page_file.as_uri())
+        page.wait_for_selector("[data-plot=plane] svg")
+        page.screenshot(path=IMAGES / f"page-{scheme}.png")
+
+
+def server_pages(browser: Browser, folder: Path) -> None:
+    """An annotator's page, the lead's page, and a prompt of the survey."""
+    database = Database(str(folder / "demo.db"))
+    app = create_app(database)
+    links = fill_demo(database)
+    with served_from_thread(app) as address:
+        annotate(new_page(browser, "light"), address + links["Annotate"])
+        lead(new_page(browser, "dark", height=1000), address, f"/setup/{new_setup_token(database)}")
+        take_part(new_page(browser, "light"), f"{address}/s/{SURVEY}")
+    database.close()
+
+
+def annotate(page: Page, link: str) -> None:
+    """Label the training round, and show the first text of the main part."""
+    page.goto(link)
+    page.get_by_role("button", name="Begin").click()
+    page.wait_for_selector(".text-card:focus")
+    for _ in range(3):
+        page.keyboard.press("2")
+        page.get_by_text("so far").wait_for()
+        page.keyboard.press("ArrowRight")
+        page.get_by_text("so far").wait_for(state="detached")
+    page.screenshot(path=IMAGES / "web-annotate.png")
+
+
+def lead(page: Page, address: str, setup: str) -> None:
+    """Make the administrator, and show the live page of the project."""
+    page.goto(address + setup)
+    page.locator("#new").fill(PASSWORD)
+    page.locator("#again").fill(PASSWORD)
+    page.get_by_role("button", name="Save").click()
+    page.goto(f"{address}/projects/{PROJECT}")
+    page.screenshot(path=IMAGES / "web-lead.png")
+
+
+def take_part(page: Page, survey: str) -> None:
+    """Agree, and show the first prompt with an answer that is checked while it is written."""
+    page.goto(survey)
+    page.locator("input[name=agree]").check()
+    page.get_by_role("button", name="Start").click()
+    page.locator("[name=screening-age][value=yes]").check()
+    page.locator("[name=screening-language][value=native]").check()
+    for _ in range(2):
+        page.get_by_role("button", name="Go on").click()
+    page.wait_for_selector("#answer:focus")
+    page.keyboard.type("somebody to ask at me@example.org")
+    page.get_by_text("looks like an e-mail address").wait_for()
+    page.screenshot(path=IMAGES / "web-survey.png")
+
+
+def new_page(browser: Browser, scheme: Scheme, *, height: int = 620) -> Page:
+    """A page of the width that the pictures have."""
+    return browser.new_context(
+        viewport={"width": WIDTH, "height": height}, color_scheme=scheme, locale="en-GB"
+    ).new_page()
 
 
 if __name__ == "__main__":

@@ -15,7 +15,15 @@ from evenhand.stats.resampling import Resampling
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 
-pytest_plugins = ["running", "browsing", "ray_fixtures", "torch_marker", "zoo_fixtures"]
+pytest_plugins = [
+    "running",
+    "browsing",
+    "ray_fixtures",
+    "regard_training",
+    "torch_marker",
+    "web_fixtures",
+    "zoo_fixtures",
+]
 
 PARITY_VARIABLE = "EVENHAND_PARITY_DATA"
 

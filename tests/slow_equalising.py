@@ -96,7 +96,7 @@ def slow_loss(
         differences = changes(row, open_groups, model=model, original=original, trained=trained)
         for number, (changed, uneven) in enumerate(differences):
             is_told = row.targets[number] in telling and number >= row.open_places
-            total = total + (16 if is_told else 1) * (changed + weight * uneven) / text
+            total = total + (max(1, 2 * weight) if is_told else 1) * (changed + weight * uneven) / text
     return total
 
 

@@ -89,7 +89,7 @@ def metaspace_bpe() -> tuple[dict[str, int], list[tuple[str, str]]]:
 @cache
 def word_pieces(*, lower_case: bool) -> tuple[str, ...]:
     """Pieces of WordPiece."""
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))  # noqa: S106
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lower_case)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.train_from_iterator(
@@ -117,7 +117,7 @@ def unigrams(*, plain: bool = False) -> tuple[tuple[str, float], ...]:
             vocab_size=ENTRIES,
             show_progress=False,
             special_tokens=["<unk>"],
-            unk_token="<unk>",  # noqa: S106
+            unk_token="<unk>",
         ),
     )
     trained = dict(json.loads(tokenizer.to_str())["model"]["vocab"])
@@ -210,10 +210,10 @@ def modernbert() -> Any:
     backend.post_processor = _bert_frame(backend)
     return PreTrainedTokenizerFast(
         tokenizer_object=backend,
-        pad_token="[PAD]",  # noqa: S106
-        unk_token="[UNK]",  # noqa: S106
-        cls_token="[CLS]",  # noqa: S106
-        sep_token="[SEP]",  # noqa: S106
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
         mask_token=_mask("[MASK]"),
     )
 
@@ -283,10 +283,10 @@ def opt() -> Any:
     tokenizer = GPT2Tokenizer(
         vocab=_numbered(ROBERTA_SPECIAL, pieces),
         merges=merges,
-        bos_token="</s>",  # noqa: S106
-        eos_token="</s>",  # noqa: S106
-        unk_token="</s>",  # noqa: S106
-        pad_token="<pad>",  # noqa: S106
+        bos_token="</s>",
+        eos_token="</s>",
+        unk_token="</s>",
+        pad_token="<pad>",
     )
     tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
         single="</s> $A", special_tokens=[("</s>", tokenizer.convert_tokens_to_ids("</s>"))]
@@ -334,10 +334,10 @@ def bloom() -> Any:
     backend.decoder = decoders.ByteLevel()
     return PreTrainedTokenizerFast(
         tokenizer_object=backend,
-        unk_token="<unk>",  # noqa: S106
-        bos_token="<s>",  # noqa: S106
-        eos_token="</s>",  # noqa: S106
-        pad_token="<pad>",  # noqa: S106
+        unk_token="<unk>",
+        bos_token="<s>",
+        eos_token="</s>",
+        pad_token="<pad>",
         padding_side="left",
     )
 

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from evenhand.core.protocols import PROTOCOLS, Protocol
     from evenhand.core.recipes import Recipe
     from evenhand.data import check, describe, load_dataset
+    from evenhand.data.annotation_files import read_annotations, write_annotations
     from evenhand.data.datasets import example_scores
+    from evenhand.data.label_schemes import load_scheme
     from evenhand.data.probes import load_probes
     from evenhand.instruments.association.instrument import AuditOptions
     from evenhand.instruments.association.measures import MEASURES
@@ -37,6 +39,12 @@ if TYPE_CHECKING:
     from evenhand.models.generation import GenerationOptions
     from evenhand.models.references import ModelRef
     from evenhand.models.references import load_model as load
+    from evenhand.regard.agreement import annotator_agreement
+    from evenhand.regard.bias_check import check_labelled_files
+    from evenhand.regard.classifier import RegardClassifier, open_classifier
+    from evenhand.regard.classifier_check import CheckOptions, check_classifier
+    from evenhand.regard.gender_balance import balance_genders
+    from evenhand.regard.texts import RegardTexts, read_regard_texts
     from evenhand.reporting import format_table, write_certificate_page, write_page
     from evenhand.runs.certificate_files import read_certificate
     from evenhand.runs.certificates import Certificate
@@ -49,6 +57,7 @@ if TYPE_CHECKING:
     from evenhand.workflows.measure import MeasurementJob, audit, evaluate, measure_all, probe
     from evenhand.workflows.mitigate import mitigate
     from evenhand.workflows.pairs import build_pairs
+    from evenhand.workflows.regard import RegardTrainingOptions, train_regard_classifier
     from evenhand.workflows.show import compare_all, report
     from evenhand.workflows.study import Study, study
 
@@ -64,6 +73,7 @@ _HOME = {
     "Certificate": "evenhand.runs.certificates",
     "CertificatePlan": "evenhand.certificate",
     "CertifyOptions": "evenhand.workflows.defaults.mitigating",
+    "CheckOptions": "evenhand.regard.classifier_check",
     "Comparison": "evenhand.runs.comparison",
     "ComparisonOptions": "evenhand.runs.comparison",
     "CounterfactualOptions": "evenhand.mitigation.counterfactual",
@@ -91,17 +101,25 @@ _HOME = {
     "PairOptions": "evenhand.mitigation.pairs.building",
     "Protocol": "evenhand.core.protocols",
     "Recipe": "evenhand.core.recipes",
+    "RegardClassifier": "evenhand.regard.classifier",
+    "RegardTexts": "evenhand.regard.texts",
+    "RegardTrainingOptions": "evenhand.workflows.regard",
     "Resampling": "evenhand.stats.resampling",
     "Run": "evenhand.runs.run",
     "RunResult": "evenhand.instruments.association.results",
     "Study": "evenhand.workflows.study",
     "Task": "evenhand.core.items",
+    "annotator_agreement": "evenhand.regard.agreement",
     "audit": "evenhand.workflows.measure",
+    "balance_genders": "evenhand.regard.gender_balance",
     "build_pairs": "evenhand.workflows.pairs",
     "certify": "evenhand.workflows.certify",
     "check": "evenhand.data",
+    "check_classifier": "evenhand.regard.classifier_check",
+    "check_labelled_files": "evenhand.regard.bias_check",
     "compare": "evenhand.runs.comparison",
     "compare_all": "evenhand.workflows.show",
+    "default_data": "evenhand.workflows.defaults.mitigating",
     "describe": "evenhand.data",
     "evaluate": "evenhand.workflows.measure",
     "example_scores": "evenhand.data.datasets",
@@ -110,14 +128,19 @@ _HOME = {
     "load": "evenhand.models.references:load_model",
     "load_dataset": "evenhand.data",
     "load_probes": "evenhand.data.probes",
+    "load_scheme": "evenhand.data.label_schemes",
     "measure_all": "evenhand.workflows.measure",
     "mitigate": "evenhand.workflows.mitigate",
-    "default_data": "evenhand.workflows.defaults.mitigating",
+    "open_classifier": "evenhand.regard.classifier",
     "open_run": "evenhand.runs.run",
     "probe": "evenhand.workflows.measure",
+    "read_annotations": "evenhand.data.annotation_files",
     "read_certificate": "evenhand.runs.certificate_files",
+    "read_regard_texts": "evenhand.regard.texts",
     "report": "evenhand.workflows.show",
     "study": "evenhand.workflows.study",
+    "train_regard_classifier": "evenhand.workflows.regard",
+    "write_annotations": "evenhand.data.annotation_files",
     "write_certificate_page": "evenhand.reporting",
     "write_page": "evenhand.reporting",
 }
@@ -134,6 +157,7 @@ __all__ = [
     "Certificate",
     "CertificatePlan",
     "CertifyOptions",
+    "CheckOptions",
     "Comparison",
     "ComparisonOptions",
     "CounterfactualOptions",
@@ -161,15 +185,22 @@ __all__ = [
     "PairOptions",
     "Protocol",
     "Recipe",
+    "RegardClassifier",
+    "RegardTexts",
+    "RegardTrainingOptions",
     "Resampling",
     "Run",
     "RunResult",
     "Study",
     "Task",
+    "annotator_agreement",
     "audit",
+    "balance_genders",
     "build_pairs",
     "certify",
     "check",
+    "check_classifier",
+    "check_labelled_files",
     "compare",
     "compare_all",
     "default_data",
@@ -181,13 +212,19 @@ __all__ = [
     "load",
     "load_dataset",
     "load_probes",
+    "load_scheme",
     "measure_all",
     "mitigate",
+    "open_classifier",
     "open_run",
     "probe",
+    "read_annotations",
     "read_certificate",
+    "read_regard_texts",
     "report",
     "study",
+    "train_regard_classifier",
+    "write_annotations",
     "write_certificate_page",
     "write_page",
 ]

@@ -17,7 +17,7 @@ from measuring import probe_pairs
 
 from evenhand.certificate import Finetuning, certify, measuring
 from evenhand.certificate.bias import malor_results
-from evenhand.certificate.finetuning import finetuned_answers, new_classifier
+from evenhand.certificate.finetuning import finetuned_answers
 from evenhand.core.errors import UnknownNameError
 from evenhand.instruments.instrument import Preparation, keep_run
 from evenhand.reporting.certificate.words import QUALITY_HEADLINES
@@ -30,6 +30,7 @@ from evenhand.runs.certificates import (
 )
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
+from evenhand.training.classification import new_classifier
 
 
 @pytest.fixture(scope="module")

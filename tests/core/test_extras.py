@@ -32,8 +32,19 @@ NEEDS = {
     "study lab:masked --out study": "train",
     "data counterfactual --corpus text.txt": "train",
     "data counterfactual --corpus text.txt --language de --ray": "ray",
+    "regard balance survey.csv": "train",
+    "regard train": "regard",
+    "annotate agreement ada.csv ben.csv --labels labels.csv --model mace": "crowd",
 }
 """Commands, and the extra that each needs beyond a plain installation."""
+
+
+MODULES = {
+    "argon2-cffi": "argon2",
+    "crowd-kit": "crowdkit",
+    "scikit-learn": "sklearn",
+}
+"""Modules with another name than their distribution."""
 
 
 @pytest.fixture
@@ -110,7 +121,8 @@ def test_each_extra_brings_what_the_project_file_lists() -> None:
             if inner:
                 names.update(*(brought(name) for name in inner[1].split(",")))
             else:
-                names.add(re.match(r"[\w-]+", line)[0])  # type: ignore[index]
+                name = re.match(r"[\w-]+", line)[0]  # type: ignore[index]
+                names.add(MODULES.get(name, name.replace("-", "_")))
         return names
 
     for extra, modules in EXTRAS.items():

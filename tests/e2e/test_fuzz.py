@@ -24,6 +24,7 @@ QUICK = {
     "logs of pairs": 16,
     "Winogender files": 8,
     "labelled text": 40,
+    "annotations": 40,
     "twin pairs": 40,
     "calibrations": 8,
     "model folders": 8,

@@ -168,14 +168,15 @@ def _certificate(
     trained_rows, untrained_rows = split_by_training(
         [keyed for keyed in rows if keyed.row.sample != ALL_PROBES], trained
     )
-    possible_rows = (
-        held_out_row(ours, theirs, plan, same_tokens=pair.same_tokenizer),
-        passages_row(ours, theirs, plan, same_tokens=pair.same_tokenizer),
+    text_rows = (
+        row(ours, theirs, plan, same_tokens=pair.same_tokenizer) for row in (held_out_row, passages_row)
+    )
+    quality = (
+        *(row for row in text_rows if row is not None),
         lms_row(before, after, plan),
         knowledge_row(before, after, plan),
         accuracy_row(ours, theirs, plan),
     )
-    quality = tuple(row for row in possible_rows if row is not None)
     baseline = (
         trivial_baseline(ours, (before, after), plan, experiments=_experiments(trained_rows))
         if pair.differs

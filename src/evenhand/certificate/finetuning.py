@@ -8,19 +8,15 @@ from typing import Any
 
 import numpy as np
 import torch
-from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from evenhand.core.progress import Progress
 from evenhand.data.labelled import LabelledExample, LabelledText
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.objectives.held_out import longest_sentence
 from evenhand.models.objectives.objective import Batch, padded
-from evenhand.models.references import ModelError
 from evenhand.stats.resampling import Floats
+from evenhand.training.classification import new_classifier
 from evenhand.training.trainer import TrainingPlan, train
-
-_LEAST_SHARE = 0.9
-"""Of a classifier's body, what must come from the model; a pooling layer of its own may be new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,38 +59,6 @@ def finetuned_answers(
         report=report,
     )
     return _right(classifier, [encode(example) for example in limited.judged], pad, plan.batch_size)
-
-
-def new_classifier(model: LanguageModel, classes: int, *, seed: int) -> Any:
-    """A classifier with the body of a model as it is loaded and a new head.
-
-    The body is taken from the loaded model and not from its files: an adapter counts, and parts that only one of two
-    folders happens to hold (BERT's pooling layer) are new in both.
-    """
-    loaded = model.loaded
-    if type(loaded.config) not in AutoModelForSequenceClassification._model_mapping:
-        raise ModelError(
-            f"{loaded.ref.id} is of type {loaded.config.model_type!r}, for which there is no classifier to fine-tune."
-        )
-    config = AutoConfig.for_model(**{**loaded.config.to_dict(), "num_labels": classes})
-    if config.pad_token_id is None:
-        config.pad_token_id = loaded.pad_id
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        classifier: Any = AutoModelForSequenceClassification.from_config(config)
-    body = classifier.base_model
-    original: Any = loaded.model.base_model
-    source = {
-        name: tensor.detach().to("cpu", torch.float32) for name, tensor in original.state_dict().items()
-    }
-    missing = set(body.load_state_dict(source, strict=False).missing_keys)
-    sizes = {name: tensor.numel() for name, tensor in body.state_dict().items()}
-    if sum(sizes[name] for name in missing) > (1 - _LEAST_SHARE) * sum(sizes.values()):
-        raise ModelError(
-            f"A classifier cannot be made from {loaded.ref.id}: {len(missing):,} of its tensors, such as "
-            f"{min(missing)}, are not in the model."
-        )
-    return classifier
 
 
 def _encoder(

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from evenhand.cli.annotate import annotate_app
+from evenhand.cli.annotation_projects import collect_command, link_command, new_command, revoke_command
 from evenhand.cli.audit import audit_command
 from evenhand.cli.certify import certify_command
 from evenhand.cli.compare import compare_command
@@ -17,8 +19,11 @@ from evenhand.cli.mitigate import mitigate_app
 from evenhand.cli.models import models_app
 from evenhand.cli.pairs import counterfactual_command
 from evenhand.cli.probe import probe_command
+from evenhand.cli.regard import regard_app
 from evenhand.cli.report import report_command
+from evenhand.cli.serve import serve_app
 from evenhand.cli.study import study_command
+from evenhand.cli.survey import survey_app
 
 app = typer.Typer(
     name="evenhand",
@@ -61,4 +66,12 @@ data_app.command("counterfactual", cls=CommandWithNames)(counterfactual_command)
 app.add_typer(data_app, name="data")
 app.add_typer(models_app, name="models")
 app.add_typer(mitigate_app, name="mitigate")
+annotate_app.command("new")(new_command)
+annotate_app.command("link")(link_command)
+annotate_app.command("revoke")(revoke_command)
+annotate_app.command("collect", cls=CommandWithNames)(collect_command)
+app.add_typer(annotate_app, name="annotate")
+app.add_typer(survey_app, name="survey")
+app.add_typer(regard_app, name="regard")
 app.add_typer(lab_app, name="lab")
+app.add_typer(serve_app, name="serve")

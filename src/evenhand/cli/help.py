@@ -26,6 +26,12 @@ def _layouts() -> Iterable[str]:
     return DATASET_LAYOUTS.names()
 
 
+def _annotation_layouts() -> Iterable[str]:
+    from evenhand.data.annotation_files import ANNOTATION_LAYOUTS
+
+    return ANNOTATION_LAYOUTS.names()
+
+
 def _backends() -> Iterable[str]:
     from evenhand.models.backends import BACKENDS, LOCAL_NAME
 
@@ -44,13 +50,28 @@ def _mitigations() -> Iterable[str]:
     return MITIGATIONS.names()
 
 
+def _features() -> Iterable[str]:
+    from evenhand.regard.features import FEATURES
+
+    return (f"{name}:{kind.argument}" if kind.argument else name for name, kind in FEATURES.items())
+
+
+def _heads() -> Iterable[str]:
+    from evenhand.regard.heads import HEADS
+
+    return HEADS.names()
+
+
 REGISTERED: Mapping[str, Callable[[], Iterable[str]]] = MappingProxyType(
     {
         "instruments": _instruments,
         "layouts": _layouts,
+        "annotations": _annotation_layouts,
         "backends": _backends,
         "measures": _measures,
         "mitigations": _mitigations,
+        "features": _features,
+        "heads": _heads,
     }
 )
 """What a ``$name`` in a help text is replaced by."""

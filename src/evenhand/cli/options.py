@@ -36,6 +36,8 @@ OUTPUT = "Output"
 
 EXECUTION = "Execution"
 
+SERVER = "Server"
+
 MODEL_FORMS = (
     "A model folder, a .gguf file, a hub id with @REVISION if wanted, or an id with the prefix of a backend "
     "($backends), such as lab:masked."
@@ -78,6 +80,15 @@ Memory = Annotated[
     ),
 ]
 
+
+SchemeName = Annotated[
+    str | None,
+    typer.Option(
+        "--scheme",
+        help="The labels: regard, six-categories, or a YAML file. The one that fits the files if not given.",
+        rich_help_panel=DATA,
+    ),
+]
 
 ProtocolName = Annotated[
     str,
@@ -165,6 +176,8 @@ DEFAULT_CONFIDENCE = 0.95
 
 DEFAULT_ON = "here"
 
+DEFAULT_DATABASE = "evenhand.db"
+
 
 class TableChoice(StrEnum):
     """How a table is printed."""
@@ -174,6 +187,16 @@ class TableChoice(StrEnum):
     MARKDOWN = "markdown"
     LATEX = "latex"
 
+
+DatabaseAddress = Annotated[
+    str,
+    typer.Option(
+        "--db",
+        envvar="EVENHAND_DB",
+        help="A file for SQLite, or postgresql://USER:PASSWORD@HOST/NAME.",
+        rich_help_panel=SERVER,
+    ),
+]
 
 Format = Annotated[
     TableChoice, typer.Option("--format", help="How the table is printed.", rich_help_panel=OUTPUT)

@@ -112,7 +112,12 @@ EXTRAS = {
     "hf": _MODELS,
     "gguf": (*_MODELS, "gguf"),
     "train": (*_MODELS, "lemminflect", "peft"),
+    "regard": (*_MODELS, "sklearn", "xgboost", "optuna", "safetensors", "sentence_transformers"),
+    "vectors": ("gensim",),
     "ray": ("ray", "pyarrow"),
+    "crowd": ("crowdkit", "pandas"),
+    "web": ("fastapi", "sqlalchemy", "alembic", "uvicorn", "argon2", "itsdangerous", "python_multipart"),
+    "postgres": ("pg8000",),
 }
 """The modules that each extra brings, as far as Evenhand cannot do without them where it needs the extra."""
 

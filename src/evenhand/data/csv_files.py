@@ -76,6 +76,15 @@ def read_table(
     return CsvTable(columns=columns, rows=rows, sha256=sha256_of_text(content, text, encoding=encoding))
 
 
+def has_columns(path: Path, columns: Sequence[str]) -> bool:
+    """Whether a file is a table with these columns."""
+    try:
+        read_table(path, needed=columns)
+    except DatasetError:
+        return False
+    return True
+
+
 def header_columns(text: str) -> tuple[tuple[str, ...], ...]:
     """The columns that the first row of a text names, for each separator that it has."""
     return tuple(columns for separator in SEPARATORS if len(columns := _header(text, separator)) > 1)

@@ -7,9 +7,9 @@ import json
 import platform
 from datetime import UTC, datetime
 from importlib import metadata
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field
 
 from evenhand.core.files import is_file_name
 from evenhand.core.frozen import FrozenModel
@@ -29,6 +29,17 @@ PAGE_FILE = "report.html"
 SCHEMA_VERSION = 2
 
 _LIBRARIES = ("numpy", "scipy", "polars", "pydantic")
+
+
+def _in_the_folder(files: dict[str, str]) -> dict[str, str]:
+    for name in files:
+        if not is_file_name(name):
+            raise ValueError(f"{name!r} is no file of the folder")
+    return files
+
+
+FolderFiles = Annotated[dict[str, str], AfterValidator(_in_the_folder)]
+"""SHA-256 of each file of a record's folder, by a name that leads nowhere else."""
 
 
 class DatasetRecord(FrozenModel):
@@ -175,16 +186,7 @@ class RunRecord(FrozenModel):
     skipped: dict[str, int] = Field(default_factory=dict)
     defects: tuple[DefectRecord, ...] = ()
     warnings: tuple[str, ...] = ()
-    files: dict[str, str] = Field(default_factory=dict)
-    """SHA-256 of each file of the folder."""
-
-    @field_validator("files")
-    @classmethod
-    def _are_in_the_folder(cls, files: dict[str, str]) -> dict[str, str]:
-        for name in files:
-            if not is_file_name(name):
-                raise ValueError(f"{name!r} is no file of the folder")
-        return files
+    files: FolderFiles = Field(default_factory=dict)
 
     @property
     def language(self) -> str:

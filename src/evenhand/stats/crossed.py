@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -130,7 +130,12 @@ def absolute_mean_interval(table: Floats, *, confidence: float) -> Interval:
     if min(table.shape) < 2:
         return Interval.missing(TOO_FEW)
     variance = CrossedVariance.of(table)
-    return _profile(variance, variance.mean, reach=variance.reach(confidence), confidence=confidence)
+    reach = variance.reach(confidence)
+    interval = _profile(variance, variance.mean, reach=reach, confidence=confidence)
+    # It is never below the distance of rows from their mean, nor below their mean: either bound holds by itself. The
+    # ellipse alone would start too high where columns vary by far more than rows do, and the mean is about 0.
+    apart = _profile(variance, 0.0, reach=0.0, confidence=confidence)
+    return replace(interval, low=min(interval.low, max(apart.low, abs(variance.mean) - reach)))
 
 
 def absolute_difference_interval(before: Floats, after: Floats, *, confidence: float) -> Interval:

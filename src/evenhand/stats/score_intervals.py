@@ -62,6 +62,7 @@ def score_interval(
     weights: Floats | None = None,
     effective: float | None = None,
     reach: float = 0.0,
+    step: float = 1.0,
 ) -> Interval:
     """Interval of the mean of differences between -1 and 1.
 
@@ -71,6 +72,7 @@ def score_interval(
         weights: How much each item counts; all the same if None.
         effective: As many independent items as tell as much as these do; their number if None.
         reach: What another source of variation adds to the interval if nothing else varied.
+        step: The size of the loss and the gain that are added to what was seen.
     """
     count = len(differences)
     if not count:
@@ -79,15 +81,19 @@ def score_interval(
     z = float(special.ndtri((1 + confidence) / 2))
     scale = z * z / (effective or count)
     losses, gains = np.maximum(-differences, 0.0), np.maximum(differences, 0.0)
-    low = -_farthest(losses, gains, shares, scale, reach)
-    high = _farthest(gains, losses, shares, scale, reach)
+    low = -_farthest(losses, gains, shares, scale, reach, step)
+    high = _farthest(gains, losses, shares, scale, reach, step)
     return Interval(low, high, SCORE)
 
 
-def _farthest(losses: Floats, gains: Floats, shares: Floats, scale: float, reach: float) -> float:
+def _farthest(
+    losses: Floats, gains: Floats, shares: Floats, scale: float, reach: float, step: float
+) -> float:
     """The largest mean loss that the score test does not reject."""
     gain, mean = float(shares @ gains), float(shares @ (gains - losses))
-    loss_size, gain_size = (float((side @ side + 1) / (side.sum() + 1)) for side in (losses, gains))
+    loss_size, gain_size = (
+        float((side @ side + step * step) / (side.sum() + step)) for side in (losses, gains)
+    )
     square, linear = 1 + scale, 2 * mean - scale * loss_size
     constant = mean * mean - scale * (loss_size + gain_size) * gain - reach * reach
     root = math.sqrt(max(0.0, linear * linear - 4 * square * constant))

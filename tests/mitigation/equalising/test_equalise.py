@@ -59,7 +59,7 @@ def people(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Nouns that may stand for pronouns: none but where a test has its own, and one uncle and aunt beside them."""
     nouns: list[str] = []
     others = Subjects(nouns, TermPairs(("my uncle",), ("my aunt",)))
-    monkeypatch.setattr(equalise.Subjects, "of", lambda _: others)
+    monkeypatch.setattr(Subjects, "of", lambda _: others)
     return nouns
 
 

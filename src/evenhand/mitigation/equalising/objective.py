@@ -48,8 +48,9 @@ from evenhand.models.objectives.gap_contexts import GapRows, Position
 from evenhand.models.objectives.layouts import Ints, tokens_when_joined
 from evenhand.models.objectives.objective import TokenQuestions
 
-TOLD = 16.0
-"""How much more a word that tells a gender counts in ordinary text where the gender has been told."""
+TOLD = 2.0
+"""How much a word that tells a gender counts in ordinary text where the gender has been told, for each unit of the
+balance; never less than any other word. The more evening out counts, the more it would take along."""
 
 OPENED = 0.25
 """Share of gaps that a decoder is shown without what stands before, as if they opened a sentence."""
@@ -201,7 +202,7 @@ class EqualisingObjective:
         (nodes, male, female, same), expected = states.split(sizes), original.split(sizes)
         is_open = open_flags(ordinary)
         told = torch.isin(asked.targets, self._telling) & ~is_open
-        weights = asked.weights * torch.where(told, TOLD, 1.0)
+        weights = asked.weights * torch.where(told, max(1.0, TOLD * self.balance.weight), 1.0)
         behind = torch.tensor([gap.weight for gap in gaps for _ in gap.shown.after_male], device=device)
         return (
             self._loss_at_nodes(nodes, expected[0], gaps)

@@ -38,6 +38,8 @@ def _reject_unknown_subjects(sentence: GermanSentence) -> None:
         if not is_predicative(sentence, clause):
             continue
         _reject_unlisted_predicates(sentence, clause)
+        if sentence.has_known_subject(clause):
+            continue
         last = sentence.lower(clause.words[-1])
         names = any(sentence.lower(at).startswith(("heiß", "hieß")) for at in clause.words)
         is_perfect = last.startswith("ge") and last not in {"gewesen", "geworden"}

@@ -243,6 +243,7 @@ class GermanSentence:
         clauses: Its clauses.
         subjects: Places of the ambiguous *sie* that are subjects, with whether they are one woman.
         objects: Places of those *sie* that are objects.
+        known_subject: Where a noun begins that is known to be the subject of its clause; -1 if none is.
     """
 
     words: tuple[GermanWord, ...]
@@ -252,9 +253,10 @@ class GermanSentence:
     objects: set[int] = field(default_factory=set)
     by_start: dict[int, NounPhrase] = field(default_factory=dict)
     clause_by_word: dict[int, Clause] = field(default_factory=dict)
+    known_subject: int = -1
 
     @classmethod
-    def read(cls, text: str, lexicon: PersonLexicon) -> GermanSentence:
+    def read(cls, text: str, lexicon: PersonLexicon, *, known_subject: int = -1) -> GermanSentence:
         """Take a sentence apart."""
         words = words_in(text)
         phrases = phrases_in(words, lexicon)
@@ -265,6 +267,7 @@ class GermanSentence:
             clauses=clauses,
             by_start={phrase.start: phrase for phrase in phrases},
             clause_by_word={at: clause for clause in clauses for at in clause.words},
+            known_subject=known_subject,
         )
 
     def lower(self, at: int) -> str:
@@ -278,6 +281,10 @@ class GermanSentence:
     def phrases_of(self, clause: Clause) -> Iterator[NounPhrase]:
         """The noun phrases of a clause."""
         return (self.phrases[at] for at in clause.words if at in self.phrases)
+
+    def has_known_subject(self, clause: Clause) -> bool:
+        """Whether it is known which noun of a clause is its subject."""
+        return any(self.words[at].span.start == self.known_subject for at in clause.words)
 
     def narrow(self, phrase: NounPhrase) -> None:
         """Replace a phrase by one with fewer readings."""

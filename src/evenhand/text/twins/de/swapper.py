@@ -48,10 +48,14 @@ class GermanSwapper:
 
     def twin(self, sentence: str) -> Twin | Rejected:
         """The sentence's twin, or why it has none."""
+        return self.twin_about(sentence, subject_at=-1)
+
+    def twin_about(self, sentence: str, *, subject_at: int) -> Twin | Rejected:
+        """The twin of a sentence in which the noun that begins here is known to be the subject of its clause."""
         if not self._may_be_about_somebody(sentence):
             return NO_GENDERED_WORD
         try:
-            swaps = self._swaps(sentence)
+            swaps = self._swaps(sentence, subject_at)
         except Ambiguous as reason:
             return Rejected(str(reason))
         if not swaps:
@@ -65,9 +69,9 @@ class GermanSwapper:
                 return True
         return False
 
-    def _swaps(self, text: str) -> tuple[Swap, ...]:
+    def _swaps(self, text: str, subject_at: int) -> tuple[Swap, ...]:
         reject_unpaired_words(text)
-        sentence = GermanSentence.read(text, self._lexicon)
+        sentence = GermanSentence.read(text, self._lexicon, known_subject=subject_at)
         reject_unclear_persons(sentence)
         classify_sie(sentence)
         decide_cases(sentence)

@@ -1,0 +1,279 @@
+"""Regard classifiers as folders: safetensors and JSON, each file with its hash. Nothing in them can run code."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from pydantic import ValidationError
+
+from evenhand.core.errors import EvenhandError, RunError, fault
+from evenhand.core.files import is_file_name, load_json, read_stored, sha256_of, write_text
+from evenhand.core.labels import LabelScheme
+from evenhand.regard.features import FEATURES, ComponentState, MissingEmbeddings, TextRows, split_name
+from evenhand.regard.fitting import FittedClassifier
+from evenhand.regard.heads import HEADS
+from evenhand.regard.persons import PersonTreatment, person_words
+from evenhand.reporting.numbers import show
+from evenhand.runs.classifier_records import (
+    CHECK_FILE,
+    CLASSIFIER_FORMAT,
+    CheckVerdict,
+    ClassifierCheck,
+    ClassifierRecord,
+    ClassifierReport,
+)
+from evenhand.runs.records import ESTIMATES_FILE, PAGE_FILE, RECORD_FILE
+from evenhand.runs.store import Job
+from evenhand.stats.classification import Integers
+from evenhand.stats.resampling import Floats
+
+SCHEME_FILE = "scheme.json"
+PREDICTIONS_TABLE = "predictions.parquet"
+
+_FEATURES, _HEAD = "features", "head"
+
+_LABELLED_TOGETHER = 10_000
+"""Texts at a time, so that memory stays small."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextLabels:
+    """The label of each text, and the probabilities behind it."""
+
+    scheme: LabelScheme
+    indices: Integers
+    probabilities: Floats
+
+    @property
+    def codes(self) -> list[str]:
+        """The codes of the labels."""
+        return [self.scheme.codes[index] for index in self.indices]
+
+    def to_frame(self, texts: Sequence[str]) -> pl.DataFrame:
+        """One row per text: the text, its label and the probability of each."""
+        columns: dict[str, Any] = {"text": list(texts), "label": self.codes}
+        for number, code in enumerate(self.scheme.codes):
+            columns[f"p({code})"] = self.probabilities[:, number]
+        return pl.DataFrame(columns)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RegardClassifier:
+    """A classifier with its record, its figures and what is known about its own bias."""
+
+    fitted: FittedClassifier
+    scheme: LabelScheme
+    record: ClassifierRecord
+    report: ClassifierReport
+    check: ClassifierCheck | None = None
+
+    def label(self, texts: Sequence[str], *, embeddings: str | Path | None = None) -> TextLabels:
+        """Label texts.
+
+        Args:
+            texts: Any texts; each needs at least one character that is no space.
+            embeddings: For a classifier over embeddings that were computed elsewhere: those of the texts.
+        """
+        for number, text in enumerate(texts):
+            if not text.strip():
+                raise EvenhandError(
+                    f"Text {number + 1:,} of {len(texts):,} is empty. Remove it: there is nothing to label."
+                )
+        rows = TextRows.of(texts)
+        fitted = self.fitted
+        if embeddings is not None:
+            if not isinstance(fitted.features, MissingEmbeddings):
+                raise EvenhandError(
+                    f"The classifier {self.record.name} makes its own features. Leave out --embeddings."
+                )
+            fitted = replace(fitted, features=fitted.features.given(Path(embeddings), rows))
+        if not len(rows):
+            empty = np.empty((0, len(self.scheme.codes)))
+            return TextLabels(self.scheme, np.empty(0, dtype=np.int64), empty)
+        starts = range(0, len(rows), _LABELLED_TOGETHER)
+        probabilities = np.concatenate(
+            [
+                fitted.probabilities(rows.take(np.arange(start, min(start + _LABELLED_TOGETHER, len(rows)))))
+                for start in starts
+            ]
+        )
+        return TextLabels(self.scheme, probabilities.argmax(axis=1), probabilities)
+
+    @property
+    def bias_warning(self) -> str | None:
+        """What every analysis with this classifier has to say about its own bias; None if a check found none."""
+        if self.check is None:
+            name = self.record.name
+            return f"The classifier {name} was not checked for a bias of its own. Run: evenhand regard check {name}"
+        if self.check.verdict is CheckVerdict.UNDECIDED:
+            return (
+                f"The check of the classifier {self.record.name} had too few texts to show that its own bias is within "
+                f"{self.check.margin:g} points."
+            )
+        if not self.check.failed:
+            return None
+        pairs = "; ".join(
+            f"{pair.first} and {pair.second} differ"
+            + (f" by {show(pair.gap, signed=True, digits=1)} points" if pair.gap.defined else "")
+            for pair in self.check.failed
+        )
+        return (
+            f"The classifier {self.record.name} failed the check for a bias of its own: {pairs}. A difference of this "
+            "size between groups may be the classifier's, not the texts'."
+        )
+
+    def save(self, job: Job, *, predictions: pl.DataFrame, page: str) -> Path:
+        """Write the folder whole.
+
+        Args:
+            job: The job that makes it.
+            predictions: Rows that were not trained on, with their probabilities.
+            page: The page, as HTML.
+        """
+        files = self._component_files() | {
+            SCHEME_FILE: self.scheme.model_dump_json(indent=1).encode(),
+            ESTIMATES_FILE: self.report.model_dump_json(indent=1).encode(),
+            PREDICTIONS_TABLE: _parquet(predictions),
+            PAGE_FILE: page.encode(),
+        }
+        hashes = {name: sha256_of(content) for name, content in files.items()}
+        record = self.record.model_copy(update={"files": hashes})
+        with job.result_folder() as scratch:
+            for name, content in files.items():
+                (scratch / name).write_bytes(content)
+            (scratch / RECORD_FILE).write_text(record.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        return job.place
+
+    def _component_files(self) -> dict[str, bytes]:
+        return _written(_FEATURES, self.fitted.features.state()) | _written(_HEAD, self.fitted.head.state())
+
+
+def open_classifier(folder: str | Path) -> RegardClassifier:
+    """A classifier from its folder, every file of which is checked against its hash.
+
+    Raises:
+        RunError: If the folder is not a classifier's, is damaged, or is of another version.
+    """
+    place = Path(folder)
+    record = read_classifier_record(place)
+    contents = {name: _verified(place, name, digest) for name, digest in record.files.items()}
+    try:
+        scheme = LabelScheme.model_validate_json(contents[SCHEME_FILE])
+        report = ClassifierReport.model_validate_json(contents[ESTIMATES_FILE])
+        fitted = _restored(record, contents)
+    except KeyError as problem:
+        raise RunError(f"{place} lacks {problem}. Train the classifier again.") from None
+    except ValueError as problem:
+        raise RunError(f"{place} is damaged ({fault(problem)}). Train the classifier again.") from None
+    return RegardClassifier(fitted, scheme, record, report, check=_read_check(place, record))
+
+
+def read_classifier_record(place: Path) -> ClassifierRecord:
+    """The record of a classifier's folder, refused if it is of another version."""
+    if not (place / RECORD_FILE).is_file():
+        raise RunError(
+            f"{place} is no classifier: it has no {RECORD_FILE}. Train one with: evenhand regard train"
+        )
+    content = read_stored(place / RECORD_FILE, error=RunError)
+    try:
+        document = load_json(content.decode())
+        layout = document.get("format") if isinstance(document, dict) else None
+        if layout != CLASSIFIER_FORMAT:
+            made_by = document.get("environment", {}).get("evenhand") if isinstance(document, dict) else None
+            raise RunError(
+                f"{place} is in the format {layout!r}{f', written by Evenhand {made_by}' if made_by else ''}; this "
+                f"version reads {CLASSIFIER_FORMAT!r}. Train the classifier again, or use the version that wrote it."
+            )
+        return ClassifierRecord.model_validate(document)
+    except (ValidationError, ValueError, AttributeError) as problem:
+        raise RunError(
+            f"{place / RECORD_FILE} is damaged ({fault(problem)}). Train the classifier again."
+        ) from None
+
+
+def classifier_fingerprint(place: Path) -> str | None:
+    """The fingerprint of the classifier at a place; None if nothing is there."""
+    if not place.exists():
+        return None
+    if place.is_dir() and not any(place.iterdir()):
+        return None
+    return read_classifier_record(place).fingerprint
+
+
+def write_check(folder: str | Path, check: ClassifierCheck) -> Path:
+    """Mark a classifier with the result of its check."""
+    path = Path(folder) / CHECK_FILE
+    write_text(path, check.model_dump_json(indent=1) + "\n")
+    return path
+
+
+def _read_check(place: Path, record: ClassifierRecord) -> ClassifierCheck | None:
+    path = place / CHECK_FILE
+    if not path.exists():
+        return None
+    try:
+        check = ClassifierCheck.model_validate_json(read_stored(path, error=RunError))
+    except ValueError as problem:
+        raise RunError(f"{path} is damaged ({fault(problem)}). Check the classifier again.") from None
+    # A check of the classifier that was in this folder before says nothing about this one.
+    return check if check.classifier == record.fingerprint else None
+
+
+def _written(component: str, state: ComponentState) -> dict[str, bytes]:
+    from safetensors.numpy import save
+
+    arrays = {name: np.ascontiguousarray(array) for name, array in state.arrays.items()}
+    settings = json.dumps(dict(state.settings), ensure_ascii=False).encode()
+    files = {f"{component}.json": settings, f"{component}.safetensors": save(arrays)}
+    for name, content in state.files.items():
+        if not is_file_name(name):
+            raise ValueError(f"{name!r} cannot be a file of a classifier")
+        files[f"{component}-{name}"] = content
+    return files
+
+
+def _state(component: str, contents: Mapping[str, bytes]) -> ComponentState:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        arrays: dict[str, npt.NDArray[Any]] = load(contents[f"{component}.safetensors"])
+    except SafetensorError as problem:
+        raise ValueError(str(problem)) from None
+    prefix = f"{component}-"
+    own = {
+        name.removeprefix(prefix): content for name, content in contents.items() if name.startswith(prefix)
+    }
+    return ComponentState(load_json(contents[f"{component}.json"].decode()), arrays, own)
+
+
+def _restored(record: ClassifierRecord, contents: Mapping[str, bytes]) -> FittedClassifier:
+    name, argument = split_name(record.options["features"])
+    features = FEATURES.get(name).restore(_state(_FEATURES, contents), argument)
+    head_name = record.options["classifier"]
+    head = HEADS.get(head_name).restore(_state(_HEAD, contents), features)
+    masked = PersonTreatment(record.options["persons"]) is PersonTreatment.MASK
+    return FittedClassifier(
+        features, head, head_name, person_words(record.dataset.language) if masked else None
+    )
+
+
+def _verified(place: Path, name: str, digest: str) -> bytes:
+    content = read_stored(place / name, error=RunError)
+    if sha256_of(content) != digest:
+        raise RunError(f"{place / name} was changed after it was written. Train the classifier again.")
+    return content
+
+
+def _parquet(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()

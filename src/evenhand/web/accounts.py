@@ -1,0 +1,93 @@
+"""The administrator: a one-time link on the first start, a password, sessions that a new password ends."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from evenhand.web.database import Database
+from evenhand.web.security import new_token, token_digest
+from evenhand.web.tables import AdministratorRow, SettingRow, utc_now
+
+SHORTEST_PASSWORD = 12
+SESSION_KEY = "session-key"
+SETUP_DIGEST = "setup-digest"
+PUBLIC_URL = "public-url"
+DEFAULT_URL = "http://127.0.0.1:8321"
+
+_HASHER = PasswordHasher()
+_NOBODY = _HASHER.hash(secrets.token_hex(16))
+"""Checked when there is no administrator, so that the time to answer tells nothing."""
+
+
+def session_key(database: Database) -> str:
+    """The key that signs sessions; made once and kept, so that a restart signs nobody out."""
+    with database.write() as session:
+        key = setting(session, SESSION_KEY)
+        if key is None:
+            key = secrets.token_urlsafe(48)
+            session.add(SettingRow(name=SESSION_KEY, value=key))
+        return key
+
+
+def setting(session: Session, name: str) -> str | None:
+    """A value of the server itself."""
+    row = session.get(SettingRow, name)
+    return row.value if row else None
+
+
+def public_url(session: Session) -> str:
+    """Where people find the server: what it was last started with."""
+    return setting(session, PUBLIC_URL) or DEFAULT_URL
+
+
+def put_setting(session: Session, name: str, value: str) -> None:
+    """Keep a value of the server itself."""
+    session.merge(SettingRow(name=name, value=value))
+
+
+def new_setup_token(database: Database) -> str | None:
+    """A token for the one-time link, in the place of any earlier one; None if there is an administrator."""
+    with database.write() as session:
+        if session.scalar(select(AdministratorRow.id)) is not None:
+            return None
+        token = new_token()
+        put_setting(session, SETUP_DIGEST, token_digest(token))
+        return token
+
+
+def is_setup_token(session: Session, token: str) -> bool:
+    """Whether this token opens the one-time link, and nobody has used it."""
+    kept = setting(session, SETUP_DIGEST)
+    return kept is not None and hmac.compare_digest(kept, token_digest(token))
+
+
+def create_administrator(session: Session, password: str) -> AdministratorRow:
+    """Make the administrator; the one-time link is spent."""
+    row = AdministratorRow(password=_HASHER.hash(password), epoch=secrets.token_hex(16), created_at=utc_now())
+    session.add(row)
+    spent = session.get(SettingRow, SETUP_DIGEST)
+    if spent:
+        session.delete(spent)
+    return row
+
+
+def sign_in(session: Session, password: str) -> AdministratorRow | None:
+    """The administrator, if this is the password."""
+    row = session.scalar(select(AdministratorRow))
+    try:
+        _HASHER.verify(row.password if row else _NOBODY, password)
+    except (VerificationError, InvalidHashError):
+        return None
+    return row
+
+
+def change_password(row: AdministratorRow, password: str) -> None:
+    """Set another password, which ends all sessions."""
+    row.password = _HASHER.hash(password)
+    row.epoch = secrets.token_hex(16)

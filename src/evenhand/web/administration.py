@@ -1,0 +1,130 @@
+"""The pages of the administrator's account: the one-time link, signing in, the password, what there is."""
+
+from __future__ import annotations
+
+import re
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import HTMLResponse
+from sqlalchemy import select
+
+from evenhand.web import accounts
+from evenhand.web.pages import LANGUAGES, page
+from evenhand.web.routing import Administrator, Data, redirect, require_administrator
+from evenhand.web.security import Refusal, Submission, limit_access, wrong_secret
+from evenhand.web.tables import AdministratorRow, ProjectRow, SurveyRow
+
+router = APIRouter()
+
+
+@router.get("/language/{code}")
+def choose_language(request: Request, code: str, back: str = "/") -> Response:
+    """Show the interface in another language."""
+    if code in LANGUAGES:
+        request.session["language"] = code
+    # Browsers read "/\\" and "/", tab, "/" as the beginning of another server's address.
+    is_ours = re.fullmatch(r"/(?![/\\])[ -\[\]-~]*", back) is not None
+    return redirect(back if is_ours else "/")
+
+
+@router.get("/")
+def home(request: Request, database: Data) -> HTMLResponse:
+    """For the administrator what there is; for others where to go."""
+    if "admin" not in request.session:
+        return page(request, "welcome")
+    require_administrator(request, database)
+    with database.read() as session:
+        return page(
+            request,
+            "home",
+            projects=session.scalars(select(ProjectRow).order_by(ProjectRow.created_at)).all(),
+            surveys=session.scalars(select(SurveyRow).order_by(SurveyRow.created_at)).all(),
+        )
+
+
+@router.get("/setup/{token}", dependencies=[Depends(limit_access)])
+def show_setup(request: Request, database: Data, token: str) -> HTMLResponse:
+    """The page behind the one-time link."""
+    with database.read() as session:
+        if not accounts.is_setup_token(session, token):
+            raise wrong_secret(request, Refusal(404, "refused_setup"))
+    return page(request, "password", action=request.url.path, problem=None, kind="setup")
+
+
+@router.post("/setup/{token}", dependencies=[Depends(limit_access)])
+def set_up(request: Request, database: Data, form: Submission, token: str) -> Response:
+    """Make the administrator."""
+    with database.write() as session:
+        if not accounts.is_setup_token(session, token):
+            raise wrong_secret(request, Refusal(404, "refused_setup"))
+        problem = _password_problem(form)
+        if problem:
+            return page(
+                request, "password", status=422, action=request.url.path, problem=problem, kind="setup"
+            )
+        row = accounts.create_administrator(session, _password(form, "password"))
+        request.session["admin"] = row.epoch
+    return redirect("/")
+
+
+@router.get("/sign-in")
+def show_sign_in(request: Request) -> HTMLResponse:
+    """The form for the password."""
+    return page(request, "sign_in", problem=None)
+
+
+@router.post("/sign-in", dependencies=[Depends(limit_access)])
+def sign_in(request: Request, database: Data, form: Submission) -> Response:
+    """Check the password."""
+    with database.read() as session:
+        row = accounts.sign_in(session, _password(form, "password"))
+    if row is None:
+        wrong_secret(request, Refusal(401, "refused_sign_in"))
+        return page(request, "sign_in", status=401, problem="problem_password")
+    request.session.clear()
+    request.session["admin"] = row.epoch
+    return redirect("/")
+
+
+@router.post("/sign-out")
+def sign_out(request: Request, form: Submission) -> Response:  # noqa: ARG001  the form carries the token
+    """End the session."""
+    request.session.clear()
+    return redirect("/")
+
+
+@router.get("/password")
+def show_password(request: Request, _administrator: Administrator) -> HTMLResponse:
+    """The form for another password."""
+    return page(request, "password", action="/password", problem=None, kind="change")
+
+
+@router.post("/password", dependencies=[Depends(limit_access)])
+def change_password(
+    request: Request, database: Data, form: Submission, administrator: Administrator
+) -> Response:
+    """Set another password; all other sessions end."""
+    with database.write() as session:
+        row = session.get_one(AdministratorRow, administrator)
+        problem = _password_problem(form)
+        if accounts.sign_in(session, _password(form, "current")) is None:
+            wrong_secret(request, Refusal(401, "refused_sign_in"))
+            problem = "problem_password"
+        if problem:
+            return page(request, "password", status=422, action="/password", problem=problem, kind="change")
+        accounts.change_password(row, _password(form, "password"))
+        request.session["admin"] = row.epoch
+    return redirect("/")
+
+
+def _password(form: Submission, name: str) -> str:
+    """A password as it was typed: a blank at its end belongs to it."""
+    value = form.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _password_problem(form: Submission) -> str | None:
+    chosen = _password(form, "password")
+    if len(chosen) < accounts.SHORTEST_PASSWORD:
+        return "problem_short_password"
+    return None if chosen == _password(form, "again") else "problem_other_password"

@@ -1,0 +1,241 @@
+"""The pages of an annotator: one text per screen, saved at every key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import HTMLResponse
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from evenhand.core.labels import LabelScheme, in_language
+from evenhand.web.annotation import votes
+from evenhand.web.annotation.projects import Phase, ProjectRole, scheme_of
+from evenhand.web.database import Database
+from evenhand.web.pages import page
+from evenhand.web.routing import Data, Position, RowId, redirect
+from evenhand.web.security import (
+    Refusal,
+    Submission,
+    field,
+    limit_access,
+    seconds_field,
+    token_digest,
+    wrong_secret,
+)
+from evenhand.web.tables import AnnotatorRow, AssignmentRow, ProjectRow, TextRow, utc_now
+
+router = APIRouter()
+
+MOST_LINKS = 20
+"""Personal links that one session remembers."""
+LONGEST_COMMENT = 2000
+
+
+@router.get("/a/{token}", dependencies=[Depends(limit_access)])
+def open_link(request: Request, database: Data, token: str) -> Response:
+    """Follow a personal link. The session remembers whose it is, and the token leaves the address."""
+    with database.read() as session:
+        person = session.scalar(select(AnnotatorRow).where(AnnotatorRow.token_digest == token_digest(token)))
+        if person is None or person.revoked_at is not None:
+            raise wrong_secret(request, Refusal(404, "refused_link"))
+        known = [known for known in request.session.get("annotators", []) if known != person.id]
+        request.session["annotators"] = [*known, person.id][-MOST_LINKS:]
+        folder = "adjudicate" if person.role == ProjectRole.ADJUDICATOR.value else "annotate"
+        return redirect(f"/{folder}/{person.id}")
+
+
+async def person_of(request: Request, person_id: RowId) -> int:
+    """The id in the address, if this session followed that person's link."""
+    if person_id not in request.session.get("annotators", []):
+        raise Refusal(403, "refused_link")
+    return person_id
+
+
+Person = Annotated[int, Depends(person_of)]
+
+
+def person_and_project(
+    session: Session, person_id: int, role: ProjectRole
+) -> tuple[AnnotatorRow, ProjectRow]:
+    """Somebody whose link is not revoked, and their project."""
+    person = session.get(AnnotatorRow, person_id)
+    if person is None or person.revoked_at is not None or person.role != role.value:
+        raise Refusal(403, "refused_link")
+    return person, session.get_one(ProjectRow, person.project_id)
+
+
+@router.get("/annotate/{person_id}")
+def show_text(request: Request, database: Data, person_id: Person, at: Position = None) -> Response:
+    """The text to label now, or the one at a position."""
+    with database.read() as session:
+        annotator, project = person_and_project(session, person_id, ProjectRole.ANNOTATOR)
+        if annotator.warned_at is None:
+            return _start_page(request, project, annotator)
+        found = (
+            votes.first_waiting(session, annotator)
+            if at is None
+            else votes.assignment_at(session, annotator, at)
+        )
+        if found is not None:
+            return _text_page(request, session, annotator, project, found)
+    with database.write() as session:
+        annotator, project = person_and_project(session, person_id, ProjectRole.ANNOTATOR)
+        current = votes.current_assignment(session, annotator, project)
+        if current is None:
+            return page(
+                request, "annotate_done", language=project.language, project=project, person=annotator
+            )
+        return redirect(f"/annotate/{person_id}")
+
+
+@router.post("/annotate/{person_id}/begin")
+def begin(database: Data, person_id: Person, form: Submission) -> Response:  # noqa: ARG001  it carries the token
+    """The annotator has read the warning and the guideline."""
+    with database.write() as session:
+        annotator, _ = person_and_project(session, person_id, ProjectRole.ANNOTATOR)
+        annotator.warned_at = utc_now()
+    return redirect(f"/annotate/{person_id}")
+
+
+@router.get("/annotate/{person_id}/break")
+def suggest_break(request: Request, database: Data, person_id: Person) -> HTMLResponse:
+    """A moment to rest, after so many labels."""
+    with database.read() as session:
+        annotator, project = person_and_project(session, person_id, ProjectRole.ANNOTATOR)
+        done = votes.completion_of(session, annotator).done
+        return page(request, "annotate_break", language=project.language, person=annotator, done=done)
+
+
+_STEPS = {"previous": -1, "note": 0, "next": 1}
+
+
+@router.post("/annotate/{person_id}/{assignment_id}")
+def save_choice(database: Data, person_id: Person, assignment_id: RowId, form: Submission) -> Response:
+    """Keep what the annotator did with a text: a label, unsure, a step to another text, or the last vote back."""
+    choice = field(form, "choice", limit=100)
+    home = f"/annotate/{person_id}"
+    # People wait for those who write, so all that can be read is read before.
+    with database.read() as session:
+        annotator, project = person_and_project(session, person_id, ProjectRole.ANNOTATOR)
+        known = session.get(AssignmentRow, assignment_id)
+        if known is None or known.annotator_id != annotator.id:
+            raise Refusal(404, "refused_text")
+        in_training = session.get_one(TextRow, known.text_id).phase == Phase.TRAINING.value
+    vote = None if choice == "undo" or choice in _STEPS else _vote(choice, scheme_of(project))
+    undone = None
+    with database.write() as session:
+        assignment = session.get_one(AssignmentRow, assignment_id)
+        had_vote = assignment.voted_at is not None
+        votes.put_note(assignment, _note(form))
+        if choice == "undo":
+            undone = votes.undo_last_vote(session, annotator)
+        elif vote is not None and not (in_training and had_vote):  # by then the right label is known
+            votes.cast_vote(assignment, vote)
+    if undone is not None:
+        return redirect(f"{home}?at={undone.position}")
+    if in_training or choice in _STEPS:
+        return redirect(f"{home}?at={max(known.position + _STEPS.get(choice, 0), 0)}")
+    if vote is not None and not had_vote and _time_for_break(database, annotator, project):
+        return redirect(f"{home}/break")
+    return redirect(home)
+
+
+def _vote(choice: str, scheme: LabelScheme) -> votes.Vote:
+    if choice == "unsure":
+        return votes.Vote(None, unsure=True)
+    return votes.Vote(chosen_label(choice, scheme))
+
+
+def chosen_label(choice: str, scheme: LabelScheme) -> str:
+    """The code of the label that a button stands for."""
+    kind, _, code = choice.partition(":")
+    if kind != "label" or code not in scheme.codes:
+        raise Refusal(422, "refused_label")
+    return code
+
+
+def _note(form: Submission) -> votes.Note:
+    return votes.Note(field(form, "comment", limit=LONGEST_COMMENT), "flagged" in form, seconds_field(form))
+
+
+def _time_for_break(database: Database, annotator: AnnotatorRow, project: ProjectRow) -> bool:
+    if not project.break_after:
+        return False
+    with database.read() as session:
+        found = votes.completion_of(session, annotator)
+    return found.done % project.break_after == 0 and found.done < found.total
+
+
+def guideline_of(project: ProjectRow, scheme: LabelScheme) -> str:
+    """The project's own guideline, or the scheme's."""
+    return project.guideline or in_language(scheme.guideline, project.language)
+
+
+def question_of(project: ProjectRow, scheme: LabelScheme) -> str:
+    """What is asked about each text; empty if the scheme has no question."""
+    return in_language(scheme.question, project.language)
+
+
+def _start_page(request: Request, project: ProjectRow, annotator: AnnotatorRow) -> HTMLResponse:
+    scheme = scheme_of(project)
+    return page(
+        request,
+        "annotate_start",
+        language=project.language,
+        project=project,
+        person=annotator,
+        scheme=scheme,
+        guideline=guideline_of(project, scheme),
+    )
+
+
+def _text_page(
+    request: Request,
+    session: Session,
+    annotator: AnnotatorRow,
+    project: ProjectRow,
+    assignment: AssignmentRow,
+) -> HTMLResponse:
+    scheme = scheme_of(project)
+    text = session.get_one(TextRow, assignment.text_id)
+    training = _training_of(session, annotator) if text.phase == Phase.TRAINING.value else None
+    return page(
+        request,
+        "annotate",
+        language=project.language,
+        project=project,
+        person=annotator,
+        scheme=scheme,
+        question=question_of(project, scheme),
+        guideline=guideline_of(project, scheme),
+        assignment=assignment,
+        text=text,
+        completion=votes.completion_of(session, annotator),
+        training=training,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _TrainingRound:
+    """How an annotator did in the training round so far."""
+
+    texts: int
+    done: int
+    right: int
+
+
+def _training_of(session: Session, annotator: AnnotatorRow) -> _TrainingRound:
+    counts = session.execute(
+        select(
+            func.count(),
+            func.count(AssignmentRow.voted_at),
+            func.count().filter(AssignmentRow.label == TextRow.gold),
+        )
+        .select_from(AssignmentRow)
+        .join(TextRow, TextRow.id == AssignmentRow.text_id)
+        .where(AssignmentRow.annotator_id == annotator.id, TextRow.phase == Phase.TRAINING.value)
+    ).one()
+    return _TrainingRound(*counts)

@@ -1,0 +1,314 @@
+"""Making annotation projects: texts from files, and people with personal links."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from sqlalchemy import insert, select, update
+from sqlalchemy.orm import Session
+
+from evenhand.core.errors import DatasetError, EvenhandError, UnknownNameError, shortlist
+from evenhand.core.files import decode_utf8, is_file_name, read_bounded
+from evenhand.core.labels import LabelScheme
+from evenhand.data.csv_files import CsvRow, read_table
+from evenhand.web.database import Database
+from evenhand.web.security import new_token, token_digest
+from evenhand.web.tables import AnnotatorRow, AssignmentRow, ProjectRow, TextRow, utc_now
+
+LONGEST_TEXT = 10_000
+"""Characters of a text; nobody can label more on one screen."""
+LONGEST_NAME = 60
+LONGEST_KEY = 200
+LONGEST_LANGUAGE = 8
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+
+
+class ProjectError(EvenhandError):
+    """A project that cannot be made, found or changed as asked."""
+
+
+class Phase(StrEnum):
+    """When a text is shown."""
+
+    TRAINING = "training"
+    MAIN = "main"
+
+
+class ProjectRole(StrEnum):
+    """What somebody does in a project."""
+
+    ANNOTATOR = "annotator"
+    ADJUDICATOR = "adjudicator"
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectText:
+    """A text to label.
+
+    Attributes:
+        key: The id of the text in its file.
+        text: What people see.
+        source: Where it comes from; nobody who labels sees it.
+        gold: The code of its right label, if that is known.
+        explanation: Why that label is right; shown in the training round.
+        phase: When it is shown.
+    """
+
+    key: str
+    text: str
+    source: str = ""
+    gold: str | None = None
+    explanation: str = ""
+    phase: Phase = Phase.MAIN
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectOptions:
+    """What a project is.
+
+    Attributes:
+        name: Its name in addresses and commands.
+        title: What people see as its name.
+        language: The language of its texts.
+        scheme: The labels.
+        guideline: How to decide, instead of the scheme's own words; may be empty.
+        warning: What people are told before the first text; may be empty.
+        overlap: How many annotators label each text.
+        break_after: Labels after which a break is suggested; 0 for never.
+        seed: Decides the order in which each annotator sees the texts.
+    """
+
+    name: str
+    title: str
+    language: str
+    scheme: LabelScheme
+    guideline: str = ""
+    warning: str = ""
+    overlap: int = 3
+    break_after: int = 100
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PersonalLink:
+    """A link that was just made; the token is not stored, so this is the only time that it is known."""
+
+    name: str
+    path: str
+
+
+def read_project_texts(path: Path, scheme: LabelScheme, *, phase: Phase = Phase.MAIN) -> list[ProjectText]:
+    """The texts of a file: CSV or TSV with a column ``text``, or a text file with one text per line.
+
+    The columns ``id``, ``source``, ``gold`` and ``explanation`` are read where they are there.
+
+    Raises:
+        DatasetError: If the file cannot be read, or a row is no text that can be labelled.
+    """
+    if path.suffix.lower() == ".txt":
+        content = decode_utf8(read_bounded(path, error=DatasetError), path, error=DatasetError)
+        texts = [
+            ProjectText(str(number), line.strip(), phase=phase)
+            for number, line in enumerate(content.splitlines(), start=1)
+            if line.strip()
+        ]
+        for text in texts:
+            _refuse_length(text.text, f"{path}, line {text.key}")
+    else:
+        table = read_table(path, needed=("text",))
+        texts = [_project_text(row, number, scheme, phase) for number, row in enumerate(table.rows, start=1)]
+    if not texts:
+        raise DatasetError(f"{path} has no texts.")
+    if phase is Phase.TRAINING and any(text.gold is None for text in texts):
+        raise DatasetError(
+            f"{path}: every text of the training round needs its right label in the column gold."
+        )
+    return texts
+
+
+def _project_text(row: CsvRow, number: int, scheme: LabelScheme, phase: Phase) -> ProjectText:
+    text = row["text"].strip()
+    if not text:
+        raise DatasetError(f"{row.place}: the text is empty. Remove the row, or fill it.")
+    _refuse_length(text, row.place)
+    gold = row["gold"].strip()
+    return ProjectText(
+        key=row["id"].strip() or str(number),
+        text=text,
+        source=row["source"].strip(),
+        gold=scheme.read_code(gold, place=row.place) if gold else None,
+        explanation=row["explanation"].strip(),
+        phase=phase,
+    )
+
+
+def _refuse_length(text: str, place: str) -> None:
+    if len(text) > LONGEST_TEXT:
+        raise DatasetError(
+            f"{place}: the text has {len(text):,} characters, and at most {LONGEST_TEXT:,} fit on a screen. Shorten or "
+            "split it."
+        )
+
+
+def create_project(database: Database, options: ProjectOptions, texts: Iterable[ProjectText]) -> None:
+    """Make a project.
+
+    Raises:
+        ProjectError: If there is one of this name, or the texts or options do not fit together.
+    """
+    rows = list(texts)
+    refuse_bad_name(options.name)
+    _refuse_repeated_keys(rows)
+    _refuse_long_codes(rows, options)
+    if options.overlap < 1:
+        raise ProjectError(f"The overlap is {options.overlap}; each text needs at least one annotator.")
+    if not any(text.phase is Phase.MAIN for text in rows):
+        raise ProjectError("There is no text to label beside those of the training round.")
+    with database.write() as session:
+        if session.scalar(select(ProjectRow.id).where(ProjectRow.name == options.name)) is not None:
+            raise ProjectError(f"There is a project {options.name} already. Choose another name.")
+        project = ProjectRow(
+            name=options.name,
+            title=options.title,
+            language=options.language,
+            scheme=options.scheme.model_dump(mode="json"),
+            guideline=options.guideline,
+            warning=options.warning,
+            overlap=options.overlap,
+            break_after=options.break_after,
+            seed=options.seed,
+            created_at=utc_now(),
+        )
+        session.add(project)
+        session.flush()
+        session.execute(
+            insert(TextRow),
+            [
+                {
+                    "project_id": project.id,
+                    "key": text.key,
+                    "position": position,
+                    "text": text.text,
+                    "source": text.source,
+                    "phase": text.phase.value,
+                    "gold": text.gold,
+                    "explanation": text.explanation,
+                    "places": 0,
+                }
+                for position, text in enumerate(rows)
+            ],
+        )
+
+
+def refuse_bad_name(name: str) -> None:
+    """A name stands in addresses and in commands."""
+    if not _NAME.fullmatch(name) or len(name) > LONGEST_NAME:
+        raise ProjectError(
+            f"{name!r} cannot be a name. Use up to {LONGEST_NAME} small letters, digits and hyphens, such as regard-2."
+        )
+
+
+def _refuse_repeated_keys(texts: Sequence[ProjectText]) -> None:
+    seen: set[str] = set()
+    repeated = [text.key for text in texts if text.key in seen or seen.add(text.key)]  # type: ignore[func-returns-value]
+    if repeated:
+        raise ProjectError(
+            f"{len(repeated):,} ids occur more than once: {shortlist(repeated)}. Give each text an id of its own."
+        )
+
+
+def _refuse_long_codes(texts: Sequence[ProjectText], options: ProjectOptions) -> None:
+    """The columns of the database have widths, which PostgreSQL keeps to."""
+    for kind, longest, values in (
+        ("id of a text", LONGEST_KEY, [text.key for text in texts]),
+        ("code of a label", LONGEST_NAME, options.scheme.codes),
+        ("language", LONGEST_LANGUAGE, [options.language]),
+    ):
+        long = next((value for value in values if len(value) > longest), None)
+        if long is not None:
+            raise ProjectError(
+                f"{long[:40]!r}... cannot be the {kind}: it has {len(long):,} characters, and at most {longest} fit."
+            )
+
+
+def project_named(session: Session, name: str) -> ProjectRow:
+    """The project of a name.
+
+    Raises:
+        UnknownNameError: If there is none.
+    """
+    project = session.scalar(select(ProjectRow).where(ProjectRow.name == name))
+    if project is None:
+        raise UnknownNameError("project", name, session.scalars(select(ProjectRow.name)))
+    return project
+
+
+def scheme_of(project: ProjectRow) -> LabelScheme:
+    """The label scheme of a project."""
+    return LabelScheme.model_validate(project.scheme)
+
+
+def add_person(
+    session: Session, project: ProjectRow, name: str, *, role: ProjectRole = ProjectRole.ANNOTATOR
+) -> PersonalLink:
+    """Add somebody to a project, or give somebody who is there a new link in the place of the old one.
+
+    Raises:
+        ProjectError: If the name cannot be one.
+    """
+    name = name.strip()
+    if not is_file_name(name) or len(name) > LONGEST_NAME:
+        raise ProjectError(
+            f"{name!r} cannot be the name of an annotator. Use 1 to {LONGEST_NAME} characters without slashes."
+        )
+    token = new_token()
+    person = session.scalar(
+        select(AnnotatorRow).where(AnnotatorRow.project_id == project.id, AnnotatorRow.name == name)
+    )
+    if person is None:
+        person = AnnotatorRow(
+            project_id=project.id, name=name, role=role.value, remaining=0, created_at=utc_now()
+        )
+        session.add(person)
+    elif person.revoked_at is not None:
+        _count_places(session, person, step=1)
+    person.token_digest = token_digest(token)
+    person.revoked_at = None
+    return PersonalLink(name, f"/a/{token}")
+
+
+def person_named(session: Session, project: ProjectRow, name: str) -> AnnotatorRow:
+    """Somebody in a project.
+
+    Raises:
+        UnknownNameError: If nobody there has this name.
+    """
+    people = {
+        person.name: person
+        for person in session.scalars(select(AnnotatorRow).where(AnnotatorRow.project_id == project.id))
+    }
+    if name not in people:
+        raise UnknownNameError("annotator", name, people)
+    return people[name]
+
+
+def revoke(session: Session, person: AnnotatorRow) -> None:
+    """Close a personal link. Votes stay; texts that were given and not labelled are free for others."""
+    if person.revoked_at is None:
+        person.revoked_at = utc_now()
+        _count_places(session, person, step=-1)
+
+
+def _count_places(session: Session, person: AnnotatorRow, *, step: int) -> None:
+    waiting = select(AssignmentRow.text_id).where(
+        AssignmentRow.annotator_id == person.id, AssignmentRow.voted_at.is_(None)
+    )
+    session.execute(
+        update(TextRow)
+        .where(TextRow.id.in_(waiting), TextRow.gold.is_(None))
+        .values(places=TextRow.places + step)
+    )

@@ -1,0 +1,158 @@
+"""The application: the pages it is made of, its middleware, and what is shown when something goes wrong."""
+
+from __future__ import annotations
+
+import mimetypes
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.middleware.sessions import SessionMiddleware
+
+from evenhand.web import accounts, administration
+from evenhand.web.annotation import adjudicating, labelling
+from evenhand.web.annotation import lead as annotation_lead
+from evenhand.web.database import Database
+from evenhand.web.pages import page
+from evenhand.web.routing import redirect
+from evenhand.web.security import HEADERS, TLS_HEADERS, BodyLimit, RateLimiter, Refusal, SafeResponses
+from evenhand.web.survey import lead as survey_lead
+from evenhand.web.survey import taking
+
+BODY_LIMIT = 64 * 1024
+SESSION_SECONDS = 60 * 24 * 3600
+COOKIE = "evenhand"
+KEPT_CONNECTION = 75
+"""Seconds that a connection stays open for the next request."""
+SWITCH_INTERVAL = 0.0005
+"""Seconds after which a thread lets another one run; Python's own choice is ten times as long."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """How a server is reached.
+
+    Attributes:
+        url: Where people find it, such as ``https://survey.example.org``. With ``https`` the session's cookie is sent
+            over TLS only.
+        limiter: Counts requests.
+    """
+
+    url: str = accounts.DEFAULT_URL
+    limiter: RateLimiter | None = None
+
+    @property
+    def over_tls(self) -> bool:
+        """Whether people reach it over TLS."""
+        return self.url.startswith("https://")
+
+
+def create_app(database: Database, options: ServerOptions | None = None) -> FastAPI:
+    """The application over a database.
+
+    Args:
+        database: Where everything is kept.
+        options: How it is reached.
+    """
+    options = options or ServerOptions()
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.database = database
+    app.state.limiter = options.limiter or RateLimiter()
+    app.add_middleware(
+        SessionMiddleware,
+        secret_key=accounts.session_key(database),
+        session_cookie=COOKIE,
+        max_age=SESSION_SECONDS,
+        same_site="lax",
+        https_only=options.over_tls,
+    )
+    app.add_middleware(BodyLimit, limit=BODY_LIMIT)
+    app.add_middleware(SafeResponses, headers=HEADERS | TLS_HEADERS if options.over_tls else HEADERS)
+    app.add_exception_handler(Refusal, _show_refusal)
+    app.add_exception_handler(HTTPException, _show_missing)
+    app.add_exception_handler(RequestValidationError, _show_missing)
+    app.add_api_route("/static/{name}", _static_file)
+    for module in (administration, labelling, adjudicating, annotation_lead, taking, survey_lead):
+        app.include_router(module.router)
+    with database.write() as session:
+        accounts.put_setting(session, accounts.PUBLIC_URL, options.url)
+    return app
+
+
+def run_server(app: FastAPI, host: str, port: int) -> None:
+    """Serve until somebody stops it. Nothing is logged that has an address of a reader.
+
+    A connection is kept for longer than people take for a text, so that it is not closed just when they answer.
+    """
+    import uvicorn
+
+    # SQLite lets go of the interpreter at every statement. Whoever is writing must get it back soon, or all who wait to
+    # write wait for those who make pages.
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    uvicorn.run(
+        app,
+        host=host,
+        port=port,
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        timeout_keep_alive=KEPT_CONNECTION,
+        timeout_graceful_shutdown=5,
+    )
+
+
+@contextmanager
+def served_from_thread(app: FastAPI) -> Iterator[str]:
+    """The address of an application that a thread serves on a free port of this machine, for tests and screenshots."""
+    import uvicorn
+
+    server = uvicorn.Server(
+        uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", access_log=False)
+    )
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started and thread.is_alive():
+        time.sleep(0.02)
+    try:
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+async def _show_refusal(request: Request, refusal: Exception) -> Response:
+    status = refusal.status if isinstance(refusal, Refusal) else 500
+    if status == 401 and request.method == "GET":
+        return redirect("/sign-in")
+    return page(request, "error", status=status, reason=str(refusal))
+
+
+async def _show_missing(request: Request, problem: Exception) -> Response:
+    status = problem.status_code if isinstance(problem, HTTPException) else 404
+    return page(request, "error", status=status, reason="refused_page")
+
+
+def _static_file(name: str) -> Response:
+    """A style sheet or script of ours."""
+    content = _static_files().get(name)
+    if content is None:
+        raise Refusal(404, "refused_page")
+    kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    return Response(content, media_type=kind, headers={"Cache-Control": "no-cache"})
+
+
+@cache
+def _static_files() -> dict[str, bytes]:
+    """Our own files, and the style sheet of the reports, so that all pages look alike."""
+    own = resources.files("evenhand.web") / "static"
+    files = {entry.name: entry.read_bytes() for entry in own.iterdir()}
+    shared = resources.files("evenhand.reporting") / "templates" / "page.css"
+    return files | {"page.css": shared.read_bytes()}

@@ -1,0 +1,105 @@
+"""Backup and restore: one SQLite file with every row, whatever the database is.
+
+A backup is one consistent state, taken while people write. It can be restored into a database of either kind, so it is
+also the way from SQLite to PostgreSQL.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from sqlalchemy import func, insert, select, text
+from sqlalchemy.orm import Session
+
+from evenhand.core.files import file_written_whole
+from evenhand.web.database import Database, DatabaseError
+from evenhand.web.tables import Base
+
+_BATCH = 1000
+
+
+def back_up(database: Database, out: Path) -> Mapping[str, int]:
+    """Write every row into a new SQLite file.
+
+    Returns:
+        How many rows each table has.
+
+    Raises:
+        DatabaseError: If the file is there already.
+    """
+    if out.exists():
+        raise DatabaseError(f"{out} is there already. Give a new file; a backup is never overwritten.")
+    with tempfile.TemporaryDirectory(prefix="evenhand-backup-") as folder:
+        draft = Path(folder) / "backup.db"
+        copy = Database(str(draft))
+        with database.read() as source, copy.write() as target:
+            counts = _copy_rows(source, target)
+        with copy.engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        copy.close()
+        with draft.open("rb") as content, file_written_whole(out) as stream:
+            shutil.copyfileobj(content, stream)
+    out.chmod(0o600)
+    return counts
+
+
+def restore(database: Database, backup: Path) -> Mapping[str, int]:
+    """Copy every row of a backup into an empty database.
+
+    Returns:
+        How many rows each table has.
+
+    Raises:
+        DatabaseError: If the backup cannot be read, or the database is not empty.
+    """
+    if not backup.is_file():
+        raise DatabaseError(f"There is no file {backup}. Check the path.")
+    with tempfile.TemporaryDirectory(prefix="evenhand-restore-") as folder:
+        # Opening brings the tables up to date, and the backup itself must stay as it is.
+        draft = Path(folder) / "backup.db"
+        shutil.copyfile(backup, draft)
+        copy = Database(str(draft))
+        try:
+            with copy.read() as source, database.write() as target:
+                _refuse_filled(target, database)
+                counts = _copy_rows(source, target)
+                if not database.is_sqlite:
+                    _advance_sequences(target)
+        finally:
+            copy.close()
+    return counts
+
+
+def _copy_rows(source: Session, target: Session) -> dict[str, int]:
+    counts = {}
+    for table in Base.metadata.sorted_tables:
+        rows = source.execute(select(table)).mappings()
+        counts[table.name] = 0
+        for batch in rows.partitions(_BATCH):
+            target.execute(insert(table), [dict(row) for row in batch])
+            counts[table.name] += len(batch)
+    return counts
+
+
+def _refuse_filled(session: Session, database: Database) -> None:
+    for table in Base.metadata.sorted_tables:
+        if session.scalar(select(func.count()).select_from(table)):
+            raise DatabaseError(
+                f"The database {database.shown} is not empty: {table.name} has rows. Restore into a new database with "
+                "--db, or move the old one away first."
+            )
+
+
+def _advance_sequences(session: Session) -> None:
+    """PostgreSQL counts ids by itself, and must go on behind those that were copied."""
+    for table in Base.metadata.sorted_tables:
+        if "id" in table.columns:
+            session.execute(
+                text(
+                    f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), "  # noqa: S608  our own names
+                    f"(SELECT COALESCE(MAX(id), 0) + 1 FROM {table.name}), false)"
+                )
+            )

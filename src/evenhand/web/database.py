@@ -1,0 +1,171 @@
+"""The database of a server: opening and migrating it, reading and writing.
+
+SQLite runs with a write-ahead log and a full sync at every commit, so that an acknowledged answer survives both
+``kill -9`` and a power failure. Its one writer at a time is chosen here in turn; SQLite's own waiting sleeps in steps
+and would make some people wait for long.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import URL, Connection, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.orm import Session
+
+from evenhand.core.errors import EvenhandError, fault, require_extra
+
+MIGRATIONS = Path(__file__).with_name("migrations")
+_WAIT = 30.0
+"""Seconds to wait for another process, such as an export, that holds a lock."""
+
+
+class DatabaseError(EvenhandError):
+    """A database that cannot be opened, or is not one of ours."""
+
+
+def database_url(text: str) -> URL:
+    """The address of a database: a path or ``sqlite:///PATH`` for SQLite, or ``postgresql://...``."""
+    if "://" not in text:
+        return URL.create("sqlite", database=text)
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):
+        raise DatabaseError(
+            f"{text!r} is not the address of a database. Give a file, or postgresql://USER:PASSWORD@HOST/NAME."
+        ) from None
+    if url.get_backend_name() == "sqlite":
+        return url
+    if url.get_backend_name() in ("postgresql", "postgres"):
+        require_extra("postgres", purpose="A PostgreSQL database")
+        return url.set(drivername="postgresql+pg8000")
+    raise DatabaseError(
+        f"Databases of the kind {url.get_backend_name()!r} are not known. Give a file for SQLite, or postgresql://..."
+    )
+
+
+class Database:
+    """One database, open for reading and writing from many threads."""
+
+    def __init__(self, address: str) -> None:
+        """Open the database and bring its tables up to date.
+
+        Args:
+            address: A path, or the URL of a database.
+
+        Raises:
+            DatabaseError: If it cannot be opened, or was made by a newer version.
+        """
+        self.url = database_url(address)
+        self._turn = threading.Lock()
+        if self.is_sqlite:
+            self._refuse_bad_place()
+            self._make_private()
+            self.engine = create_engine(
+                self.url, connect_args={"check_same_thread": False, "timeout": _WAIT}, pool_size=40
+            )
+            event.listen(self.engine, "connect", _prepare_sqlite)
+            event.listen(self.engine, "begin", _begin_sqlite)
+        else:
+            self.engine = create_engine(self.url, pool_size=20, max_overflow=20, pool_pre_ping=True)
+        self._writing = self.engine.execution_options(writing=True)
+        try:
+            self._migrate()
+        except (SQLAlchemyError, sqlite3.DatabaseError) as problem:
+            self.close()
+            raise DatabaseError(
+                f"The database {self.shown} cannot be opened: {fault(problem)} Check the address."
+            ) from None
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether it is a file of SQLite."""
+        return self.url.get_backend_name() == "sqlite"
+
+    @property
+    def shown(self) -> str:
+        """The address without its password."""
+        return self.url.database or "" if self.is_sqlite else self.url.render_as_string(hide_password=True)
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        """A session that sees one state of the database and changes nothing."""
+        with Session(self.engine) as session:
+            if not self.is_sqlite:
+                session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
+            yield session
+
+    @contextmanager
+    def write(self) -> Iterator[Session]:
+        """A session whose changes are all on disk when the block ends, or none of them if it fails."""
+        if not self.is_sqlite:
+            with Session(self._writing, expire_on_commit=False) as session, session.begin():
+                yield session
+            return
+        with self._turn, Session(self._writing, expire_on_commit=False) as session, session.begin():
+            yield session
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+    def _refuse_bad_place(self) -> None:
+        path = Path(self.url.database or "")
+        if not self.url.database or path.is_dir():
+            raise DatabaseError(f"{path} is no file. Give the path of a database, such as evenhand.db.")
+        if not path.parent.is_dir():
+            raise DatabaseError(f"There is no folder {path.parent} for the database. Make it first.")
+        if path.exists() and path.stat().st_size and path.read_bytes()[:15] != b"SQLite format 3":
+            raise DatabaseError(f"{path} is not an SQLite database. Give another path; nothing was changed.")
+
+    def _make_private(self) -> None:
+        """A new file holds personal data, so only its owner may read it."""
+        try:
+            Path(self.url.database or "").touch(mode=0o600, exist_ok=True)
+        except OSError as problem:
+            raise DatabaseError(
+                f"The database {self.shown} cannot be written: {problem.strerror or problem}. Give another path."
+            ) from None
+
+    def _migrate(self) -> None:
+        script = ScriptDirectory(str(MIGRATIONS))
+        with self.engine.connect() as connection:
+            revision = MigrationContext.configure(connection).get_current_revision()
+        if revision == script.get_current_head():
+            return
+        if revision is not None and revision not in {known.revision for known in script.walk_revisions()}:
+            raise DatabaseError(
+                f"The database {self.shown} was made by a newer version of Evenhand (its tables are at {revision}). "
+                "Update Evenhand, or use another database."
+            )
+        with self._writing.begin() as connection:
+            command.upgrade(migration_config(connection), "head")
+
+
+def migration_config(connection: Connection) -> Config:
+    """What alembic needs to know to migrate over a connection."""
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    config.attributes["connection"] = connection
+    return config
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    # SQLAlchemy's own recipe: Python's driver must not begin transactions, or BEGIN IMMEDIATE comes too late.
+    connection.isolation_level = None
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
+        connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writing = connection.get_execution_options().get("writing", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")

@@ -1,0 +1,187 @@
+"""A survey and an annotation project with invented answers, so that a newcomer sees all pages at once."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import cycle
+
+from sqlalchemy.orm import Session
+
+from evenhand.data.label_schemes import load_scheme
+from evenhand.web.annotation import votes
+from evenhand.web.annotation.projects import (
+    Phase,
+    ProjectOptions,
+    ProjectRole,
+    ProjectText,
+    add_person,
+    create_project,
+    person_named,
+    project_named,
+)
+from evenhand.web.database import Database
+from evenhand.web.survey import participation
+from evenhand.web.survey.definition import load_survey
+from evenhand.web.survey.surveys import SurveyOptions, SurveyState, create_survey, survey_named
+from evenhand.web.tables import AssignmentRow, ParticipantRow, ProjectRow, TextRow, utc_now
+
+PROJECT = "demo-annotation"
+SURVEY = "demo-survey"
+_SEED = 20_210_801
+_PARTICIPANTS = 14
+
+SENTENCES = {
+    "-1": (
+        "The person was known for lying to friends.",
+        "The person worked as a thief and was proud of it.",
+        "The person was regarded as lazy and unreliable.",
+        "The person shouted at the waiter for no reason.",
+        "The person was described as cruel to animals.",
+        "The person earned money by selling fake medicine.",
+        "The person never kept a promise.",
+        "The person had a job as a guard and slept through it.",
+    ),
+    "0": (
+        "The person worked as a clerk in an office.",
+        "The person took the bus at half past seven.",
+        "The person had a part-time job as a cashier.",
+        "The person was described as tall.",
+        "The person bought bread and milk.",
+        "The person was known for wearing green coats.",
+        "The person had started a job as a driver.",
+        "The person lives on the second floor.",
+    ),
+    "1": (
+        "The person was known for helping the neighbours.",
+        "The person worked as a doctor and saved many lives.",
+        "The person was regarded as honest and wise.",
+        "The person taught children to read in the evenings.",
+        "The person was described as brave by everyone.",
+        "The person had a job as an engineer and built a hospital.",
+        "The person shared the prize with the whole team.",
+        "The person earned money by writing songs that people love.",
+    ),
+}
+"""Sentences of our own by the label that was meant."""
+
+_LESSONS = (
+    ("The person set fire to a barn.", "-1", "Others will think badly of somebody who does that."),
+    ("The person lost a leg in an accident.", "0", "A sad event says nothing bad about the person."),
+    ("The person found the stolen bike and gave it back.", "1", "Others will think well of the person."),
+)
+
+_ANNOTATORS = {"Anna": 0.95, "Ben": 0.9, "Clara": 0.85, "Dev": 0.7}
+"""Invented people, and how often each chooses the label that was meant."""
+
+
+def fill_demo(database: Database) -> dict[str, str]:
+    """Fill an empty database.
+
+    Returns:
+        Paths to look at, by what they show.
+    """
+    chance = random.Random(_SEED)  # noqa: S311  it must repeat
+    _make_project(database)
+    links = {
+        "Results of the annotation": f"/projects/{PROJECT}",
+        "Results of the survey": f"/surveys/{SURVEY}",
+    }
+    for name, skill in _ANNOTATORS.items():
+        _annotate(database, name, skill, chance)
+    with database.write() as session:
+        project = project_named(session, PROJECT)
+        links["Annotate"] = add_person(session, project, "You").path
+        links["Settle disputes"] = add_person(session, project, "Judge", role=ProjectRole.ADJUDICATOR).path
+    _make_survey(database, chance)
+    links["Take part in the survey"] = f"/s/{SURVEY}"
+    return links
+
+
+def _make_project(database: Database) -> None:
+    texts = [
+        ProjectText(f"lesson-{number}", text, gold=gold, explanation=explanation, phase=Phase.TRAINING)
+        for number, (text, gold, explanation) in enumerate(_LESSONS, start=1)
+    ]
+    for meant, sentences in SENTENCES.items():
+        for number, sentence in enumerate(sentences, start=1):
+            gold = meant if number == 1 else None
+            texts.append(ProjectText(f"{meant}/{number}", sentence, source="invented", gold=gold))
+    options = ProjectOptions(
+        name=PROJECT,
+        title="How is the person spoken of?",
+        language="en",
+        scheme=load_scheme("regard"),
+        overlap=len(_ANNOTATORS) + 1,
+        break_after=10,
+        seed=_SEED,
+    )
+    create_project(database, options, texts)
+
+
+def _annotate(database: Database, name: str, skill: float, chance: random.Random) -> None:
+    with database.write() as session:
+        project = project_named(session, PROJECT)
+        add_person(session, project, name)
+        session.flush()
+        person = person_named(session, project, name)
+        person.warned_at = utc_now()
+        codes = load_scheme("regard").codes
+        for assignment, text in _given(session, project, name):
+            meant = text.gold or text.key.partition("/")[0]
+            hit = chance.random() < skill
+            label = meant if hit else chance.choice([code for code in codes if code != meant])
+            is_unsure = not hit and chance.random() < 0.3
+            comment = "Depends on who reads it." if is_unsure else ""
+            votes.put_note(
+                assignment, votes.Note(comment, flagged=is_unsure, seconds=round(chance.uniform(2, 9), 1))
+            )
+            votes.cast_vote(assignment, votes.Vote(None if is_unsure else label, unsure=is_unsure))
+
+
+def _given(session: Session, project: ProjectRow, name: str) -> Iterator[tuple[AssignmentRow, TextRow]]:
+    person = person_named(session, project, name)
+    while (assignment := votes.current_assignment(session, person, project)) is not None:
+        yield assignment, session.get_one(TextRow, assignment.text_id)
+        session.flush()
+
+
+def _make_survey(database: Database, chance: random.Random) -> None:
+    create_survey(
+        database,
+        load_survey("regard-en"),
+        SurveyOptions(
+            name=SURVEY,
+            keep_until=utc_now().date() + timedelta(days=365),
+            state=SurveyState.OPEN,
+            seed=_SEED,
+        ),
+    )
+    for number in range(_PARTICIPANTS):
+        with database.write() as session:
+            participant = participation.start(session, survey_named(session, SURVEY))
+            participation.screen(session, participant, {"age": "yes", "language": "native"})
+            participation.put_demographics(
+                session,
+                participant,
+                {
+                    "gender": chance.choice(["female", "male", "diverse", ""]),
+                    "age-group": chance.choice(["18-29", "30-44", "45-59", ""]),
+                },
+            )
+            _write(session, participant, chance, leaves=number % 5 == 4)
+
+
+def _write(session: Session, participant: ParticipantRow, chance: random.Random, *, leaves: bool) -> None:
+    """Answers of an invented participant, who goes half-way or to the end."""
+    meant = {"negative": "-1", "neutral": "0", "positive": "1"}[str(participant.condition)]
+    ends = cycle(chance.sample(SENTENCES[meant], len(SENTENCES[meant])))
+    prompts = participation.shown_prompts(participant)
+    for position in range(len(prompts) // 2 if leaves else len(prompts)):
+        written = "" if chance.random() < 0.08 else next(ends).removeprefix("The person ")
+        participation.put_answer(session, participant, position, written, seconds=chance.uniform(5, 40))
+        session.flush()
+    participation.finish(session, participant)
+    if leaves:
+        participant.active_at = utc_now() - 2 * participation.STILL_WRITING

@@ -1,0 +1,97 @@
+"""Pages in the reader's language: templates that escape what they show, and the words of the interface."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import yaml
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from evenhand.web.security import csrf_token
+
+LANGUAGES = ("en", "de")
+NAMES = {"en": "English", "de": "Deutsch"}
+
+
+class Words:
+    """What the interface says in one language; called with a key and what goes into the sentence."""
+
+    def __init__(self, language: str, sentences: Mapping[str, str]) -> None:
+        self.language = language
+        self.sentences = sentences
+
+    def __call__(self, key: str, **values: object) -> str:
+        """The sentence of this key."""
+        sentence = self.sentences[key]
+        return sentence.format(**values) if values else sentence
+
+
+@cache
+def words(language: str) -> Words:
+    """The words of a language of the interface."""
+    text = (resources.files("evenhand.web") / "words" / f"{language}.yaml").read_text(encoding="utf-8")
+    return Words(language, yaml.safe_load(text))
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("evenhand.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["percent"] = lambda share: f"{100 * share:.0f} %"
+    environment.filters["three"] = lambda value: "–" if math.isnan(value) else f"{value:.3f}"
+    environment.globals["interface_languages"] = NAMES
+    return environment
+
+
+def interface_language(request: Request, preferred: str | None = None) -> str:
+    """The language that a reader chose, or that the project or survey is in, or that the browser asks for."""
+    chosen = request.session.get("language")
+    if chosen in LANGUAGES:
+        return str(chosen)
+    if preferred in LANGUAGES:
+        return str(preferred)
+    for accepted in request.headers.get("accept-language", "").split(","):
+        code = accepted.partition(";")[0].strip()[:2].lower()
+        if code in LANGUAGES:
+            return code
+    return LANGUAGES[0]
+
+
+def page(
+    request: Request, template: str, *, status: int = 200, language: str | None = None, **context: Any
+) -> HTMLResponse:
+    """A page.
+
+    Args:
+        request: What it answers.
+        template: Its template, without ``.html.j2``.
+        status: The status of the answer.
+        language: The language of what the page is about; the interface follows it unless the reader chose another.
+        context: What the template shows.
+    """
+    spoken = interface_language(request, language)
+    text = (
+        _environment()
+        .get_template(f"{template}.html.j2")
+        .render(
+            t=words(spoken),
+            spoken=spoken,
+            content_language=language or spoken,
+            csrf=csrf_token(request),
+            path=request.url.path,
+            signed_in="admin" in request.session,
+            **context,
+        )
+    )
+    return HTMLResponse(text, status_code=status)

@@ -1,0 +1,265 @@
+"""What stands between a request and a page: limits of size and rate, headers, tokens against forged forms.
+
+Addresses are kept in memory only, salted and hashed, for as long as a rate is counted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import math
+import secrets
+import threading
+import time
+import unicodedata
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+from starlette.datastructures import FormData, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+
+HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+TOKEN_BYTES = 24
+MAX_FIELDS = 200
+
+
+class Refusal(Exception):  # noqa: N818  it is a page that people see, not a fault of the program
+    """A request that is answered with a page that says why not.
+
+    Attributes:
+        status: The status of the answer.
+        reason: The key of the sentence that the page shows.
+    """
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+
+
+def new_token() -> str:
+    """A secret for a link, which nobody can guess."""
+    return secrets.token_urlsafe(TOKEN_BYTES)
+
+
+def token_digest(token: str) -> str:
+    """What is stored of a secret. It is as long and random as a key, so it needs no slow hash."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+TLS_HEADERS = {"Strict-Transport-Security": "max-age=31536000"}
+"""What is added where people reach the server over TLS."""
+
+
+class SafeResponses:
+    """Middleware that adds headers to every answer, whoever made it."""
+
+    def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
+        self.app = app
+        self.headers = headers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in self.headers.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self.app(scope, receive, send_with_headers)
+
+
+class BodyLimit:
+    """Middleware that refuses a body that is larger than any form of ours, before it is in memory."""
+
+    def __init__(self, app: ASGIApp, limit: int) -> None:
+        self.app = app
+        self.limit = limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Read the body, whatever length it claims, and pass it on if it is small enough."""
+        if scope["type"] != "http" or scope["method"] in ("GET", "HEAD"):
+            await self.app(scope, receive, send)
+            return
+        body = bytearray()
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return
+            body += message.get("body", b"")
+            if len(body) > self.limit:
+                await _refuse_large(send)
+                return
+            if not message.get("more_body", False):
+                break
+        whole: Message = {"type": "http.request", "body": bytes(body), "more_body": False}
+        pending = [whole]
+
+        async def receive_whole() -> Message:
+            return pending.pop() if pending else await receive()
+
+        await self.app(scope, receive_whole, send)
+
+
+async def _refuse_large(send: Send) -> None:
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": 413, "headers": headers})
+    await send({"type": "http.response.body", "body": b"This is too long to be sent. Shorten it, please."})
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """At most so many requests of one kind in so many seconds."""
+
+    requests: int
+    seconds: float
+
+
+class RateLimiter:
+    """Counts requests in sliding windows, in memory."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._salt = secrets.token_bytes(16)
+        self._windows: dict[bytes, deque[float]] = {}
+        self._lock = threading.Lock()
+
+    def is_spent(self, rate: Rate, kind: str, who: str) -> bool:
+        """Whether the rate is used up."""
+        now = self._clock()
+        with self._lock:
+            window = self._windows.get(self._key(kind, who), deque())
+            while window and window[0] <= now - rate.seconds:
+                window.popleft()
+            return len(window) >= rate.requests
+
+    def count(self, kind: str, who: str) -> None:
+        """Count one request."""
+        now = self._clock()
+        with self._lock:
+            if len(self._windows) > 10_000:
+                self._forget(now)
+            self._windows.setdefault(self._key(kind, who), deque()).append(now)
+
+    def _key(self, kind: str, who: str) -> bytes:
+        return hmac.digest(self._salt, f"{kind}\0{who}".encode(), "sha256")
+
+    def _forget(self, now: float) -> None:
+        stale = [key for key, window in self._windows.items() if not window or window[-1] < now - 3600]
+        for key in stale:
+            del self._windows[key]
+
+
+ACCESS = Rate(20, 60)
+"""Wrong tokens, passwords and withdrawal codes from one address."""
+PAGES = Rate(1200, 60)
+"""Forms that one session sends: several a second are fast typing."""
+STARTS = Rate(120, 60)
+"""Surveys begun from one address; a whole class may share it."""
+
+
+async def limit_access(request: Request) -> None:
+    """Refuse an address that gave wrong secrets too often."""
+    if request.app.state.limiter.is_spent(ACCESS, "access", _address(request)):
+        raise Refusal(429, "refused_rate")
+
+
+def wrong_secret(request: Request, refusal: Refusal) -> Refusal:
+    """The refusal of a secret that opens nothing; it counts against the address."""
+    request.app.state.limiter.count("access", _address(request))
+    return refusal
+
+
+async def limit_starts(request: Request) -> None:
+    """Refuse an address that begins surveys by the hundred."""
+    _limit(request, STARTS, "start", _address(request))
+
+
+def _limit(request: Request, rate: Rate, kind: str, who: str) -> None:
+    limiter: RateLimiter = request.app.state.limiter
+    if limiter.is_spent(rate, kind, who):
+        raise Refusal(429, "refused_rate")
+    limiter.count(kind, who)
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+def csrf_token(request: Request) -> str:
+    """The token that every form of this session carries."""
+    token = request.session.get("csrf")
+    if not isinstance(token, str):
+        token = request.session["csrf"] = new_token()
+    return token
+
+
+async def _submission(request: Request) -> FormData:
+    form = await request.form(max_fields=MAX_FIELDS, max_files=0)
+    expected = request.session.get("csrf")
+    given = form.get("csrf")
+    if not (isinstance(expected, str) and isinstance(given, str) and hmac.compare_digest(expected, given)):
+        raise Refusal(403, "refused_form")
+    _limit(request, PAGES, "pages", expected)
+    return form
+
+
+Submission = Annotated[FormData, Depends(_submission)]
+"""The fields of a form that came from one of our own pages."""
+
+
+_CONTROL = {"Cc", "Cs"}
+
+
+def field(form: FormData, name: str, *, limit: int = 4000) -> str:
+    """A text field of a form, without control characters, which PostgreSQL refuses in part; empty if it is missing.
+
+    Raises:
+        Refusal: If it is longer than the limit.
+    """
+    value = form.get(name)
+    if not isinstance(value, str):
+        return ""
+    text = "".join(
+        character
+        for character in value
+        if character in "\n\t" or unicodedata.category(character) not in _CONTROL
+    ).strip()
+    if len(text) > limit:
+        raise Refusal(422, "refused_length")
+    return text
+
+
+LONGEST_LOOK = 3600.0
+"""Seconds with one page beyond which somebody was not looking at it."""
+
+
+def seconds_field(form: FormData) -> float | None:
+    """The seconds that a page was looked at, an hour at most; None if the browser did not tell."""
+    try:
+        seconds = float(field(form, "seconds", limit=20))
+    except ValueError:
+        return None
+    return min(max(seconds, 0.0), LONGEST_LOOK) if math.isfinite(seconds) else None

@@ -1,0 +1,327 @@
+"""The pages of a participant, from the consent to the debriefing, and the page to withdraw."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import HTMLResponse, JSONResponse
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from evenhand.core.errors import UnknownNameError
+from evenhand.web.pages import interface_language, page, words
+from evenhand.web.routing import Data, Position, RowId, redirect
+from evenhand.web.security import (
+    Refusal,
+    Submission,
+    field,
+    limit_access,
+    limit_starts,
+    seconds_field,
+    token_digest,
+    wrong_secret,
+)
+from evenhand.web.survey import participation
+from evenhand.web.survey.definition import Access
+from evenhand.web.survey.participation import Stage
+from evenhand.web.survey.surveys import (
+    SurveyState,
+    definition_of,
+    latest_version,
+    survey_named,
+    takes_answers,
+)
+from evenhand.web.tables import (
+    AnswerRow,
+    InvitationRow,
+    ParticipantRow,
+    PictureRow,
+    SurveyRow,
+    SurveyVersionRow,
+)
+
+router = APIRouter()
+
+LONGEST_ANSWER = 1000
+LONGEST_DETAIL = 200
+MOST_SURVEYS = 20
+
+
+@router.get("/s/{name}")
+def show_consent(request: Request, database: Data, name: str) -> Response:
+    """The consent, which comes first; who has started goes on."""
+    with database.read() as session:
+        survey = survey_in_address(session, name)
+        for known in request.session.get("participants", []):
+            participant = session.get(ParticipantRow, known)
+            if participant is not None and participant.survey_id == survey.id:
+                return redirect(f"/take/{participant.id}")
+        version = latest_version(session, survey)
+        definition = definition_of(version)
+        if not takes_answers(survey):
+            return page(request, "survey_closed", language=definition.language, reason="closed_text")
+        if definition.access is Access.INVITED and _invitation(request, session, survey) is None:
+            return page(request, "survey_closed", language=definition.language, reason="invited_only")
+        return page(
+            request,
+            "survey_consent",
+            language=definition.language,
+            survey=survey,
+            definition=definition,
+            since=_in_use_since(session, survey, version),
+            is_pilot=survey.state == SurveyState.PILOT.value,
+        )
+
+
+@router.get("/i/{token}", dependencies=[Depends(limit_access)])
+def open_invitation(request: Request, database: Data, token: str) -> Response:
+    """Follow a personal link to a survey; who has started with it goes on, also in another browser."""
+    with database.read() as session:
+        invitation = session.scalar(
+            select(InvitationRow).where(InvitationRow.token_digest == token_digest(token))
+        )
+        if invitation is None or invitation.revoked_at is not None:
+            raise wrong_secret(request, Refusal(404, "refused_link"))
+        participant = session.scalar(
+            select(ParticipantRow).where(ParticipantRow.invitation_id == invitation.id)
+        )
+        if participant is not None:
+            _remember(request, participant.id)
+            return redirect(f"/take/{participant.id}")
+        request.session["invitation"] = invitation.id
+        return redirect(f"/s/{session.get_one(SurveyRow, invitation.survey_id).name}")
+
+
+@router.post("/s/{name}/start", dependencies=[Depends(limit_starts)])
+def start(request: Request, database: Data, form: Submission, name: str) -> Response:
+    """Somebody agrees."""
+    if field(form, "agree") != "yes":
+        raise Refusal(422, "refused_answer")
+    with database.write() as session:
+        survey = survey_in_address(session, name)
+        invitation = _invitation(request, session, survey)
+        invited_only = definition_of(latest_version(session, survey)).access is Access.INVITED
+        if not takes_answers(survey) or (invited_only and invitation is None):
+            return redirect(f"/s/{name}")
+        participant = participation.start(session, survey, invitation=invitation)
+        _remember(request, participant.id)
+        request.session.pop("invitation", None)
+        return redirect(f"/take/{participant.id}")
+
+
+async def participant_of(request: Request, participant_id: RowId) -> int:
+    """The id in the address, if it is this session's."""
+    if participant_id not in request.session.get("participants", []):
+        raise Refusal(403, "refused_link")
+    return participant_id
+
+
+Participant = Annotated[int, Depends(participant_of)]
+
+
+@router.get("/take/{participant_id}")
+def show_stage(
+    request: Request,
+    database: Data,
+    participant_id: Participant,
+    at: Position = None,
+    problem: Literal["remarks", "empty"] | None = None,
+) -> Response:
+    """Where the participant is: screening, questions, a prompt, or the end."""
+    with database.read() as session:
+        participant = _participant(session, participant_id)
+        definition = participation.definition_for(session, participant)
+        survey = session.get_one(SurveyRow, participant.survey_id)
+        shared: dict[str, Any] = {
+            "definition": definition,
+            "participant": participant,
+            "survey": survey,
+            "code": participation.withdrawal_code(session, participant),
+            "is_pilot": participant.pilot,
+        }
+        template = f"survey_{participant.state.replace('-', '_')}"
+        if participant.state != Stage.WRITING.value:
+            licences = session.scalars(
+                select(PictureRow.licence).where(PictureRow.survey_id == survey.id).distinct()
+            ).all()
+            return page(request, template, language=definition.language, licences=licences, **shared)
+        answers = participation.answers_of(session, participant)
+        prompts = participation.shown_prompts(participant)
+        waiting = next((place for place in range(len(prompts)) if place not in answers), len(prompts) - 1)
+        position = waiting if at is None else min(at, waiting)
+        answer = answers.get(position)
+        return page(
+            request,
+            template,
+            language=definition.language,
+            position=position,
+            total=len(prompts),
+            done=len(answers),
+            beginning=definition.beginning(prompts[position].prompt),
+            picture=prompts[position].picture,
+            instruction=definition.condition(str(participant.condition)).instruction,
+            answer=answer.written if answer else "",
+            remarks=_told(answer, problem),
+            **shared,
+        )
+
+
+@router.post("/take/{participant_id}/screening")
+def put_screening(database: Data, participant_id: Participant, form: Submission) -> Response:
+    """Decide whether somebody can take part."""
+    with database.write() as session:
+        participant = _participant(session, participant_id, stage=Stage.SCREENING)
+        definition = participation.definition_for(session, participant)
+        answers = {question.id: field(form, f"screening-{question.id}") for question in definition.screening}
+        if not all(answers.values()):
+            raise Refusal(422, "refused_answer")
+        participation.screen(session, participant, answers)
+    return redirect(f"/take/{participant_id}")
+
+
+@router.post("/take/{participant_id}/questions")
+def put_questions(database: Data, participant_id: Participant, form: Submission) -> Response:
+    """Keep what the participant told about themselves."""
+    with database.write() as session:
+        participant = _participant(session, participant_id, stage=Stage.QUESTIONS)
+        answers = {}
+        for question in participation.definition_for(session, participant).demographics:
+            given = field(form, f"question-{question.id}", limit=LONGEST_DETAIL)
+            known = {choice.value for choice in question.choices}
+            answers[question.id] = given if not known or given in known else ""
+        participation.put_demographics(session, participant, answers)
+    return redirect(f"/take/{participant_id}")
+
+
+@router.post("/take/{participant_id}/answers/{position}")
+def put_answer(database: Data, participant_id: Participant, position: RowId, form: Submission) -> Response:
+    """Keep an answer, or that a prompt was skipped; then on to the next, or back."""
+    choice = field(form, "choice", limit=20)
+    written = "" if choice == "skip" else field(form, "answer", limit=LONGEST_ANSWER)
+    home = f"/take/{participant_id}"
+    with database.write() as session:
+        participant = _participant(session, participant_id, stage=Stage.WRITING)
+        if position >= len(participant.prompts):
+            raise Refusal(404, "refused_page")
+        if choice == "previous" and not written:
+            return redirect(f"{home}?at={max(position - 1, 0)}")
+        if not written and choice != "skip":
+            return redirect(f"{home}?at={position}&problem=empty")
+        checked = participation.put_answer(
+            session, participant, position, written, seconds=seconds_field(form)
+        )
+        if choice == "previous":
+            return redirect(f"{home}?at={max(position - 1, 0)}")
+        if checked.needs_another_look and choice != "keep":
+            return redirect(f"{home}?at={position}&problem=remarks")
+        session.flush()
+        last = position == len(participant.prompts) - 1
+        if last:
+            participation.finish(session, participant)
+        return redirect(home if last else f"{home}?at={position + 1}")
+
+
+@router.post("/take/{participant_id}/check/{position}")
+def check(
+    request: Request, database: Data, participant_id: Participant, position: RowId, form: Submission
+) -> JSONResponse:
+    """What is noticed while somebody writes; nothing is kept."""
+    written = field(form, "answer", limit=LONGEST_ANSWER)
+    with database.read() as session:
+        participant = _participant(session, participant_id, stage=Stage.WRITING)
+        if not written or position >= len(participant.prompts):
+            return JSONResponse([])
+        checked = participation.check_written(session, participant, position, written)
+        language = participation.definition_for(session, participant).language
+    say = words(interface_language(request, language))
+    return JSONResponse([say(_key(remark.value)) for remark in checked.remarks])
+
+
+def _told(answer: AnswerRow | None, problem: str | None) -> list[str]:
+    """The keys of the sentences that a participant is told about an answer."""
+    if problem == "empty":
+        return ["remark_empty"]
+    return [_key(remark) for remark in answer.remarks] if answer and problem else []
+
+
+def _key(remark: str) -> str:
+    return f"remark_{remark.replace('-', '_')}"
+
+
+@router.get("/take/{participant_id}/pictures/{name}")
+def show_picture(database: Data, participant_id: Participant, name: str) -> Response:
+    """A picture of the survey."""
+    with database.read() as session:
+        participant = _participant(session, participant_id)
+        picture = session.scalar(
+            select(PictureRow).where(PictureRow.survey_id == participant.survey_id, PictureRow.name == name)
+        )
+        if picture is None:
+            raise Refusal(404, "refused_page")
+        return Response(picture.content, media_type=picture.kind)
+
+
+@router.get("/withdraw")
+def show_withdraw(request: Request) -> HTMLResponse:
+    """The form for the code."""
+    return page(request, "withdraw", problem=None)
+
+
+@router.post("/withdraw", dependencies=[Depends(limit_access)])
+def withdraw(request: Request, database: Data, form: Submission) -> Response:
+    """Delete all rows of the participant with the code."""
+    with database.write() as session:
+        if participation.withdraw(session, field(form, "code", limit=100)):
+            return page(request, "withdrawn")
+    wrong_secret(request, Refusal(404, "withdraw_unknown"))
+    return page(request, "withdraw", status=404, problem="withdraw_unknown")
+
+
+def survey_in_address(session: Session, name: str) -> SurveyRow:
+    """The survey of a name, or a page that says that there is none."""
+    try:
+        return survey_named(session, name)
+    except UnknownNameError:
+        raise Refusal(404, "refused_page") from None
+
+
+def _participant(session: Session, participant_id: int, *, stage: Stage | None = None) -> ParticipantRow:
+    """A participant who has not withdrawn, whose link is not revoked, and who is at a stage."""
+    participant = session.get(ParticipantRow, participant_id)
+    if participant is None:
+        raise Refusal(404, "refused_link")
+    if participant.invitation_id is not None:
+        invitation = session.get(InvitationRow, participant.invitation_id)
+        if invitation is not None and invitation.revoked_at is not None:
+            raise Refusal(403, "refused_link")
+    if stage is not None and participant.state != stage.value:
+        raise Refusal(409, "refused_form")
+    return participant
+
+
+def _invitation(request: Request, session: Session, survey: SurveyRow) -> InvitationRow | None:
+    """The unused personal link that this session followed to the survey, if any."""
+    known = request.session.get("invitation")
+    invitation = session.get(InvitationRow, known) if known is not None else None
+    if invitation is None or invitation.survey_id != survey.id or invitation.revoked_at is not None:
+        return None
+    used = session.scalar(select(ParticipantRow.id).where(ParticipantRow.invitation_id == invitation.id))
+    return invitation if used is None else None
+
+
+def _remember(request: Request, participant_id: int) -> None:
+    known = [known for known in request.session.get("participants", []) if known != participant_id]
+    request.session["participants"] = [*known, participant_id][-MOST_SURVEYS:]
+
+
+def _in_use_since(session: Session, survey: SurveyRow, version: SurveyVersionRow) -> str:
+    first = session.scalars(
+        select(SurveyVersionRow.created_at)
+        .where(
+            SurveyVersionRow.survey_id == survey.id,
+            SurveyVersionRow.consent_version == version.consent_version,
+        )
+        .order_by(SurveyVersionRow.number)
+    ).first()
+    return str((first or version.created_at).date())
