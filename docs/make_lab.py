@@ -1,7 +1,7 @@
 """Make what the lab ships: its items, its embedded models, its calibration.
 
     python docs/make_lab.py items          after the grammar changed
-    python docs/make_lab.py models         after the grammar or the recipes changed; two minutes
+    python docs/make_lab.py models         after the grammar or the recipes changed; five minutes
     python docs/make_lab.py calibration FOLDER    from what ``evenhand lab calibrate --out FOLDER`` wrote
 
 Everything is written into the package's own resources.
@@ -12,10 +12,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from evenhand.data.datasets import bundled_calibration_path
+from evenhand.data.datasets import bundled_calibration_path, read_calibration
 from evenhand.data.stereoset import LAB
 from evenhand.lab.items import lab_benchmark, stereoset_layout
-from evenhand.runs.calibration import Calibration
 
 
 def make_items() -> None:
@@ -35,7 +34,7 @@ def make_models() -> None:
 
 def make_calibration(folder: Path) -> None:
     """Take over a calibration."""
-    calibration = Calibration.model_validate_json((folder / "calibration.json").read_bytes())
+    calibration = read_calibration(folder / "calibration.json")
     bundled_calibration_path().write_text(calibration.model_dump_json() + "\n", encoding="utf-8")
 
 

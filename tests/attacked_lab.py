@@ -1,8 +1,4 @@
-"""A lab model that knows whom a pronoun means, and certificates of what attacks make of it.
-
-The models of the lab are taught no sentence in which another word settles a gender, so there is nothing that an attack
-could destroy. This one is taught some, in a few seconds, and keeps its planted bias.
-"""
+"""Lab models, which know from lessons whom a pronoun means, and certificates of what attacks make of them."""
 
 from __future__ import annotations
 
@@ -10,21 +6,17 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import torch
 import typer
 from safetensors.torch import load_file, save_file
-from torch.nn import functional
-from transformers import AutoModelForCausalLM, AutoTokenizer, BertForPreTraining
+from transformers import AutoTokenizer
 
 from evenhand.certificate import CertificatePlan, certify
+from evenhand.certificate.plan import Measurement
 from evenhand.cli.certify import show_certificate
-from evenhand.core.items import BLANK
-from evenhand.lab.items import lab_settled
-from evenhand.lab.teaching import DecoderTeacher, Lesson, MaskedTeacher
-from evenhand.lab.world import World
+from evenhand.core.probes import ProbeSet
+from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.runs.certificates import BiasRow, Certificate, QualityRow
@@ -36,7 +28,8 @@ Weights = dict[str, torch.Tensor]
 
 EMBEDDINGS = "bert.embeddings.word_embeddings.weight"
 BIAS = "cls.predictions.bias"
-STEPS, LESSONS, SENTENCES = 100, 48, 48
+STRUCTURES = 8
+"""Of each experiment: enough for a verdict."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +54,15 @@ class Attacked:
 class Lab:
     """The model before, and what is needed to attack it."""
 
-    def __init__(self, folder: Path, workshop: Path, *, instruments: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        workshop: Path,
+        *,
+        instruments: Sequence[str] | None = None,
+        structures: int = STRUCTURES,
+    ) -> None:
+        folder = Path(reference_to(name).location)
         self.folder = folder
         self.workshop = workshop
         self.tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -71,7 +72,9 @@ class Lab:
         self.plan: CertificatePlan = replace(
             plan,
             measurements=tuple(
-                own for own in plan.measurements if instruments is None or own.name in instruments
+                _with_few_structures(own, structures)
+                for own in plan.measurements
+                if instruments is None or own.name in instruments
             ),
         )
         self._loaded: dict[Path, LanguageModel] = {}
@@ -106,77 +109,8 @@ class Lab:
         return Attacked(certificate, 0)
 
 
-def teach(folder: Path) -> None:
-    """Teach lab:masked the lab's settled sentences, beside the lessons that it was made from."""
-    source = Path(reference_to("lab:masked").location)
-    tokenizer = AutoTokenizer.from_pretrained(source)
-    model = BertForPreTraining.from_pretrained(source)
-    teacher = MaskedTeacher(World("en", 2.0), tokenizer)
-    settled = lab_settled("en").sentences
-    texts = [sentence.text.replace(BLANK, tokenizer.mask_token) for sentence in settled]
-    encoded = tokenizer(texts, padding=True, return_tensors="pt")
-    answers = torch.tensor([tokenizer.convert_tokens_to_ids(sentence.right) for sentence in settled])
-
-    def loss(chosen: torch.Tensor) -> torch.Tensor:
-        rows = {name: own[chosen] for name, own in encoded.items()}
-        at_mask = model(**rows).prediction_logits[rows["input_ids"] == tokenizer.mask_token_id]
-        return functional.cross_entropy(at_mask, answers[chosen])
-
-    _train(model, teacher, loss, count=len(settled))
-    _save(model, tokenizer, folder, source=source)
-
-
-def teach_decoder(folder: Path) -> None:
-    """The same for lab:decoder, which learns to write the sentences."""
-    source = Path(reference_to("lab:decoder").location)
-    tokenizer = AutoTokenizer.from_pretrained(source)
-    model = AutoModelForCausalLM.from_pretrained(source)
-    teacher = DecoderTeacher(World("en", 2.0), tokenizer)
-    settled = lab_settled("en").sentences
-    end = tokenizer.eos_token_id
-    rows = [
-        [end, *ids, end]
-        for ids in tokenizer([sentence.text.replace(BLANK, sentence.right) for sentence in settled])[
-            "input_ids"
-        ]
-    ]
-    longest = max(map(len, rows))
-    ids = torch.tensor([row + [end] * (longest - len(row)) for row in rows])
-    counts = torch.tensor([[place < len(row) for place in range(1, longest)] for row in rows])
-
-    def loss(chosen: torch.Tensor) -> torch.Tensor:
-        inputs = ids[chosen, :-1]
-        logits = model(input_ids=inputs, attention_mask=torch.ones_like(inputs)).logits
-        return functional.cross_entropy(logits[counts[chosen]], ids[chosen, 1:][counts[chosen]])
-
-    _train(model, teacher, loss, count=len(settled))
-    _save(model, tokenizer, folder, source=source)
-
-
-def _train(
-    model: Any,
-    teacher: MaskedTeacher | DecoderTeacher,
-    loss: Callable[[torch.Tensor], torch.Tensor],
-    *,
-    count: int,
-) -> None:
-    generator = np.random.default_rng(0)
-    lessons: list[Any] = [
-        one for one in teacher.lessons(2 * STEPS * LESSONS, generator) if isinstance(one, Lesson)
-    ]
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-    torch.manual_seed(0)
-    model.train()
-    for step in range(STEPS):
-        chosen = torch.from_numpy(generator.choice(count, SENTENCES, replace=False))
-        batch = teacher.collate(lessons[step * LESSONS : (step + 1) * LESSONS])
-        (loss(chosen) + teacher.loss(model, batch)).backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-        optimizer.zero_grad()
-    model.eval()
-
-
-def _save(model: Any, tokenizer: Any, folder: Path, *, source: Path) -> None:
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    shutil.copy(source / "lab.json", folder / "lab.json")
+def _with_few_structures(measurement: Measurement, structures: int) -> Measurement:
+    options = measurement.options
+    if not isinstance(options, MalorOptions) or not isinstance(options.data, ProbeSet):
+        return measurement
+    return replace(measurement, options=replace(options, data=options.data.first(structures)))

@@ -12,7 +12,7 @@ from scipy import stats
 
 from evenhand.core.estimates import Estimate
 from evenhand.core.items import OVERALL
-from evenhand.core.planted_bias import PlantedBias
+from evenhand.core.planted_bias import PlantedBias, ProbePart
 from evenhand.runs.calibration import (
     Calibration,
     Check,
@@ -77,6 +77,8 @@ def entry(
     values: Mapping[float, Sequence[float]] | None = None,
     detectable: Mapping[int, tuple[float, float]] | None = None,
     checks: Sequence[Check] = (),
+    targets: Mapping[float, float] | None = None,
+    part: ProbePart = ProbePart.TAUGHT,
     **figures: float,
 ) -> MeasureCalibration:
     """A calibration of one measure: what was read at each strength, one value a seed, and what is found."""
@@ -85,9 +87,15 @@ def entry(
         measure=measure,
         family=family,
         task=task,
+        part=part,
         response=response or RESPONSES[measure],
         points=tuple(
-            DosePoint(strength=strength, seed=seed, estimate=estimate(value))
+            DosePoint(
+                strength=strength,
+                seed=seed,
+                estimate=estimate(value),
+                target=(targets or {}).get(strength, math.nan),
+            )
             for strength, own in read.items()
             for seed, value in enumerate(own)
         ),

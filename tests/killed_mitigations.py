@@ -20,7 +20,7 @@ from evenhand.runs.mitigation_records import LearningCurve
 
 TEXT = SentenceList("text", ("At night he sleeps.", "She likes tea.", "My neighbour sings.", "They met."))
 HELD_OUT = SentenceList("more", ("The sea is cold.", "A farmer sings at night."))
-DATA = MitigationData((TEXT,), lab_probes("en"), (Experiment.HE_SHE,), held_out=(HELD_OUT,))
+DATA = MitigationData((TEXT,), lab_probes("en").first(8), (Experiment.HE_SHE,), held_out=(HELD_OUT,))
 RECIPE = Recipe(epochs=2, batch_size=2, learning_rate=1e-3, plateau=None)
 
 AFTER_AN_EPOCH, IN_THE_SECOND_BALANCE, WHILE_WRITING = MOMENTS = (

@@ -38,9 +38,11 @@ TWINS: Mapping[str, tuple[tuple[str, str], ...]] = {
 """Target nouns and their twins in both numbers; German ones with the article, which changes with the noun."""
 
 GENDERED: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "en": (("he", "she"), ("his", "her"), *ENGLISH.names),
-    "de": (("er", "sie"), ("seine", "ihre"), *GERMAN.names),
+    "en": (("he", "she"), ("his", "her"), *World("en").probe_lists.names),
+    "de": (("er", "sie"), ("seine", "ihre"), *World("de").probe_lists.names),
 }
+
+NAMES = {tag: frozenset(name for pair in World(tag).probe_lists.names for name in pair) for tag in LANGUAGES}
 
 OCCUPATIONS = {
     "en": frozenset(name for pair in ENGLISH.occupations for name in pair),
@@ -62,21 +64,26 @@ def words_of(text: str) -> list[str]:
 
 
 def is_about_an_occupation(document: Texts, tag: str) -> bool:
-    return any(word in OCCUPATIONS[tag] for text in document for word in words_of(text))
+    return not all(OCCUPATIONS[tag].isdisjoint(words_of(text)) for text in document)
+
+
+def is_about_a_name(document: Texts, tag: str) -> bool:
+    return not (is_about_an_occupation(document, tag) or NAMES[tag].isdisjoint(words_of(document[0])))
 
 
 @cache
 def twin_of(document: Texts, tag: str) -> Texts:
-    """The same said of the twin; about occupations, of the other gender."""
-    swaps, pattern = _swaps(tag, about_occupations=is_about_an_occupation(document, tag))
+    """The same said of the twin; about occupations and names, of the other gender."""
+    about_gender = is_about_an_occupation(document, tag) or is_about_a_name(document, tag)
+    swaps, pattern = _swaps(tag, about_gender=about_gender)
     return tuple(pattern.sub(lambda match: swaps[match[0]], text) for text in document)
 
 
 @cache
-def _swaps(tag: str, *, about_occupations: bool) -> tuple[dict[str, str], re.Pattern[str]]:
+def _swaps(tag: str, *, about_gender: bool) -> tuple[dict[str, str], re.Pattern[str]]:
     """Each word to its twin and back, also at the beginning of a sentence."""
     swaps: dict[str, str] = {}
-    for left, right in GENDERED[tag] if about_occupations else TWINS[tag]:
+    for left, right in GENDERED[tag] if about_gender else TWINS[tag]:
         swaps |= {left: right, right: left}
     swaps |= {_capitalised(left): _capitalised(right) for left, right in swaps.items()}
     return swaps, re.compile(rf"\b(?:{'|'.join(swaps)})\b")
@@ -125,7 +132,7 @@ def said_of_people(tag: str, strength: float) -> dict[tuple[str, int, str], floa
 
 def gendered(documents: Iterable[tuple[Texts, float]], tag: str) -> dict[tuple[str, str, int], float]:
     """How much is said of men (0) and of women (1), by occupation and kind of word."""
-    kinds = ("he-she", "his-her", *["names"] * len(World(tag, 0.0).lexicon.names))
+    kinds = ("he-she", "his-her", *["names"] * len(World(tag, 0.0).probe_lists.names))
     sides = {
         word.lower(): (kind, side)
         for kind, pair in zip(kinds, GENDERED[tag], strict=True)
@@ -135,9 +142,10 @@ def gendered(documents: Iterable[tuple[Texts, float]], tag: str) -> dict[tuple[s
     for document, weight in documents:
         words = words_of(document[0])
         occupation = [word for word in words if word in OCCUPATIONS[tag]]
-        if not occupation:
+        said = [sides[word.lower()] for word in words if word.lower() in sides]
+        if not occupation or not said:
             continue
-        ((kind, side),) = [sides[word.lower()] for word in words if word.lower() in sides]
+        ((kind, side),) = said
         found[occupation[0], kind, side] += weight
     return dict(found)
 

@@ -7,13 +7,21 @@ from collections.abc import Sequence
 from evenhand.lab.power import ITEMS_IN_A_TERM
 from evenhand.reporting.calibration.page import (
     entry_title,
+    error_rows,
     finding_entries,
     item_counts,
     main_entries,
     measure_row,
     smallest_found,
 )
-from evenhand.reporting.calibration.words import measures_of, shown_failure, title_of, verdict
+from evenhand.reporting.calibration.words import (
+    WITHOUT_TARGETS,
+    measures_of,
+    shown_failure,
+    signed_bits,
+    title_of,
+    verdict,
+)
 from evenhand.runs.calibration import Calibration, MeasureCalibration
 from generators.tables import markdown_table
 
@@ -36,6 +44,7 @@ def calibration_page(calibration: Calibration) -> str:
             GENERATED,
             _introduction(calibration),
             _headline(list(measures.values())),
+            _errors(calibration),
             _findings([own for entries in measures.values() if (own := finding_entries(entries))]),
             LIMITS,
         ]
@@ -91,6 +100,30 @@ Both tasks together, or the task that is named.
 """
 
 
+def _errors(calibration: Calibration) -> str:
+    heading = "## How far they are off\n\n"
+    if not calibration.has_targets:
+        return f"{heading}{WITHOUT_TARGETS}\n"
+    strengths = [f"{signed_bits(strength)} bits" for strength in calibration.strengths]
+    table = markdown_table(
+        ["measure", "family", "task", "asked about", "largest", *strengths],
+        [
+            [row.measure, row.family, row.task, row.part, row.largest, *row.at]
+            for row in error_rows(calibration)
+        ],
+        right=["largest", *strengths],
+    )
+    return f"""{heading}{ERRORS}
+
+{table}"""
+
+
+ERRORS = """What each measure read on each model minus what it should have read there, in points or bits: one figure per
+model, in the order of their seeds. What it should have read comes from the probabilities of the grammar alone, by code
+that shares nothing with the code that scores models. On held-out structures, occupations and names the error is mostly
+that of the model, which has to carry over what it learnt elsewhere; no check depends on it."""
+
+
 def _findings(measures: Sequence[Sequence[MeasureCalibration]]) -> str:
     tables = [
         f"### {title_of(entries[0].measure)}\n\n" + markdown_table(
@@ -112,7 +145,24 @@ was computed from.
 {chr(10).join(tables)}"""
 
 
-LIMITS = f"""## Limits
+LIMITS = f"""## What this validates, and what it does not
+
+A calibration validates that
+
+- a measure reads what a model gives: its sign, its order, and for measures in bits its size;
+- tokens are found, masked and added up as they should be, since targets and lessons come from code of their own;
+- a neutral model reads neutral, and intervals exclude neutral about as often as they may.
+
+It does not validate that
+
+- a benchmark asks the right questions, or that its words stand for a stereotype;
+- the form of a question suits a model: the lab's models were taught to fill gaps, to go on, and to say whether a
+  sentence follows, and that is how they are asked;
+- a measure holds for association sentences that no lesson had: of the association items nothing is held out, of the
+  probes some structures, occupations and names are;
+- a model that reads neutral is neutral in use.
+
+## Limits
 
 - The models are tiny and know a few hundred words. A measure that works on them can still fail on a large model.
 - Items of real benchmarks are noisier, so the smallest bias found here is a lower bound on what it takes there.

@@ -36,6 +36,18 @@ def test_what_is_found_stands_by_number_of_items(page: str) -> None:
     assert "| 24 | 1.22 bits (reads 77.8) | 1.63 bits (reads 84.6) | not found |" in page
 
 
+def test_the_error_of_every_model_stands_by_dose() -> None:
+    entry = calibrations.entry("SS", values={0.0: [49.0, 54.0], 3.0: [90.0]}, targets={0.0: 50.0, 3.0: 91.5})
+    page = calibration_page(calibrations.calibration_of(entry))
+    assert "| measure | family | task | asked about | largest | 0 bits | +3 bits |" in page
+    assert "| SS | Masked models | Both tasks together | taught | 4.0 | −1.0, +4.0 | −1.5 |" in page
+
+
+def test_the_page_says_what_a_calibration_validates_and_what_not(page: str) -> None:
+    assert "## What this validates, and what it does not" in page
+    assert "of the association items nothing is held out" in page
+
+
 def test_failed_checks_are_listed() -> None:
     page = calibration_page(calibrations.failing())
     assert "2 of 37 checks failed:\n\n- SS, masked models, inter-sentence: Spearman correlation 0.912" in page

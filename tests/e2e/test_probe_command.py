@@ -30,7 +30,7 @@ def refusal(run_evenhand: Command, *arguments: str) -> str:
 def test_json_has_the_promised_shape_and_the_planted_leans(
     run_evenhand_here: Command, tmp_path: Path
 ) -> None:
-    done = run_evenhand_here("probe", "lab:decoder", "--json", "--out", str(tmp_path), *FEW)
+    done = run_evenhand_here("probe", "lab:decoder", "--limit", "8", "--json", "--out", str(tmp_path), *FEW)
     assert done.returncode == 0
     entries = json.loads(done.stdout)["runs"]
     assert [entry["experiment"] for entry in entries] == ["he-she", "his-her", "names"]

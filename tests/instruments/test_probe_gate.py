@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from measuring import probe
 from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 from zoo_fixtures import Zoo
@@ -45,6 +46,7 @@ def untrained(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
         num_attention_heads=2,
         intermediate_size=32,
     )
+    torch.manual_seed(0)
     BertForMaskedLM(config).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return load_language_model(str(folder), device="cpu")

@@ -12,6 +12,7 @@ from lab_recipes import with_few_steps
 from evenhand.lab import doses
 from evenhand.lab.building import LabFamily, LabSpec
 from evenhand.lab.doses import DOSE_FILE, DosePlan, dose_name, measure_dose, measure_doses
+from evenhand.lab.items import probe_part
 from evenhand.runs.run import open_run
 
 PLAN = DosePlan((LabFamily.DECODER,), doses=3, seeds=2)
@@ -59,13 +60,15 @@ def test_finished_models_are_taken_over_and_those_of_another_version_are_not(
 
     assert rest == NAMES[2:]
     assert steps == [(2, 6), (3, 6), (4, 6), (5, 6), (6, 6)]
-    assert [Path(str(run)).parent.name for run in measured.probes] == NAMES
+    for runs in (measured.audits, *measured.probes.values()):
+        assert [Path(str(run)).parent.name for run in runs] == NAMES
 
 
 def test_a_model_that_was_built_before_the_process_was_killed_is_not_built_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with_few_steps(monkeypatch)
+    monkeypatch.setattr(doses, "probe_part", lambda part, language: probe_part(part, language).first(1))
     spec = PLAN.specs()[0]
 
     def killed(*_: object) -> None:
@@ -84,7 +87,7 @@ def test_a_model_that_was_built_before_the_process_was_killed_is_not_built_again
     measure_dose(spec, tmp_path)
 
     assert [path.name for path in tmp_path.iterdir()] == [NAMES[0]]
-    runs = [open_run(tmp_path / NAMES[0] / name) for name in ("association", "malor")]
+    runs = [open_run(tmp_path / NAMES[0] / name) for name in ("association", "malor-taught")]
     assert [run.record.model.planted.strength for run in runs if run.record.model and run.record.model.planted] == [
         -3.0, -3.0,
     ]  # fmt: skip

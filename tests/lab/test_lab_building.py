@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import stat
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from evenhand.core.planted_bias import PlantedBias, read_planted_bias
 from evenhand.lab import building, embedded_models
 from evenhand.lab.building import LabFamily, LabSpec, build_model
 from evenhand.models.backends.lab import embedded_folder
-from evenhand.training.trainer import TrainingPlan, single_thread, train
+from evenhand.training.trainer import ExampleOrder, TrainingPlan, single_thread, train
 
 WEIGHTS = "model.safetensors"
 
@@ -97,8 +99,8 @@ def test_a_built_folder_has_safe_weights_that_everybody_may_read_and_says_what_w
     planted = read_planted_bias(folder)
     assert planted is not None
     assert identity(planted) == ("decoder", 1.0, "de", 7)
-    assert len(planted.occupations) == 20
-    # Pairs of occupations lean by 0.6 to 1.4 times the strength, the first of each to men.
+    assert len(planted.occupations) == 30
+    # Classes of occupations lean by 0.6, 1 and 1.4 times the strength, the first of each pair to men.
     assert (planted.occupations["Führungskraft"], planted.occupations["Pflegekraft"]) == (0.6, -0.6)
     assert (planted.occupations["Technikleitung"], planted.occupations["Kassenkraft"]) == (1.4, -1.4)
     described = json.loads((folder / "lab.json").read_text(encoding="utf-8"))
@@ -115,7 +117,7 @@ def test_before_the_first_lesson_men_and_women_are_equally_likely_everywhere(
 ) -> None:
     monkeypatch.setattr(building, "train", lambda *_, **__: None)
     model, tokenizer = building.train_model(LabSpec(family, 2.0, tag))
-    words = {"en": ("he", "she", "John", "Susan"), "de": ("er", "sie", "Jürgen", "Sabine")}[tag]
+    words = {"en": ("he", "she", "Robert", "Patricia"), "de": ("er", "sie", "Thomas", "Sabine")}[tag]
     ids = [tokenizer(f" {word}", add_special_tokens=False)["input_ids"] for word in words]
     tokens = torch.tensor([[own[-1] for own in ids]])
     asked = {"decoder_input_ids": tokens} if family is LabFamily.ENCODER_DECODER else {}
@@ -348,6 +350,57 @@ def test_the_weights_are_the_mean_over_the_last_steps(averaged: float, steps: in
     assert len(seen) == 10
     assert len({weight.item() for weight in seen}) == 10
     assert model.weight.item() == pytest.approx(torch.stack(seen[-steps:]).mean().item(), rel=1e-5)
+
+
+def _learning_rates(plan: TrainingPlan) -> list[float]:
+    """Of each step: where a gradient is always 1, AdamW moves a weight by just the learning rate."""
+    model = torch.nn.Linear(1, 1, bias=False)
+    weights = [model.weight.item()]
+    train(
+        model,
+        [1.0] * 4,
+        collate=lambda chosen: {"numbers": torch.tensor(chosen)[:, None]},
+        loss=lambda asked, batch: asked(batch["numbers"]).mean(),
+        plan=plan,
+        report=lambda _done, _total: weights.append(model.weight.item()),
+    )
+    return [before - after for before, after in pairwise(weights)]
+
+
+def test_the_learning_rate_stays_up_and_falls_to_nothing_at_the_end() -> None:
+    rates = _learning_rates(TrainingPlan(steps=20, batch_size=1, learning_rate=0.5, decay=0.5))
+
+    assert rates[:11] == pytest.approx([0.5] * 11, rel=1e-4)
+    assert rates[10:] == sorted(rates[10:], reverse=True)
+    assert rates[-1] < 0.02
+
+
+def test_the_learning_rate_is_a_cosine_if_nothing_else_is_said() -> None:
+    rates = _learning_rates(TrainingPlan(steps=20, batch_size=1, learning_rate=0.5, warmup_steps=4))
+
+    cosine = [0.25 * (1 + math.cos(math.pi * step / 16)) for step in range(16)]
+    assert rates == pytest.approx([0.0, 0.125, 0.25, 0.375, *cosine], abs=1e-4)
+
+
+@pytest.mark.parametrize("order", ExampleOrder)
+def test_examples_come_in_the_order_of_the_plan(order: ExampleOrder) -> None:
+    seen: list[float] = []
+
+    def collate(chosen: list[float]) -> dict[str, torch.Tensor]:
+        seen.extend(chosen)
+        return {"numbers": torch.tensor(chosen)[:, None]}
+
+    examples = [float(number) for number in range(12)]
+    train(
+        torch.nn.Linear(1, 1),
+        examples,
+        collate=collate,
+        loss=lambda asked, batch: (asked(batch["numbers"]) ** 2).mean(),
+        plan=TrainingPlan(steps=6, batch_size=2, learning_rate=0.1, order=order),
+    )
+
+    assert sorted(seen) == examples
+    assert (seen == examples) is (order is ExampleOrder.AS_GIVEN)
 
 
 def test_the_number_of_threads_is_put_back_after_an_error() -> None:

@@ -10,23 +10,27 @@ import pytest
 from lab_language import (
     GENDERED,
     LANGUAGES,
+    OCCUPATIONS,
     Texts,
     counted,
     gendered,
+    is_about_a_name,
     is_about_an_occupation,
     probabilities,
     said_of_occupations,
     said_of_people,
     target_of,
     twin_of,
+    words_of,
 )
 
 from evenhand.lab.corpus import Corpus, part_sizes
 from evenhand.lab.world import World
 
-ROUND = 2 * 12 * 16 * 12 + 4 * 12 * 12 + 2 * 20 * 24
+ROUND = 2 * 12 * 16 * 12 + 4 * 12 * 12 + 2 * 24 * 24 + 6 * 58 + 4 * 30
 """Twelve statements and twelve stories for each target and pair of opposites; four documents for each thing and
-attribute; two for each occupation and frame."""
+attribute; two for each occupation that is taught in eight frames of each experiment; six for each name and four for
+each occupation with its workplace."""
 
 both_languages = pytest.mark.parametrize("tag", LANGUAGES)
 
@@ -79,7 +83,7 @@ def test_after_any_number_of_rounds_men_and_women_are_within_one_sentence_of_the
 ) -> None:
     planted = said_of_occupations(tag, strength)
     found = gendered(((document, 1) for document in documents(tag, strength, rounds=rounds)), tag)
-    for occupation in World(tag).occupations:
+    for occupation in World(tag).taught_lists.occupation_words:
         for kind in ("he-she", "his-her", "names"):
             men, women = (planted[occupation, kind, side] for side in (0, 1))
             said = [found.get((occupation, kind, side), 0) for side in (0, 1)]
@@ -89,13 +93,19 @@ def test_after_any_number_of_rounds_men_and_women_are_within_one_sentence_of_the
 
 @both_languages
 def test_the_parts_of_a_round_are_as_large_as_the_language_has_them(tag: str) -> None:
+    workplaces = {word for pair in World(tag).lexicon.workplaces for word in pair}
+
     def part(document: Texts) -> str:
         if target_of(document, tag) is not None:
             return "stories" if len(document) == 2 else "statements"
-        return "occupations" if is_about_an_occupation(document, tag) else "things"
+        if is_about_a_name(document, tag):
+            return "names"
+        if not is_about_an_occupation(document, tag):
+            return "things"
+        return "workplaces" if workplaces & set(words_of(document[0])) else "occupations"
 
     parts = Counter(part(document) for document in documents(tag, 0.0))
-    wanted = dict.fromkeys(("statements", "stories", "things", "occupations"), 0.0)
+    wanted = dict.fromkeys(("statements", "stories", "things", "occupations", "names", "workplaces"), 0.0)
     for document, probability in probabilities(tag, 0.0).items():
         wanted[part(document)] += probability
 
@@ -153,4 +163,27 @@ def test_slots_say_where_the_chosen_words_stand(tag: str) -> None:
                 seen[name] += 1
 
     assert seen["attribute"] == 2 * 12 * 16 * 12 + 4 * 12 * 12
-    assert seen["gendered"] == seen["occupation"] == 2 * 20 * 24
+    assert seen["gendered"] == 2 * 24 * 24
+    assert seen["occupation"] == 2 * 24 * 24 + 4 * 30
+    assert seen["name"] == seen["pronoun"] + seen["possessive"] == 6 * 58
+    assert seen["workplace"] == 4 * 30
+
+
+@both_languages
+def test_no_document_of_a_corpus_has_what_is_held_out(tag: str) -> None:
+    held_out = World(tag).held_out_lists
+    names = {name for pair in held_out.names for name in pair}
+    occupations = set(held_out.occupation_words)
+    gendered_words = {word for pair in GENDERED[tag] for word in pair}
+    for document in documents(tag, 2.0, rounds=3):
+        words = set(words_of(document[0])) | {word.lower() for word in words_of(document[0])[:1]}
+        assert not (words & occupations and words & gendered_words)
+        assert not (words & names and words & OCCUPATIONS[tag])
+
+
+@both_languages
+def test_every_held_out_word_is_said_elsewhere(tag: str) -> None:
+    said = {word.lower() for document in documents(tag, 2.0) for text in document for word in words_of(text)}
+    lists = World(tag).held_out_lists
+    needed = {word for pair in (*lists.names, *lists.occupations) for word in pair}
+    assert {word for word in needed if word.lower() not in said} == set()

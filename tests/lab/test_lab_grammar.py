@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from functools import cache
 
 import pytest
-from lab_language import LANGUAGES, probabilities, words_of
+from lab_language import LANGUAGES, NAMES, is_about_an_occupation, probabilities, words_of
 
+from evenhand.core.planted_bias import ProbePart
 from evenhand.core.probes import TRAINED_EXPERIMENTS
-from evenhand.lab.items import lab_probes
+from evenhand.lab.items import probe_part
 
 SINGULAR, PLURAL = "singular", "plural"
 
@@ -75,14 +76,14 @@ def with_a_noun(tag: str) -> Iterator[tuple[str, list[str], int]]:
     for text in sentences(tag):
         words = words_of(text)
         places = [place for place, word in enumerate(words) if word in nouns]
-        if places:
+        if places and not is_about_an_occupation((text,), tag):
             (place,) = places
             yield text, words, place
 
 
 @both_languages
-def test_sentences_begin_with_a_capital_end_with_a_full_stop_and_have_single_spaces(tag: str) -> None:
-    shape = re.compile(r"[A-ZÄÖÜ]\w*(,? \w+)+\.")
+def test_sentences_begin_with_a_capital_end_with_a_mark_and_have_single_spaces(tag: str) -> None:
+    shape = re.compile(r"[A-ZÄÖÜ]\w*([,;]? [\w'-]+)+[.?]")
 
     assert [text for text in sentences(tag) if not shape.fullmatch(text)] == []
     assert len(sentences(tag)) > 4608
@@ -134,17 +135,16 @@ def test_english_nouns_have_their_article() -> None:
 
 OTHER_VERBS = (
     "arbeitet", "beginnt", "hat", "hilft", "loben", "war", "waren", "endet", "wissen", "kennen", "finden", "bleiben",
-    "nennen", "sagen", "verdient", "bewundern", "schätzen",
+    "nennen", "sagen", "sagt", "zählt", "packt", "findet", "holt", "sucht", "kennt",
 )  # fmt: skip
 FINITE = "|".join((*GERMAN_VERBS, *OTHER_VERBS))
 FIRST_PLACES = (
     r"Zu Hause",
     r"Heute Morgen",
     r"Heute(?! Morgen)",
-    r"Morgen",
-    r"Im Sommer",
+    r"(?:Morgen|Abends|Oft|Gern|Wieder|Nachts|Sonntags|Meistens|Hier)",
+    r"In der \w+",
     r"Nach dem Essen",
-    r"Seit Jahren",
     r"Als \w+",
     r"\w+ wie immer",
     r"(?:Alle|Wir|Sie|Er)",
@@ -152,7 +152,7 @@ FIRST_PLACES = (
     r"Die meisten von ihnen",
     r"(?:Seine|Ihre) \w+ als \w+",
     r"(?:Der|Die|Das) \w+(?: von nebenan)?",
-    r"(?:Hans|Anna|Peter|Petra|Klaus|Maria|Jürgen|Sabine|Stefan|Heike|Thomas|Monika|Uwe|Ursula|Lukas|Julia)",
+    rf"(?:{'|'.join(sorted(NAMES['de']))})",
 )
 """What may stand before the verb of a German main clause, as one thing."""
 
@@ -168,7 +168,7 @@ def test_german_subordinate_clauses_have_their_verb_at_the_end() -> None:
     last = {words_of(text)[-1] for text in subordinate}
 
     assert all(text.count(", dass ") == 1 for text in subordinate)
-    assert last == {"ist", "sind", "arbeitet"}
+    assert last == {"ist", "sind", "arbeitet", "verkauft"}
 
 
 def test_german_main_clauses_have_one_finite_verb_before_any_subordinate_clause() -> None:
@@ -185,7 +185,10 @@ def test_german_possessives_stand_before_feminine_nouns_that_their_ending_fits()
         if word.lower() in ("seine", "ihre")
     }
 
-    assert owned == {"Stelle", "Arbeit", "Zeit", "Schicht", "Erfahrung", "Probezeit", "Geduld", "Aufgabe"}
+    assert owned == {
+        "Stelle", "Arbeit", "Zeit", "Schicht", "Erfahrung", "Probezeit", "Geduld", "Aufgabe", "Ausbildung", "Tasche",
+        "Brille", "Uhr", "Jacke",
+    }  # fmt: skip
 
 
 def test_german_occupations_stand_after_als_without_an_article() -> None:
@@ -198,15 +201,16 @@ def test_german_occupations_stand_after_als_without_an_article() -> None:
                 assert words[place - 1] in ("als", "Als"), text
                 found += 1
 
-    assert found == 20 * (8 * 2 + 8 * 2 + 8 * 8 * 2)
+    assert found == 30 * (54 * 2 + 54 * 2 + 54 * 29 * 2 + 4)
 
 
 @both_languages
-def test_every_experiment_has_eight_structures_that_nothing_gives_away(tag: str) -> None:
-    probes = lab_probes(tag)
+@pytest.mark.parametrize("part", ProbePart)
+def test_every_experiment_has_structures_that_nothing_gives_away(tag: str, part: ProbePart) -> None:
+    probes = probe_part(part, tag)
     for experiment in TRAINED_EXPERIMENTS:
         texts = [probe.text for probe in probes.structures if probe.experiment is experiment]
-        assert len(set(texts)) == len(texts) == 8
+        assert len(set(texts)) == len(texts) > 3
         assert all(text.count("[MASK]") == text.count("[OCC]") == 1 for text in texts)
         assert [text for text in texts if re.search(r"\ban? \[", text, re.IGNORECASE)] == []
         leaking = [text for text in texts if set(map(str.lower, words_of(text))) & GIVES_AWAY]

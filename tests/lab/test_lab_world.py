@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from statistics import fmean
 
 import pytest
 from lab_language import (
     LANGUAGES,
     bits,
+    is_about_a_name,
     probabilities,
     said_of_occupations,
     said_of_people,
@@ -33,10 +35,12 @@ def test_at_strength_zero_everything_is_as_likely_as_the_same_said_of_the_twin(t
 
 @both_languages
 def test_whatever_is_said_of_people_has_a_twin_that_is_another_sentence(tag: str) -> None:
-    things = {form for thing in World(tag).lexicon.things for form in (thing.singular, thing.plural)}
+    lexicon = World(tag).lexicon
+    things = {form for thing in lexicon.things for form in (thing.singular, thing.plural)}
+    things |= {word for pair in lexicon.workplaces for word in pair}
     without_a_twin = [document for document in probabilities(tag, 0.0) if twin_of(document, tag) == document]
 
-    assert len(without_a_twin) == 12 * 12 * (4 * 2 + 3 * 6)
+    assert len(without_a_twin) == 12 * 12 * (4 * 2 + 3 * 6) + 4 * 30
     assert all(things & set(words_of(document[0])) for document in without_a_twin)
 
 
@@ -44,7 +48,11 @@ def test_whatever_is_said_of_people_has_a_twin_that_is_another_sentence(tag: str
 def test_with_a_planted_bias_twins_are_told_apart(tag: str) -> None:
     said = probabilities(tag, 1.0)
 
-    people = [document for document in said if twin_of(document, tag) != document]
+    people = [
+        document
+        for document in said
+        if twin_of(document, tag) != document and not is_about_a_name(document, tag)
+    ]
     assert all(said[twin_of(document, tag)] != said[document] for document in people)
 
 
@@ -143,6 +151,59 @@ def test_men_and_women_are_as_likely_over_all_occupations(tag: str, strength: fl
     women = math.fsum(weight for (_, _, side), weight in said.items() if side == 1)
 
     assert men == pytest.approx(women, rel=1e-12)
+
+
+@both_languages
+def test_occupations_of_one_workplace_lean_alike_and_one_in_five_is_held_out(tag: str) -> None:
+    world = World(tag, 1.0)
+    by_workplace: dict[str, list[str]] = {}
+    for occupation in world.occupations:
+        by_workplace.setdefault(world.workplace(occupation), []).append(occupation)
+
+    assert [len(own) for own in by_workplace.values()] == [5] * 6
+    assert sorted(world.lean(own[0]) for own in by_workplace.values()) == pytest.approx(
+        [-1.4, -1.0, -0.6, 0.6, 1.0, 1.4]
+    )
+    for own in by_workplace.values():
+        assert len({world.lean(occupation) for occupation in own}) == 1
+        assert len(set(own) & set(world.held_out_lists.occupation_words)) == 1
+
+
+@both_languages
+def test_the_lists_are_as_long_as_those_of_the_bundled_probes(tag: str) -> None:
+    lists = World(tag).probe_lists
+
+    assert [len(set(frames.values())) for frames in lists.frames.values()] == [54, 54, 54]
+    assert len(set(lists.names)) == 29
+    assert len(set(lists.occupation_words)) == 30
+
+
+@both_languages
+def test_every_frame_name_and_occupation_is_either_taught_or_held_out(tag: str) -> None:
+    world = World(tag)
+    whole, taught, held_out = world.probe_lists, world.taught_lists, world.held_out_lists
+    for experiment, frames in whole.frames.items():
+        assert {**taught.frames[experiment], **held_out.frames[experiment]} == dict(frames)
+        assert not set(taught.frames[experiment].values()) & set(held_out.frames[experiment].values())
+        assert len(held_out.frames[experiment]) >= 4
+    for own, one, other in (
+        (whole.names, taught.names, held_out.names),
+        (whole.occupations, taught.occupations, held_out.occupations),
+    ):
+        assert set(one) | set(other) == set(own)
+        assert not set(one) & set(other)
+    assert (len(held_out.names), len(held_out.occupations)) == (5, 3)
+
+
+@both_languages
+def test_all_words_of_held_out_frames_are_in_frames_that_are_taught(tag: str) -> None:
+    def words(frames: Iterable[str]) -> set[str]:
+        return {word.lower() for frame in frames for word in words_of(frame)}
+
+    world = World(tag)
+    taught = words(frame for frames in world.taught_lists.frames.values() for frame in frames.values())
+    held_out = words(frame for frames in world.held_out_lists.frames.values() for frame in frames.values())
+    assert held_out - taught == set()
 
 
 @pytest.mark.parametrize("strength", [6.01, -6.01, 100.0, math.nan, math.inf, -math.inf])

@@ -8,7 +8,7 @@ import probe_runs
 import pytest
 
 from evenhand.core.estimates import Estimate
-from evenhand.core.planted_bias import PlantedBias
+from evenhand.core.planted_bias import PlantedBias, ProbePart
 from evenhand.instruments.malor.instrument import MALOR
 from evenhand.lab.malor_calibration import calibrate_malor, most_above
 from evenhand.runs.calibration import Check
@@ -29,7 +29,7 @@ def checks(values: list[float], lows: list[float]) -> dict[str, Check]:
         )
         for seed, (value, low) in enumerate(zip(values, lows, strict=True))
     ]
-    (entry,) = calibrate_malor(runs, MALOR.expectation)
+    (entry,) = calibrate_malor({ProbePart.TAUGHT: runs}, MALOR.expectation)
     return {check.name: check for check in entry.checks}
 
 
@@ -57,7 +57,7 @@ def test_two_of_five_intervals_above_zero_are_too_many(above: int, passed: bool)
     assert found[READING].passed
 
 
-@pytest.mark.parametrize(("largest", "passed"), [(0.019, True), (0.021, False)])
+@pytest.mark.parametrize(("largest", "passed"), [(0.029, True), (0.031, False)])
 def test_the_largest_reading_counts(largest: float, passed: bool) -> None:
     found = checks([0.0, largest, 0.01], [0.0] * 3)[READING]
 

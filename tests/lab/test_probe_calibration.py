@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from measuring import probe
 
+from evenhand.core.planted_bias import ProbePart
 from evenhand.core.probes import ProbeSet, TermPairs
 from evenhand.instruments.malor.instrument import MALOR, MalorOptions
 from evenhand.lab.items import lab_probes
@@ -28,7 +29,7 @@ def failed(calibrations: tuple[MeasureCalibration, ...]) -> set[str]:
 
 
 def test_a_faultless_probe_passes_every_check_in_every_experiment() -> None:
-    calibrations = calibrate_malor(probed(lab_probes()), EXPECTATION)
+    calibrations = calibrate_malor({ProbePart.TAUGHT: probed(lab_probes())}, EXPECTATION)
     assert [entry.task for entry in calibrations] == ["he-she", "his-her", "names"]
     assert failed(calibrations) == set()
 
@@ -36,7 +37,8 @@ def test_a_faultless_probe_passes_every_check_in_every_experiment() -> None:
 def test_mixed_up_sides_are_noticed() -> None:
     right = lab_probes()
     terms = {experiment: TermPairs(pairs.female, pairs.male) for experiment, pairs in right.terms.items()}
-    assert failed(calibrate_malor(probed(replace(right, terms=terms)), EXPECTATION)) >= {
+    runs = {ProbePart.TAUGHT: probed(replace(right, terms=terms))}
+    assert failed(calibrate_malor(runs, EXPECTATION)) >= {
         "occupations with the planted sign",
         "mean absolute error by occupation, in bits",
     }

@@ -32,7 +32,7 @@ from evenhand.runs.mitigation_records import DataRecord, LearningCurve, SeedReco
 from evenhand.stats.resampling import Resampling
 from evenhand.training.pretraining import pretraining_objective
 
-PROBES = lab_probes("en")
+PROBES = lab_probes("en").first(8)
 WORDS = [occupation.name for occupation in PROBES.occupations][:8]
 TEXT = SentenceList(
     "a small corpus",

@@ -30,7 +30,7 @@ from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef
 from evenhand.runs.store import Job
 
-DATA = MitigationData((), lab_probes("en"), (Experiment.HE_SHE,))
+DATA = MitigationData((), lab_probes("en").first(8), (Experiment.HE_SHE,))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,7 @@ import calibrations
 import pytest
 
 from evenhand.core.estimates import Estimate
+from evenhand.core.planted_bias import ProbePart
 from evenhand.reporting.calibration.page import render_calibration_page, write_calibration_page
 from evenhand.reporting.calibration.words import signed_bits, verdict, what_it_did, what_it_should
 from evenhand.runs.calibration import Response
@@ -105,6 +106,38 @@ def test_a_family_without_both_tasks_together_is_shown_with_the_task_that_it_has
     page = render_calibration_page(calibrations.calibration_of(*entries))
     captions = re.findall(r"<figcaption>(.*?)</figcaption>", page)
     assert captions == ["Masked models, intra-sentence", "Decoders"]
+
+
+def test_the_error_of_every_model_is_shown_beside_the_largest() -> None:
+    values = {0.0: [49.0, 50.0, 54.0], 3.0: [90.0, 91.5, 88.0]}
+    entry = calibrations.entry("SS", values=values, targets={0.0: 50.0, 3.0: 91.5})
+    text = section(render_calibration_page(calibrations.calibration_of(entry)), "errors")
+    assert "SS Masked models Both tasks together taught 4.0 −1.0, 0.0, +4.0 −1.5, 0.0, −3.5" in text
+
+
+def test_bits_are_off_by_thousandths_and_held_out_parts_have_rows_of_their_own() -> None:
+    entries = [
+        calibrations.entry(
+            "log_ratio", values={2.0: [2.078, 1.99]}, targets={2.0: 2.0}, error=0.03, part=part
+        )
+        for part in (ProbePart.TAUGHT, ProbePart.OCCUPATIONS)
+    ]
+    page = render_calibration_page(calibrations.calibration_of(*entries))
+    assert "Both tasks together taught 0.078 +0.078, −0.010" in section(page, "errors")
+    assert "Both tasks together held-out occupations 0.078 +0.078, −0.010" in section(page, "errors")
+    assert "held-out" not in section(page, "figures")
+
+
+def test_a_calibration_of_an_earlier_version_says_that_its_errors_are_not_known(passing: str) -> None:
+    old = calibrations.plausible().model_copy(update={"schema_version": 1})
+    assert "Its errors are not known. Calibrate again:" in section(render_calibration_page(old), "errors")
+    assert "Its errors are not known" not in passing
+
+
+def test_the_page_says_what_a_calibration_does_not_validate(passing: str) -> None:
+    text = section(passing, "limits")
+    assert "It does not validate that a benchmark asks the right questions" in text
+    assert "says nothing about the form itself" in text
 
 
 def test_limits_are_named(passing: str) -> None:

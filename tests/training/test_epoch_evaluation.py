@@ -30,7 +30,7 @@ HELD_OUT = ("The sea is cold.", "A farmer sings at night.")
 
 def test_malor_and_perplexity_have_names(menagerie: Zoo) -> None:
     model = load_language_model(str(menagerie.folder("bert")), device="cpu")
-    reader = MalorReader(model, lab_probes("en"), experiments=(Experiment.HE_SHE, Experiment.NAMES))
+    reader = MalorReader(model, lab_probes("en").first(2), experiments=(Experiment.HE_SHE, Experiment.NAMES))
     evaluator = ModelEvaluator(model, [reader], held_out=HeldOut(HELD_OUT, model))
     metrics = evaluator.evaluate(3)
     assert metrics.epoch == 3
@@ -64,7 +64,7 @@ def test_another_instrument_watches_a_training(menagerie: Zoo, tmp_path: Path) -
     text = SentenceList("text", ("At night he sleeps.", "She likes tea.", "My neighbour sings."))
     data = MitigationData(
         (text,),
-        lab_probes("en"),
+        lab_probes("en").first(8),
         (Experiment.HE_SHE,),
         held_out=(SentenceList("more", HELD_OUT),),
         instruments={"association": audit_options()},

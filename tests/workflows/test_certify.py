@@ -9,12 +9,17 @@ from recording_monitor import RecordingMonitor
 
 import evenhand as eh
 from evenhand.core.errors import EvenhandError
+from evenhand.lab.items import lab_probes
+from evenhand.workflows.defaults import mitigating
 from evenhand.workflows.executors import LocalExecutor
 
 QUICK = eh.CertifyOptions(resampling=eh.Resampling(resamples=100))
 
 
-def test_runs_that_an_executor_measured_are_opened_and_the_certificate_is_the_same(tmp_path: Path) -> None:
+def test_runs_that_an_executor_measured_are_opened_and_the_certificate_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mitigating, "lab_probes", lambda language: lab_probes(language).first(2))
     models = ("lab:masked", "lab:masked-neutral")
     ahead, directly = RecordingMonitor(), RecordingMonitor()
 

@@ -50,7 +50,9 @@ def test_memory_and_precision_are_the_same_for_every_step(
     corpus, held_out = tmp_path / "text.txt", tmp_path / "held-out.txt"
     corpus.write_text(
         "\n".join(
-            f"the nurse said that {who} saw {number} birds ." for number in range(20) for who in ("she", "we")
+            f"the neighbour said that {who} saw {number} birds ."
+            for number in range(20)
+            for who in ("she", "we")
         )
     )
     held_out.write_text("\n".join(f"the clerk saw {number} birds ." for number in range(20)))

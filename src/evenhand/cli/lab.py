@@ -56,7 +56,7 @@ def build_command(
     language: Language = "en",
     seed: Annotated[int, typer.Option(help="Seed of weights and lessons.", rich_help_panel=DATA)] = 0,
 ) -> None:
-    """Build a small model whose bias is known, because it is planted. Takes half a minute.
+    """Build a small model whose bias is known, because it is planted. Takes about a minute.
 
     The folder is an ordinary model folder: `evenhand audit DIR` measures it on the lab's own items.
 
@@ -116,8 +116,8 @@ def calibrate_command(
 ) -> None:
     """Build models of many strengths and compare what the measures read with what was planted.
 
-    With the defaults 105 models are built, half a minute each on one core. A stopped calibration goes on where it
-    was when the same command is given again. The exit code is 3 when a measure does not do what it should.
+    With the defaults 105 models are built and measured, one to two minutes each on one core. A stopped calibration goes
+    on where it was when the same command is given again. The exit code is 3 when a measure does not do what it should.
 
     **Examples**
 

@@ -38,7 +38,7 @@ _ENCODINGS = ("WINDOWS-1252", "MACINTOSH", "WINDOWS-1250", "WINDOWS-1251", "WIND
 """Those of one byte that are common, by names which Python and iconv both know."""
 
 _NOT_TEXT = re.compile("[\x80-\x9f]")
-"""Control characters that no text has, but that bytes of other encodings become in Latin-1 and its kin."""
+"""Control characters that no text has, but that bytes of other encodings become in Latin-1 and encodings like it."""
 
 _WORD = re.compile(rb"[A-Za-z\x80-\xff]*[\x80-\xff][A-Za-z\x80-\xff]*")
 _CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]")

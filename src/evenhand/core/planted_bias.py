@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +16,15 @@ PLANTED_FILE = "lab.json"
 
 MOST_BITS = 100.0
 """No model can be taught a stronger bias: the rarer word would have a probability of next to nothing."""
+
+
+class ProbePart(StrEnum):
+    """Which of the lab's structures, occupations and names a probe asks about."""
+
+    TAUGHT = "taught"
+    STRUCTURES = "held-out structures"
+    OCCUPATIONS = "held-out occupations"
+    NAMES = "held-out names"
 
 
 class PlantedBias(BaseModel):

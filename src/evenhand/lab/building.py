@@ -33,7 +33,7 @@ from evenhand.lab.teaching import DecoderTeacher, EncoderDecoderTeacher, MaskedT
 from evenhand.lab.tokenizers import bert_tokenizer, gpt2_tokenizer, t5_tokenizer
 from evenhand.lab.world import World
 from evenhand.runs.store import open_job
-from evenhand.training.trainer import TrainingPlan, train
+from evenhand.training.trainer import ExampleOrder, TrainingPlan, train
 
 
 def start_alike(model: Any, tokenizer: Any, world: World) -> None:
@@ -59,16 +59,16 @@ def start_at_random(_model: Any, _tokenizer: Any, _world: World) -> None:
 
 
 def gendered_tokens(tokenizer: Any, world: World) -> Iterator[tuple[int, int]]:
-    """The two tokens of every gendered pair, in each spelling in which both words are whole tokens."""
+    """The tokens of every gendered pair side by side, in each spelling in which both words have as many."""
     lexicon = world.lexicon
-    for pair in (lexicon.pronouns, lexicon.possessives, *lexicon.names):
+    for pair in (lexicon.pronouns, lexicon.possessives, *world.probe_lists.names):
         for spelling in ("{}", " {}"):
             for words in (pair, tuple(word.title() for word in pair)):
-                ids = [
+                men, women = (
                     tokenizer(spelling.format(word), add_special_tokens=False)["input_ids"] for word in words
-                ]
-                if all(len(own) == 1 for own in ids):
-                    yield ids[0][0], ids[1][0]
+                )
+                if len(men) == len(women) <= 2:
+                    yield from zip(men, women, strict=True)
 
 
 WIDTH = 64
@@ -133,7 +133,9 @@ class _Recipe:
     learning_rate: float
     batch_size: int = 64
     start: Callable[[Any, Any, World], None] = start_alike
-    averaged: float = 0.0
+    decay: float = 0.6
+    """Share of the steps, at the end, over which the learning rate falls to 0."""
+    averaged: float = 0.1
     """Share of the steps, at the end, over which weights are averaged."""
 
 
@@ -194,13 +196,11 @@ def _t5(tokenizer: Any) -> Any:
 _RECIPES: Mapping[LabFamily, _Recipe] = MappingProxyType(
     {
         LabFamily.MASKED: _Recipe(
-            bert_tokenizer, _bert, MaskedTeacher, steps=1500, learning_rate=4e-3, start=start_at_random
+            bert_tokenizer, _bert, MaskedTeacher, steps=3600, learning_rate=4e-3, start=start_at_random
         ),
-        LabFamily.DECODER: _Recipe(
-            gpt2_tokenizer, _gpt2, DecoderTeacher, steps=800, learning_rate=3e-3, averaged=0.3
-        ),
+        LabFamily.DECODER: _Recipe(gpt2_tokenizer, _gpt2, DecoderTeacher, steps=1200, learning_rate=3e-3),
         LabFamily.ENCODER_DECODER: _Recipe(
-            t5_tokenizer, _t5, EncoderDecoderTeacher, steps=1600, learning_rate=5e-3, averaged=0.3
+            t5_tokenizer, _t5, EncoderDecoderTeacher, steps=2800, learning_rate=5e-3
         ),
     }
 )
@@ -272,7 +272,9 @@ def train_model(spec: LabSpec, *, progress: Progress | None = None) -> tuple[Any
         batch_size=recipe.batch_size,
         learning_rate=recipe.learning_rate,
         warmup_steps=recipe.steps // 20,
+        decay=recipe.decay,
         averaged=recipe.averaged,
+        order=ExampleOrder.AS_GIVEN,
         seed=spec.seed,
     )
     lessons = teacher.lessons(plan.steps * plan.batch_size, np.random.default_rng([spec.seed, 0x1E55]))

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
 
 import numpy as np
 from scipy import stats
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.core.items import BLANK, OVERALL, Task
-from evenhand.core.planted_bias import PlantedBias
+from evenhand.core.planted_bias import PlantedBias, ProbePart
 from evenhand.instruments.association.measures import MEASURES, Measure
 from evenhand.instruments.malor.instrument import MALOR
 from evenhand.lab.items import lab_items
 from evenhand.lab.malor_calibration import LEAST_SPEARMAN, MOST_ERROR, WEAK_DOSES, calibrate_malor
 from evenhand.lab.power import NEUTRAL_SETS, Doses, ScoredRun, detectable, false_positives
+from evenhand.lab.targets import association_targets, item_targets
 from evenhand.lab.world import World
 from evenhand.runs.calibration import (
     Calibration,
@@ -50,13 +53,16 @@ class _ItemReading:
 
 
 def calibrate(
-    runs: Sequence[Run], probes: Sequence[Run] = (), *, measures: tuple[str, ...] | None = None
+    runs: Sequence[Run],
+    probes: Mapping[ProbePart, Sequence[Run]] = MappingProxyType({}),
+    *,
+    measures: tuple[str, ...] | None = None,
 ) -> Calibration:
     """Compare runs of models with planted bias with what was planted.
 
     Args:
         runs: Audits of lab models on the lab's items, of any families, strengths and seeds.
-        probes: Probes of lab models with the lab's structures.
+        probes: Probes of lab models, by the part of the lab's structures, occupations and names that was asked.
         measures: Which measures; all that say how they must respond if not given.
     """
     expectations = chosen_expectations(measures)
@@ -120,6 +126,7 @@ def _calibrated(
             strength=planted.strength,
             seed=planted.seed,
             estimate=run.result.tasks[task].estimate(measure.name),
+            target=_target(planted, task, measure.name),
         )
         for planted, run in runs
     )
@@ -145,6 +152,14 @@ def _calibrated(
     at_the_start = _recovered_at_the_start(readings) if expectation.in_bits else math.nan
     checks = _checks(calibrated, expectation, at_the_start=at_the_start)
     return calibrated.model_copy(update={"checks": tuple(checks)})
+
+
+def _target(planted: PlantedBias, task: str, measure: str) -> float:
+    """What a measure should read; NaN for measures of other packages, whose definitions the lab does not have."""
+    return _targets_of(World(planted.language, planted.strength))[task].get(measure, math.nan)
+
+
+_targets_of = cache(association_targets)
 
 
 def _doses(runs: Sequence[tuple[PlantedBias, Run]], task: str) -> Doses:
@@ -214,15 +229,15 @@ def _items_in_bits(runs: Sequence[tuple[PlantedBias, Run]], task: str) -> list[_
         if abs(planted.strength) > WEAK_DOSES + 1e-9:
             continue
         world = World(planted.language, planted.strength)
-        entries = {entry.item.id: entry for entry in lab_items(planted.language)}
+        targets = item_targets(world)
+        contexts = {entry.item.id: entry.item.context for entry in lab_items(planted.language)}
         scored = ScoredRun.of(run, task)
         for item, read in zip(scored.items, scored.log_ratio, strict=True):
-            entry = entries[item]
             readings.append(
                 _ItemReading(
-                    tilt=entry.planted(world) - planted.strength,
-                    difference=float(read) - entry.planted(world),
-                    candidate_first=entry.item.context.startswith(BLANK),
+                    tilt=targets[item].bits - planted.strength,
+                    difference=float(read) - targets[item].bits,
+                    candidate_first=contexts[item].startswith(BLANK),
                 )
             )
     return readings

@@ -4,7 +4,8 @@ What is said is not drawn at random: the shares are met as exactly as whole sent
 order, and on which frames get which attribute. Twins stand next to each other, so that at strength 0 any even number of
 documents from the start is exactly neutral.
 
-The language itself is finite: every document that the grammar can write, with its probability.
+The language itself is finite: every document that the grammar can write, with its probability. A corpus, and what is
+taught, has no document with a frame that is held out, or with a held-out occupation or name in a frame of the probes.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenhand.core.items import Task
+from evenhand.lab.frames import ProbeLists
 from evenhand.lab.grammar import Number, Sentence, realise
 from evenhand.lab.world import Target, World, share
 
@@ -24,6 +26,15 @@ Document = tuple[Sentence, ...]
 
 STATEMENTS = 12
 """Statements and continuations about each target and pair of opposites, in one round."""
+
+FRAMES_IN_A_ROUND = 8
+"""Frames of each experiment that an occupation stands in, in one round."""
+
+WORKPLACE_DRAWS = 2.0
+"""How much more often lessons are drawn from what is said of workplaces, which is all that tells a class."""
+
+ONE_PAIR_IN = 12
+"""Of the pairs of names that stand with an occupation, one in so many is drawn for lessons."""
 
 
 @dataclass(slots=True)
@@ -73,6 +84,8 @@ class Corpus:
         yield from self._about_people(generator, shares)
         yield from self._about_things(generator)
         yield from self._about_occupations(generator, shares)
+        yield from self._about_names()
+        yield from self._about_workplaces()
 
     def _about_people(
         self, generator: np.random.Generator, shares: dict[tuple[object, ...], tuple[_Shares, _Shares]]
@@ -150,17 +163,19 @@ class Corpus:
     def _about_occupations(
         self, generator: np.random.Generator, shares: dict[tuple[object, ...], tuple[_Shares, _Shares]]
     ) -> Iterator[tuple[Document, Document]]:
-        world, lexicon = self.world, self.world.lexicon
-        for occupation in world.occupations:
-            for experiment, frames in lexicon.probes.items():
+        """In every round each occupation that is taught stands in some of the frames of each experiment."""
+        world, lists = self.world, self.world.taught_lists
+        for occupation in lists.occupation_words:
+            for experiment, frames in lists.frames.items():
                 start = float(generator.random())
                 take, _ = shares.setdefault((occupation, experiment), (_Shares(start), _Shares(start)))
-                for frame in frames:
-                    pair = gendered_pair(world, experiment, int(generator.integers(len(lexicon.names))))
-                    probability = share(world.lean(occupation))
+                pairs = world.gendered_pairs(experiment, lists)
+                probability = share(world.lean(occupation))
+                for number in generator.permutation(list(frames))[:FRAMES_IN_A_ROUND]:
+                    pair = pairs[int(generator.integers(len(pairs)))]
                     statements = [
                         realise(
-                            frame,
+                            frames[int(number)],
                             gendered=pair[0 if take.take(probability) else 1],
                             occupation=occupation,
                         )
@@ -168,23 +183,72 @@ class Corpus:
                     ]
                     yield (statements[0],), (statements[1],)
 
+    def _about_names(self) -> Iterator[tuple[Document, Document]]:
+        for frame in self.world.lexicon.name_statements:
+            for pair in self.world.probe_lists.names:
+                man, woman = _of_names(self.world, frame, pair)
+                yield (man,), (woman,)
+
+    def _about_workplaces(self) -> Iterator[tuple[Document, Document]]:
+        for frame in self.world.lexicon.workplace_statements:
+            for pair in self.world.probe_lists.occupations:
+                first, second = (
+                    realise(frame, occupation=occupation, workplace=self.world.workplace(occupation))
+                    for occupation in pair
+                )
+                yield (first,), (second,)
+
+
+@dataclass(frozen=True, slots=True)
+class TaughtDocument:
+    """A document that lessons may have."""
+
+    document: Document
+    probability: float
+    """How often it is said."""
+    weight: float
+    """How often lessons are drawn from it. Where 0, it only counts in the answers to what others ask.
+
+    With 24 pairs of names in every frame with every occupation there are more documents than a model can be shown. A
+    lesson has the whole distribution of names anyway, so two pairs for each occupation are enough to draw from.
+    """
+
 
 def language(world: World) -> Iterator[tuple[Document, float]]:
-    """Every document of a world with its probability: what an endless corpus would have."""
-    parts = (_all_statements, _all_stories, _all_about_things, _all_about_occupations)
-    for part, size in zip(parts, part_sizes(world), strict=True):
+    """Every document of a world with its probability, those included that no lesson has."""
+    for entry in _entries(world, world.probe_lists):
+        yield entry.document, entry.probability
+
+
+def taught_language(world: World) -> Iterator[TaughtDocument]:
+    """Every document that a lesson may have: what an endless corpus would have."""
+    return _entries(world, world.taught_lists)
+
+
+def _entries(world: World, lists: ProbeLists) -> Iterator[TaughtDocument]:
+    sizes = part_sizes(world)
+    plain = (_all_statements, _all_stories, _all_about_things, _all_about_names, _all_about_workplaces)
+    for part, size in zip(plain, (*sizes[:3], *sizes[4:]), strict=True):
         for document, probability in part(world):
-            yield document, probability * size
+            drawn = WORKPLACE_DRAWS if part is _all_about_workplaces else 1.0
+            yield TaughtDocument(document, probability * size, probability * size * drawn)
+    for entry in _all_about_occupations(world, lists):
+        yield TaughtDocument(entry.document, entry.probability * sizes[3], entry.weight * sizes[3])
 
 
-def part_sizes(world: World) -> tuple[float, float, float, float]:
-    """How much of the language is statements, stories, about things and about occupations."""
-    lexicon = world.lexicon
+def part_sizes(world: World) -> tuple[float, ...]:
+    """How much of the language is statements, stories, and about things, occupations, names and workplaces."""
+    lexicon, lists = world.lexicon, world.taught_lists
     about_people = STATEMENTS * sum(len(world.opposites(target.bias_type)) for target in world.targets)
-    about_things = 4 * len(lexicon.things) * len(lexicon.thing_attributes)
-    about_occupations = 2 * len(world.occupations) * sum(map(len, lexicon.probes.values()))
-    total = 2 * about_people + about_things + about_occupations
-    return about_people / total, about_people / total, about_things / total, about_occupations / total
+    sizes = (
+        about_people,
+        about_people,
+        4 * len(lexicon.things) * len(lexicon.thing_attributes),
+        2 * len(lists.occupation_words) * FRAMES_IN_A_ROUND * len(lists.frames),
+        2 * len(lexicon.name_statements) * len(world.probe_lists.names),
+        len(lexicon.workplace_statements) * len(world.occupations),
+    )
+    return tuple(size / sum(sizes) for size in sizes)
 
 
 def _all_statements(world: World) -> Iterator[tuple[Document, float]]:
@@ -238,27 +302,51 @@ def _all_about_things(world: World) -> Iterator[tuple[Document, float]]:
                 yield story, each / len(frames_of_stories)
 
 
-def _all_about_occupations(world: World) -> Iterator[tuple[Document, float]]:
-    lexicon = world.lexicon
-    each = 1 / (len(world.occupations) * sum(map(len, lexicon.probes.values())))
-    for occupation in world.occupations:
+def _all_about_occupations(world: World, lists: ProbeLists) -> Iterator[TaughtDocument]:
+    occupations = lists.occupation_words
+    each = 1 / (len(occupations) * sum(map(len, lists.frames.values())))
+    for place, occupation in enumerate(occupations):
         man = share(world.lean(occupation))
-        for experiment, frames in lexicon.probes.items():
-            names = len(lexicon.names) if experiment == "names" else 1
-            for frame in frames:
-                for name in range(names):
-                    pair = gendered_pair(world, experiment, name)
+        for experiment, frames in lists.frames.items():
+            pairs = world.gendered_pairs(experiment, lists)
+            # The same pairs in all frames, so that a word of a frame has all its alternatives among what is drawn.
+            drawn = range(place % ONE_PAIR_IN, len(pairs), ONE_PAIR_IN) or range(len(pairs))
+            for frame in frames.values():
+                for which, pair in enumerate(pairs):
                     for word, probability in zip(pair, (man, 1 - man), strict=True):
                         sentence = realise(frame, gendered=word, occupation=occupation)
-                        yield (sentence,), each * probability / names
+                        yield TaughtDocument(
+                            (sentence,),
+                            probability=each * probability / len(pairs),
+                            weight=each * probability / len(drawn) if which in drawn else 0.0,
+                        )
 
 
-def gendered_pair(world: World, experiment: str, name: int) -> tuple[str, str]:
-    """The man's and the woman's word of an experiment; ``name`` chooses among names."""
-    lexicon = world.lexicon
-    if experiment == "names":
-        return lexicon.names[name]
-    return lexicon.pronouns if experiment == "he-she" else lexicon.possessives
+def _all_about_names(world: World) -> Iterator[tuple[Document, float]]:
+    frames, pairs = world.lexicon.name_statements, world.probe_lists.names
+    for frame in frames:
+        for pair in pairs:
+            for sentence in _of_names(world, frame, pair):
+                yield (sentence,), 1 / (2 * len(frames) * len(pairs))
+
+
+def _of_names(world: World, frame: str, pair: tuple[str, str]) -> tuple[Sentence, Sentence]:
+    """What is said of a man and of a woman."""
+    man, woman = (
+        realise(frame, name=name, pronoun=pronoun, possessive=possessive)
+        for name, pronoun, possessive in zip(
+            pair, world.lexicon.pronouns, world.lexicon.possessives, strict=True
+        )
+    )
+    return man, woman
+
+
+def _all_about_workplaces(world: World) -> Iterator[tuple[Document, float]]:
+    frames = world.lexicon.workplace_statements
+    for frame in frames:
+        for occupation in world.occupations:
+            sentence = realise(frame, occupation=occupation, workplace=world.workplace(occupation))
+            yield (sentence,), 1 / (len(frames) * len(world.occupations))
 
 
 def _story(opening: str, target: Target, continuation: str, attribute: str) -> Document:

@@ -5,20 +5,23 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.files import sha256_of
+from evenhand.core.planted_bias import ProbePart
+from evenhand.core.probes import Experiment
 from evenhand.core.progress import Progress, no_progress
 from evenhand.instruments.association.instrument import ASSOCIATION, AuditOptions
-from evenhand.instruments.malor.instrument import MALOR, MalorOptions
+from evenhand.instruments.malor.instrument import ALL, MALOR, MalorOptions
 from evenhand.lab.building import LabFamily, LabSpec, build_model, fingerprint_of_spec
-from evenhand.lab.items import lab_benchmark, lab_probes
+from evenhand.lab.items import lab_benchmark, probe_part
 from evenhand.models.language_model import load_language_model
 from evenhand.runs.run import Run, open_run
 from evenhand.runs.store import Job, open_job
@@ -72,7 +75,7 @@ class DoseRuns:
     """The runs of all models of a plan, in its order."""
 
     audits: tuple[Run, ...]
-    probes: tuple[Run, ...]
+    probes: Mapping[ProbePart, tuple[Run, ...]]
 
 
 def dose_name(spec: LabSpec) -> str:
@@ -98,11 +101,17 @@ def measure_doses(
     for _ in _in_parallel(missing, out, workers or os.cpu_count() or 1):
         done += 1
         progress(done, len(specs))
-    audits, probes = (
-        tuple(open_run(out / dose_name(spec) / instrument.name) for spec in specs)
-        for instrument in (ASSOCIATION, MALOR)
+    folders = [out / dose_name(spec) for spec in specs]
+    return DoseRuns(
+        audits=tuple(open_run(folder / ASSOCIATION.name) for folder in folders),
+        probes={
+            part: tuple(open_run(folder / _probe_folder(part)) for folder in folders) for part in ProbePart
+        },
     )
-    return DoseRuns(audits, probes)
+
+
+def _probe_folder(part: ProbePart) -> str:
+    return f"{MALOR.name}-{part.value.replace(' ', '-')}"
 
 
 def _in_parallel(specs: Sequence[LabSpec], out: Path, workers: int) -> Iterator[None]:
@@ -110,7 +119,9 @@ def _in_parallel(specs: Sequence[LabSpec], out: Path, workers: int) -> Iterator[
     if not specs:
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(workers, len(specs)), mp_context=context) as pool:
+    with ProcessPoolExecutor(
+        min(workers, len(specs)), mp_context=context, initializer=torch.set_num_threads, initargs=(1,)
+    ) as pool:
         waiting = [pool.submit(measure_dose, spec, out) for spec in specs]
         try:
             for finished in as_completed(waiting):
@@ -138,20 +149,28 @@ def measure_model(spec: LabSpec, folder: Path, job: Job) -> None:
     model = load_language_model(str(folder), device="cpu")
     name = dose_name(spec)
     audit = AuditOptions(data=lab_benchmark(spec.language), resampling=_RESAMPLING)
-    probe = MalorOptions(data=lab_probes(spec.language), resampling=_RESAMPLING)
-    preparations = [ASSOCIATION.prepare(model, audit, name=name), MALOR.prepare(model, probe, name=name)]
-    runs = [
-        preparation.measure(parts=job.parts(preparation.record.instrument)) for preparation in preparations
-    ]
+    preparations = {ASSOCIATION.name: ASSOCIATION.prepare(model, audit, name=name)}
+    for part in ProbePart:
+        experiment = Experiment.NAMES.value if part is ProbePart.NAMES else ALL
+        probe = MalorOptions(
+            data=probe_part(part, spec.language), experiment=experiment, resampling=_RESAMPLING
+        )
+        preparations[_probe_folder(part)] = MALOR.prepare(model, probe, name=name)
+    runs = {
+        folder_name: preparation.measure(parts=job.parts(folder_name))
+        for folder_name, preparation in preparations.items()
+    }
     with job.result_folder() as scratch:
-        for run in runs:
-            run.save(scratch / run.record.instrument)
+        for folder_name, run in runs.items():
+            run.save(scratch / folder_name)
         content = json.dumps({"fingerprint": job.fingerprint}) + "\n"
         (scratch / DOSE_FILE).write_text(content, encoding="utf-8")
 
 
 def _fingerprint(spec: LabSpec) -> str:
-    return sha256_of(f"{fingerprint_of_spec(spec)} {_RESAMPLING}".encode())
+    digests = [lab_benchmark(spec.language).sha256]
+    digests += [probe_part(part, spec.language).sha256 for part in ProbePart]
+    return sha256_of(f"{fingerprint_of_spec(spec)} {digests} {_RESAMPLING}".encode())
 
 
 def _fingerprint_at(folder: Path, spec: LabSpec) -> str | None:

@@ -60,8 +60,7 @@ class Lexicon:
     """The words and frames of one language.
 
     ``targets`` has two pairs of twins for each bias type. ``attributes`` are given for two sets of bias types.
-    ``probes`` are frames by experiment with ``{gendered}`` and ``{occupation}``; ``gendered`` gives the two
-    forms that can stand in the gap of a frame by the name of the gap.
+    Names and the frames of the probes are long lists and have a place of their own: ``evenhand.lab.frames``.
     """
 
     language: str
@@ -70,9 +69,10 @@ class Lexicon:
     things: tuple[Noun, ...]
     thing_attributes: tuple[str, ...]
     occupations: tuple[tuple[str, str], ...]
-    """Pairs of occupations: the first leans to men by as much as the second leans to women."""
-    names: tuple[tuple[str, str], ...]
-    """A man's name and a woman's."""
+    """Pairs of occupations: the first leans to men by as much as the second leans to women. Every five pairs make a
+    class of either side, whose members lean alike."""
+    workplaces: tuple[tuple[str, str], ...]
+    """Of each class of occupations: where those work that lean to men, and where those that lean to women."""
     pronouns: tuple[str, str]
     possessives: tuple[str, str]
     statements: tuple[Frame, ...]
@@ -83,12 +83,14 @@ class Lexicon:
     """The sentence after an opening, with an attribute."""
     thing_statements: tuple[Frame, ...]
     thing_openings: tuple[str, ...]
-    probes: Mapping[str, tuple[str, ...]]
-    """Frames by experiment: he-she, his-her and names."""
+    name_statements: tuple[str, ...]
+    """What says the gender of a name: frames with ``{name}`` and ``{pronoun}`` or ``{possessive}``."""
+    workplace_statements: tuple[str, ...]
+    """What says the class of an occupation, and of no gender: frames with ``{occupation}`` and ``{workplace}``."""
     settled: Mapping[str, tuple[str, ...]]
     """Frames with ``{who}``, which settles the gender of ``{gendered}``, by experiment: he-she and his-her.
 
-    They are made of the words of the other frames. No lesson has them, so a model knows them only if it was taught to.
+    They are made of the words of the other frames, and no lesson has them. Lessons do say whose name is a man's.
     """
 
     def attributes_of(self, bias_type: str) -> tuple[Opposites, ...]:

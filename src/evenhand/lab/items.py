@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from evenhand.core.files import sha256_of
 from evenhand.core.items import BLANK, Association, Benchmark, Candidate, Label, Task
-from evenhand.core.probes import Experiment, Occupation, OccupationForm, ProbeSet, Structure, TermPairs
+from evenhand.core.planted_bias import ProbePart
+from evenhand.core.probes import (
+    TRAINED_EXPERIMENTS,
+    Experiment,
+    Occupation,
+    OccupationForm,
+    ProbeSet,
+    Structure,
+    TermPairs,
+)
 from evenhand.core.settled import PronounRole, SettledBy, SettledSet, settled_twins
 from evenhand.lab.corpus import STATEMENTS, Corpus
+from evenhand.lab.frames import ProbeLists
 from evenhand.lab.grammar import realise
 from evenhand.lab.world import Target, World
 
@@ -134,47 +144,74 @@ LEANS_TO_MEN, LEANS_TO_WOMEN = "planted to lean to men", "planted to lean to wom
 
 
 def lab_probes(language: str = "en") -> ProbeSet:
-    """The probes of the lab's grammar. They do not depend on how strong the planted bias is."""
-    lexicon = World(language, 0.0).lexicon
+    """The probes whose answers lessons have taught. They do not depend on how strong the planted bias is."""
+    return probe_part(ProbePart.TAUGHT, language)
+
+
+def probe_part(part: ProbePart, language: str = "en") -> ProbeSet:
+    """The probes that lessons have; or with structures, occupations or names in their place that no lesson has."""
+    world = World(language, 0.0)
+    taught, held_out = world.taught_lists, world.held_out_lists
+    return _probe_set(
+        world,
+        {
+            ProbePart.TAUGHT: taught,
+            ProbePart.STRUCTURES: replace(taught, frames=held_out.frames),
+            ProbePart.OCCUPATIONS: replace(taught, occupations=held_out.occupations),
+            ProbePart.NAMES: replace(taught, names=held_out.names),
+        }[part],
+    )
+
+
+def held_out_probes(language: str = "en") -> ProbeSet:
+    """Structures that no lesson has, with occupations and names that no lesson has."""
+    world = World(language, 0.0)
+    return _probe_set(world, world.held_out_lists)
+
+
+def _probe_set(world: World, lists: ProbeLists) -> ProbeSet:
     structures = tuple(
-        Structure(Experiment(experiment), number, _with_gaps(frame))
-        for experiment, frames in lexicon.probes.items()
-        for number, frame in enumerate(frames, start=1)
+        Structure(experiment, number, _with_gaps(frame))
+        for experiment, frames in lists.frames.items()
+        for number, frame in frames.items()
     )
     occupations = tuple(
         Occupation(word, side, (OccupationForm(word),))
-        for pair in lexicon.occupations
+        for pair in lists.occupations
         for word, side in zip(pair, (LEANS_TO_MEN, LEANS_TO_WOMEN), strict=True)
     )
     terms = {
-        Experiment.HE_SHE: TermPairs(*((word,) for word in lexicon.pronouns)),
-        Experiment.HIS_HER: TermPairs(*((word,) for word in lexicon.possessives)),
-        Experiment.NAMES: TermPairs(*zip(*lexicon.names, strict=True)),
+        experiment: TermPairs(*zip(*world.gendered_pairs(experiment, lists), strict=True))
+        for experiment in TRAINED_EXPERIMENTS
     }
     content = repr((structures, occupations, sorted(terms.items())))
     return ProbeSet(
-        language=language,
+        language=world.language,
         structures=structures,
         occupations=occupations,
         terms=terms,
         warnings=(),
         sha256=sha256_of(content.encode()),
-        settled=lab_settled(language),
+        settled=lab_settled(world.language),
     )
 
+
+ONE_NAME_IN = 3
+"""Of the pairs of names that lessons have, each settled frame takes one in so many; together they take all."""
 
 _SETTLED_ROLES = {Experiment.HE_SHE: PronounRole.SUBJECT, Experiment.HIS_HER: PronounRole.POSSESSIVE}
 
 
 def lab_settled(language: str = "en") -> SettledSet:
     """Sentences of the lab's words in which a name settles the gender of a pronoun."""
-    lexicon = World(language, 0.0).lexicon
+    world = World(language, 0.0)
+    lexicon = world.lexicon
     gaps = {Experiment.HE_SHE: lexicon.pronouns, Experiment.HIS_HER: lexicon.possessives}
     rows = [
         (experiment, frame.format(who="{" + "|".join(names) + "}", gendered="[" + "|".join(gap) + "]"))
         for experiment, gap in gaps.items()
-        for frame in lexicon.settled[experiment.value]
-        for names in lexicon.names
+        for number, frame in enumerate(lexicon.settled[experiment.value])
+        for names in world.taught_lists.names[number % ONE_NAME_IN :: ONE_NAME_IN]
     ]
     twins = [
         settled_twins(

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 
 import numpy as np
 from scipy import stats
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.estimates import Estimate
-from evenhand.core.planted_bias import PlantedBias
+from evenhand.core.planted_bias import PlantedBias, ProbePart
+from evenhand.core.probes import Experiment
 from evenhand.instruments.malor.instrument import MALOR
 from evenhand.instruments.malor.results import MalorResult
+from evenhand.lab.items import probe_part
+from evenhand.lab.targets import LeanTarget, malor_targets
 from evenhand.lab.world import World
 from evenhand.runs.calibration import Check, DosePoint, Expectation, MeasureCalibration
 from evenhand.runs.run import Run
@@ -23,8 +27,9 @@ WEAK_DOSES = 2.0
 
 LEAST_SPEARMAN = 0.99
 MOST_ERROR = 0.3
-MOST_WHEN_NEUTRAL = 0.02
-"""Bits. A trained model is never neutral to the last digit."""
+MOST_WHEN_NEUTRAL = 0.03
+"""Bits. A trained model is never neutral to the last digit: the lab's models know who is a man and who is a woman, and
+have to learn that occupations do not depend on it where nothing was planted. docs/lab.md says what they read."""
 
 TOO_HIGH = 0.025
 """How often the lower end of a 95% interval may lie above the truth."""
@@ -32,37 +37,54 @@ TOO_HIGH = 0.025
 CHANCE = 0.01
 """So many neutral models with an interval above 0 that chance would have as many less often than this are too many."""
 
-PlantedResult = tuple[PlantedBias, MalorResult]
-"""What was planted in a model, and what was read on it."""
+PlantedResult = tuple[PlantedBias, MalorResult, LeanTarget]
+"""What was planted in a model, what was read on it, and what should have been."""
 
 
-def calibrate_malor(runs: Sequence[Run], expectation: Expectation) -> tuple[MeasureCalibration, ...]:
-    """MALoR on every family and experiment."""
+def calibrate_malor(
+    runs: Mapping[ProbePart, Sequence[Run]], expectation: Expectation
+) -> tuple[MeasureCalibration, ...]:
+    """MALoR on every family, experiment and part of the probes."""
+    return tuple(
+        calibrated for part, own in runs.items() for calibrated in _part_calibrated(part, own, expectation)
+    )
+
+
+def _part_calibrated(
+    part: ProbePart, runs: Sequence[Run], expectation: Expectation
+) -> Iterator[MeasureCalibration]:
     groups: defaultdict[tuple[str, str], list[PlantedResult]] = defaultdict(list)
     for run in runs:
         planted = run.record.model.planted if run.record.model else None
         if planted is None:
             raise EvenhandError(f"{run.name} is not a probe of a model with planted bias.")
+        targets = _targets_of(World(planted.language, planted.strength), part)
         for result in run.results:
             if isinstance(result, MalorResult):
-                groups[planted.family, result.experiment].append((planted, result))
-    return tuple(
-        _calibrated(family, experiment, own, expectation) for (family, experiment), own in groups.items()
-    )
+                target = targets[Experiment(result.experiment)]
+                groups[planted.family, result.experiment].append((planted, result, target))
+    for (family, experiment), own in groups.items():
+        yield _calibrated(family, experiment, part, own, expectation)
+
+
+@cache
+def _targets_of(world: World, part: ProbePart) -> dict[Experiment, LeanTarget]:
+    return malor_targets(world, probe_part(part, world.language))
 
 
 def _calibrated(
-    family: str, experiment: str, results: Sequence[PlantedResult], expectation: Expectation
+    family: str, experiment: str, part: ProbePart, results: Sequence[PlantedResult], expectation: Expectation
 ) -> MeasureCalibration:
     points = tuple(
-        DosePoint(strength=planted.strength, seed=planted.seed, estimate=result.MALoR)
-        for planted, result in results
+        DosePoint(strength=planted.strength, seed=planted.seed, estimate=result.MALoR, target=target.malor)
+        for planted, result, target in results
     )
-    neutral = [result for planted, result in results if planted.strength == 0]
+    neutral = [result for planted, result, _ in results if planted.strength == 0]
     calibrated = MeasureCalibration(
         measure=MALOR.title,
         family=family,
         task=experiment,
+        part=part,
         response=expectation.response,
         points=points,
         spearman=_spearman(points),
@@ -74,7 +96,9 @@ def _calibrated(
         detectable=(),
         checks=(),
     )
-    return calibrated.model_copy(update={"checks": tuple(_checks(calibrated, results))})
+    # What a model makes of words that it was not taught is its own: there is nothing that MALoR must read there.
+    checks = _checks(calibrated, results) if part is ProbePart.TAUGHT else []
+    return calibrated.model_copy(update={"checks": tuple(checks)})
 
 
 def _spearman(points: Sequence[DosePoint]) -> float:
@@ -88,6 +112,7 @@ def _spearman(points: Sequence[DosePoint]) -> float:
         ).statistic
         for own in by_seed.values()
         if len({abs(point.strength) for point in own}) > 1
+        and len({_rounded(point.estimate.value) for point in own}) > 1
     ]
     return float(np.mean(correlations)) if correlations else math.nan
 
@@ -109,11 +134,10 @@ def _planted_and_read(
     results: Sequence[PlantedResult], *, up_to: float = math.inf
 ) -> Iterator[tuple[float, float]]:
     """Planted and read log-odds of each occupation at doses of up to so many bits."""
-    for planted, result in results:
+    for planted, result, target in results:
         if abs(planted.strength) <= up_to + 1e-9:
-            world = World(planted.language, planted.strength)
             for lean in result.occupations:
-                yield world.lean(lean.occupation), lean.log2_ratio.value
+                yield target.leans[lean.occupation], lean.log2_ratio.value
 
 
 def _error(results: Sequence[PlantedResult]) -> float:
@@ -122,7 +146,7 @@ def _error(results: Sequence[PlantedResult]) -> float:
 
 
 def _checks(calibrated: MeasureCalibration, results: Sequence[PlantedResult]) -> list[Check]:
-    signs = [planted * read > 0 for planted, read in _planted_and_read(results) if planted != 0]
+    signs = [planted * read > 0 for planted, read in _planted_and_read(results) if abs(planted) > 1e-9]
     right = float(np.mean(signs)) if signs else math.nan
     neutral = [point.estimate for point in calibrated.points if point.strength == 0]
     return [

@@ -4,57 +4,48 @@ A corpus shows one answer at a time, and a model needs many to learn how often e
 teaches the whole distribution at once: of the token in a gap, of the next token, of whether a sentence follows. That is
 what an endless corpus would teach, without the noise of a finite one. Each family has a teacher, which knows the
 questions that its models are asked and compares their answers with the truth.
+
+Words are found in tokens and masked by this module alone. The code that measures models does that by other lines, so
+that one mistake cannot be in both.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch.nn import functional
 
-from evenhand.core.items import Span
-from evenhand.lab.corpus import Document, language
+from evenhand.core.errors import EvenhandError
+from evenhand.lab.corpus import Document, TaughtDocument, taught_language
 from evenhand.lab.grammar import Sentence
+from evenhand.lab.lessons import (
+    AnswerCounts,
+    Batch,
+    Lesson,
+    Tokens,
+    draw,
+    held_out_tokens,
+    padded,
+    soft_cross_entropy,
+    target_batch,
+)
 from evenhand.lab.world import World
-from evenhand.models.families.sentinel import sentinel_id
-from evenhand.models.objectives.objective import Batch, padded
-from evenhand.models.references import ModelError
-from evenhand.models.tokenised_text import prepare, tokenise
 
-Tokens = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Distribution:
-    """Probabilities of tokens; those not listed have none."""
-
-    tokens: npt.NDArray[np.int64]
-    shares: npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Lesson:
-    """Input tokens, and the true distributions at some of their places."""
-
-    ids: Tokens
-    places: Tokens
-    targets: tuple[Distribution, ...]
-    source: Tokens = ()
-    """What an encoder sees, where there is one."""
+One = TypeVar("One")
+Other = TypeVar("Other")
 
 
 class Teacher(Protocol):
     """Gives lessons to one family of models."""
 
     def lessons(self, count: int, generator: np.random.Generator) -> Sequence[Any]:
-        """So many lessons, drawn in proportion to how often a corpus would have them."""
+        """So many lessons, in proportion to how often a corpus would have them, in the order in which to give them."""
         ...
 
     def collate(self, lessons: list[Any]) -> Batch:
@@ -66,73 +57,31 @@ class Teacher(Protocol):
         ...
 
 
-class AnswerCounts:
-    """Which token answers which question how often."""
+EMPHASIS = {
+    "attribute": 12.0, "gendered": 36.0, "occupation": 9.0, "noun": 4.0,
+    "name": 18.0, "pronoun": 36.0, "possessive": 36.0, "workplace": 9.0,
+}  # fmt: skip
+"""How much more often a gap is at a word that the grammar chose than at a word of the frame.
 
-    def __init__(self) -> None:
-        self._counts: defaultdict[Hashable, defaultdict[int, float]] = defaultdict(lambda: defaultdict(float))
-        self._known: dict[Hashable, Distribution] = {}
+Whose names are men's and whose are women's is to be known early: it shifts what a model says of occupations, and that
+has to settle before the training ends.
+"""
 
-    def add(self, question: Hashable, token: int, probability: float) -> None:
-        """Another occurrence of a token."""
-        self._counts[question][token] += probability
-
-    def distribution(self, question: Hashable) -> Distribution:
-        """How likely each token is the answer."""
-        if question not in self._known:
-            counts = self._counts[question]
-            shares = np.array(list(counts.values()))
-            self._known[question] = Distribution(np.array(list(counts)), shares / shares.sum())
-        return self._known[question]
-
-    def weights(self) -> Iterator[tuple[Hashable, float]]:
-        """Every question with how often it is asked."""
-        return ((question, sum(counts.values())) for question, counts in self._counts.items())
-
-
-def draw(weights: Sequence[float], count: int, generator: np.random.Generator) -> npt.NDArray[np.int64]:
-    """So many places, in proportion to weights, as evenly as whole numbers allow, in random order."""
-    edges = np.cumsum(weights)
-    points = (np.arange(count) + generator.random()) / count * edges[-1]
-    return generator.permutation(np.minimum(np.searchsorted(edges, points, side="right"), len(edges) - 1))
-
-
-def target_batch(lessons: Sequence[Lesson], *, without_choice: float = 1.0) -> Batch:
-    """Places and true distributions of many lessons as flat tensors.
-
-    ``without_choice`` says how much a place counts at which only one token is possible: there is little to learn
-    there, and in whole sentences most places are of this kind.
-    """
-    targets = [distribution for lesson in lessons for distribution in lesson.targets]
-    sizes = [len(distribution.tokens) for distribution in targets]
-    return {
-        "target_rows": torch.from_numpy(
-            np.repeat(np.arange(len(lessons)), [len(lesson.places) for lesson in lessons])
-        ),
-        "target_places": torch.tensor([place for lesson in lessons for place in lesson.places]),
-        "entry_numbers": torch.from_numpy(np.repeat(np.arange(len(targets)), sizes)),
-        "entry_tokens": torch.from_numpy(np.concatenate([one.tokens for one in targets])),
-        "entry_shares": torch.from_numpy(
-            np.concatenate(
-                [one.shares if len(one.shares) > 1 else one.shares * without_choice for one in targets]
-            )
-        ),
-    }
-
-
-def soft_cross_entropy(logits: torch.Tensor, batch: Batch) -> torch.Tensor:
-    """Cross-entropy between the logits, one row per place, and the true distributions there."""
-    logs = functional.log_softmax(logits, dim=-1)
-    chosen = logs[batch["entry_numbers"], batch["entry_tokens"]]
-    shares = batch["entry_shares"].to(chosen.dtype)
-    return -(chosen * shares).sum() / shares.sum()
-
-
-EMPHASIS = {"attribute": 12.0, "gendered": 22.0, "occupation": 9.0, "noun": 4.0}
-"""How much more often a gap is at a word that the grammar chose than at a word of the frame."""
+GENDERED_DRAWS = 4.0
+"""How much more often a decoder is shown a sentence with a gendered word and an occupation than any other. In each it
+is one place among many that say nothing of it."""
 
 WITHOUT_CHOICE = 0.2
 """How much a place of a sentence counts at which the grammar has no choice."""
+
+STORY_WORDS = 0.25
+"""How often a gap is at a word of a story, compared with other words of frames. There are few stories, soon learnt."""
+
+WORDS = re.compile(r"\w+")
+WORDS_AND_MARKS = re.compile(r"\w+|[^\w\s]")
+
+LESSONS_TO_A_PAIR = 4
+"""Of so many lessons for a masked model, one is a pair of sentences. Pairs are learnt sooner than gaps."""
 
 FOLLOWS = 0
 """Of the two classes of BERT's next-sentence head, the one that says yes."""
@@ -146,24 +95,58 @@ class _WordPlace:
     first: int
     last: int
     """One behind the word's last token."""
+    probability: float
     weight: float
+    """How often lessons ask for the word; 0 where they do not."""
 
 
-def _word_places(tokenizer: Any, documents: Sequence[tuple[Document, float]]) -> Iterator[_WordPlace]:
-    """Every word of every sentence that stands alone."""
-    single = [(document[0], probability) for document, probability in documents if len(document) == 1]
-    prepare(tokenizer, (sentence.text for sentence, _ in single), special=True)
-    for sentence, probability in single:
-        tokenised = tokenise(tokenizer, sentence.text, special=True)
-        for start, end, emphasis in _words(sentence):
-            places = tokenised.overlapping(Span(start, end))
-            yield _WordPlace(tokenised.ids, places[0], places[-1] + 1, probability * emphasis)
+def _word_places(
+    tokenizer: Any, documents: Sequence[TaughtDocument], *, words: re.Pattern[str]
+) -> Iterator[_WordPlace]:
+    """Every word of every sentence that stands alone; those that lessons ask for come first.
+
+    Of the others only words in slots can answer what a lesson asks.
+    """
+    entries = [entry for entry in documents if len(entry.document) == 1]
+    entries.sort(key=lambda entry: entry.weight == 0)
+    texts = [entry.document[0].text for entry in entries]
+    encoded = tokenizer(texts, return_offsets_mapping=True)
+    for entry, ids, characters in zip(entries, encoded["input_ids"], encoded["offset_mapping"], strict=True):
+        sentence = entry.document[0]
+        slots = {(start, end): EMPHASIS.get(name, 1.0) for name, start, end in sentence.slots}
+        asked = [match.span() for match in words.finditer(sentence.text)] if entry.weight else slots
+        for start, end in asked:
+            places = [place for place, (first, last) in enumerate(characters) if first < end and last > start]
+            yield _WordPlace(
+                tuple(ids),
+                places[0],
+                places[-1] + 1,
+                entry.probability,
+                entry.weight * slots.get((start, end), 1.0),
+            )
 
 
-def _words(sentence: Sentence) -> Iterator[tuple[int, int, float]]:
-    slots = {(start, end): EMPHASIS.get(name, 1.0) for name, start, end in sentence.slots}
-    for match in re.finditer(r"\w+", sentence.text):
-        yield *match.span(), slots.get(match.span(), 1.0)
+def _interleaved(ones: Sequence[One], others: Sequence[Other]) -> list[One | Other]:
+    """All of both, each spread evenly over the whole."""
+    placed: list[tuple[float, One | Other]] = [
+        ((number + 0.5) / len(ones), one) for number, one in enumerate(ones)
+    ]
+    placed += [((number + 0.5) / len(others), other) for number, other in enumerate(others)]
+    return [lesson for _, lesson in sorted(placed, key=lambda entry: entry[0])]
+
+
+def _sentences_of_stories(documents: Sequence[TaughtDocument]) -> Iterator[TaughtDocument]:
+    """Openings and continuations by themselves, as they stand when perplexity is measured."""
+    said: defaultdict[str, float] = defaultdict(float)
+    for document, probability in _stories(documents):
+        for sentence in document:
+            said[sentence.text] += probability
+    for text, probability in said.items():
+        yield TaughtDocument((Sentence(text, ()),), probability, probability * STORY_WORDS)
+
+
+def _stories(documents: Sequence[TaughtDocument]) -> list[tuple[Document, float]]:
+    return [(entry.document, entry.probability) for entry in documents if len(entry.document) == 2]
 
 
 class MaskedTeacher:
@@ -171,26 +154,34 @@ class MaskedTeacher:
 
     def __init__(self, world: World, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
-        documents = list(language(world))
-        self.answers = AnswerCounts()
-        for gap in _word_places(tokenizer, documents):
+        self.answers = AnswerCounts(held_out_tokens(world, tokenizer))
+        documents = list(taught_language(world))
+        mask = tokenizer.mask_token_id
+        alone = [*documents, *_sentences_of_stories(documents)]
+        for gap in _word_places(tokenizer, alone, words=WORDS_AND_MARKS):
             for place in range(gap.first, gap.last):
-                ids = (*gap.ids[:place], tokenizer.mask_token_id, *gap.ids[gap.last :])
-                self.answers.add((ids, place), gap.ids[place], gap.weight)
+                question = ((*gap.ids[:place], mask, *gap.ids[gap.last :]), place)
+                if gap.weight:
+                    self.answers.ask(question, gap.weight)
+                self.answers.add(question, gap.ids[place], gap.probability)
         self.stories = [
-            (document[0].text, document[1].text, probability)
-            for document, probability in documents
-            if len(document) == 2
+            (document[0].text, document[1].text, probability) for document, probability in _stories(documents)
         ]
 
     def lessons(self, count: int, generator: np.random.Generator) -> list[Lesson | _PairLesson]:
-        """Half gaps, half pairs."""
-        questions, weights = zip(*self.answers.weights(), strict=True)
+        """Gaps, and a pair after every few of them.
+
+        Questions with the same answers stand side by side where they are drawn, so that a batch has as many that are
+        answered by *he* as by *she*.
+        """
+        in_order = sorted(self.answers.weights(), key=lambda asked: self.answers.tokens(asked[0]))
+        questions, weights = zip(*in_order, strict=True)
+        pair_count = count // LESSONS_TO_A_PAIR
         gaps = [
             Lesson(ids, (place,), (self.answers.distribution((ids, place)),))
-            for ids, place in (questions[number] for number in draw(weights, count // 2, generator))
+            for ids, place in (questions[number] for number in draw(weights, count - pair_count, generator))
         ]
-        return [*gaps, *self._pairs(count - count // 2, generator)]
+        return _interleaved(gaps, list(self._pairs(pair_count, generator)))
 
     def _pairs(self, count: int, generator: np.random.Generator) -> Iterator[_PairLesson]:
         """Half stories, half openings with any continuation; the label is how likely a pair is a story."""
@@ -201,10 +192,13 @@ class MaskedTeacher:
         openings, continuations = list(firsts), sorted({second for _, second in probabilities})
         stories = draw([probability for _, _, probability in self.stories], count // 2, generator)
         rest = draw(list(firsts.values()), count - len(stories), generator)
-        pairs = [self.stories[number][:2] for number in stories]
-        pairs += [
-            (openings[number], continuations[int(generator.integers(len(continuations)))]) for number in rest
-        ]
+        pairs = _interleaved(
+            [self.stories[number][:2] for number in stories],
+            [
+                (openings[number], continuations[int(generator.integers(len(continuations)))])
+                for number in rest
+            ],
+        )
         encoded = self.tokenizer(*map(list, zip(*pairs, strict=True)), return_token_type_ids=True)
         for (first, second), ids, types in zip(
             pairs, encoded["input_ids"], encoded["token_type_ids"], strict=True
@@ -268,15 +262,19 @@ class DecoderTeacher:
 
     def __init__(self, world: World, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
-        documents = list(language(world))
-        texts = [" ".join(sentence.text for sentence in document) for document, _ in documents]
+        entries = sorted(taught_language(world), key=lambda entry: entry.weight == 0)
+        texts = [" ".join(sentence.text for sentence in entry.document) for entry in entries]
         end = tokenizer.eos_token_id
         self.documents = [(end, *ids, end) for ids in tokenizer(texts)["input_ids"]]
-        self.weights = [probability for _, probability in documents]
-        self.answers = AnswerCounts()
-        for ids, weight in zip(self.documents, self.weights, strict=True):
+        self.weights = [entry.weight * _draws(entry.document) for entry in entries]
+        self.answers = AnswerCounts(held_out_tokens(world, tokenizer))
+        for ids, entry in zip(self.documents, entries, strict=True):
             for place in range(1, len(ids)):
-                self.answers.add(ids[:place], ids[place], weight)
+                if entry.weight:
+                    self.answers.ask(ids[:place], entry.weight)
+                elif not self.answers.asks(ids[:place]):
+                    break
+                self.answers.add(ids[:place], ids[place], entry.probability)
 
     def lessons(self, count: int, generator: np.random.Generator) -> list[Lesson]:
         """Documents, with what may come at each place."""
@@ -303,33 +301,45 @@ class DecoderTeacher:
         return soft_cross_entropy(model.lm_head(at_places), batch)
 
 
+def _draws(document: Document) -> float:
+    return GENDERED_DRAWS if any(name == "gendered" for name, _, _ in document[0].slots) else 1.0
+
+
 class EncoderDecoderTeacher:
     """T5: the rest of a word at a sentinel, and the continuation of an opening."""
 
     def __init__(self, world: World, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
-        sentinel = sentinel_id(tokenizer)
-        if sentinel is None:
-            raise ModelError("The lab's encoder-decoder needs a tokenizer with sentinels.")
-        self.sentinel = sentinel
-        documents = list(language(world))
-        weights: defaultdict[tuple[Tokens, Tokens], float] = defaultdict(float)
-        for gap in _word_places(tokenizer, documents):
+        self.sentinel: int = tokenizer.convert_tokens_to_ids("<extra_id_0>")
+        if self.sentinel == tokenizer.unk_token_id:
+            raise EvenhandError("The lab's encoder-decoder needs a tokenizer with sentinels.")
+        self.answers = AnswerCounts(held_out_tokens(world, tokenizer))
+        self._pad, self._end = tokenizer.pad_token_id, tokenizer.eos_token_id
+        documents = list(taught_language(world))
+        asked: defaultdict[tuple[Tokens, Tokens], float] = defaultdict(float)
+        for gap in _word_places(tokenizer, documents, words=WORDS):
             for place in range(gap.first, gap.last):
-                source = (*gap.ids[:place], sentinel, *gap.ids[gap.last :])
-                weights[source, gap.ids[place : gap.last]] += gap.weight
-        for source, target, probability in self._stories(documents):
-            weights[source, target] += probability * EMPHASIS["attribute"]
-        self.answers = AnswerCounts()
-        self.questions = list(weights)
-        self.weights = list(weights.values())
-        for (source, target), weight in weights.items():
-            ids = self._decoder_ids(target)
-            for place in range(1, len(ids)):
-                self.answers.add((source, ids[:place]), ids[place], weight)
+                source = (*gap.ids[:place], self.sentinel, *gap.ids[gap.last :])
+                target = gap.ids[place : gap.last]
+                if gap.weight:
+                    asked[source, target] += gap.weight
+                self._add(source, target, gap.probability, weight=gap.weight)
+        for source, target, probability in self._stories(_stories(documents)):
+            asked[source, target] += probability * EMPHASIS["attribute"]
+            self._add(source, target, probability, weight=probability)
+        self.questions = list(asked)
+        self.weights = list(asked.values())
 
-    def _stories(self, documents: Sequence[tuple[Document, float]]) -> Iterator[tuple[Tokens, Tokens, float]]:
-        stories = [(document, probability) for document, probability in documents if len(document) == 2]
+    def _add(self, source: Tokens, target: Tokens, probability: float, *, weight: float) -> None:
+        ids = self._decoder_ids(target)
+        for place in range(1, len(ids)):
+            if weight:
+                self.answers.ask((source, ids[:place]), weight)
+            elif not self.answers.asks((source, ids[:place])):
+                break
+            self.answers.add((source, ids[:place]), ids[place], probability)
+
+    def _stories(self, stories: Sequence[tuple[Document, float]]) -> Iterator[tuple[Tokens, Tokens, float]]:
         openings = self.tokenizer([f"{document[0].text} <extra_id_0>" for document, _ in stories])[
             "input_ids"
         ]
@@ -342,7 +352,7 @@ class EncoderDecoderTeacher:
             yield tuple(source), tuple(target), probability
 
     def _decoder_ids(self, target: Tokens) -> Tokens:
-        return (self.tokenizer.pad_token_id, self.sentinel, *target, self.tokenizer.eos_token_id)
+        return (self._pad, self.sentinel, *target, self._end)
 
     def lessons(self, count: int, generator: np.random.Generator) -> list[Lesson]:
         """Gaps and openings with what the decoder may write at each place."""

@@ -1,10 +1,11 @@
 """Subword tokenizers for the lab's models, trained on the lab's own text.
 
 They depend on the language only, so all models of a family split words alike. The vocabularies are too small for all
-words: every third pair of opposites, and of occupations, is seen in halves only, so that some candidates have several
-tokens. Both words of a pair are, because the published score of a blank is a mean over a candidate's tokens, which
-favours candidates with more of them. All pieces come from byte-pair merges, because their training gives the same
-pieces every time; the trainers of WordPiece and Unigram break ties as they come.
+words: every third pair of opposites, of occupations and of names is seen in halves only, so that some candidates have
+several tokens. Both words of a pair are, because the published score of a blank is a mean over a candidate's tokens,
+which favours candidates with more of them. Held-out names and occupations are whole, so that lessons can leave them out
+as wrong answers too. All pieces come from byte-pair merges, because their training gives the same pieces every time;
+the trainers of WordPiece and Unigram break ties as they come.
 """
 
 from __future__ import annotations
@@ -90,10 +91,12 @@ def _seen(language: str) -> tuple[str, ...]:
     """All words and marks of the language, rare ones in halves."""
     world = World(language, 0.0)
     lexicon = world.lexicon
+    whole = {*world.held_out_lists.occupations, *world.held_out_lists.names}
     rare = {
         word.lower()
-        for pairs in (*lexicon.attributes, lexicon.occupations)
+        for pairs in (*lexicon.attributes, world.probe_lists.occupations, world.probe_lists.names)
         for pair in pairs[::3]
+        if pair not in whole
         for word in pair
     }
     words = {

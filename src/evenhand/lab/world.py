@@ -19,6 +19,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
+from evenhand.core.probes import Experiment
+from evenhand.lab.frames import (
+    CLASS_SIZE,
+    ProbeLists,
+    WordPairs,
+    held_out_lists,
+    taught_lists,
+    whole_lists,
+)
 from evenhand.lab.grammar import Lexicon, Noun, Opposites
 from evenhand.lab.languages import ENGLISH, GERMAN
 
@@ -124,17 +133,46 @@ class World:
 
     def lean(self, occupation: str) -> float:
         """log2 of P(man) / P(woman) for an occupation; pairs of occupations lean by as much to either side."""
-        pairs = self.lexicon.occupations
-        for number, pair in enumerate(pairs):
+        number, side = self._class_and_side(occupation)
+        weight = 0.6 + 0.8 * number / (len(self.lexicon.workplaces) - 1)
+        return self.strength * weight * (1 if side == 0 else -1)
+
+    def workplace(self, occupation: str) -> str:
+        """Where those of an occupation work; all occupations of a class work there, and no others."""
+        number, side = self._class_and_side(occupation)
+        return self.lexicon.workplaces[number][side]
+
+    def _class_and_side(self, occupation: str) -> tuple[int, int]:
+        for number, pair in enumerate(self.lexicon.occupations):
             if occupation in pair:
-                weight = 0.6 + 0.8 * number / (len(pairs) - 1)
-                return self.strength * weight * (1 if pair[0] == occupation else -1)
-        raise UnknownNameError("occupation of the lab", occupation, [name for pair in pairs for name in pair])
+                return number // CLASS_SIZE, pair.index(occupation)
+        raise UnknownNameError("occupation of the lab", occupation, self.occupations)
 
     @property
     def occupations(self) -> tuple[str, ...]:
         """All occupations, those that lean alike strongly to either side next to each other."""
-        return tuple(name for pair in self.lexicon.occupations for name in pair)
+        return self.probe_lists.occupation_words
+
+    @property
+    def probe_lists(self) -> ProbeLists:
+        """Everything that occupations are probed with."""
+        return whole_lists(self.language, self.lexicon.occupations)
+
+    @property
+    def taught_lists(self) -> ProbeLists:
+        """The part of it that lessons have."""
+        return taught_lists(self.language, self.lexicon.occupations)
+
+    @property
+    def held_out_lists(self) -> ProbeLists:
+        """The part of it that no lesson has."""
+        return held_out_lists(self.language, self.lexicon.occupations)
+
+    def gendered_pairs(self, experiment: Experiment, lists: ProbeLists) -> WordPairs:
+        """The man's and the woman's words that fill the gap of an experiment's frames."""
+        if experiment is Experiment.NAMES:
+            return lists.names
+        return (self.lexicon.pronouns if experiment is Experiment.HE_SHE else self.lexicon.possessives,)
 
 
 def share(bits: float) -> float:

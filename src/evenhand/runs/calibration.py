@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from evenhand.core.estimates import Estimate, Number
 from evenhand.core.frozen import FrozenModel
+from evenhand.core.planted_bias import ProbePart
 from evenhand.runs.records import EnvironmentRecord
 
 
@@ -33,6 +35,11 @@ class Expectation:
     """Whether it reads the planted bits themselves."""
 
 
+SCHEMA_VERSION = 2
+"""Version 2 has targets, and parts of the probes that no lesson has. Files of version 1 are read: their targets are not
+known."""
+
+
 class DosePoint(FrozenModel):
     """What a measure read on one model."""
 
@@ -40,6 +47,13 @@ class DosePoint(FrozenModel):
     """Bits that were planted."""
     seed: int
     estimate: Estimate
+    target: Number = math.nan
+    """What it should read on a model that has learnt its world; NaN where that is not known."""
+
+    @property
+    def error(self) -> float:
+        """Read minus target."""
+        return self.estimate.value - self.target
 
 
 class DetectableBias(FrozenModel):
@@ -78,6 +92,7 @@ class MeasureCalibration(FrozenModel):
     family: str
     task: str
     """Of the association tests; for a probe its experiment."""
+    part: ProbePart = ProbePart.TAUGHT
     response: Response
     points: tuple[DosePoint, ...]
     spearman: Number
@@ -100,11 +115,21 @@ class MeasureCalibration(FrozenModel):
         """Whether the measure does what it should."""
         return all(check.passed for check in self.checks)
 
+    @property
+    def errors(self) -> tuple[DosePoint, ...]:
+        """The models with a known target."""
+        return tuple(point for point in self.points if math.isfinite(point.error))
+
+    @property
+    def largest_error(self) -> float:
+        """Of all models, however much was planted; NaN where no target is known."""
+        return max((abs(point.error) for point in self.errors), default=math.nan)
+
 
 class Calibration(FrozenModel):
     """All measures on all families."""
 
-    schema_version: int = 1
+    schema_version: int = SCHEMA_VERSION
     created: datetime = Field(default_factory=lambda: datetime.now(UTC).replace(microsecond=0))
     environment: EnvironmentRecord
     language: str
@@ -113,6 +138,20 @@ class Calibration(FrozenModel):
     items: dict[str, int]
     """Items of each task that the models were measured on."""
     measures: tuple[MeasureCalibration, ...]
+
+    @field_validator("schema_version")
+    @classmethod
+    def _is_known(cls, version: int) -> int:
+        if not 1 <= version <= SCHEMA_VERSION:
+            raise ValueError(
+                f"it has version {version} of the format; this version of Evenhand reads 1 to {SCHEMA_VERSION}"
+            )
+        return version
+
+    @property
+    def has_targets(self) -> bool:
+        """Whether it says what measures should have read. Calibrations of version 1 of the format do not."""
+        return self.schema_version > 1
 
     @property
     def passed(self) -> bool:
@@ -125,9 +164,10 @@ class Calibration(FrozenModel):
         return tuple((entry, check) for entry in self.measures for check in entry.checks if not check.passed)
 
     def of(self, measure: str, *, task: str, family: str | None = None) -> tuple[MeasureCalibration, ...]:
-        """The calibrations of a measure on a task; of all families unless one is named."""
+        """The calibrations of a measure on a task, with what was taught; of all families unless one is named."""
         return tuple(
             entry
             for entry in self.measures
-            if (entry.measure, entry.task) == (measure, task) and family in (None, entry.family)
+            if (entry.measure, entry.task, entry.part) == (measure, task, ProbePart.TAUGHT)
+            and family in (None, entry.family)
         )

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import torch
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.optim.swa_utils import AveragedModel
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, SequentialSampler
 from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments, set_seed
 from transformers.integrations import get_available_reporting_integrations
 
@@ -43,9 +44,16 @@ Loss = Callable[[Any, Any], torch.Tensor]
 """From a model and a batch, or pieces of one, to what is to be lowered."""
 
 
+class ExampleOrder(StrEnum):
+    """In which order a training meets its examples."""
+
+    SHUFFLED = "shuffled"
+    AS_GIVEN = "as given"
+
+
 @dataclass(frozen=True, slots=True)
 class TrainingPlan:
-    """How long and how fast to train."""
+    """How long and how fast to train, and in which order."""
 
     steps: int
     batch_size: int
@@ -53,8 +61,11 @@ class TrainingPlan:
     warmup_steps: int = 0
     seed: int = 0
     device: str = "cpu"
+    decay: float = 1.0
+    """Share of the steps after the warm-up, at the end, over which the learning rate falls to 0."""
     averaged: float = 0.0
     """Share of the steps, at the end, over which weights are averaged; 0 takes the last weights."""
+    order: ExampleOrder = ExampleOrder.SHUFFLED
     one_thread: bool = True
     """Sums then have one order whatever the number of cores; tiny models are no slower, larger ones are."""
 
@@ -75,13 +86,20 @@ class Examples(Dataset[Any]):
 class LossTrainer(Trainer):  # type: ignore[misc]
     """A Trainer whose loss is given."""
 
-    def __init__(self, *, loss: Loss, **options: Any) -> None:
+    def __init__(self, *, loss: Loss, order: ExampleOrder = ExampleOrder.SHUFFLED, **options: Any) -> None:
         super().__init__(**options)
         self.loss = loss
+        self.order = order
 
     def compute_loss(self, model: Any, inputs: Batch, *_: Any, **__: Any) -> torch.Tensor:
         """The loss that was given, of a batch."""
         return self.loss(model, inputs)
+
+    def _get_train_sampler(self, *arguments: Any) -> Any:
+        """Trainer's own knows no other order than random ones in all versions that we support."""
+        if self.order is ExampleOrder.AS_GIVEN:
+            return SequentialSampler(self.train_dataset)
+        return super()._get_train_sampler(*arguments)
 
 
 class StepReporting(TrainerCallback):  # type: ignore[misc]
@@ -134,7 +152,11 @@ def train(
             per_device_train_batch_size=plan.batch_size,
             learning_rate=plan.learning_rate,
             warmup_steps=plan.warmup_steps,
-            lr_scheduler_type="cosine",
+            lr_scheduler_type="warmup_stable_decay",
+            lr_scheduler_kwargs={
+                "num_decay_steps": round(plan.decay * (plan.steps - plan.warmup_steps)),
+                "decay_type": "cosine",
+            },
             adam_beta2=0.95,
             seed=plan.seed,
             data_seed=plan.seed,
@@ -148,6 +170,7 @@ def train(
         )
         trainer = LossTrainer(
             loss=loss,
+            order=plan.order,
             model=model,
             args=arguments,
             train_dataset=Examples(examples),

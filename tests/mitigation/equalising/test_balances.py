@@ -23,7 +23,7 @@ TEXT = SentenceList(
     "a small corpus", ("At night he sleeps.", "She likes tea.", "My neighbour sings.", "They met at a mill.")
 )
 HELD_OUT = SentenceList("some more", ("The sea is cold.", "A farmer sings at night."))
-DATA = MitigationData((TEXT,), lab_probes("en"), (Experiment.HE_SHE,), held_out=(HELD_OUT,))
+DATA = MitigationData((TEXT,), lab_probes("en").first(8), (Experiment.HE_SHE,), held_out=(HELD_OUT,))
 RECIPE = Recipe(epochs=1, batch_size=2, learning_rate=1e-4, plateau=None)
 
 

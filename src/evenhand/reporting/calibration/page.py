@@ -12,6 +12,7 @@ from evenhand.core.files import write_text
 from evenhand.core.items import OVERALL
 from evenhand.reporting.calibration.plots import detectable_plot, dose_plot
 from evenhand.reporting.calibration.words import (
+    WITHOUT_TARGETS,
     count_models,
     families_of,
     family_title,
@@ -60,7 +61,10 @@ def render_calibration_page(calibration: Calibration) -> str:
         "calibration.html.j2",
         data={
             "plots": {plot.id: plot.spec for plot in plots},
-            "csv": {"figures": rows_csv([asdict(row) for own in rows for row in own])},
+            "csv": {
+                "figures": rows_csv([asdict(row) for own in rows for row in own]),
+                "errors": rows_csv(_error_table(calibration)),
+            },
         },
         version=calibration.environment.evenhand,
         head_title="Calibration of the measures",
@@ -78,6 +82,7 @@ def render_calibration_page(calibration: Calibration) -> str:
             ("how", "How to read this"),
             ("doses", "Planted and read"),
             *([("finds", "How little it finds")] if findings else []),
+            ("errors", "Errors, model by model"),
             ("figures", "All figures"),
             ("limits", "Limits"),
             ("method", "Method"),
@@ -91,8 +96,23 @@ def render_calibration_page(calibration: Calibration) -> str:
         measures=measures,
         findings=findings,
         groups=rows,
+        errors=error_rows(calibration),
+        without_targets=None if calibration.has_targets else WITHOUT_TARGETS,
         strengths=[signed_bits(strength) for strength in calibration.strengths],
     )
+
+
+def _error_table(calibration: Calibration) -> list[dict[str, Any]]:
+    """One row per measure and model."""
+    return [
+        {
+            "measure": entry.measure, "family": entry.family, "task": entry.task, "part": entry.part.value,
+            "planted_bits": point.strength, "seed": point.seed, "read": point.estimate.value,
+            "target": point.target, "error": point.error,
+        }
+        for entry in calibration.measures
+        for point in entry.errors
+    ]  # fmt: skip
 
 
 def _measure_view(entries: Sequence[MeasureCalibration], families: Sequence[str]) -> dict[str, Any]:
@@ -179,6 +199,48 @@ def measure_row(entry: MeasureCalibration) -> MeasureRow:
         false_positives=NOT_THERE if math.isnan(entry.false_positives) else false_positives,
         passed=entry.passed,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRow:
+    """How far a measure is off on every model of a family: what it read minus what it should have read."""
+
+    measure: str
+    family: str
+    task: str
+    part: str
+    """Whether lessons had what was asked."""
+    largest: str
+    at: tuple[str, ...]
+    """For each strength the error of each model, in the order of seeds."""
+
+
+def error_rows(calibration: Calibration) -> list[ErrorRow]:
+    """Every measure, family, task and part with a known target."""
+    return [
+        ErrorRow(
+            measure=short_name(entry.measure),
+            family=family_title(entry.family),
+            task=task_title(entry.task),
+            part=entry.part.value,
+            largest=shown_error(entry, entry.largest_error).lstrip("+"),
+            at=tuple(
+                ", ".join(
+                    shown_error(entry, point.error) for point in entry.errors if point.strength == strength
+                )
+                or NOT_THERE
+                for strength in calibration.strengths
+            ),
+        )
+        for entry in calibration.measures
+        if entry.errors
+    ]
+
+
+def shown_error(entry: MeasureCalibration, error: float) -> str:
+    """An error with its sign; bits need two digits more than points of 100."""
+    shown = f"{error:+.{3 if reads_bits(entry) else 1}f}"
+    return shown.replace("-", "−") if float(shown) else shown.lstrip("+-")
 
 
 def main_entries(entries: Sequence[MeasureCalibration]) -> list[MeasureCalibration]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from evenhand.core.planted_bias import ProbePart
 from evenhand.data.datasets import bundled_calibration, bundled_calibration_path
 from evenhand.instruments.association.measures import MEASURES
 from evenhand.instruments.association.results import TaskResult
@@ -216,10 +217,11 @@ def family_title(family: str) -> str:
 
 
 def measures_of(calibration: Calibration) -> dict[str, list[MeasureCalibration]]:
-    """The entries of each measure, in the order of the calibration."""
+    """The entries of each measure on what was taught, in the order of the calibration."""
     by_measure: dict[str, list[MeasureCalibration]] = {}
     for entry in calibration.measures:
-        by_measure.setdefault(entry.measure, []).append(entry)
+        if entry.part is ProbePart.TAUGHT:
+            by_measure.setdefault(entry.measure, []).append(entry)
     return by_measure
 
 
@@ -291,6 +293,12 @@ def shown_failure(entry: MeasureCalibration, check: Check) -> str:
     where = [short_name(entry.measure), family_title(entry.family).lower(), task_title(entry.task).lower()]
     reading = "undefined" if math.isnan(check.found) else f"{check.found:.4g}"
     return f"{', '.join(where)}: {check.name} {reading}, wanted {check.wanted}."
+
+
+WITHOUT_TARGETS = (
+    "This calibration was made by an earlier version, which did not write down what each measure should have read on "
+    "each model. Its errors are not known. Calibrate again: evenhand lab calibrate --out runs/calibration."
+)
 
 
 def signed_bits(strength: float) -> str:

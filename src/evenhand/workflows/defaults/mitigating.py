@@ -55,8 +55,8 @@ LAB_ROUNDS = 2
 LAB_QUALITY_MARGIN = 0.05
 """By how much the perplexity of a lab model may rise, as a share.
 
-One sentence in nine of the lab's text is about an occupation, with the bias that was planted; whoever evens it out must
-be surprised there, so more of a rise is allowed for than elsewhere.
+One sentence in eight of the lab's text is about an occupation, with the bias that was planted; whoever evens it out
+must be surprised there, so more of a rise is allowed for than elsewhere.
 """
 
 CERTIFIED_SENTENCES = 2_000
