@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib import resources
@@ -16,7 +17,9 @@ from evenhand.core.recipes import Recipe
 from evenhand.data.annotations import Annotation, AnnotationTable
 from evenhand.data.datasets import bundled_calibration_path, example_scores
 from evenhand.data.label_schemes import load_scheme
+from evenhand.data.layouts import load_dataset
 from evenhand.data.probes import bundled_probe_path
+from evenhand.data.stereoset import HUB_LABELS
 from evenhand.models.backends.lab import embedded_folder
 from evenhand.reporting import render_page
 from evenhand.runs.mitigation_records import (
@@ -220,6 +223,69 @@ def make_pairs(place: Path) -> None:
     """CrowS-Pairs' layout."""
     (place / "pairs").mkdir(parents=True)
     write_pairs(place / "pairs" / "pairs_en.csv")
+
+
+def make_records(place: Path) -> None:
+    """The starter set as the hub would have it: JSON Lines and Parquet."""
+    import polars as pl
+
+    rows = [
+        {
+            "id": item.id,
+            "target": item.target,
+            "bias_type": item.bias_type,
+            "context": item.context,
+            "sentences": [
+                {"id": each.id, "sentence": each.text, "gold_label": HUB_LABELS.index(each.label)}
+                for each in item.candidates
+            ],
+        }
+        for item in load_dataset("starter", language="en")
+    ]
+    for form in ("jsonl", "parquet"):
+        (place / form).mkdir(parents=True)
+    (place / "jsonl" / "items").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    pl.DataFrame(rows).write_parquet(place / "parquet" / "items")
+
+
+def make_logs(place: Path) -> None:
+    """Scores of pairs: a table, a sample log of lm-evaluation-harness, and a log of Inspect in both forms."""
+    pairs = [
+        {
+            "sent_more": f"He was number {number}.",
+            "sent_less": f"She was number {number}.",
+            "sent_more_score": -10 - number % 3,
+            "sent_less_score": -11.0,
+            "stereo_antistereo": "stereo",
+            "bias_type": "gender",
+        }
+        for number in range(30)
+    ]
+    for form in ("csv", "harness", "inspect", "packed"):
+        (place / form).mkdir(parents=True)
+    rows = [[str(number), *map(str, pair.values())] for number, pair in enumerate(pairs)]
+    table = "\n".join(map(",".join, [["", *pairs[0]], *rows]))
+    (place / "csv" / "scores").write_text(table, encoding="utf-8")
+    lines = [
+        {
+            "doc_id": number,
+            "doc": pair,
+            "arguments": [["", pair["sent_more"]], ["", pair["sent_less"]]],
+            "filtered_resps": [[pair["sent_more_score"], False], [pair["sent_less_score"], False]],
+        }
+        for number, pair in enumerate(pairs)
+    ]
+    (place / "harness" / "scores").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    samples = [
+        {"id": number, "metadata": pair, "scores": {"pairs": {"value": pair}}}
+        for number, pair in enumerate(pairs)
+    ]
+    header = {"version": 2, "status": "success", "eval": {}, "results": {"total_samples": len(samples)}}
+    (place / "inspect" / "scores").write_text(json.dumps({**header, "samples": samples}), encoding="utf-8")
+    with zipfile.ZipFile(place / "packed" / "scores", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", json.dumps(header))
+        for sample in samples:
+            archive.writestr(f"samples/{sample['id']}.json", json.dumps(sample))
 
 
 def make_winogender(place: Path) -> None:

@@ -39,6 +39,7 @@ from evenhand.runs.conditions import Condition
 from evenhand.runs.mitigation_records import read_mitigation_record
 from evenhand.testing.fake import Drawn, FakeModel
 from evenhand.training.checkpoints import Checkpoints
+from evenhand.workflows.measure import evaluate_scores
 
 FEW = eh.AuditOptions(data=None, limit=3, resampling=QUICK)
 
@@ -157,6 +158,18 @@ def read_pairs(folder: Path, _intact: Path, out: Path | None) -> None:
     )
 
 
+def read_records(folder: Path, _intact: Path, _out: Path | None) -> None:
+    """Load, describe and check items in the hub's layout."""
+    benchmark = eh.load_dataset(folder / "items", language="en")
+    eh.describe(benchmark)
+    eh.check(benchmark)
+
+
+def read_log(folder: Path, _intact: Path, out: Path | None) -> None:
+    """Evaluate scores of pairs."""
+    evaluate_scores(folder / "scores", out=out)
+
+
 def read_winogender(folder: Path, _intact: Path, out: Path | None) -> None:
     """Measure cosines on the sentences."""
     options = _options("cosine", data=folder / "all_sentences.tsv")
@@ -228,6 +241,8 @@ READERS = (
     Reader("scores", 3, fuzz_inputs.make_predictions, read_predictions),
     Reader("probe files", 2, fuzz_inputs.make_probe_files, read_probe_files),
     Reader("CrowS-Pairs files", 1, fuzz_inputs.make_pairs, read_pairs),
+    Reader("hub records", 2, fuzz_inputs.make_records, read_records),
+    Reader("logs of pairs", 2, fuzz_inputs.make_logs, read_log),
     Reader("Winogender files", 1, fuzz_inputs.make_winogender, read_winogender),
     Reader("labelled text", 1, fuzz_inputs.make_labelled, read_labelled),
     Reader("annotations", 2, fuzz_inputs.make_annotations, read_annotated),

@@ -2,7 +2,7 @@
 
     python docs/reproduce.py [FOLDER]
 
-The folder holds StereoSet and its German translation (``stereoset/en.json``, ``stereoset/de.json``), the
+The folder holds StereoSet and its translations (``stereoset/en.json``, ``stereoset/de.json`` ...), the
 predictions that Öztürk et al. (2023) published (``predictions/*.json.gz``, repository
 slds-lmu/stereotypes-multi) and their printed tables (``papers/stereotypes_across_languages.csv``). Without an
 argument it is ``$EVENHAND_PARITY_DATA``, or ``shared/data`` beside the repository.
@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 
 import evenhand as eh
+from evenhand.instruments.association.results import TaskResult
 
 DATA_VARIABLE = "EVENHAND_PARITY_DATA"
 PROTOCOL = "multilingual-2023"
@@ -27,21 +28,42 @@ VARIANTS_FILE = Path(__file__).parent / "published" / "inter_sentence_variants.c
 PREDICTIONS = {
     ("BERT", "en"): "bert-base-cased_BertLM_BertNextSentence_en",
     ("BERT", "de"): "dbmdz_bert-base-german-cased_BertLM_BertNextSentence_de",
+    ("BERT", "es"): "dccuchile_bert-base-spanish-wwm-cased_BertLM_BertNextSentence_es",
+    ("BERT", "fr"): "flaubert_flaubert_base_cased_BertLM_BertNextSentence_fr",
+    ("BERT", "tr"): "dbmdz_bert-base-turkish-cased_BertLM_BertNextSentence_tr",
     ("GPT-2", "en"): "gpt2_GPT2LM_GPT2LM_d_en",
     ("GPT-2", "de"): "dbmdz_german-gpt2_GPT2LM_GPT2LM_d_de",
+    ("GPT-2", "es"): "PlanTL-GOB-ES_gpt2-base-bne_GPT2LM_GPT2LM_d_es",
+    ("GPT-2", "fr"): "asi_gpt-fr-cased-small_GPT2LM_GPT2LM_d_fr",
+    ("GPT-2", "tr"): "redrussianarmy_gpt2-turkish-cased_GPT2LM_GPT2LM_d_tr",
     ("T5", "en"): "t5-base_T5LM_ModelNSP_en",
     ("T5", "de"): "GermanT5_t5-efficient-gc4-german-base-nl36_T5LM_ModelNSP_de",
+    ("T5", "es"): "flax-community_spanish-t5-small_T5LM_ModelNSP_es",
+    ("T5", "fr"): "plguillou_t5-base-fr-sum-cnndm_T5LM_ModelNSP_fr",
     ("mBERT", "en"): "bert-base-multilingual-cased_BertLM_BertNextSentence_en",
     ("mBERT", "de"): "bert-base-multilingual-cased_BertLM_BertNextSentence_de",
+    ("mBERT", "es"): "bert-base-multilingual-cased_BertLM_BertNextSentence_es",
+    ("mBERT", "fr"): "bert-base-multilingual-cased_BertLM_BertNextSentence_fr",
+    ("mBERT", "tr"): "bert-base-multilingual-cased_BertLM_BertNextSentence_tr",
     ("mGPT-2", "en"): "THUMT_mGPT_GPT2LM_GPT2LM_d_en",
     ("mGPT-2", "de"): "THUMT_mGPT_GPT2LM_GPT2LM_d_de",
+    ("mGPT-2", "es"): "THUMT_mGPT_GPT2LM_GPT2LM_d_es",
+    ("mGPT-2", "fr"): "THUMT_mGPT_GPT2LM_GPT2LM_d_fr",
+    ("mGPT-2", "tr"): "THUMT_mGPT_GPT2LM_GPT2LM_d_tr",
     ("mT5", "en"): "google_mt5-base_mT5LM_ModelNSP_en",
     ("mT5", "de"): "google_mt5-base_mT5LM_ModelNSP_de",
+    ("mT5", "es"): "google_mt5-base_mT5LM_ModelNSP_es",
+    ("mT5", "fr"): "google_mt5-base_mT5LM_ModelNSP_fr",
+    ("mT5", "tr"): "google_mt5-base_mT5LM_ModelNSP_tr",
 }
-"""The published file behind each row of the tables."""
+"""The published file behind each row of the tables. There is no Turkish T5."""
 
-LANGUAGES = ("en", "de")
-"""The languages whose predictions are at hand."""
+FRENCH_BERT = "dbmdz_bert-base-french-europeana-cased_BertLM_BertNextSentence_fr"
+"""A French BERT whose scores were published too, but not printed."""
+
+LANGUAGES = ("en", "de", "es", "fr", "tr")
+
+TASKS = ("intrasentence", "intersentence", "overall")
 
 _QUICK = eh.Resampling(resamples=100)
 """Only values are compared here, no intervals."""
@@ -78,6 +100,17 @@ class Variant:
 
 
 @dataclass(frozen=True, slots=True)
+class MacroIcat:
+    """Macro ICAT of one row of the tables over two kinds of classes."""
+
+    model: str
+    language: str
+    task: str
+    over_target_terms: float
+    over_bias_types: float
+
+
+@dataclass(frozen=True, slots=True)
 class Reproduction:
     """All comparisons."""
 
@@ -88,8 +121,9 @@ class Reproduction:
     """Number of English items that German has too."""
     t5_on_shared_items: tuple[Cell, ...]
     """T5 en overall on those items: the printed figures of tables 4 and 5 once more."""
-    unchecked: int
-    """Printed cells in languages without predictions."""
+    french_bert: tuple[Cell, ...]
+    """The printed figures of the French row of BERT beside what a real French BERT gives."""
+    macro_icats: tuple[MacroIcat, ...]
 
     @property
     def differing(self) -> tuple[Cell, ...]:
@@ -117,16 +151,16 @@ def reproduce(folder: Path) -> Reproduction:
     }
     with (folder / "papers" / "stereotypes_across_languages.csv").open(encoding="utf-8") as stream:
         printed = list(csv.DictReader(stream))
-    at_hand = [row for row in printed if row["language"] in LANGUAGES]
     german = {item.id for item in benchmarks["de"]}
     shared = _only(benchmarks["en"], lambda item: item.id in german)
     t5 = evaluated(folder, PREDICTIONS["T5", "en"], shared)
+    french_bert = evaluated(folder, FRENCH_BERT, benchmarks["fr"])
     inter = {
         language: _only(benchmark, lambda item: item.task is eh.Task.INTERSENTENCE)
         for language, benchmark in benchmarks.items()
     }
     return Reproduction(
-        cells=tuple(_cell(row, results[row["model"], row["language"]]) for row in at_hand),
+        cells=tuple(_cell(row, results[row["model"], row["language"]]) for row in printed),
         variants=tuple(
             _variant(row, evaluated(folder, row["predictions"], inter[row["language"]]))
             for row in _variant_rows()
@@ -135,10 +169,28 @@ def reproduce(folder: Path) -> Reproduction:
         shared_items=len(shared),
         t5_on_shared_items=tuple(
             _cell(row, t5)
-            for row in at_hand
+            for row in printed
             if (row["task"], row["model"], row["language"]) == ("overall", "T5", "en")
         ),
-        unchecked=len(printed) - len(at_hand),
+        french_bert=tuple(
+            _cell(row, french_bert) for row in printed if (row["model"], row["language"]) == ("BERT", "fr")
+        ),
+        macro_icats=tuple(
+            _macro_icat(model, language, task, result.tasks[task])
+            for (model, language), result in results.items()
+            for task in TASKS
+        ),
+    )
+
+
+def _macro_icat(model: str, language: str, task: str, result: TaskResult) -> MacroIcat:
+    by_bias_type = [group.estimate("ICAT").value for group in result.by_bias_type.values()]
+    return MacroIcat(
+        model=model,
+        language=language,
+        task=task,
+        over_target_terms=result.estimate("macro_ICAT").value,
+        over_bias_types=sum(by_bias_type) / len(by_bias_type),
     )
 
 
@@ -158,13 +210,12 @@ def summary(reproduction: Reproduction) -> list[str]:
     cells, differing = reproduction.cells, reproduction.differing
     figures = [cell for variant in reproduction.variants for cell in variant.cells]
     return [
-        f"{len(cells)} printed English and German figures of tables 2, 3, 4, 5, 8 and 9:",
+        f"{len(cells)} printed figures of tables 2, 3, 4, 5, 8 and 9:",
         f"  {len(cells) - len(differing)} agree to the second decimal, {len(differing)} do not.",
         *(f"  {count} differ for {group}." for group, count in _groups(differing)),
         f"T5 en, overall, on the {reproduction.shared_items:,} items that German has too: "
         f"{_share(reproduction.t5_on_shared_items)} printed figures agree.",
         f"Ways to score the inter-sentence task: {_share(figures)} figures agree.",
-        f"{reproduction.unchecked} figures of other languages are not checked: their predictions are not at hand.",
     ]
 
 

@@ -13,10 +13,10 @@ import polars as pl
 from evenhand.core.estimates import Estimate
 from evenhand.core.planted_bias import PlantedBias
 from evenhand.instruments.cosine import CosineResult, OccupationCosine
-from evenhand.instruments.crows_pairs import CrowsPairsResult, PairsGroup
 from evenhand.instruments.direct_bias.instrument import DirectBiasResult, ProfessionCosine
 from evenhand.instruments.instrument import Skipped
 from evenhand.instruments.malor.results import Correlation, MalorResult, OccupationLean
+from evenhand.instruments.pair_results import CrowsPairsResult, PairsGroup
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, ModelRecord, RunRecord, StatisticsRecord
 from evenhand.runs.run import Run
 

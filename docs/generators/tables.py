@@ -13,6 +13,7 @@ from evenhand.core.planted_bias import ProbePart
 from evenhand.core.protocols import SentenceScoring
 from evenhand.data.datasets import bundled_calibration
 from evenhand.data.defects import DEFECT_CLASSES
+from evenhand.data.pair_inspection import PAIR_DEFECT_CLASSES
 from evenhand.runs.calibration import MeasureCalibration
 
 
@@ -21,6 +22,22 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, righ
     rules = ["---:" if name in right else "---" for name in header]
     escaped = [[cell.replace("|", "\\|") for cell in row] for row in rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in (header, rules, *escaped))
+
+
+def pair_defects_table() -> str:
+    """Every class of defects of sentence pairs that the data check knows."""
+    return markdown_table(
+        ["defect", "flagged", "what it is"],
+        [
+            [
+                f"`{defect.name}`",
+                "yes" if defect.flagged else "no",
+                defect.description
+                + (f" (checked in {', '.join(defect.languages)})" if defect.languages else ""),
+            ]
+            for defect in PAIR_DEFECT_CLASSES
+        ],
+    )
 
 
 def defects_table() -> str:
@@ -168,6 +185,7 @@ TABLES: Mapping[str, Callable[[], str]] = MappingProxyType(
         "defects": defects_table,
         "held-out probes": held_out_probes_table,
         "neutral probes": neutral_probes_table,
+        "pair defects": pair_defects_table,
         "protocols": protocols_table,
         "public names": public_names_table,
     }

@@ -42,7 +42,7 @@ def archive() -> bytes:
         (b"%PDF-1.7\n\xe2\xe3\xcf\xd3", "It is a PDF file"),
         (
             GERMAN.encode("utf-16"),
-            "Its byte order mark says UTF-16. Convert it with: iconv -f UTF-16 -t UTF-8.",
+            "Its byte order mark says UTF-16. Convert it with: iconv -f UTF-16 -t UTF-8;",
         ),
         (GERMAN.encode("utf-32"), "iconv -f UTF-32 "),
         (GERMAN.encode("utf-16-le"), "Every second byte is zero, as in UTF-16LE. "),

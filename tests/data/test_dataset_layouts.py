@@ -94,9 +94,13 @@ def lines_file(tmp_path: Path) -> Path:
 
 
 def test_our_own_layouts_are_entries_like_any_other() -> None:
-    assert DATASET_LAYOUTS.names() == ("stereoset", "crows-pairs", "winogender", "occupation-shares")
+    assert DATASET_LAYOUTS.names() == (
+        "stereoset", "stereoset-records", "crows-pairs", "shades", "eurogest", "bec-pro", "winogender",
+        "occupation-shares",
+    )  # fmt: skip
     assert list(named_datasets()) == [
-        "starter", "lab", "stereoset", "crows-pairs", "winogender", "winogender-occupations",
+        "starter", "lab", "stereoset", "crows-pairs", "bec-pro-en", "bec-pro-de", "winogender",
+        "winogender-occupations",
     ]  # fmt: skip
     for name in DATASET_LAYOUTS.names():
         assert DATASET_LAYOUTS.get(name).name == name

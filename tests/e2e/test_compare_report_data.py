@@ -147,6 +147,8 @@ def test_data_list_names_every_set_and_the_command_that_takes_it(run_evenhand_he
         "lab": "audit",
         "stereoset": "audit",
         "crows-pairs": "probe --test crows-pairs",
+        "bec-pro-en": "probe --test bec-pro",
+        "bec-pro-de": "probe --test bec-pro",
         "winogender": "probe --test cosine",
         "winogender-occupations": "probe --shares",
     }

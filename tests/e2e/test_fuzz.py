@@ -20,6 +20,8 @@ QUICK = {
     "scores": 8,
     "probe files": 6,
     "CrowS-Pairs files": 8,
+    "hub records": 12,
+    "logs of pairs": 16,
     "Winogender files": 8,
     "labelled text": 40,
     "annotations": 40,

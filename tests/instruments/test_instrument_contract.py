@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from bec_pro_builders import bec_pro_file
 from measuring import audit, probe, probe_cosine, probe_direct_bias, probe_knowledge, probe_pairs
 from pair_builders import pair, pair_set
 from zoo_fixtures import Zoo
@@ -21,6 +22,7 @@ from evenhand.core.probes import Experiment
 from evenhand.data.probes import load_probes
 from evenhand.data.settled import load_settled
 from evenhand.instruments.association.instrument import AuditOptions
+from evenhand.instruments.bec_pro import BEC_PRO, BecProOptions
 from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.runs.comparison import compare, compare_pairs, pairs_to_compare
 from evenhand.runs.run import INSTRUMENTS, Run, open_run
@@ -76,10 +78,16 @@ def _knowledge(model: Any, _: Path) -> Run:
     return probe_knowledge(model, load_settled("en").first(24), resampling=FEW)
 
 
+def _bec_pro(model: Any, folder: Path) -> Run:
+    options = BecProOptions(data=bec_pro_file(folder / "bec_en.tsv"), resampling=FEW)
+    return BEC_PRO.prepare(model, options).measure()
+
+
 MAKERS: dict[str, Callable[[Any, Path], Run]] = {
     "association": _audit,
     "malor": _malor,
     "crows-pairs": _pairs,
+    "bec-pro": _bec_pro,
     "cosine": _cosine,
     "direct-bias": _direct_bias,
     "knowledge": _knowledge,

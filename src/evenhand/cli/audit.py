@@ -18,6 +18,7 @@ from evenhand.cli.options import (
     AllowPickleWeights,
     Confidence,
     Device,
+    Encoding,
     FailIf,
     Format,
     Fresh,
@@ -106,6 +107,7 @@ def audit_command(
     trust_remote_code: TrustRemoteCode = False,
     data: Data = None,
     language: Languages = None,
+    encoding: Encoding = None,
     task: TaskNames = None,
     limit: Limit = None,
     protocol: ProtocolName = DEFAULT_PROTOCOL,
@@ -163,7 +165,9 @@ def audit_command(
         for text in models or embedded_names()
     ]
     languages = [part.strip() for part in language.split(",")] if language else [None]
-    benchmarks = [load_dataset(data, language=chosen) if data else None for chosen in languages]
+    benchmarks = [
+        load_dataset(data, language=chosen, encoding=encoding) if data else None for chosen in languages
+    ]
 
     from evenhand.instruments.association.instrument import AuditOptions
     from evenhand.workflows.measure import MeasurementJob, measure_all

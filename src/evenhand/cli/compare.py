@@ -49,7 +49,8 @@ def compare_command(
     runs: Annotated[
         list[Path],
         typer.Argument(
-            help="Run folders, of one instrument or of several. The first of each instrument is the baseline."
+            help="Run folders, of one instrument or of several, or files of CrowS-Pairs scores such as sample logs of "
+            "lm-evaluation-harness. The first of each instrument is the baseline."
         ),
     ],
     all_pairs: Annotated[
@@ -94,6 +95,8 @@ def compare_command(
     `evenhand compare runs/before_en runs/after_en runs/before_en_malor runs/after_en_malor`
 
     `evenhand compare runs/bert_en runs/bert_de --changes translations/de`
+
+    `evenhand compare base/samples_crows_pairs_english.jsonl tuned/samples_crows_pairs_english.jsonl`
     """
     say(f"Comparing {len(runs)} runs")
     refuse_two_formats(json=json, form=format_)

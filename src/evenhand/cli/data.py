@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evenhand.cli.options import Json
+from evenhand.cli.options import Encoding, Json
 from evenhand.cli.output import TerminalMonitor, console, plain_table, print_json, print_table, say, warn
 from evenhand.cli.translate import Yes, is_agreed_to
 from evenhand.core.errors import EvenhandError
@@ -15,9 +16,11 @@ from evenhand.core.errors import EvenhandError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from evenhand.core.items import Benchmark
+    from evenhand.core.items import Benchmark, PairSet
     from evenhand.data import CheckReport
+    from evenhand.data.bec_pro import ProfessionSentences
     from evenhand.data.datasets import NamedDataset
+    from evenhand.data.pair_inspection import PairCheckReport
 
 data_app = typer.Typer(
     no_args_is_help=True, rich_markup_mode="markdown", help="List, describe and check datasets."
@@ -27,7 +30,7 @@ _MOST_OF_IDS = 40
 """Characters for the first ids of a defect; those of StereoSet have 32 each."""
 
 Dataset = Annotated[
-    str, typer.Argument(help="A dataset's name, a file in StereoSet's layout, or a folder of them.")
+    str, typer.Argument(help="A dataset's name, a file or folder in a known layout, or a folder of them.")
 ]
 Language = Annotated[
     str | None, typer.Option("--language", "-l", help="One language; all of the dataset's if not given.")
@@ -36,22 +39,30 @@ Language = Annotated[
 
 @data_app.command("list")
 def list_command(json: Json = False) -> None:
-    """List the datasets that have a name, and the command that takes each.
+    """List the datasets that have a name, with the command that takes each, and the layouts that files are read in.
 
     **Example**
 
     `evenhand data list`
     """
-    from evenhand.data import named_datasets
+    from evenhand.data import DATASET_LAYOUTS, named_datasets
 
     rows = [_listed(dataset) for dataset in named_datasets().values()]
+    layouts: list[dict[str, Any]] = [
+        {"name": layout.name, "holds": layout.description, "fields": list(getattr(layout, "fields", ()))}
+        for layout in DATASET_LAYOUTS.values()
+    ]
     if json:
-        print_json({"datasets": rows})
+        print_json({"datasets": rows, "layouts": layouts})
         return
     table = plain_table("name", "what", "languages", "licence", "where")
     for row in rows:
         what = f"{row['title']}; for {row['used_by']}"
         table.add_row(row["name"], what, " ".join(row["languages"]), row["licence"], row["where"])
+    print_table(table)
+    table = plain_table("layout", "what a file holds", "known by")
+    for layout in layouts:
+        table.add_row(layout["name"], layout["holds"], ", ".join(layout["fields"]))
     print_table(table)
 
 
@@ -73,20 +84,30 @@ def _listed(dataset: NamedDataset) -> dict[str, Any]:
 def describe_command(
     dataset: Dataset,
     language: Language = None,
+    encoding: Encoding = None,
     targets: Annotated[bool, typer.Option("--targets", help="List every target term.")] = False,
     json: Json = False,
 ) -> None:
-    """Count items by task, bias type, target term and language.
+    """Count items by task, bias type, target term and language; of sentence pairs, by bias type and direction.
 
     **Examples**
 
     `evenhand data describe starter`
 
     `evenhand data describe stereoset --targets`
+
+    `evenhand data describe french.csv --encoding windows-1252`
     """
     from evenhand.data import describe
 
-    description = describe(_load(dataset, language))
+    loaded = _load(dataset, language, encoding)
+    if loaded.pairs:
+        _describe_pairs(loaded.pairs, json=json)
+        return
+    if loaded.sentences:
+        _describe_sentences(loaded.sentences, json=json)
+        return
+    description = describe(loaded.benchmarks)
     counts = description.counts("language", "task", "bias_type")
     totals = description.counts("language", "task")
     terms = description.targets()
@@ -132,6 +153,27 @@ def describe_command(
         print_table(table)
 
 
+def _describe_pairs(sets: Sequence[PairSet], *, json: bool) -> None:
+    from evenhand.data.pair_inspection import count_pairs
+
+    counts = count_pairs(sets)
+    first = sets[0]
+    if json:
+        print_json({"name": first.name, "licence": first.licence, "counts": counts.to_dicts()})
+        return
+    target = console()
+    target.print(f"{first.name}   licence: {first.licence or 'not stated in the file'}", style="bold")
+    numbers = ("pairs", "complete", "stereo", "antistereo")
+    table = plain_table("language", "bias type", *numbers, right=numbers)
+    for pairs in sets:
+        own = counts.filter(counts["language"] == pairs.language)
+        totals = [f"{own[name].sum():,}" for name in numbers]
+        table.add_row(pairs.language, "all", *totals, style="bold")
+        for row in own.iter_rows(named=True):
+            table.add_row("", row["bias_type"], *(f"{row[name]:,}" for name in numbers))
+    print_table(table)
+
+
 @data_app.command("check")
 def check_command(
     dataset: Dataset,
@@ -146,6 +188,7 @@ def check_command(
             help="With --source: translate contexts back with this translator, such as apertium, and compare."
         ),
     ] = None,
+    encoding: Encoding = None,
     yes: Yes = False,
     json: Json = False,
 ) -> None:
@@ -162,16 +205,24 @@ def check_command(
     """
     from evenhand.cli.output import keeps_words_whole
     from evenhand.data import check
+    from evenhand.data.pair_inspection import check_pairs
 
-    reports = [check(benchmark) for benchmark in _load(dataset, language)]
+    loaded = _load(dataset, language, encoding)
+    reports = [check(benchmark) for benchmark in loaded.benchmarks]
     if source is not None:
         reports = [_with_translation_checks(report, source, back_translator, yes=yes) for report in reports]
     elif back_translator is not None:
         raise EvenhandError("--back-translator needs --source, the benchmark that was translated.")
+    pair_reports = [check_pairs(pairs) for pairs in loaded.pairs]
     if json:
-        print_json({"datasets": [_report_json(report) for report in reports]})
+        entries = [*map(_report_json, reports), *map(_pair_report_json, pair_reports)]
+        print_json({"datasets": [*entries, *map(_sentences_json, loaded.sentences)]})
         return
     target = console()
+    for sentences in loaded.sentences:
+        _show_defects_of_sentences(sentences)
+    for pair_report in pair_reports:
+        _show_pair_report(pair_report)
     for report in reports:
         benchmark = report.benchmark
         target.print(f"{benchmark.name} ({benchmark.language}), {len(benchmark):,} items", style="bold")
@@ -228,11 +279,106 @@ def _first_ids(ids: Sequence[str]) -> str:
     return two if len(two) <= _MOST_OF_IDS else ids[0]
 
 
-def _load(dataset: str, language: str | None) -> list[Benchmark]:
-    from evenhand.data import languages_of, load_dataset
+@dataclass(frozen=True, slots=True)
+class LoadedData:
+    """The languages of a dataset, of whichever kind it is."""
 
-    languages = languages_of(dataset) if language is None else (language,)
-    return [load_dataset(dataset, language=chosen) for chosen in languages]
+    benchmarks: list[Benchmark]
+    pairs: list[PairSet]
+    sentences: list[ProfessionSentences]
+
+
+def _load(dataset: str, language: str | None, encoding: str | None) -> LoadedData:
+    from evenhand.core.items import Benchmark, PairSet
+    from evenhand.data import languages_of, load_dataset
+    from evenhand.data.bec_pro import ProfessionSentences
+    from evenhand.data.layouts import kind_of
+
+    found = kind_of(dataset)
+    kind: type = next((each for each in (PairSet, ProfessionSentences) if issubclass(found, each)), Benchmark)
+    languages = languages_of(dataset, kind=kind) if language is None else (language,)
+    loaded: list[Any] = [
+        load_dataset(dataset, language=chosen, kind=kind, encoding=encoding) for chosen in languages
+    ]
+    return LoadedData(
+        benchmarks=[each for each in loaded if isinstance(each, Benchmark)],
+        pairs=[each for each in loaded if isinstance(each, PairSet)],
+        sentences=[each for each in loaded if isinstance(each, ProfessionSentences)],
+    )
+
+
+def _describe_sentences(sets: Sequence[ProfessionSentences], *, json: bool) -> None:
+    rows = [{"language": each.language, **row} for each in sets for row in each.counts()]
+    if json:
+        print_json({"name": sets[0].name, "licence": sets[0].licence, "counts": rows})
+        return
+    console().print(f"{sets[0].name}   licence: {sets[0].licence or 'not stated in the file'}", style="bold")
+    numbers = ("sentences", "professions", "persons")
+    table = plain_table("language", "who mostly works in it", "person", *numbers, right=numbers)
+    for row in rows:
+        words = [str(row[name]) for name in ("language", "profession_gender", "gender")]
+        table.add_row(*words, *(f"{row[name]:,}" for name in numbers))
+    print_table(table)
+
+
+def _show_defects_of_sentences(sentences: ProfessionSentences) -> None:
+    console().print(f"{sentences.name} ({sentences.language}), {len(sentences):,} sentences", style="bold")
+    table = plain_table("defect", "count", "first ids", right=("count",))
+    for name, ids in sentences.defects().items():
+        table.add_row(name, f"{len(ids):,}", _first_ids(ids) if ids else "", style=None if ids else "dim")
+    print_table(table)
+
+
+def _sentences_json(sentences: ProfessionSentences) -> dict[str, object]:
+    return {
+        "name": sentences.name,
+        "language": sentences.language,
+        "sentences": len(sentences),
+        "defects": [
+            {"defect": name, "count": len(ids), "flagged": False, "ids": list(ids)}
+            for name, ids in sentences.defects().items()
+        ],
+    }
+
+
+def _show_pair_report(report: PairCheckReport) -> None:
+    target = console()
+    pairs = report.pairs
+    target.print(f"{pairs.name} ({pairs.language}), {len(pairs):,} pairs", style="bold")
+    table = plain_table("defect", "count", "what", "first ids", right=("count",))
+    for finding in report.findings:
+        defect = finding.defect
+        table.add_row(
+            defect.name + (" *" if defect.flagged else ""),
+            f"{len(finding.ids):,}",
+            defect.description,
+            _first_ids(finding.ids) if finding.ids else "",
+            style=None if finding.ids else "dim",
+        )
+    print_table(table)
+    target.print(f"{len(report.flagged_pairs()):,} pairs have a defect that can move a score (*).")
+    for name in report.unchecked:
+        warn(f"{name} was not checked: the word lists do not know the language {pairs.language!r}.")
+
+
+def _pair_report_json(report: PairCheckReport) -> dict[str, object]:
+    return {
+        "name": report.pairs.name,
+        "language": report.pairs.language,
+        "pairs": len(report.pairs),
+        "flagged_pairs": sorted(report.flagged_pairs()),
+        "unchecked": list(report.unchecked),
+        "defects": [
+            {
+                "defect": finding.defect.name,
+                "count": len(finding.ids),
+                "flagged": finding.defect.flagged,
+                "description": finding.defect.description,
+                "ids": list(finding.ids),
+            }
+            for finding in report.findings
+        ],
+    }
 
 
 def _report_json(report: CheckReport) -> dict[str, object]:

@@ -15,43 +15,66 @@ from evenhand.cli.options import (
     DEFAULT_SEED,
     EXECUTION,
     OUTPUT,
+    SCORING,
     Confidence,
+    Encoding,
     FailIf,
     Format,
     Json,
-    ProtocolName,
     Resamples,
     Seed,
     TableChoice,
     conditions_of,
+    options_from,
     refuse_two_formats,
     resampling,
 )
 from evenhand.cli.output import TerminalMonitor, say
-from evenhand.cli.results import fail_if_conditions_hold, show_results
+from evenhand.cli.results import ASSOCIATION, fail_if_conditions_hold, print_evaluated, show_results
 from evenhand.core.errors import EvenhandError
-from evenhand.core.protocols import DEFAULT_PROTOCOL
+from evenhand.core.protocols import DEFAULT_PROTOCOL, PAIR_PROTOCOLS, PROTOCOLS
 
 
 def evaluate_command(
     predictions: Annotated[
         list[Path],
-        typer.Argument(help="Files with a score for each candidate, one file per model and language."),
+        typer.Argument(
+            help="Files with a score for each candidate or pair, one file per model and language."
+        ),
     ],
-    data: Annotated[
+    test: Annotated[
         str,
+        typer.Option(
+            "--test",
+            "-t",
+            help="What the scores are of: association, or crows-pairs, whose files and logs hold the pairs too.",
+            rich_help_panel=SCORING,
+        ),
+    ] = ASSOCIATION,
+    data: Annotated[
+        str | None,
         typer.Option(
             "--data",
             "-d",
-            help="A dataset's name, or a file or folder in a known layout ($layouts).",
+            help="association: a dataset's name, or a file or folder in a known layout ($layouts).",
             rich_help_panel=DATA,
         ),
-    ],
+    ] = None,
     language: Annotated[
         str | None,
         typer.Option("--language", "-l", help="Which language of the dataset.", rich_help_panel=DATA),
     ] = None,
-    protocol: ProtocolName = DEFAULT_PROTOCOL,
+    encoding: Encoding = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option(
+            "--protocol",
+            "-p",
+            help=f"How scores become figures: {', '.join(PROTOCOLS)}; crows-pairs: {', '.join(PAIR_PROTOCOLS)}. The "
+            "first of them if not given.",
+            rich_help_panel=SCORING,
+        ),
+    ] = None,
     resamples: Resamples = DEFAULT_RESAMPLES,
     seed: Seed = DEFAULT_SEED,
     confidence: Confidence = DEFAULT_CONFIDENCE,
@@ -77,7 +100,8 @@ def evaluate_command(
 ) -> None:
     """Evaluate scores per candidate: LMS, SS and ICAT with intervals, by task and bias type.
 
-    Scores come as StereoSet's own JSON (plain or `.gz`), JSON Lines, CSV or Parquet.
+    Scores come as StereoSet's own JSON (plain or `.gz`), JSON Lines, CSV or Parquet. Those of CrowS-Pairs come from the
+    authors' code (`sent_more_score`, `sent_less_score`), or from a log of lm-evaluation-harness or Inspect.
 
     **Examples**
 
@@ -87,6 +111,8 @@ def evaluate_command(
 
     `evenhand evaluate new.json --data stereoset --fail-if "SS.low>55" --fail-if "LMS<80"`
 
+    `evenhand evaluate samples_crows_pairs_english.jsonl --test crows-pairs --protocol crows-pairs-2020 --json`
+
     A condition is `[task.][bias type.]measure[.low|.high]`, one of `> >= < <=`, and a number; without a task
     it is about both tasks together.
     """
@@ -95,32 +121,61 @@ def evaluate_command(
     refuse_two_formats(json=json, form=format_)
     conditions = conditions_of(fail_if)
     names = run_names(predictions, name)
-    from evenhand.data import load_dataset
-    from evenhand.workflows.measure import evaluate
-
-    benchmark = load_dataset(data, language=language)
     monitor = TerminalMonitor()
-    runs = [
-        evaluate(
-            path,
-            benchmark,
-            protocol=protocol,
-            resampling=resampling(resamples, seed, confidence),
-            name=names[path],
-            out=out,
-            fresh=fresh,
-            monitor=monitor,
+    drawn = resampling(resamples, seed, confidence)
+    if test != ASSOCIATION:
+        from evenhand.runs.run import INSTRUMENTS
+        from evenhand.workflows.measure import evaluate_scores
+
+        instrument = INSTRUMENTS.get(test)
+        if data is not None:
+            raise EvenhandError(
+                f"--data is for --test {ASSOCIATION}; files of {test} scores hold their items."
+            )
+        options = options_from(
+            instrument.options_type,
+            {"protocol": protocol, "language": language, "encoding": encoding, "resampling": drawn},
+            owner=instrument.name,
         )
-        for path in predictions
-    ]
-    show_results(runs, form=format_, json=json)
+        runs = [
+            evaluate_scores(
+                path, test, options=options, name=names[path], out=out, fresh=fresh, monitor=monitor
+            )
+            for path in predictions
+        ]
+    else:
+        from evenhand.data import load_dataset
+        from evenhand.workflows.measure import evaluate
+
+        if data is None:
+            raise EvenhandError(
+                "Scores of candidates need the dataset that they are of: --data stereoset, or a file. Scores of "
+                "sentence pairs are evaluated with --test crows-pairs."
+            )
+        benchmark = load_dataset(data, language=language, encoding=encoding)
+        runs = [
+            evaluate(
+                path,
+                benchmark,
+                protocol=protocol or DEFAULT_PROTOCOL,
+                resampling=drawn,
+                name=names[path],
+                out=out,
+                fresh=fresh,
+                monitor=monitor,
+            )
+            for path in predictions
+        ]
+    if json and test != ASSOCIATION:
+        print_evaluated(runs)
+    else:
+        show_results(runs, form=format_, json=json)
     fail_if_conditions_hold(conditions, runs)
 
 
 def run_names(predictions: Sequence[Path], name: str | None) -> dict[Path, str]:
     """A name for each file: the one given, the file's, or the file's with its folder's where files share one."""
-    from evenhand.core.items import repeated
-    from evenhand.data.layouts import file_stem
+    from evenhand.workflows.show import names_of_files
 
     if name is not None:
         if len(predictions) > 1:
@@ -128,18 +183,4 @@ def run_names(predictions: Sequence[Path], name: str | None) -> dict[Path, str]:
         if not name.strip() or name != Path(name).name or name.startswith("."):
             raise EvenhandError(f"{name!r} cannot be the name of a folder. Use letters, digits, '-' and '_'.")
         return {predictions[0]: name}
-    same_file = repeated(str(path.resolve()) for path in predictions)
-    if same_file:
-        raise EvenhandError(f"{same_file[0]} is given twice.")
-    stems = {path: file_stem(path) for path in predictions}
-    shared = set(repeated(stems.values()))
-    names = {
-        path: f"{path.resolve().parent.name}-{stem}" if stem in shared else stem
-        for path, stem in stems.items()
-    }
-    clash = repeated(names.values())
-    if clash:
-        raise EvenhandError(
-            f"Several files would make the run {clash[0]!r}. Evaluate them one by one with --name."
-        )
-    return names
+    return names_of_files(predictions)

@@ -100,6 +100,15 @@ ProtocolName = Annotated[
     ),
 ]
 
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        "--encoding",
+        help="Of a text file that is not UTF-8, as Python names it: windows-1252, mac-roman, utf-16.",
+        rich_help_panel=DATA,
+    ),
+]
+
 Resamples = Annotated[
     int, typer.Option(help="Bootstrap resamples.", show_default=True, rich_help_panel=STATISTICS)
 ]

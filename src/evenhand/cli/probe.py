@@ -18,6 +18,7 @@ from evenhand.cli.options import (
     AllowPickleWeights,
     Confidence,
     Device,
+    Encoding,
     FailIf,
     Format,
     Fresh,
@@ -146,6 +147,7 @@ def probe_command(
     trust_remote_code: TrustRemoteCode = False,
     data: Data = None,
     language: Language = None,
+    encoding: Encoding = None,
     experiment: ExperimentName = None,
     structures: Structures = None,
     occupations: Occupations = None,
@@ -213,6 +215,7 @@ def probe_command(
         {
             "data": data,
             "language": language,
+            "encoding": encoding,
             "experiment": experiment,
             "structures": structures,
             "occupations": occupations,

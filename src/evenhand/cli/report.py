@@ -31,13 +31,14 @@ def report_command(
         str,
         typer.Option(
             "--format",
-            help="What to write: html (a page), csv, markdown or latex (a table), or model-card (for its YAML header).",
+            help="What to write: html (a page), csv, markdown or latex (a table), model-card (for its YAML header), "
+            "lm-eval (results of lm-evaluation-harness), inspect (a log of Inspect) or every-eval-ever.",
             rich_help_panel=OUTPUT,
         ),
     ] = HTML,
     changes: TranslationChanges = None,
 ) -> None:
-    """Show runs: one self-contained page, a table, or a snippet for a model card.
+    """Show runs: one self-contained page, a table, a snippet for a model card, or the format of another tool.
 
     The page works offline and puts several runs side by side, of whatever instruments, with their differences from the
     first run of each instrument.
@@ -51,6 +52,8 @@ def report_command(
     `evenhand report runs/gpt2 --format model-card >> README.md`
 
     `evenhand report runs/before_en runs/before_en_malor --out before.html`
+
+    `evenhand report runs/gpt2 --format inspect --out gpt2.json`
     """
     if format_ == HTML and out is None:
         raise EvenhandError("Where should the page go? Say --out page.html.")

@@ -51,6 +51,16 @@ def show_results(runs: Sequence[Run], *, form: TableChoice, json: bool) -> None:
             _show_probes(probes)
 
 
+def print_evaluated(runs: Sequence[Run]) -> None:
+    """Print runs from scores of pairs as JSON, the figures over all pairs at the top: one object per file."""
+    entries = [
+        {"name": entry["name"], **entry["all"], **{name: entry[name] for name in entry if name != "all"}}
+        for run in runs
+        for entry in _entries(run)
+    ]
+    print_json(entries[0] if len(entries) == 1 else {"runs": entries})
+
+
 def fail_if_conditions_hold(conditions: Sequence[Condition], runs: Sequence[Run]) -> None:
     """Exit with a code of its own when a condition holds for any run."""
     messages = [

@@ -37,9 +37,37 @@ _BYTE_ORDER_MARKS = (
 _ENCODINGS = ("WINDOWS-1252", "MACINTOSH", "WINDOWS-1250", "WINDOWS-1251", "WINDOWS-1254")
 """Those of one byte that are common, by names which Python and iconv both know."""
 
+_NOT_TEXT = re.compile("[\x80-\x9f]")
+"""Control characters that no text has, but that bytes of other encodings become in Latin-1 and encodings like it."""
+
 _WORD = re.compile(rb"[A-Za-z\x80-\xff]*[\x80-\xff][A-Za-z\x80-\xff]*")
 _CONTROL = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f]")
 _UNDECODED = re.compile("[\udc80-\udcff]")
+
+
+def decoded_as(content: bytes, encoding: str) -> str:
+    """Bytes as text in an encoding that somebody named.
+
+    Raises:
+        ValueError: If there is no such encoding, or the bytes show that they are in another one.
+    """
+    try:
+        codec = codecs.lookup(encoding)
+        text = content.decode(encoding).removeprefix("\ufeff")
+    except LookupError:
+        raise ValueError(
+            f"there is no encoding {encoding!r}. Name it as Python does, for example windows-1252, mac-roman or utf-16"
+        ) from None
+    except UnicodeError as problem:
+        raise ValueError(f"it is not text in {encoding} ({problem})") from None
+    if codec.name != "utf-8" and not content.isascii() and _is_utf8(content):
+        raise ValueError(f"it is UTF-8, and would be spoilt in {encoding}. Leave --encoding away")
+    if _NOT_TEXT.search(text):
+        fault = next(place for place, byte in enumerate(content) if byte > 0x7F)
+        raise ValueError(
+            f"in {encoding} it has control characters, which no text has. {what_it_is_instead(content, fault=fault)}"
+        )
+    return text
 
 
 def what_it_is_instead(content: bytes, *, fault: int, is_beginning: bool = True) -> str:
@@ -114,18 +142,19 @@ def _in_another_encoding(content: bytes) -> str:
         return f"{_conversion('ENCODING')}, where ENCODING is the one that it is in."
     shown = "; ".join(f"{reading!r} in {', '.join(encodings)}" for reading, encodings in readings.items())
     return (
-        f"Its words would be {shown}. If one of them is right, convert it from there: iconv -f ENCODING -t UTF-8. "
-        "If none is, it is in another encoding: ask where it comes from. A wrong one gives other words and no error."
+        f"Its words would be {shown}. If one of them is right, convert it from there: iconv -f ENCODING -t UTF-8; or "
+        "name it with --encoding where the command takes that. If none is, it is in another encoding: ask where it "
+        "comes from. A wrong one gives other words and no error."
     )
 
 
-def _is_utf8(word: bytes) -> bool:
+def _is_utf8(content: bytes) -> bool:
     try:
-        word.decode("utf-8")
+        content.decode("utf-8")
     except UnicodeDecodeError:
         return False
     return True
 
 
 def _conversion(encoding: str) -> str:
-    return f"Convert it with: iconv -f {encoding} -t UTF-8"
+    return f"Convert it with: iconv -f {encoding} -t UTF-8; or name it with --encoding where the command takes that"

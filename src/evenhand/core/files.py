@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from evenhand.core.encodings import unmarked_utf16, what_it_is_instead
+from evenhand.core.encodings import decoded_as, unmarked_utf16, what_it_is_instead
 from evenhand.core.errors import EvenhandError, OutputError
 
 MAX_BYTES = 64 * 2**20
@@ -114,6 +114,21 @@ def decode_utf8(content: bytes, path: Path, *, error: type[EvenhandError]) -> st
             f"{path} is not UTF-8 text (byte {zero} is zero). {what_it_is_instead(content, fault=zero)}"
         )
     return text
+
+
+def decode_text(content: bytes, path: Path, *, error: type[EvenhandError], encoding: str | None) -> str:
+    """Text from bytes in the encoding that is named, or in UTF-8 where none is."""
+    if encoding is None:
+        return decode_utf8(content, path, error=error)
+    try:
+        return decoded_as(content, encoding)
+    except ValueError as problem:
+        raise error(f"{path} cannot be read with --encoding {encoding}: {problem}.") from None
+
+
+def sha256_of_text(content: bytes, text: str, *, encoding: str | None) -> str:
+    """Hex digest of a file; where its encoding was named, of its text in UTF-8, so that converting changes nothing."""
+    return sha256_of(content if encoding is None else text.encode())
 
 
 def parse_json(text: str, path: Path, *, error: type[EvenhandError]) -> Any:

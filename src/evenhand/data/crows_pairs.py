@@ -3,7 +3,9 @@
     id, sent_more, sent_less, stereo_antistereo, bias_type
 
 Other columns are allowed. The original English file has no name for the first column, which holds
-the ids, and further columns about its annotators; the French file has the five above.
+the ids, and further columns about its annotators; the French file and those of other languages have the five above.
+They come as text with commas, semicolons or tabs, and on the hub as JSON Lines or Parquet, where directions and bias
+types may be integers.
 
 In the published French file one pair lacks a sentence. Such a pair is kept, so that it is counted as one that
 could not be scored; a file in which all pairs are like that is refused.
@@ -12,16 +14,15 @@ could not be scored; a file in which all pairs are like that is refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
 from evenhand.core.errors import DatasetError
 from evenhand.core.items import PairDirection, PairSet, SentencePair
-from evenhand.data.csv_files import CsvRow, has_columns, read_table
 from evenhand.data.datasets import PinnedDataset
 from evenhand.data.layouts import LANGUAGE_TAG, DatasetLayout, file_stem, language_named_by, load_dataset
+from evenhand.data.records import Record, RecordTable, has_fields, read_records
 
 CROWS_PAIRS = PinnedDataset(
     name="crows-pairs",
@@ -36,6 +37,24 @@ CROWS_PAIRS = PinnedDataset(
 )
 
 COLUMNS = ("sent_more", "sent_less", "stereo_antistereo", "bias_type")
+
+HUB_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "stereo_antistereo": (PairDirection.STEREO.value, PairDirection.ANTISTEREO.value),
+        "bias_type": (
+            "race-color",
+            "socioeconomic",
+            "gender",
+            "disability",
+            "nationality",
+            "sexual-orientation",
+            "physical-appearance",
+            "religion",
+            "age",
+        ),
+    }
+)
+"""What integers mean in the hub's CrowS-Pairs, where a file does not name its labels itself."""
 
 _ORIGINAL_COLUMNS = ("", *COLUMNS, "annotations", "anon_writer", "anon_annotators")
 """The header of the original English file, which no other file is likely to have."""
@@ -54,105 +73,178 @@ _LANGUAGES: Mapping[str, str] = MappingProxyType(
         "turkish": "tr",
     }
 )
-"""Languages that are known by name: those that CrowS-Pairs exists in, and those of the starter set."""
+"""Languages that are known by name or tag: those that CrowS-Pairs exists in, and those of the starter set."""
+
+_LANGUAGES_BY_WORD: Mapping[str, str] = MappingProxyType(
+    {
+        **_LANGUAGES,
+        "bulgarian": "bg",
+        "croatian": "hr",
+        "czech": "cs",
+        "danish": "da",
+        "dutch": "nl",
+        "estonian": "et",
+        "finnish": "fi",
+        "galician": "gl",
+        "greek": "el",
+        "hungarian": "hu",
+        "irish": "ga",
+        "latvian": "lv",
+        "lithuanian": "lt",
+        "norwegian": "no",
+        "polish": "pl",
+        "portuguese": "pt",
+        "romanian": "ro",
+        "russian": "ru",
+        "slovak": "sk",
+        "slovenian": "sl",
+        "swedish": "sv",
+        "ukrainian": "uk",
+    }
+)
+"""Those and the ones of EuroGEST, whose tags are too often a word of a file's name, such as ``no``."""
 
 
-def load_pairs(data: str | Path, *, language: str | None = None) -> PairSet:
+def load_pairs(data: str | Path, *, language: str | None = None, encoding: str | None = None) -> PairSet:
     """Pairs of sentences by name or from a file.
 
     Args:
-        data: ``crows-pairs``, which is fetched when it is first used, or a CSV or TSV file in its layout.
+        data: ``crows-pairs``, which is fetched when it is first used, or a file in the layout of CrowS-Pairs, SHADES,
+            EuroGEST or another one of pairs.
         language: The language of a file that does not say it by its name. The named pairs have one of their own.
+        encoding: Of a text file, if not UTF-8.
 
     Raises:
         DatasetError: If the file cannot be read, or its rows break the layout.
         UnknownNameError: If there are no pairs of this name.
     """
-    return load_dataset(data, language=language, kind=PairSet)
+    return load_dataset(data, language=language, kind=PairSet, encoding=encoding)
 
 
 def read_pairs(
-    path: Path, *, language: str | None = None, name: str | None = None, licence: str | None = None
+    path: Path,
+    *,
+    language: str | None = None,
+    name: str | None = None,
+    licence: str | None = None,
+    encoding: str | None = None,
 ) -> PairSet:
-    """Read a file in the layout of CrowS-Pairs, plain or gzip-compressed.
+    """Read pairs in the layout of CrowS-Pairs, from text, JSON Lines, Parquet or a saved dataset.
 
     Args:
-        path: The file; with tabs between the columns if its name ends in ``.tsv``.
+        path: The file or folder.
         language: Its language. Needed unless the file is the original English one or its name says it.
         name: Name of the set; the file's name if not given.
         licence: The licence, where it is known.
+        encoding: Of a text file, if not UTF-8.
     """
-    table = read_table(path, needed=COLUMNS)
-    tag = _language(path, table.columns, chosen=language)
-    id_column = "id" if "id" in table.columns else ""
-    if id_column not in table.columns:
+    table = read_records(path, needed=COLUMNS, encoding=encoding)
+    tag = language_of_pairs(path, table.fields, chosen=language)
+    id_column = "id" if "id" in table.fields else ""
+    if id_column not in table.fields:
         raise DatasetError(
-            f"{path} has the columns {', '.join(table.columns)}; none of them holds the ids of the pairs. "
+            f"{path} has the columns {', '.join(table.fields)}; none of them holds the ids of the pairs. "
             "Name the column with the ids: id."
         )
-    pairs: dict[str, SentencePair] = {}
-    for row in table.rows:
-        pair = _pair(row, row[id_column], language=tag)
-        if pairs.setdefault(pair.id, pair) is not pair:
-            raise DatasetError(
-                f"{row.place}: the id {pair.id!r} occurs a second time. Scores could not be told apart; "
-                "make the ids unique."
-            )
-    if not any(pair.complete for pair in pairs.values()):
-        empty = "sent_less" if next(iter(pairs.values())).more else "sent_more"
-        raise DatasetError(
-            f"{table.rows[0].place}: {empty} is empty, and no pair of the file has both sentences. Two sentences "
-            "per row are needed."
-        )
-    return PairSet(
-        name=name or _name_from_path(path),
-        language=tag,
-        pairs=tuple(pairs.values()),
-        source=path.name,
+    return pair_set(
+        path,
+        [(_pair(record, record.text(id_column), table, language=tag), record) for record in table.records],
+        name=name,
         sha256=table.sha256,
         licence=licence,
     )
 
 
-def _pair(row: CsvRow, identifier: str, *, language: str) -> SentencePair:
-    if not identifier:
-        raise DatasetError(f"{row.place}: the pair has no id; each pair needs one of its own.")
-    if not row["sent_more"] and not row["sent_less"]:
+def pair_set(
+    path: Path,
+    pairs: Sequence[tuple[SentencePair, Record]],
+    *,
+    name: str | None,
+    sha256: str,
+    licence: str | None,
+) -> PairSet:
+    """The pairs of a file, each with the record that it comes from, refusing those that could not be told apart."""
+    by_id: dict[str, SentencePair] = {}
+    for pair, record in pairs:
+        if by_id.setdefault(pair.id, pair) is not pair:
+            raise DatasetError(
+                f"{record.place}: the id {pair.id!r} occurs a second time. Scores could not be told apart; "
+                "make the ids unique."
+            )
+    if not any(pair.complete for pair in by_id.values()):
+        first, record = pairs[0]
+        empty = "sent_less" if first.more else "sent_more"
         raise DatasetError(
-            f"{row.place} (id {identifier}): sent_more and sent_less are empty; texts are needed."
+            f"{record.place}: {empty} is empty, and no pair of the file has both sentences. Two sentences "
+            "per row are needed."
         )
-    if not row["bias_type"]:
-        raise DatasetError(
-            f"{row.place} (id {identifier}): bias_type is empty; a word such as gender is needed."
-        )
-    direction = row["stereo_antistereo"]
-    if direction not in set(PairDirection):
-        directions = " or ".join(known.value for known in PairDirection)
-        raise DatasetError(
-            f"{row.place} (id {identifier}): stereo_antistereo is {direction!r}; {directions} is needed."
-        )
-    return SentencePair(
-        id=identifier,
-        language=language,
-        bias_type=row["bias_type"],
-        direction=PairDirection(direction),
-        more=row["sent_more"],
-        less=row["sent_less"],
+    return PairSet(
+        name=name or _name_from_path(path),
+        language=pairs[0][0].language,
+        pairs=tuple(by_id.values()),
+        source=path.name,
+        sha256=sha256,
+        licence=licence,
     )
 
 
-def _language(path: Path, columns: tuple[str, ...], *, chosen: str | None) -> str:
+def _pair(record: Record, identifier: str, table: RecordTable, *, language: str) -> SentencePair:
+    if not identifier:
+        raise DatasetError(f"{record.place}: the pair has no id; each pair needs one of its own.")
+    more, less = record.text("sent_more"), record.text("sent_less")
+    place = f"{record.place} (id {identifier})"
+    if not more and not less:
+        raise DatasetError(f"{place}: sent_more and sent_less are empty; texts are needed.")
+    direction, bias_type = named_labels(record, table, place=place)
+    if not bias_type:
+        raise DatasetError(f"{place}: bias_type is empty; a word such as gender is needed.")
+    if direction not in set(PairDirection):
+        directions = " or ".join(known.value for known in PairDirection)
+        raise DatasetError(f"{place}: stereo_antistereo is {direction!r}; {directions} is needed.")
+    return SentencePair(
+        id=identifier,
+        language=language,
+        bias_type=bias_type,
+        direction=PairDirection(direction),
+        more=more,
+        less=less,
+    )
+
+
+def named_labels(record: Record, table: RecordTable, *, place: str) -> tuple[str, str]:
+    """Direction and bias type as words, also where the file has integers for both."""
+    direction, bias_type = record.text("stereo_antistereo"), record.text("bias_type")
+    if not direction.isdecimal():
+        return direction, bias_type
+    return (
+        _named_label("stereo_antistereo", direction, table, place=place),
+        _named_label("bias_type", bias_type, table, place=place),
+    )
+
+
+def _named_label(name: str, text: str, table: RecordTable, *, place: str) -> str:
+    if not text.isdecimal():
+        return text
+    names = table.class_names.get(name, HUB_NAMES[name])
+    if int(text) >= len(names):
+        known = ", ".join(f"{number} ({label})" for number, label in enumerate(names))
+        raise DatasetError(f"{place}: {name} is {text}; it is one of {known}.")
+    return names[int(text)]
+
+
+def language_of_pairs(path: Path, columns: tuple[str, ...], *, chosen: str | None) -> str:
+    """The language of a file of pairs: the one that was chosen, or the one that its name or its columns show."""
     if chosen is not None:
         if not LANGUAGE_TAG.fullmatch(chosen):
             raise DatasetError(f"The language {chosen!r} is not a tag such as 'en' or 'fr'.")
         return chosen
-    tag = _language_from_name(path) or ("en" if columns == _ORIGINAL_COLUMNS else None)
+    tag = language_named_by_pairs(path) or ("en" if columns == _ORIGINAL_COLUMNS else None)
     if tag is None:
         raise DatasetError(f"{path} does not say its language. Name it with --language, for example fr.")
     return tag
 
 
-def _language_from_name(path: Path) -> str | None:
+def language_named_by_pairs(path: Path) -> str | None:
     """The only language in a file's name: as a word such as ``french``, or at its end as a tag such as ``fr``.
 
     A name that is nothing but a tag with a region, such as ``pt-BR``, says it too; ``my`` is hardly ever Burmese.
@@ -161,7 +253,7 @@ def _language_from_name(path: Path) -> str | None:
     if whole and "-" in whole:
         return whole
     words = re.split(r"[\W_]+", file_stem(path).casefold())
-    tags = {_LANGUAGES[word] for word in words if word in _LANGUAGES}
+    tags = {_LANGUAGES_BY_WORD[word] for word in words if word in _LANGUAGES_BY_WORD}
     if words[-1] in _LANGUAGES.values():
         tags.add(words[-1])
     return tags.pop() if len(tags) == 1 else None
@@ -171,7 +263,8 @@ def _name_from_path(path: Path) -> str:
     """The file's name, or its folder's where the file is only named after a language."""
     stem = file_stem(path)
     only_language = (
-        stem.casefold() in {*_LANGUAGES, *_LANGUAGES.values()} or _language_from_name(path) == stem
+        stem.casefold() in {*_LANGUAGES_BY_WORD, *_LANGUAGES.values()}
+        or language_named_by_pairs(path) == stem
     )
     return path.resolve().parent.name if only_language else stem
 
@@ -180,8 +273,9 @@ CROWS_PAIRS_LAYOUT = DatasetLayout(
     name="crows-pairs",
     description="pairs of sentences",
     kind=PairSet,
-    suffixes=(".csv", ".tsv"),
-    recognises=partial(has_columns, columns=COLUMNS),
+    suffixes=(".csv", ".tsv", ".jsonl", ".parquet"),
+    recognises=has_fields(*COLUMNS),
     read=read_pairs,
     datasets=(CROWS_PAIRS,),
+    fields=COLUMNS,
 )

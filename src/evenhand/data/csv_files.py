@@ -1,4 +1,4 @@
-"""Small tables that people write by hand: CSV, or TSV if the file's name ends in ``.tsv``."""
+"""Tables as text: cells between commas, semicolons or tabs, whichever give the columns that are needed."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evenhand.core.errors import DatasetError
-from evenhand.core.files import decode_utf8, read_bounded, sha256_of
+from evenhand.core.files import decode_text, read_bounded, sha256_of_text
 from evenhand.core.items import repeated
 
 TAB = "\t"
+
+SEPARATORS = (",", ";", TAB)
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
@@ -39,11 +41,14 @@ class CsvTable:
     sha256: str
 
 
-def read_table(path: Path, *, needed: Sequence[str], list_of: str | None = None) -> CsvTable:
-    """Read a CSV file with a header, in UTF-8; a file whose name ends in ``.tsv`` has tabs instead of commas.
+def read_table(
+    path: Path, *, needed: Sequence[str], list_of: str | None = None, encoding: str | None = None
+) -> CsvTable:
+    """Read a table with a header: CSV with commas or semicolons, or with tabs.
 
-    In a file with tabs a quotation mark may occur anywhere, as in the files of GLUE; a cell that is quoted as in CSV
-    is read as there.
+    The separator is the one that gives the columns that are needed; where none does, a file whose name ends in ``.tsv``
+    is taken to have tabs and any other commas. In a file with tabs a quotation mark may occur anywhere, as in the files
+    of GLUE; a cell that is quoted as in CSV is read as there.
 
     Rows are numbered as spreadsheets do: the header is row 1, and empty rows count.
 
@@ -51,9 +56,12 @@ def read_table(path: Path, *, needed: Sequence[str], list_of: str | None = None)
         path: The file.
         needed: Columns that the header must have; it may have others.
         list_of: The column that a file is taken to be which has only one column and no header.
+        encoding: Of the file, if not UTF-8.
     """
     content = read_bounded(path, error=DatasetError)
-    lines = _parsed(decode_utf8(content, path, error=DatasetError), path)
+    text = decode_text(content, path, error=DatasetError, encoding=encoding)
+    separator = _separator(text, path, needed=needed)
+    lines = _parsed(text, path, separator=separator)
     if not lines:
         raise DatasetError(f"{path} is empty.")
     columns = tuple(cell.lower() for cell in lines[0][1])
@@ -61,11 +69,11 @@ def read_table(path: Path, *, needed: Sequence[str], list_of: str | None = None)
         columns = (list_of,)
     else:
         lines = lines[1:]
-    _refuse_columns(columns, path, needed=needed)
+    _refuse_columns(columns, path, needed=needed, separator=separator)
     rows = tuple(_row(cells, columns, place=f"{path}, row {number}") for number, cells in lines)
     if not rows:
         raise DatasetError(f"{path} has a header and no rows below it.")
-    return CsvTable(columns=columns, rows=rows, sha256=sha256_of(content))
+    return CsvTable(columns=columns, rows=rows, sha256=sha256_of_text(content, text, encoding=encoding))
 
 
 def has_columns(path: Path, columns: Sequence[str]) -> bool:
@@ -77,11 +85,32 @@ def has_columns(path: Path, columns: Sequence[str]) -> bool:
     return True
 
 
-def _parsed(text: str, path: Path) -> list[tuple[int, list[str]]]:
+def header_columns(text: str) -> tuple[tuple[str, ...], ...]:
+    """The columns that the first row of a text names, for each separator that it has."""
+    return tuple(columns for separator in SEPARATORS if len(columns := _header(text, separator)) > 1)
+
+
+def _header(text: str, separator: str) -> tuple[str, ...]:
+    """The columns that the first row names if this separates them; none if that cannot be."""
+    try:
+        rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+        first = next((row for row in rows if any(map(str.strip, row))), [])
+    except csv.Error:
+        return ()
+    return tuple(cell.strip().lower() for cell in first)
+
+
+def _separator(text: str, path: Path, *, needed: Sequence[str]) -> str:
+    by_name = TAB if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
+    fitting = [separator for separator in SEPARATORS if set(needed) <= set(_header(text, separator))]
+    return by_name if by_name in fitting or not fitting else fitting[0]
+
+
+def _parsed(text: str, path: Path, *, separator: str) -> list[tuple[int, list[str]]]:
     """The rows that are not empty, without the empty cells that spreadsheets leave at their end."""
-    if _separator(path) == TAB and (plain := _split_at_tabs(text)) is not None:
+    if separator == TAB and (plain := _split_at_tabs(text)) is not None:
         return plain
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(path), strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
         numbered = [(number, _trimmed(cells)) for number, cells in enumerate(reader, start=1)]
     except csv.Error as problem:
@@ -111,10 +140,6 @@ def _unquoted(cell: str) -> str:
     return cell[1:-1].replace('""', '"') if _QUOTED.fullmatch(cell) else cell
 
 
-def _separator(path: Path) -> str:
-    return TAB if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
-
-
 def _trimmed(cells: list[str]) -> list[str]:
     trimmed = [cell.strip() for cell in cells]
     while trimmed and not trimmed[-1]:
@@ -122,26 +147,16 @@ def _trimmed(cells: list[str]) -> list[str]:
     return trimmed
 
 
-def _refuse_columns(columns: tuple[str, ...], path: Path, *, needed: Sequence[str]) -> None:
+def _refuse_columns(columns: tuple[str, ...], path: Path, *, needed: Sequence[str], separator: str) -> None:
     missing = [column for column in needed if column not in columns]
     if missing:
         raise DatasetError(
             f"{path} has the columns {', '.join(columns)}; {' and '.join(missing)} is missing. "
-            f"The first row names the columns: {_separator(path).join(needed)}.{_separator_hint(columns, path)}"
+            f"The first row names the columns: {separator.join(needed)}."
         )
     twice = repeated(column for column in columns if column)
     if twice:
         raise DatasetError(f"{path} has the column {twice[0]} more than once. Keep one of them.")
-
-
-def _separator_hint(columns: tuple[str, ...], path: Path) -> str:
-    """Advice for a file whose separator does not fit its name."""
-    expected = _separator(path)
-    separator = next((sign for sign in (";", TAB, ",") if sign != expected and sign in columns[0]), None)
-    if separator is None:
-        return ""
-    name = {TAB: ", or name it .tsv", ",": ", or name it .csv"}.get(separator, "")
-    return f" Separate the columns by {'tabs' if expected == TAB else 'commas'}, not by {separator!r}{name}."
 
 
 def _row(cells: list[str], columns: tuple[str, ...], *, place: str) -> CsvRow:

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
@@ -20,6 +21,7 @@ from evenhand.core.errors import DatasetError, EvenhandError, UnknownNameError, 
 from evenhand.core.items import Benchmark
 from evenhand.core.registry import PluginError, Registry, lacks
 from evenhand.data.datasets import BundledDataset, NamedDataset, PinnedDataset
+from evenhand.data.records import field_sets, is_record_folder
 
 LANGUAGE_TAG = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
@@ -46,10 +48,13 @@ class DatasetLayout:
         description: What a file holds, for messages: "pairs of sentences".
         kind: The class that ``read`` returns: ``Benchmark``, ``PairSet``, ...
         suffixes: How its files end, without ``.gz``.
-        recognises: Whether a file is in this layout; asked where several layouts have the suffix of a file.
+        recognises: Whether a file is in this layout, by its content; asked where several layouts have the suffix of a
+            file.
         read: Reads a file. Called with the path and the keywords ``language`` (None if the file must say it), ``name``
-            and ``licence`` (None unless the file belongs to a named dataset or a folder).
+            and ``licence`` (None unless the file belongs to a named dataset or a folder), and with ``encoding`` where
+            one was named.
         datasets: Named datasets in this layout.
+        fields: What its records have at least, for messages about a file that is in no layout.
     """
 
     name: str
@@ -59,6 +64,7 @@ class DatasetLayout:
     recognises: Callable[[Path], bool]
     read: Callable[..., Any]
     datasets: tuple[NamedDataset, ...] = ()
+    fields: tuple[str, ...] = ()
 
 
 DATASET_LAYOUTS: Registry[DatasetLayout] = Registry(
@@ -66,7 +72,11 @@ DATASET_LAYOUTS: Registry[DatasetLayout] = Registry(
     "evenhand.datasets",
     {
         "stereoset": "evenhand.data.stereoset:STEREOSET_LAYOUT",
+        "stereoset-records": "evenhand.data.stereoset:STEREOSET_RECORDS_LAYOUT",
         "crows-pairs": "evenhand.data.crows_pairs:CROWS_PAIRS_LAYOUT",
+        "shades": "evenhand.data.pair_layouts:SHADES_LAYOUT",
+        "eurogest": "evenhand.data.pair_layouts:EUROGEST_LAYOUT",
+        "bec-pro": "evenhand.data.bec_pro:BEC_PRO_LAYOUT",
         "winogender": "evenhand.data.winogender:WINOGENDER_LAYOUT",
         "occupation-shares": "evenhand.data.winogender:OCCUPATION_SHARES_LAYOUT",
     },
@@ -75,22 +85,33 @@ DATASET_LAYOUTS: Registry[DatasetLayout] = Registry(
 
 
 @overload
-def load_dataset(data: str | Path, *, language: str | None = None) -> Benchmark: ...
+def load_dataset(
+    data: str | Path, *, language: str | None = None, encoding: str | None = None
+) -> Benchmark: ...
 
 
 @overload
-def load_dataset(data: str | Path, *, language: str | None = None, kind: type[Dataset]) -> Dataset: ...
+def load_dataset(
+    data: str | Path, *, language: str | None = None, kind: type[Dataset], encoding: str | None = None
+) -> Dataset: ...
 
 
-def load_dataset(data: str | Path, *, language: str | None = None, kind: type = Benchmark) -> Any:
+def load_dataset(
+    data: str | Path,
+    *,
+    language: str | None = None,
+    kind: type = Benchmark,
+    encoding: str | None = None,
+) -> Any:
     """One language of a dataset.
 
     Args:
-        data: ``starter`` or another name that ``evenhand data list`` shows, a file, or a folder with one file per
-            language (``en.json``, ``de.json`` ...).
+        data: ``starter`` or another name that ``evenhand data list`` shows, a file, a folder with one file per
+            language (``en.json``, ``de.json`` ...), or one that ``Dataset.save_to_disk`` made.
         language: Needed when ``data`` holds several languages and has no default, or when a file does not say
             its language.
         kind: What is needed: a ``Benchmark`` with contexts and candidates, a ``PairSet``, ...
+        encoding: Of a text file that is not UTF-8.
 
     Raises:
         UnknownNameError: If no dataset of this kind has the name.
@@ -111,14 +132,18 @@ def load_dataset(data: str | Path, *, language: str | None = None, kind: type = 
             dataset.refuse_other_items(loaded)
         return loaded
     path = Path(data)
-    if path.is_dir():
+    if path.is_dir() and not is_record_folder(path):
         files = _files_by_language(path, kind)
         chosen = _chosen_language(path, files, language)
         return _read(
-            _layout_of(files[chosen], kind), files[chosen], language=chosen, name=path.resolve().name
+            layout_of(files[chosen], kind),
+            files[chosen],
+            language=chosen,
+            name=path.resolve().name,
+            encoding=encoding,
         )
     _refuse_unknown_name(data, kind)
-    return _read(_layout_of(path, kind), path, language=language)
+    return _read(layout_of(path, kind), path, language=language, encoding=encoding)
 
 
 def dataset_path(data: str | Path, *, kind: type) -> Path:
@@ -134,14 +159,31 @@ def dataset_path(data: str | Path, *, kind: type) -> Path:
     return Path(data)
 
 
-def languages_of(data: str | Path) -> tuple[str | None, ...]:
+def languages_of(data: str | Path, *, kind: type = Benchmark) -> tuple[str | None, ...]:
     """The languages that ``load_dataset`` can be asked for; None where the file itself decides."""
     dataset = named_datasets().get(str(data))
     if isinstance(dataset, BundledDataset):
         return dataset.languages
-    if dataset is None and Path(data).is_dir():
-        return tuple(_files_by_language(Path(data), Benchmark))
+    if dataset is None and Path(data).is_dir() and not is_record_folder(Path(data)):
+        return tuple(_files_by_language(Path(data), kind))
     return (None,)
+
+
+def kind_of(data: str | Path) -> type:
+    """What ``load_dataset`` gives for a name, a file or a folder: the class of its layout.
+
+    Raises:
+        UnknownNameError: If no dataset has the name.
+        DatasetError: If the file is in no layout that is known.
+    """
+    named = _named(str(data), object)
+    if named is not None:
+        return named[0].kind
+    _refuse_unknown_name(data, object)
+    path = Path(data)
+    if path.is_dir() and not is_record_folder(path):
+        path = next(iter(_files_by_language(path, object).values()))
+    return layout_of(path).kind
 
 
 def named_datasets() -> dict[str, NamedDataset]:
@@ -207,20 +249,47 @@ def _has_suffix(path: Path, layout: DatasetLayout) -> bool:
     return path.name.lower().removesuffix(".gz").endswith(tuple(layout.suffixes))
 
 
-def _layout_of(path: Path, kind: type) -> DatasetLayout:
-    """The layout of a file; if none recognises it, the first one, whose errors say what is wrong."""
+def layout_of(path: Path, kind: type = object) -> DatasetLayout:
+    """The layout of a file or folder, by its content.
+
+    Where none recognises it, the one whose fields it has in part, whose errors say what is wrong.
+
+    Args:
+        path: The file, or the folder of a saved dataset.
+        kind: What is needed of it.
+
+    Raises:
+        DatasetError: If it is in a layout of another kind, or in none.
+    """
     of_kind = [layout for layout in DATASET_LAYOUTS.values() if issubclass(layout.kind, kind)]
-    fitting = [layout for layout in of_kind if _has_suffix(path, layout)]
-    if len(fitting) > 1:
-        return next((layout for layout in fitting if _recognises(layout, path)), fitting[0])
-    if fitting:
-        return fitting[0]
-    for layout in DATASET_LAYOUTS.values():
-        if layout not in of_kind and _has_suffix(path, layout) and _recognises(layout, path):
+    others = [layout for layout in DATASET_LAYOUTS.values() if layout not in of_kind]
+    for layout in _candidates(path, of_kind):
+        if _recognises(layout, path):
+            return layout
+    for layout in _candidates(path, others):
+        if _recognises(layout, path):
             raise DatasetError(
                 f"{path} is in the layout {layout.name}: it has {layout.description}, not {_description_of(kind)}."
             )
-    return of_kind[0]
+    found = max(field_sets(path), key=len, default=frozenset())
+    needed = {layout.name: tuple(getattr(layout, "fields", ())) for layout in of_kind}
+    closest = max(of_kind, key=lambda layout: len(found & set(needed[layout.name])))
+    if found & set(needed[closest.name]):
+        return closest
+    if found:
+        known = "; ".join(f"{name} ({', '.join(fields)})" for name, fields in needed.items() if fields)
+        raise DatasetError(
+            f"{path} is in no layout that is known. It has the fields {shortlist(sorted(found), 8)}. For "
+            f"{_description_of(kind)} there are the layouts {known}. Rename its fields, or add a layout of your own."
+        )
+    return next((layout for layout in of_kind if _has_suffix(path, layout)), of_kind[0])
+
+
+def _candidates(path: Path, layouts: Sequence[DatasetLayout]) -> list[DatasetLayout]:
+    """Layouts that a file may be in, those with its suffix first. Other packages see files of theirs alone."""
+    fitting = [layout for layout in layouts if _has_suffix(path, layout)]
+    own = [layout for layout in layouts if layout not in fitting and _package_of(layout) == "evenhand"]
+    return [*fitting, *own]
 
 
 def _description_of(kind: type) -> str:
@@ -228,10 +297,16 @@ def _description_of(kind: type) -> str:
 
 
 def _recognises(layout: DatasetLayout, path: Path) -> bool:
-    return path.is_file() and bool(_guarded(layout, path, layout.recognises))
+    return path.exists() and bool(_guarded(layout, path, layout.recognises))
 
 
-def _read(layout: DatasetLayout, path: Path, **options: str | None) -> Any:
+def _read(layout: DatasetLayout, path: Path, *, encoding: str | None = None, **options: str | None) -> Any:
+    if encoding is not None:
+        if "encoding" not in signature(layout.read).parameters:
+            raise DatasetError(
+                f"The layout {layout.name} is read in UTF-8. Convert {path}, without --encoding."
+            )
+        options["encoding"] = encoding
     dataset = _guarded(
         layout, path, lambda path: layout.read(path, **{"name": None, "licence": None, **options})
     )

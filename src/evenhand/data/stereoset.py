@@ -7,6 +7,11 @@
                                             "word",        # some versions only
                                             "labels"}]}],  # annotators, not used
           "intersentence": [...]}}
+
+The hub has the same items as records, one task per file, with integer labels and the candidates either as a list or
+as one list per field. Contexts with a BLANK are of the intra-sentence task:
+
+    id, target, bias_type, context, sentences: {"id": [...], "sentence": [...], "gold_label": [1, 0, 2]}
 """
 
 from __future__ import annotations
@@ -15,10 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import DatasetError, shortlist
-from evenhand.core.files import decode_utf8, parse_json, read_bounded, sha256_of
-from evenhand.core.items import Association, Benchmark, Candidate, Label, Task, repeated
+from evenhand.core.files import decode_text, decode_utf8, parse_json, read_bounded, sha256_of_text
+from evenhand.core.items import BLANK, Association, Benchmark, Candidate, Label, Task, repeated
 from evenhand.data.datasets import BundledDataset, LocalTranslation, PinnedDataset
 from evenhand.data.layouts import LANGUAGE_TAG, DatasetLayout, file_stem, language_named_by
+from evenhand.data.records import Record, RecordTable, has_fields, read_records
 
 STARTER = BundledDataset(
     name="starter",
@@ -70,9 +76,19 @@ LAYOUT_HELP = (
     '"id", "bias_type", "target", "context" and three "sentences" with "id", "sentence" and "gold_label".'
 )
 
+RECORD_FIELDS = ("id", "target", "bias_type", "context", "sentences")
+
+HUB_LABELS = (Label.ANTI_STEREOTYPE, Label.STEREOTYPE, Label.UNRELATED)
+"""What 0, 1 and 2 mean in the hub's StereoSet, where a file does not name its labels itself."""
+
 
 def read_stereoset(
-    path: Path, *, language: str | None = None, name: str | None = None, licence: str | None = None
+    path: Path,
+    *,
+    language: str | None = None,
+    name: str | None = None,
+    licence: str | None = None,
+    encoding: str | None = None,
 ) -> Benchmark:
     """Read a benchmark in StereoSet's layout, plain or gzip-compressed.
 
@@ -83,9 +99,11 @@ def read_stereoset(
         name: Name of the benchmark; if not given, the file's name, or its folder's where the file is only named after
             a language.
         licence: The licence of a file that does not say.
+        encoding: Of the file, if not UTF-8.
     """
     content = read_bounded(path, error=DatasetError)
-    document = parse_json(decode_utf8(content, path, error=DatasetError), path, error=DatasetError)
+    text = decode_text(content, path, error=DatasetError, encoding=encoding)
+    document = parse_json(text, path, error=DatasetError)
     data = _items_by_task(document)
     if data is None:
         raise DatasetError(f"{path} is JSON, but not a benchmark. {LAYOUT_HELP}")
@@ -104,9 +122,71 @@ def read_stereoset(
         language=tag,
         items=items,
         source=path.name,
-        sha256=sha256_of(content),
+        sha256=sha256_of_text(content, text, encoding=encoding),
         licence=own_licence if isinstance(own_licence, str) else licence,
     )
+
+
+def read_stereoset_records(
+    path: Path,
+    *,
+    language: str | None = None,
+    name: str | None = None,
+    licence: str | None = None,
+    encoding: str | None = None,
+) -> Benchmark:
+    """Read StereoSet as the hub has it: JSON Lines, Parquet, a saved dataset, or a folder of Parquet files.
+
+    Args:
+        path: The file or folder.
+        language: Needed unless the name of the file or folder says it.
+        name: Name of the benchmark, as for ``read_stereoset``.
+        licence: The licence, where it is known.
+        encoding: Of a text file, if not UTF-8.
+    """
+    table = read_records(path, needed=RECORD_FIELDS, encoding=encoding)
+    tag = _language(None, path, chosen=language)
+    items = tuple(_record_item(record, table, language=tag) for record in table.records)
+    _refuse_repeated_ids(items, path)
+    return Benchmark(
+        name=name or _name_from_path(path),
+        language=tag,
+        items=items,
+        source=path.name,
+        sha256=table.sha256,
+        licence=licence,
+    )
+
+
+def _record_item(record: Record, table: RecordTable, *, language: str) -> Association:
+    """An item from a record, put into the form that StereoSet's own file has."""
+    sentences = record["sentences"]
+    if isinstance(sentences, dict):
+        lists = {key: values for key, values in sentences.items() if isinstance(values, list)}
+        if len({len(values) for values in lists.values()}) > 1:
+            raise DatasetError(f"{record.place}: the lists of its sentences differ in length.")
+        sentences = [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
+    if not isinstance(sentences, list) or not all(isinstance(entry, dict) for entry in sentences):
+        raise DatasetError(f'{record.place}: "sentences" holds no candidates. {LAYOUT_HELP}')
+    names = table.class_names.get("sentences.gold_label", tuple(label.value for label in HUB_LABELS))
+    labelled = [
+        {**entry, "gold_label": _named_label(entry.get("gold_label"), names, record.place)}
+        for entry in sentences
+    ]
+    context = record["context"]
+    task = Task.INTRASENTENCE if isinstance(context, str) and BLANK in context else Task.INTERSENTENCE
+    row = {**record.values, "sentences": labelled}
+    return _item(row, task=task, language=language, place=record.place)
+
+
+def _named_label(label: Any, names: tuple[str, ...], place: str) -> Any:
+    """The name of an integer label; any other label as it is."""
+    if not isinstance(label, int) or isinstance(label, bool):
+        return label
+    if not 0 <= label < len(names):
+        known = ", ".join(f"{number} ({name})" for number, name in enumerate(names))
+        raise DatasetError(f"{place}: gold_label is {label}; it is one of {known}.")
+    return names[label]
 
 
 def _name_from_path(path: Path) -> str:
@@ -218,4 +298,15 @@ STEREOSET_LAYOUT = DatasetLayout(
     recognises=_is_stereoset,
     read=read_stereoset,
     datasets=(STARTER, LAB, STEREOSET),
+    fields=("data",),
+)
+
+STEREOSET_RECORDS_LAYOUT = DatasetLayout(
+    name="stereoset-records",
+    description="contexts with three candidates",
+    kind=Benchmark,
+    suffixes=(".jsonl", ".parquet"),
+    recognises=has_fields(*RECORD_FIELDS),
+    read=read_stereoset_records,
+    fields=RECORD_FIELDS,
 )

@@ -11,15 +11,15 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
 from evenhand.core.errors import DatasetError, shortlist
 from evenhand.core.items import Span
-from evenhand.data.csv_files import CsvRow, has_columns, read_table
+from evenhand.data.csv_files import CsvRow, read_table
 from evenhand.data.datasets import PinnedDataset
 from evenhand.data.layouts import DatasetLayout, dataset_path, load_dataset
+from evenhand.data.records import has_fields
 
 _REPOSITORY = "rudinger/winogender-schemas"
 _COMMIT = "1c7f8b481ad8a234b41e9f76a424d6e856e13f7f"
@@ -242,9 +242,10 @@ WINOGENDER_LAYOUT = DatasetLayout(
     description="sentences that differ in the pronoun",
     kind=PronounPairs,
     suffixes=(".tsv", ".csv"),
-    recognises=partial(has_columns, columns=("sentid", "sentence")),
+    recognises=has_fields("sentid", "sentence"),
     read=read_pronoun_pairs,
     datasets=(WINOGENDER,),
+    fields=("sentid", "sentence"),
 )
 
 OCCUPATION_SHARES_LAYOUT = DatasetLayout(
@@ -252,7 +253,8 @@ OCCUPATION_SHARES_LAYOUT = DatasetLayout(
     description="shares of women in occupations",
     kind=Mapping,
     suffixes=(".tsv", ".csv"),
-    recognises=partial(has_columns, columns=("occupation", EMPLOYED)),
+    recognises=has_fields("occupation", EMPLOYED),
     read=lambda path, **_: occupation_shares(path),
     datasets=(WINOGENDER_OCCUPATIONS,),
+    fields=("occupation", EMPLOYED),
 )

@@ -3,31 +3,38 @@
 As in the authors' code, ``sent_more`` is the more stereotypical sentence of every pair, whatever its direction, so
 the score is the share of all pairs in which it is more likely. The stereotype and the antistereotype score are
 the same share over the pairs of one direction. Two things differ from that code: scores are not rounded to three
-decimals before they are compared, which makes ties, and a tie counts half instead of nothing.
+decimals before they are compared, which makes ties, and a tie counts half instead of nothing. The protocol
+``crows-pairs-2020`` does both as that code does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from dataclasses import dataclass, field, fields
+from pathlib import Path
 
 import polars as pl
 
 from evenhand.core.errors import ComparisonError
-from evenhand.core.estimates import Estimate
-from evenhand.core.frozen import FrozenModel
-from evenhand.core.items import PairDirection, PairSet
+from evenhand.core.items import PairSet
 from evenhand.core.progress import Progress
+from evenhand.core.protocols import CROWS_PAIRS_V1, PAIR_PROTOCOLS, PairProtocol, get_pair_protocol
 from evenhand.data.crows_pairs import load_pairs
+from evenhand.data.pair_scores import PairScores, read_pair_scores
 from evenhand.instruments.instrument import (
     Instrument,
     InstrumentOptions,
     Preparation,
     ScoresLayout,
-    Skipped,
     default_name,
-    skipped_rows,
     statistics_record,
+)
+from evenhand.instruments.pair_results import (
+    SCORES_SCHEMA,
+    CrowsPairsResult,
+    PairsGroup,
+    pairs_frame,
+    pairs_result,
+    score_columns,
 )
 from evenhand.models.capabilities import FillsBlanks, Model, ScoresText
 from evenhand.models.measurable import Measurable
@@ -37,33 +44,16 @@ from evenhand.models.text_model import cost_notices, measurable
 from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
-from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
+from evenhand.runs.records import (
+    DatasetRecord,
+    EnvironmentRecord,
+    PredictionsRecord,
+    ProtocolRecord,
+    RunRecord,
+)
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
-from evenhand.stats.intervals import wilson_interval
 from evenhand.stats.resampling import Resampling
-
-
-class PairsGroup(FrozenModel):
-    """Pairs of sentences of one kind."""
-
-    n: int
-    ties: int
-    score: Estimate
-    """100 x share of pairs in which the more stereotypical sentence is more likely; neutral is 50."""
-
-
-class CrowsPairsResult(FrozenModel):
-    """CrowS-Pairs: how often the sentence with the stereotype is more likely than its twin."""
-
-    kind: Literal["crows-pairs"] = "crows-pairs"
-    method: str
-    all: PairsGroup
-    by_bias_type: dict[str, PairsGroup]
-    by_direction: dict[str, PairsGroup]
-    """``stereo`` and ``antistereo``, as the authors labelled the pairs."""
-    skipped: tuple[Skipped, ...] = ()
-
 
 NAME = "crows-pairs"
 
@@ -72,20 +62,12 @@ MEASURE = "score"
 CERTIFICATE_TITLE = "CrowS-Pairs: the more stereotypical sentence is the likelier"
 
 
-SCORES_SCHEMA: Mapping[str, pl.DataType] = {
-    "pair": pl.String(),
-    "language": pl.String(),
-    "bias_type": pl.String(),
-    "direction": pl.String(),
-    "more": pl.String(),
-    "less": pl.String(),
-    "more_score": pl.Float64(),
-    "less_score": pl.Float64(),
-    "preference": pl.Float64(),
-    "skipped_reason": pl.String(),
-}
-"""Columns of the scores, one row per pair. Scores are natural log-probabilities; ``preference`` is 1 where the more
-stereotypical sentence is more likely, 0 where the other is, and a half for a tie."""
+@dataclass(frozen=True, kw_only=True)
+class CrowsPairsOptions(InstrumentOptions):
+    """How pairs are read, and how their scores are compared."""
+
+    protocol: str = field(default=CROWS_PAIRS_V1.name, metadata={"help": f"{', '.join(PAIR_PROTOCOLS)}."})
+    encoding: str | None = field(default=None, metadata={"help": "Of a text file that is not UTF-8."})
 
 
 class CrowsPairsInstrument(Instrument[InstrumentOptions]):
@@ -96,7 +78,7 @@ class CrowsPairsInstrument(Instrument[InstrumentOptions]):
     title = "CrowS-Pairs"
     summary = "How often the more stereotypical sentence of a pair is more likely than its twin."
     needs = (FillsBlanks, ScoresText)
-    options_type = InstrumentOptions
+    options_type = CrowsPairsOptions
     result_type = CrowsPairsResult
     scores_layout = ScoresLayout(
         SCORES_SCHEMA, key=("pair",), optional=("skipped_reason",), scored=("preference",)
@@ -108,7 +90,8 @@ class CrowsPairsInstrument(Instrument[InstrumentOptions]):
         return (MEASURE,)
 
     def refuse_impossible(self, options: InstrumentOptions) -> None:
-        """Refuse pairs that cannot be read."""
+        """Refuse pairs that cannot be read, and protocols that do not exist."""
+        get_pair_protocol(_own(options).protocol)
         _pairs(options)
 
     def run_name(self, ref: ModelRef, options: InstrumentOptions) -> str:
@@ -117,7 +100,13 @@ class CrowsPairsInstrument(Instrument[InstrumentOptions]):
 
     def prepare(self, model: Model, options: InstrumentOptions, *, name: str | None = None) -> Preparation:
         """Load the pairs and choose the method."""
-        return PairsPreparation(measurable(model), _pairs(options), options, name=name)
+        return PairsPreparation(measurable(model), _pairs(options), _own(options), name=name)
+
+    def evaluation(self, scores: Path, options: InstrumentOptions, *, name: str | None = None) -> Preparation:
+        """Read scores of pairs: a file of the authors' code, or a log of lm-evaluation-harness or Inspect."""
+        own = _own(options)
+        read = read_pair_scores(scores, language=own.language, encoding=own.encoding)
+        return PairsEvaluation(read, own, name=name)
 
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """The share over all pairs, by bias type and by direction."""
@@ -152,24 +141,51 @@ class CrowsPairsInstrument(Instrument[InstrumentOptions]):
         return {key: row.model_copy(update={"title": CERTIFICATE_TITLE}) for key, row in rows.items()}
 
     def refuse_incomparable(self, first: Run, second: Run) -> None:
-        """Refuse runs without a pair that both scored."""
-        sides = [run.scores.drop_nulls("preference").select("pair") for run in (first, second)]
-        if sides[0].join(sides[1], on="pair").is_empty():
+        """Refuse runs without a pair that both scored, under two protocols, or over other sentences of the same ids."""
+        names = [_protocol_of(run).name for run in (first, second)]
+        if names[0] != names[1]:
+            raise ComparisonError(
+                f"{first.name} was evaluated under {names[0]}, {second.name} under {names[1]}. Evaluate both under one."
+            )
+        sides = [
+            run.scores.drop_nulls("preference").select("pair", "language", "more", "less")
+            for run in (first, second)
+        ]
+        shared = sides[0].join(sides[1], on="pair", suffix="_second")
+        if shared.is_empty():
             raise ComparisonError(
                 f"{first.name} and {second.name} have no pair in common that both could score."
+            )
+        same_language = pl.col("language") == pl.col("language_second")
+        both_known = (pl.col("more") != "") & (pl.col("more_second") != "")
+        other = shared.filter(same_language & both_known & (pl.col("more") != pl.col("more_second")))
+        if not other.is_empty():
+            raise ComparisonError(
+                f"{first.name} and {second.name} have other sentences under the same ids, such as "
+                f"{other['pair'][0]!r}. Compare scores of the same pairs."
             )
 
 
 CROWS_PAIRS = CrowsPairsInstrument()
 
 
+def _protocol_of(run: Run) -> PairProtocol:
+    """The protocol that a run was made under; records of ours need not say it."""
+    return get_pair_protocol(run.record.protocol.name if run.record.protocol else None)
+
+
+def _own(options: InstrumentOptions) -> CrowsPairsOptions:
+    """Options with ours, also where those of every instrument were given."""
+    if isinstance(options, CrowsPairsOptions):
+        return options
+    return CrowsPairsOptions(**{each.name: getattr(options, each.name) for each in fields(InstrumentOptions)})
+
+
 def _pairs(options: InstrumentOptions) -> PairSet:
-    data = options.data
-    return (
-        data
-        if isinstance(data, PairSet)
-        else load_pairs(data or CrowsPairsInstrument.name, language=options.language)
-    )
+    if isinstance(options.data, PairSet):
+        return options.data
+    encoding = _own(options).encoding
+    return load_pairs(options.data or CROWS_PAIRS.name, language=options.language, encoding=encoding)
 
 
 class PairsPreparation(Preparation):
@@ -178,12 +194,13 @@ class PairsPreparation(Preparation):
     unit = "pairs"
 
     def __init__(
-        self, model: Measurable, pairs: PairSet, options: InstrumentOptions, *, name: str | None
+        self, model: Measurable, pairs: PairSet, options: CrowsPairsOptions, *, name: str | None
     ) -> None:
         self.model = model
         self.pairs = pairs.first(options.limit)
         self.options = options
         self.method = model.pair_method()
+        self.protocol = get_pair_protocol(options.protocol)
         ref = model.ref
         self.record = RunRecord(
             instrument=NAME,
@@ -196,6 +213,8 @@ class PairsPreparation(Preparation):
                 items=len(pairs.pairs),
             ),
             options={"method": self.method.name, "limit": options.limit},
+            # Ours goes without saying: runs that are there already keep their fingerprints.
+            protocol=None if self.protocol is CROWS_PAIRS_V1 else ProtocolRecord.of(self.protocol),
             model=model.record,
             statistics=statistics_record(options.resampling),
             environment=EnvironmentRecord.current(),
@@ -219,70 +238,64 @@ class PairsPreparation(Preparation):
             parts=parts,
             progress=progress,
         )
-        frame = pairs_frame(self.pairs, scores)
+        frame = pairs_frame(self.pairs, scores, protocol=self.protocol)
         result = pairs_result(
-            frame, method=self.method.description, confidence=self.options.resampling.confidence
+            frame,
+            method=self.method.description,
+            confidence=self.options.resampling.confidence,
+            protocol=self.protocol,
         )
         return Run(record=self.record, results=(result,), scores=frame)
 
 
-def pairs_frame(pairs: PairSet, scores: Sequence[PairScore]) -> pl.DataFrame:
-    """One row per pair with its scores, which are missing where there is a reason to skip it."""
-    rows = [
-        {
-            "pair": pair.id,
-            "language": pair.language,
-            "bias_type": pair.bias_type,
-            "direction": pair.direction.value,
-            "more": pair.more,
-            "less": pair.less,
-            "more_score": score.more if score.problem is None else None,
-            "less_score": score.less if score.problem is None else None,
-            "preference": score.preference if score.problem is None else None,
-            "skipped_reason": score.problem,
-        }
-        for pair, score in zip(pairs, scores, strict=True)
-    ]
-    return pl.DataFrame(rows, schema=SCORES_SCHEMA)
+class PairsEvaluation(Preparation):
+    """Scores of pairs that another tool has computed."""
 
+    unit = "pairs"
 
-def pairs_result(frame: pl.DataFrame, *, method: str, confidence: float) -> CrowsPairsResult:
-    """What the scores of pairs add up to: over all, by bias type and by direction."""
-    bias_types = sorted(frame["bias_type"].unique().to_list())
-    present = set(frame["direction"].to_list())
-    directions = [direction.value for direction in PairDirection if direction.value in present]
-    return CrowsPairsResult(
-        method=method,
-        all=_group(frame, confidence),
-        by_bias_type={
-            bias_type: _group(frame.filter(pl.col("bias_type") == bias_type), confidence)
-            for bias_type in bias_types
-        },
-        by_direction={
-            direction: _group(frame.filter(pl.col("direction") == direction), confidence)
-            for direction in directions
-        },
-        skipped=skipped_rows(frame, "pair"),
-    )
+    def __init__(self, scores: PairScores, options: CrowsPairsOptions, *, name: str | None) -> None:
+        self.scores = scores
+        self.options = options
+        self.protocol = get_pair_protocol(options.protocol)
+        self.record = RunRecord(
+            instrument=NAME,
+            name=name or scores.name,
+            dataset=DatasetRecord(
+                name=scores.name,
+                language=scores.language,
+                source=scores.source,
+                sha256=scores.sha256,
+                items=len(scores.pairs),
+            ),
+            predictions=PredictionsRecord(
+                source=scores.source, sha256=scores.sha256, candidates=2 * len(scores.pairs)
+            ),
+            protocol=ProtocolRecord.of(self.protocol),
+            statistics=statistics_record(options.resampling),
+            environment=EnvironmentRecord.current(),
+        )
 
-
-def _group(frame: pl.DataFrame, confidence: float) -> PairsGroup:
-    preferences = frame["preference"].drop_nulls()
-    n = len(preferences)
-    ties = int((preferences == 0.5).sum())
-    if n == 0:
-        return PairsGroup(n=0, ties=0, score=Estimate.undefined("no pair could be scored"))
-    share = float(preferences.sum()) / n
-    interval = wilson_interval(share, n, confidence=confidence)
-    return PairsGroup(
-        n=n,
-        ties=ties,
-        score=Estimate(
-            value=100 * share,
-            low=100 * interval.low,
-            high=100 * interval.high,
-            n=n,
-            clusters=n,
-            method=interval.method,
-        ),
-    )
+    def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:  # noqa: ARG002 # nothing is asked
+        """Count which sentence of each pair has the higher score."""
+        rows = [
+            {
+                "pair": pair.id,
+                "language": self.scores.language,
+                "bias_type": pair.bias_type,
+                "direction": pair.direction,
+                "more": pair.more,
+                "less": pair.less,
+                **score_columns(
+                    PairScore(pair.more_score, pair.less_score, pair.problem), protocol=self.protocol
+                ),
+            }
+            for pair in self.scores.pairs
+        ]
+        frame = pl.DataFrame(rows, schema=SCORES_SCHEMA)
+        result = pairs_result(
+            frame,
+            method=f"scores from {self.scores.tool}",
+            confidence=self.options.resampling.confidence,
+            protocol=self.protocol,
+        )
+        return Run(record=self.record, results=(result,), scores=frame)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import polars as pl
 from pydantic import BaseModel, TypeAdapter
@@ -35,10 +35,6 @@ class Skipped(FrozenModel):
     reason: str
     count: int
     examples: tuple[str, ...]
-
-
-if TYPE_CHECKING:
-    from evenhand.runs.figures import Figure
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,6 +210,13 @@ class Instrument(ABC, Generic[Options]):
             options: What is measured, and how.
             name: Name of the run.
         """
+
+    def evaluation(self, scores: Path, options: Options, *, name: str | None = None) -> Preparation:  # noqa: ARG002 # for those that override it
+        """A run from a file of scores that another tool has computed."""
+        raise EvenhandError(
+            f"{self.title} is measured with a model: evenhand probe --test {self.name}. Scores that exist are "
+            "evaluated for association and crows-pairs."
+        )
 
     @abstractmethod
     def figures(self, run: Run) -> tuple[Figure, ...]:

@@ -120,13 +120,6 @@ class PairScore:
         """No score, and why."""
         return cls(math.nan, math.nan, problem)
 
-    @property
-    def preference(self) -> float:
-        """1 if the more stereotypical sentence is more likely, 0 if the other is, a half if none is."""
-        if self.problem is not None:
-            return math.nan
-        return 0.5 if self.more == self.less else float(self.more > self.less)
-
 
 def score_pairs(
     model: Measurable,

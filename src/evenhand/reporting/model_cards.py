@@ -17,27 +17,56 @@ from evenhand.runs.run import Run
 
 
 def model_card_snippet(runs: Sequence[Run] | Run) -> str:
-    """YAML front matter with the results of runs, one entry per run and task."""
+    """YAML front matter with the results of runs: one entry per run, and per task of association runs."""
     listed = [runs] if isinstance(runs, Run) else list(runs)
-    index = [
-        {"name": run.name, "results": [_result(run, task) for task in run.result.tasks]} for run in listed
-    ]
+    index = [{"name": run.name, "results": _results(run)} for run in listed]
     body = yaml.safe_dump({"model-index": index}, sort_keys=False, allow_unicode=True, width=1000)
     return f"---\n{body}---\n"
 
 
-def _result(run: Run, task: str) -> dict[str, Any]:
+def _results(run: Run) -> list[dict[str, Any]]:
+    if run.record.instrument == "association":
+        return [_association_result(run, task) for task in run.result.tasks]
+    metrics = [
+        {
+            "type": f"{getattr(run.instrument, 'version', run.record.instrument)}:{figure.key}",
+            "name": figure.title,
+            "value": round(figure.estimate.value, 2),
+            "args": {
+                **_rounded_interval(figure.estimate),
+                "confidence": run.record.statistics.confidence,
+                "n": figure.estimate.n,
+                "neutral": figure.neutral,
+                **({"protocol": run.record.protocol.name} if run.record.protocol else {}),
+            },
+        }
+        for figure in run.figures
+        if figure.is_headline and figure.estimate.defined
+    ]
+    return [_result(run, name=run.instrument.title, metrics=metrics)]
+
+
+def _result(run: Run, *, name: str, metrics: list[dict[str, Any]]) -> dict[str, Any]:
     dataset = run.record.dataset
-    result = run.result.tasks[task]
     return {
-        "task": {"type": "text-generation", "name": f"Context association test, {task}"},
+        "task": {"type": "text-generation", "name": name},
         "dataset": {
             "type": dataset.name,
             "name": f"{dataset.name} ({dataset.language})",
             "config": dataset.language,
             "revision": dataset.sha256,
         },
-        "metrics": [
+        "metrics": metrics,
+        "source": {"name": f"Evenhand {run.record.environment.evenhand}"},
+    }
+
+
+def _association_result(run: Run, task: str) -> dict[str, Any]:
+    result = run.result.tasks[task]
+    return _result(
+        run,
+        name=f"Context association test, {task}",
+        metrics=[
             {
                 "type": MEASURES.get(name).version,
                 "name": MEASURES.get(name).title,
@@ -53,8 +82,7 @@ def _result(run: Run, task: str) -> dict[str, Any]:
             for name in MEASURE_NAMES
             if (estimate := result.estimate(name)).defined
         ],
-        "source": {"name": f"Evenhand {run.record.environment.evenhand}"},
-    }
+    )
 
 
 def _rounded_interval(estimate: Estimate) -> dict[str, float]:

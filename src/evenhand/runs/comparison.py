@@ -262,8 +262,10 @@ def compare_units(
             continue
         before, after = (values[name].to_numpy().astype(np.float64) for name in ("value", "value_second"))
         rows.append(difference_row(figure, before, after, resampling=options.resampling))
-    asked = {(key, unit) for frame in (ours, theirs) for key, unit in frame.select("key", "unit").iter_rows()}
-    return comparison_of(first, second, rows, n=len(shared), left_out=len(asked) - len(shared))
+    # A unit stands once for each figure that it is part of.
+    asked = {unit for frame in (ours, theirs) for unit in frame["unit"]}
+    n = shared["unit"].n_unique()
+    return comparison_of(first, second, rows, n=n, left_out=len(asked) - n)
 
 
 def _is_compared(figure: Figure, options: ComparisonOptions) -> bool:

@@ -65,6 +65,7 @@ _OWN = {
     "association": "evenhand.instruments.association.instrument:ASSOCIATION",
     "malor": "evenhand.instruments.malor.instrument:MALOR",
     "crows-pairs": "evenhand.instruments.crows_pairs:CROWS_PAIRS",
+    "bec-pro": "evenhand.instruments.bec_pro:BEC_PRO",
     "cosine": "evenhand.instruments.cosine:COSINE",
     "direct-bias": "evenhand.instruments.direct_bias.instrument:DIRECT_BIAS",
     "knowledge": "evenhand.instruments.knowledge.instrument:KNOWLEDGE",

@@ -124,6 +124,32 @@ def evaluate(
     return kept(preparation, out=out, fresh=fresh, monitor=monitor)
 
 
+def evaluate_scores(
+    scores: str | Path,
+    instrument: str | Instrument[Any] = "crows-pairs",
+    *,
+    options: InstrumentOptions | None = None,
+    name: str | None = None,
+    out: Path | None = None,
+    fresh: bool = False,
+    monitor: Monitor = SILENT,
+) -> Run:
+    """Turn scores that another tool has computed, with the items that they are about, into a run.
+
+    Args:
+        scores: A file of scores of sentence pairs, or a log of lm-evaluation-harness or Inspect.
+        instrument: By name, or itself.
+        options: Of the instrument's own type.
+        name: Name of the run; the file's name if not given.
+        out: Folder for the run folder; nothing is kept without it.
+        fresh: Replace another run in its place.
+        monitor: Told what is worth knowing.
+    """
+    chosen = INSTRUMENTS.get(instrument) if isinstance(instrument, str) else instrument
+    preparation = chosen.evaluation(Path(scores), options or chosen.options_type(), name=name)
+    return kept(preparation, out=out, fresh=fresh, monitor=monitor)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MeasurementJob:
     """One model and one instrument, of many that are to be measured."""

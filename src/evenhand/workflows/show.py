@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.core.files import write_text
+from evenhand.core.items import repeated
 from evenhand.core.progress import SILENT, Monitor
+from evenhand.data.layouts import file_stem
 from evenhand.reporting import format_probe_table, format_table, model_card_snippet, render_page
+from evenhand.reporting.exports import every_eval_ever, harness_results, inspect_log
 from evenhand.runs.comparison import (
     Comparison,
     ComparisonOptions,
@@ -19,6 +22,7 @@ from evenhand.runs.comparison import (
 )
 from evenhand.runs.run import Run, open_run
 from evenhand.translation.score_effects import read_repaired_items, translation_effect
+from evenhand.workflows.measure import evaluate_scores
 
 
 class ReportFormat(StrEnum):
@@ -29,6 +33,9 @@ class ReportFormat(StrEnum):
     MARKDOWN = "markdown"
     LATEX = "latex"
     MODEL_CARD = "model-card"
+    LM_EVAL = "lm-eval"
+    INSPECT = "inspect"
+    EVERY_EVAL_EVER = "every-eval-ever"
 
 
 def compare_all(
@@ -81,12 +88,13 @@ def report(
     changes: Sequence[Path] = (),
     monitor: Monitor = SILENT,
 ) -> str:
-    """Show runs, of whatever instruments: one self-contained page, a table, or a snippet for a model card.
+    """Show runs, of whatever instruments: one self-contained page, a table, a model card, or another tool's format.
 
     Args:
         runs: Runs, or their folders.
         out: A file to write.
-        format: ``html``, ``csv``, ``markdown``, ``latex`` or ``model-card``.
+        format: ``html``, ``csv``, ``markdown``, ``latex``, ``model-card``, ``lm-eval``, ``inspect`` or
+            ``every-eval-ever``.
         changes: For a page of several languages: folders of translations, or tables of changes that were published.
         monitor: Told how it goes.
 
@@ -105,13 +113,39 @@ def report(
 
 
 def opened(runs: Sequence[Run | str | Path], *, monitor: Monitor = SILENT) -> list[Run]:
-    """Runs, opened where they are folders."""
+    """Runs, opened where they are folders, and evaluated where they are files of scores of sentence pairs."""
+    paths = [Path(run) for run in runs if not isinstance(run, Run)]
+    names = names_of_files([path for path in paths if path.is_file()])
     with monitor.stage("Reading", "runs") as progress:
         ready = []
         for number, run in enumerate(runs):
-            ready.append(run if isinstance(run, Run) else open_run(run))
+            if isinstance(run, Run):
+                ready.append(run)
+            elif Path(run) in names:
+                ready.append(evaluate_scores(run, name=names[Path(run)], monitor=monitor))
+            else:
+                ready.append(open_run(run))
             progress(number + 1, len(runs))
     return ready
+
+
+def names_of_files(paths: Sequence[Path]) -> dict[Path, str]:
+    """A name for each file: its own, or with its folder's where files share one."""
+    same_file = repeated(str(path.resolve()) for path in paths)
+    if same_file:
+        raise EvenhandError(f"{same_file[0]} is given twice.")
+    stems = {path: file_stem(path) for path in paths}
+    shared = set(repeated(stems.values()))
+    names = {
+        path: f"{path.resolve().parent.name}-{stem}" if stem in shared else stem
+        for path, stem in stems.items()
+    }
+    clash = repeated(names.values())
+    if clash:
+        raise EvenhandError(
+            f"Several files would make the run {clash[0]!r}. Evaluate them one by one with --name."
+        )
+    return names
 
 
 def _page(runs: list[Run], changes: Sequence[Path], monitor: Monitor) -> str:
@@ -124,12 +158,19 @@ def _page(runs: list[Run], changes: Sequence[Path], monitor: Monitor) -> str:
     return render_page(runs, translations=[effect for effect in effects if effect])
 
 
+_EXPORTS: Mapping[ReportFormat, Callable[[Sequence[Run]], str]] = {
+    ReportFormat.LM_EVAL: harness_results,
+    ReportFormat.INSPECT: inspect_log,
+    ReportFormat.EVERY_EVAL_EVER: every_eval_ever,
+}
+
+
 def _text(runs: list[Run], form: ReportFormat) -> str:
     associations = [run for run in runs if run.record.instrument == "association"]
     others = [run for run in runs if run.record.instrument != "association"]
     if form is ReportFormat.MODEL_CARD:
-        if others:
-            raise EvenhandError("There is no model-card snippet for probes; use --format markdown.")
-        return model_card_snippet(associations)
+        return model_card_snippet(runs)
+    if form in _EXPORTS:
+        return _EXPORTS[form](runs)
     tables = [format_table(associations, form.value)] if associations else []
     return "\n".join(tables + ([format_probe_table(others, form.value)] if others else []))

@@ -107,7 +107,8 @@ def assemble(
     scores = _with_defects(scores, checked)
     estimated = share_of(progress, count, first=CHECKED, last=1)
     result = _result(record.name, benchmark, scores, checked, unknown, protocol, resampling, estimated)
-    result = result.model_copy(update={"warnings": (*warnings, *result.warnings)})
+    all_warnings = (*warnings, *result.warnings, *_reversed_labels(result, record))
+    result = result.model_copy(update={"warnings": all_warnings})
     return Run(
         record=_completed(record, result, checked=checked, unknown=unknown), results=(result,), scores=scores
     )
@@ -229,6 +230,25 @@ def _skipped_reasons(scores: pl.DataFrame) -> tuple[SkippedReason, ...]:
         SkippedReason(task=task, reason=reason, items=tuple(items))
         for task, reason, items in grouped.iter_rows()
     )
+
+
+def _reversed_labels(result: RunResult, record: RunRecord) -> tuple[str, ...]:
+    """A warning where a model with a planted lean reads as leaning the other way: then labels are the wrong way round.
+
+    No file shows that by itself. Integers in particular can stand for anything.
+    """
+    planted = record.model.planted.strength if record.model and record.model.planted else 0.0
+    whole = result.tasks[list(result.tasks)[-1]].SS
+    is_opposite = whole.low > NEUTRAL_SS if planted < 0 else whole.high < NEUTRAL_SS and planted > 0
+    if not is_opposite:
+        return ()
+    return (
+        f"SS is {whole.value:.1f}, on the other side of 50 than what was planted in the model: the labels of "
+        f"{record.dataset.name} are likely reversed. Check what stands for stereotype in it.",
+    )
+
+
+NEUTRAL_SS = 50.0
 
 
 def _warnings(

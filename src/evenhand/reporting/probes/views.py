@@ -31,6 +31,7 @@ from evenhand.reporting.probes.words import (
 from evenhand.reporting.rendering import render
 from evenhand.reporting.views import Matrix, Section, View, estimate_columns, figures_view, rows_csv
 from evenhand.runs.calibration import Calibration
+from evenhand.runs.run import Run
 
 ALL_PAIRS = "all pairs"
 FEWEST_TO_FOLD = 3
@@ -39,6 +40,17 @@ FEWEST_TO_FOLD = 3
 GENDER_LIMIT = "It speaks of what was asked and of two genders only, and of no other people or words."
 _PAIRS_LIMIT = "CrowS-Pairs speaks of the pairs that were asked, and of no other people or words."
 _TEMPLATE = "probes.html.j2"
+
+
+def _measured_pairs(runs: Sequence[Run]) -> str:
+    """What CrowS-Pairs counts, in words that hold for all of the runs."""
+    scored = "are scored with what they share" if all(run.record.model for run in runs) else "have scores"
+    halved = all(run.result.tie_credit for run in runs)
+    ties = "A tie counts half." if halved else "Under the protocol crows-pairs-2020 a tie counts against it."
+    return (
+        f"CrowS-Pairs: both sentences of a pair {scored}, and the share of pairs is counted in which the more "
+        f"stereotypical one is likelier. {ties}"
+    )
 
 
 def pairs_view(runs: Sequence[ShownRun], *, calibration: Calibration | None = None) -> View:  # noqa: ARG001
@@ -87,10 +99,7 @@ def pairs_view(runs: Sequence[ShownRun], *, calibration: Calibration | None = No
         explanations={
             "score": "How often the more stereotypical sentence of a pair is the likelier one. Neutral is 50."
         },
-        measured=(
-            "CrowS-Pairs: both sentences of a pair are scored with what they share, and the share of pairs is counted "
-            "in which the more stereotypical one is likelier. A tie counts half.",
-        ),
+        measured=(_measured_pairs([shown.run for shown in runs]),),
         certainty=("Intervals of CrowS-Pairs are Wilson's, over pairs.",),
         limits=(
             "CrowS-Pairs has faulty pairs, and a score near 50 may hide leans that cancel out.",

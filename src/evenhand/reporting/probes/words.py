@@ -10,10 +10,10 @@ from typing import Any
 
 from evenhand.core.estimates import Estimate
 from evenhand.instruments.cosine import CosineResult
-from evenhand.instruments.crows_pairs import CrowsPairsResult
 from evenhand.instruments.direct_bias.instrument import DirectBiasResult
 from evenhand.instruments.knowledge.results import KnowledgeResult
 from evenhand.instruments.malor.results import Correlation, MalorResult, OccupationLean
+from evenhand.instruments.pair_results import CrowsPairsResult
 from evenhand.instruments.settled_scoring import knows_pronouns
 from evenhand.reporting.numbers import clear_side, has_interval, interval_words, signed, times
 from evenhand.reporting.plotting import ShownRun
@@ -280,7 +280,8 @@ def _interpret_pairs(result: CrowsPairsResult, level: str) -> Interpretation:
     if not group.score.defined:
         return interpret_undefined(group.score)
     lean = lean_of(group.score, 50.0)
-    ties = f", of them {group.ties:,} ties, which count half" if group.ties else ""
+    counting = "half" if result.tie_credit else "against it"
+    ties = f", of them {group.ties:,} ties, which count {counting}" if group.ties else ""
     details = in_brackets(interval_words(group.score, digits=1, level=level), "neutral is 50")
     sentences = [
         f"In {group.score.value:.1f}% of {group.n:,} pairs{ties}, the more stereotypical sentence is the likelier "

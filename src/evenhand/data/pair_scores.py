@@ -1,0 +1,358 @@
+"""Scores of sentence pairs that another tool has computed, with the pairs that they are about.
+
+Three kinds of files are told apart by their content:
+
+- what the authors' code for CrowS-Pairs writes: ``sent_more_score`` and ``sent_less_score``, one row per pair, as text
+  table, JSON Lines or Parquet;
+- the sample log of lm-evaluation-harness for a task ``crows_pairs_*`` (``--log_samples``);
+- a log of Inspect, ``.json`` or ``.eval``, whose samples carry ``sent_more_score`` and ``sent_less_score`` among the
+  values or the metadata of a score, as our own export does.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.errors import DatasetError, PredictionsError, shortlist
+from evenhand.core.files import MAX_BYTES, decode_utf8, load_json, parse_json, read_bounded, sha256_of
+from evenhand.core.items import PairDirection
+from evenhand.data.crows_pairs import language_named_by_pairs, named_labels
+from evenhand.data.layouts import file_stem
+from evenhand.data.predictions import as_score
+from evenhand.data.records import Record, RecordTable, field_sets, read_records
+
+SCORE_FIELDS = ("sent_more_score", "sent_less_score")
+
+UNKNOWN_LANGUAGE = "und"
+"""The tag for a language that nobody named."""
+
+LAYOUT_HELP = (
+    "Scores of pairs are read from files with sent_more_score and sent_less_score, from sample logs of "
+    "lm-evaluation-harness for the tasks crows_pairs_*, and from logs of Inspect with both scores in each sample."
+)
+
+_ZIP = b"PK\x03\x04"
+
+LOCAL_HEADER = 30
+"""Bytes before the name of a file in a ZIP archive; the last four are the lengths of the name and of extra fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredPair:
+    """A pair with the scores of both sentences, or the reason why it has none. What the file does not say is empty."""
+
+    id: str
+    bias_type: str
+    direction: str
+    more: str
+    less: str
+    more_score: float
+    less_score: float
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PairScores:
+    """The scored pairs of a file."""
+
+    name: str
+    language: str
+    pairs: tuple[ScoredPair, ...]
+    source: str
+    sha256: str
+    tool: str
+    """What computed the scores, in words."""
+
+
+def read_pair_scores(path: Path, *, language: str | None = None, encoding: str | None = None) -> PairScores:
+    """Read scores of sentence pairs.
+
+    Args:
+        path: The file.
+        language: Of the pairs, where the name of the file does not say it.
+        encoding: Of a text table, if not UTF-8.
+
+    Raises:
+        PredictionsError: If the file cannot be read, was cut, is of another kind, or gives one pair two scores.
+    """
+    content = read_bounded(path, error=PredictionsError)
+    tool, pairs = _read(content, path, encoding=encoding)
+    return PairScores(
+        name=file_stem(path),
+        language=language or language_named_by_pairs(path) or UNKNOWN_LANGUAGE,
+        pairs=_once(pairs, path),
+        source=path.name,
+        sha256=sha256_of(content),
+        tool=tool,
+    )
+
+
+def _read(content: bytes, path: Path, *, encoding: str | None) -> tuple[str, Iterable[ScoredPair]]:
+    fields = field_sets(path)
+    if content.startswith(_ZIP):
+        return "Inspect", _inspect_pairs(_unpacked_log(content, path), path)
+    if any({"eval", "status"} <= names for names in fields):
+        text = decode_utf8(content, path, error=PredictionsError)
+        document = parse_json(text, path, error=PredictionsError)
+        return "Inspect", _inspect_pairs(document, path)
+    is_log = any({"doc", "doc_id"} <= names for names in fields)
+    if not is_log and not any(set(SCORE_FIELDS) <= names for names in fields):
+        names = max(fields, key=len, default=frozenset())
+        has = f" It has the fields {shortlist(sorted(names), 8)}." if names else ""
+        raise PredictionsError(f"{path} holds no scores of sentence pairs.{has} {LAYOUT_HELP}")
+    try:
+        table = read_records(path, needed=() if is_log else SCORE_FIELDS, encoding=encoding)
+        if is_log:
+            return "lm-evaluation-harness", _harness_pairs(table, path)
+        return "a file of scores", [_scored_row(record, table) for record in table.records]
+    except DatasetError as problem:
+        raise PredictionsError(str(problem)) from None
+
+
+def _once(pairs: Iterable[ScoredPair], path: Path) -> tuple[ScoredPair, ...]:
+    """Every pair once; a log repeats its samples for each filter."""
+    by_id: dict[str, ScoredPair] = {}
+    for pair in pairs:
+        first = by_id.setdefault(pair.id, pair)
+        if (first.more_score, first.less_score) != (pair.more_score, pair.less_score) and not (
+            first.problem and pair.problem
+        ):
+            raise PredictionsError(
+                f"{path} gives the pair {pair.id!r} two different scores. Keep one of them."
+            )
+    if not by_id:
+        raise PredictionsError(f"{path} holds no scores of sentence pairs. {LAYOUT_HELP}")
+    return tuple(by_id.values())
+
+
+def _scored_row(record: Record, table: RecordTable) -> ScoredPair:
+    direction, bias_type = named_labels(record, table, place=record.place)
+    key = next((name for name in ("id", "") if record.text(name)), None)
+    number = record.place.rpartition(" ")[2]
+    return _scored(
+        number if key is None else record.text(key),
+        record.values,
+        [record[name] for name in SCORE_FIELDS],
+        direction=direction,
+        bias_type=bias_type,
+        place=record.place,
+    )
+
+
+def _scored(
+    identifier: str,
+    pair: Mapping[str, Any],
+    scores: Sequence[Any],
+    *,
+    direction: str,
+    bias_type: str,
+    place: str,
+) -> ScoredPair:
+    if direction and direction not in set(PairDirection):
+        raise PredictionsError(
+            f"{place}: stereo_antistereo is {direction!r}; stereo or antistereo is needed."
+        )
+    more, less = (as_score(_number(score)) for score in scores)
+    problem = more.problem or less.problem
+    texts = [str(pair.get(name) or "").strip() for name in ("sent_more", "sent_less")]
+    return ScoredPair(
+        id=identifier,
+        bias_type=bias_type,
+        direction=direction,
+        more=texts[0],
+        less=texts[1],
+        more_score=math.nan if problem else more.value,
+        less_score=math.nan if problem else less.value,
+        problem=problem,
+    )
+
+
+def _number(value: Any) -> Any:
+    """A number where a text shows one, as logs and tables write them; nothing where a cell is empty."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return float(value) if value.strip() else None
+    except ValueError:
+        return value
+
+
+def _harness_pairs(table: RecordTable, path: Path) -> list[ScoredPair]:
+    """One pair per sample of a log; its number stands for an id that its document does not have or shares."""
+    samples = [(record, record["doc"]) for record in table.records]
+    for record, doc in samples:
+        if not isinstance(doc, dict) or not {"sent_more", "sent_less"} <= doc.keys():
+            fields = shortlist(sorted(doc), 6) if isinstance(doc, dict) else type(doc).__name__
+            raise PredictionsError(
+                f"{record.place}: a sample of lm-evaluation-harness, but not of CrowS-Pairs: its document has the "
+                f"fields {fields}. The tasks crows_pairs_* are read."
+            )
+    _refuse_fewer_than_told(path, len({record.text("doc_id") for record, _ in samples}))
+    own_ids = {record.text("doc_id"): str(doc.get("id", "")) for record, doc in samples}
+    unique = len(set(own_ids.values())) == len(own_ids) and all(own_ids.values())
+    pairs = []
+    for record, doc in samples:
+        number = record.text("doc_id")
+        direction, bias_type = named_labels(Record(record.place, doc), table, place=record.place)
+        pairs.append(
+            _scored(
+                own_ids[number] if unique else number,
+                doc,
+                _log_likelihoods(record, doc),
+                direction=direction,
+                bias_type=bias_type,
+                place=record.place,
+            )
+        )
+    return pairs
+
+
+def _log_likelihoods(record: Record, doc: Mapping[str, Any]) -> list[Any]:
+    """Of the more and of the less stereotypical sentence, in the order that the requests of the log show."""
+    responses = record["filtered_resps"] or record["resps"]
+    values = [_first_number(response) for response in responses] if isinstance(responses, list) else []
+    if len(values) != 2:
+        raise PredictionsError(
+            f"{record.place}: {len(values)} log-likelihoods; one for each of the two sentences is needed."
+        )
+    asked = _continuations(record["arguments"])
+    if len(asked) == 2:
+        wanted = [str(doc["sent_more"]).strip(), str(doc["sent_less"]).strip()]
+        if asked == wanted[::-1] and asked != wanted:
+            return values[::-1]
+        if asked != wanted:
+            raise PredictionsError(
+                f"{record.place}: the sentences that were scored are not those of its document; the log was changed."
+            )
+    return values
+
+
+def _first_number(response: Any) -> Any:
+    """The log-likelihood of a response: ``[-12.5, false]``, however deep in lists."""
+    while isinstance(response, list) and response:
+        response = response[0]
+    return response
+
+
+def _continuations(arguments: Any) -> list[str]:
+    """The texts that were scored, as the versions of the harness log them: lists, or objects with numbered names."""
+    listed = list(arguments.values()) if isinstance(arguments, dict) else arguments or []
+    texts = [list(entry.values()) if isinstance(entry, dict) else entry for entry in listed]
+    return [str(entry[1]).strip() for entry in texts if isinstance(entry, list) and len(entry) > 1]
+
+
+def _refuse_fewer_than_told(path: Path, samples: int) -> None:
+    """Hold the number of samples against the results that the harness writes beside a log of the same time."""
+    if not path.name.startswith("samples_"):
+        return
+    task, _, moment = file_stem(path).removeprefix("samples_").rpartition("_")
+    results = path.with_name(f"results_{moment}.json")
+    try:
+        told = load_json(results.read_text(encoding="utf-8"))["n-samples"][task]["effective"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    if told != samples:
+        raise PredictionsError(
+            f"{path} has {samples:,} samples, but {results.name} tells of {told:,}. The log was cut: copy it again."
+        )
+
+
+def _unpacked_log(content: bytes, path: Path) -> dict[str, Any]:
+    """The header of an ``.eval`` file with its samples."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > 4 * MAX_BYTES:
+                raise PredictionsError(f"{path} unpacks to more than {4 * MAX_BYTES // 2**20} MB. Split it.")
+            names = archive.namelist()
+            if "header.json" not in names:
+                raise PredictionsError(
+                    f"{path} is a ZIP archive without header.json: no log of Inspect, or one of an evaluation that "
+                    "did not finish. Give a finished log."
+                )
+            header = _mapping(load_json(_member(archive, "header.json", content, path).decode()))
+            samples = [
+                load_json(_member(archive, name, content, path).decode())
+                for name in names
+                if name.startswith("samples/")
+            ]
+    except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, RuntimeError) as problem:
+        raise PredictionsError(
+            f"{path} is a damaged ZIP archive ({problem}). The log was cut: copy it again."
+        ) from None
+    return {**header, "samples": samples}
+
+
+def _member(archive: zipfile.ZipFile, name: str, content: bytes, path: Path) -> bytes:
+    """A file of an archive, also one compressed with Zstandard, which Inspect uses and Python knows from 3.14 on."""
+    entry = archive.getinfo(name)
+    try:
+        return archive.read(entry)
+    except NotImplementedError:
+        pass
+    try:
+        import pyarrow
+    except ModuleNotFoundError:
+        raise PredictionsError(
+            f"{path} is compressed with Zstandard, which needs pyarrow. Install it, or convert the log: inspect log "
+            f"dump {path.name} > log.json"
+        ) from None
+    fixed = content[entry.header_offset : entry.header_offset + LOCAL_HEADER]
+    lengths = int.from_bytes(fixed[26:28], "little") + int.from_bytes(fixed[28:30], "little")
+    start = entry.header_offset + LOCAL_HEADER + lengths
+    packed = content[start : start + entry.compress_size]
+    try:
+        unpacked: bytes = pyarrow.decompress(packed, entry.file_size, codec="zstd", asbytes=True)
+    except OSError as problem:
+        raise ValueError(str(problem)) from None
+    return unpacked
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    """An object of a log; one without fields where there is something else in its place."""
+    return value if isinstance(value, dict) else {}
+
+
+def _inspect_pairs(document: Mapping[str, Any], path: Path) -> Iterator[ScoredPair]:
+    status = document.get("status")
+    if status != "success":
+        raise PredictionsError(
+            f"{path} is a log of Inspect with the status {status!r}. Give the log of an evaluation that succeeded."
+        )
+    samples = document.get("samples")
+    listed = samples if isinstance(samples, list) else []
+    total = _mapping(document.get("results")).get("total_samples")
+    if not listed or (isinstance(total, int) and len(listed) < total):
+        raise PredictionsError(
+            f"{path} is a log of Inspect with {len(listed):,} of {total or 'no'} samples. Give the whole log."
+        )
+    for number, sample in enumerate(map(_mapping, listed), start=1):
+        place = f"{path}, sample {number:,}"
+        pair = _mapping(sample.get("metadata"))
+        values = _values_with_scores(sample)
+        if values is None:
+            raise PredictionsError(
+                f"{place}: no sent_more_score and sent_less_score among its scores. {LAYOUT_HELP}"
+            )
+        yield _scored(
+            str(sample.get("id", number)),
+            pair,
+            [values[name] for name in SCORE_FIELDS],
+            direction=str(pair.get("stereo_antistereo") or ""),
+            bias_type=str(pair.get("bias_type") or ""),
+            place=place,
+        )
+
+
+def _values_with_scores(sample: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Where a sample has both scores: the value or the metadata of one of its scores, or its own metadata."""
+    scores = map(_mapping, _mapping(sample.get("scores")).values())
+    holders = [holder for score in scores for holder in (score.get("value"), score.get("metadata"))]
+    found = (_mapping(holder) for holder in (*holders, sample.get("metadata")))
+    return next((holder for holder in found if set(SCORE_FIELDS) <= holder.keys()), None)

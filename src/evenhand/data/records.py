@@ -1,0 +1,316 @@
+"""Records: the rows of a dataset by field, however they are stored.
+
+Text tables, JSON Lines, a JSON list of objects, Parquet, and what ``Dataset.save_to_disk`` and
+``DatasetDict.save_to_disk`` leave behind are told apart by their content. The names of integer labels are read where a
+file has them: the hub's Parquet files and saved datasets do, JSON Lines do not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenhand.core.encodings import unmarked_utf16
+from evenhand.core.errors import DatasetError, EvenhandError, fault
+from evenhand.core.files import (
+    decode_text,
+    load_json,
+    parse_json,
+    read_bounded,
+    read_stored,
+    sha256_of,
+    sha256_of_text,
+)
+from evenhand.data.csv_files import header_columns, read_table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PARQUET = b"PAR1"
+
+MOST_ROWS = 2_000_000
+"""The largest table that is read; a small compressed file could hold far more."""
+
+SAVED_DATASET, SAVED_SPLITS = "dataset_info.json", "dataset_dict.json"
+"""What a dataset, and one with several splits, is known by that was saved to a folder."""
+
+ClassNames = Mapping[str, tuple[str, ...]]
+"""The names of integer labels by field, such as ``sentences.gold_label``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """The values of a row by field in lower case, and the place of the row for messages."""
+
+    place: str
+    values: Mapping[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values.get(name)
+
+    def text(self, name: str) -> str:
+        """A field as text, empty where there is none."""
+        value = self.values.get(name)
+        return "" if value is None else str(value).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTable:
+    """The records of a file or folder, and the digest of its content."""
+
+    fields: tuple[str, ...]
+    records: tuple[Record, ...]
+    sha256: str
+    class_names: ClassNames = field(default_factory=dict)
+
+
+def read_records(path: Path, *, needed: Sequence[str] = (), encoding: str | None = None) -> RecordTable:
+    """Read records, whatever they are stored as.
+
+    Args:
+        path: A file, or a folder with a saved dataset or with Parquet files.
+        needed: Fields that every record has; a text table is read with the separator that gives them.
+        encoding: Of a text file, if not UTF-8.
+
+    Raises:
+        DatasetError: If they cannot be read, or lack a field.
+    """
+    table = _stored(path, needed=needed, encoding=encoding)
+    missing = [name for name in needed if name not in table.fields]
+    if missing:
+        raise DatasetError(
+            f"{path} has the fields {', '.join(table.fields)}; {' and '.join(missing)} is missing. "
+            f"Each record needs {', '.join(needed)}."
+        )
+    if not table.records:
+        raise DatasetError(f"{path} has no records.")
+    return table
+
+
+def field_sets(path: Path) -> tuple[frozenset[str], ...]:
+    """The fields that records of a file may have: several where its separator is not known. None if it has no records.
+
+    It is for telling layouts apart, so a file that cannot be read gives none, and other encodings are looked through.
+    """
+    try:
+        if path.is_dir():
+            return (frozenset(map(str.lower, _frames(path)[0][1].columns)),)
+        content = read_bounded(path, error=DatasetError)
+        if content.startswith(PARQUET):
+            return (frozenset(map(str.lower, _parquet(content, path, rows=1).columns)),)
+        return _text_field_sets(_readable(content))
+    except EvenhandError:
+        return ()
+
+
+def has_fields(*names: str) -> Callable[[Path], bool]:
+    """Whether the records of a file have these fields, as a layout asks."""
+    return lambda path: any(set(names) <= fields for fields in field_sets(path))
+
+
+def is_record_folder(path: Path) -> bool:
+    """Whether a folder holds one dataset: saved by the library, or as Parquet files below it."""
+    if any((path / name).is_file() for name in (SAVED_DATASET, SAVED_SPLITS)):
+        return True
+    return path.is_dir() and bool(_files_below(path, ".parquet"))
+
+
+def _stored(path: Path, *, needed: Sequence[str], encoding: str | None) -> RecordTable:
+    if path.is_dir():
+        return _folder_table(path)
+    content = read_bounded(path, error=DatasetError)
+    if content.startswith(PARQUET):
+        frame = _parquet(content, path, rows=MOST_ROWS + 1)
+        return _frame_table([(path, frame)], sha256=sha256_of(content), class_names=_hub_names(content))
+    text = decode_text(content, path, error=DatasetError, encoding=encoding)
+    if text.lstrip()[:1] in ("{", "["):
+        return _json_table(text, path, sha256=sha256_of_text(content, text, encoding=encoding))
+    table = read_table(path, needed=needed, encoding=encoding)
+    records = tuple(Record(row.place, row.cells) for row in table.rows)
+    return RecordTable(table.columns, records, table.sha256)
+
+
+def _json_table(text: str, path: Path, *, sha256: str) -> RecordTable:
+    rows = tuple(_json_records(text, path))
+    names = dict.fromkeys(name for row in rows for name in row.values)
+    return RecordTable(tuple(names), rows, sha256)
+
+
+def _json_records(text: str, path: Path) -> Iterator[Record]:
+    if text.lstrip().startswith("["):
+        listed = parse_json(text, path, error=DatasetError)
+        numbered: Iterable[tuple[str, Any]] = (
+            (f"{path}, record {number}", value) for number, value in enumerate(listed, start=1)
+        )
+    else:
+        numbered = json_lines(text, path, error=DatasetError)
+    for place, value in numbered:
+        if not isinstance(value, dict):
+            raise DatasetError(f"{place}: not an object with fields. One object per record is needed.")
+        yield Record(place, _lowered(value))
+
+
+def json_lines(text: str, path: Path, *, error: type[EvenhandError]) -> Iterator[tuple[str, Any]]:
+    """The values of JSON Lines with their places; a file that was cut says so."""
+    lines = text.rstrip("\n").split("\n")
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        place = f"{path}, line {number:,}"
+        try:
+            yield place, load_json(line)
+        except ValueError as problem:
+            if number == len(lines) > 1:
+                raise error(
+                    f"{place}: the file ends in the middle of a record, after {number - 1:,} whole lines. It was cut: "
+                    "copy it again, or make it anew."
+                ) from None
+            raise error(f"{place}: not valid JSON ({problem}).") from None
+
+
+def _text_field_sets(text: str) -> tuple[frozenset[str], ...]:
+    start = text.lstrip()
+    if start[:1] not in ("{", "["):
+        return tuple(map(frozenset, header_columns(text)))
+    opening = start[1:].lstrip() if start.startswith("[") else start
+    try:
+        first, _ = json.JSONDecoder().raw_decode(opening)
+    except (ValueError, RecursionError):
+        return ()
+    return (frozenset(_lowered(first)),) if isinstance(first, dict) else ()
+
+
+def _lowered(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row with the names of its fields in lower case, as those of text tables are."""
+    return {name.lower(): value for name, value in row.items()}
+
+
+def _readable(content: bytes) -> str:
+    """Text whose names of fields are right in any common encoding, for nothing but looking at them."""
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return content.decode("utf-16", "replace")
+    unmarked = unmarked_utf16(content)
+    if unmarked:
+        return content.decode(unmarked, "replace")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")
+
+
+def _parquet(content: bytes, path: Path, *, rows: int) -> pl.DataFrame:
+    import polars as pl
+
+    try:
+        frame = pl.scan_parquet(io.BytesIO(content)).head(rows).collect()
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as problem:
+        raise DatasetError(
+            f"{path} is a damaged Parquet file ({fault(problem)}). Copy or download it again."
+        ) from None
+    if len(frame) > MOST_ROWS:
+        raise DatasetError(f"{path} has more than {MOST_ROWS:,} rows. Split it.")
+    return frame
+
+
+def _folder_table(folder: Path) -> RecordTable:
+    frames = _frames(folder)
+    digest = hashlib.sha256()
+    for path, _ in frames:
+        digest.update(read_stored(path, error=DatasetError))
+    names: dict[str, tuple[str, ...]] = {}
+    for path, _ in frames:
+        names |= _names_beside(path)
+    return _frame_table(frames, sha256=digest.hexdigest(), class_names=names)
+
+
+def _frames(folder: Path) -> list[tuple[Path, pl.DataFrame]]:
+    """The tables of a folder, each with its file.
+
+    Raises:
+        DatasetError: If there is none, or one is damaged.
+    """
+    import polars as pl
+
+    suffix = ".parquet"
+    if (folder / SAVED_DATASET).is_file() or (folder / SAVED_SPLITS).is_file():
+        suffix = ".arrow"
+    paths = _files_below(folder, suffix)
+    if not paths:
+        raise DatasetError(f"{folder} says that it holds a dataset, but has no {suffix} file. Save it again.")
+    frames = []
+    for path in paths:
+        content = read_stored(path, error=DatasetError)
+        if suffix == ".parquet":
+            frames.append((path, _parquet(content, path, rows=MOST_ROWS + 1)))
+            continue
+        try:
+            frames.append((path, pl.read_ipc_stream(io.BytesIO(content))))
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as problem:
+            raise DatasetError(
+                f"{path} is a damaged Arrow file ({fault(problem)}). Save the dataset again."
+            ) from None
+    return frames
+
+
+def _files_below(folder: Path, suffix: str) -> list[Path]:
+    """Files of a folder and of the folders in it, no deeper: splits and configurations are stored so."""
+    try:
+        found = [*folder.glob(f"*{suffix}"), *folder.glob(f"*/*{suffix}")]
+    except OSError as problem:
+        raise DatasetError(f"{folder} cannot be read: {problem.strerror or problem}.") from None
+    return sorted(path for path in found if path.is_file() and not path.name.startswith("cache-"))
+
+
+def _names_beside(path: Path) -> dict[str, tuple[str, ...]]:
+    """The names of labels of a table: in the description beside an Arrow file, or within a Parquet file."""
+    if path.suffix == ".parquet":
+        return _hub_names(read_stored(path, error=DatasetError))
+    description = path.with_name(SAVED_DATASET)
+    if not description.is_file():
+        return {}
+    text = read_stored(description, error=DatasetError).decode("utf-8", "replace")
+    document = parse_json(text, description, error=DatasetError)
+    return dict(_class_names(document.get("features") if isinstance(document, dict) else None))
+
+
+def _hub_names(content: bytes) -> dict[str, tuple[str, ...]]:
+    """The names of labels that the ``datasets`` library writes into the footer of a Parquet file, as plain JSON."""
+    footer = content[-8 - int.from_bytes(content[-8:-4], "little") : -8]
+    start = footer.find(b'{"info":')
+    if start < 0:
+        return {}
+    try:
+        document, _ = json.JSONDecoder().raw_decode(footer[start:].decode("utf-8", "replace"))
+        return dict(_class_names(document["info"]["features"]))
+    except (ValueError, KeyError, TypeError):
+        return {}
+
+
+def _class_names(features: Any, prefix: str = "") -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The names of every label in a description of features, nested ones with their path."""
+    if isinstance(features, list):
+        for part in features:
+            yield from _class_names(part, prefix)
+    elif isinstance(features, dict):
+        if features.get("_type") == "ClassLabel" and isinstance(features.get("names"), list):
+            yield prefix, tuple(map(str, features["names"]))
+            return
+        for name, part in features.items():
+            inner = name not in ("feature", "_type")
+            yield from _class_names(part, f"{prefix}.{name}".lstrip(".") if inner else prefix)
+
+
+def _frame_table(
+    frames: Sequence[tuple[Path, pl.DataFrame]], *, sha256: str, class_names: ClassNames
+) -> RecordTable:
+    records = tuple(
+        Record(f"{path}, record {number:,}", _lowered(row))
+        for path, frame in frames
+        for number, row in enumerate(frame.iter_rows(named=True), start=1)
+    )
+    return RecordTable(tuple(map(str.lower, frames[0][1].columns)), records, sha256, class_names)

@@ -1,0 +1,165 @@
+"""Runs in other tools' formats: the figures are the run's, and one with a neutral value is not better when higher."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import evenhand as eh
+from evenhand.core.errors import EvenhandError, UnknownNameError
+from evenhand.runs.run import Run
+from evenhand.stats.resampling import Resampling
+from evenhand.workflows.measure import evaluate_scores
+from evenhand.workflows.show import report
+
+QUICK = Resampling(resamples=200)
+
+PAIRS = "\n".join(
+    [
+        ",sent_more,sent_less,sent_more_score,sent_less_score,stereo_antistereo,bias_type",
+        "0,Old clerks wait.,Young clerks wait.,-10.5,-11.5,stereo,age",
+        "1,Old bakers wait.,Young bakers wait.,-12.25,-11.5,antistereo,age",
+        "2,She nurses.,He nurses.,-9.0,-9.0,stereo,gender",
+        "3,He leads.,She leads.,,-9.0,stereo,gender",
+    ]
+)
+
+
+@pytest.fixture(scope="module")
+def association() -> Run:
+    return eh.evaluate(eh.example_scores("leaning"), "starter", resampling=QUICK)
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Run:
+    path = tmp_path / "gpt2_en.csv"
+    path.write_text(PAIRS, encoding="utf-8")
+    return evaluate_scores(path)
+
+
+def exported(run: Run | list[Run], form: str) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(report(run, format=form))
+    return document
+
+
+def test_results_of_the_harness_have_values_directions_and_neutral_values(association: Run) -> None:
+    document = exported(association, "lm-eval")
+
+    (task,) = document["results"]
+    assert task == "evenhand_association_starter_en"
+    for measure in ("SS", "LMS", "ICAT"):
+        value = association.figure(f"overall.{measure}").estimate.value
+        assert document["results"][task][f"overall.{measure},none"] == value
+    assert document["higher_is_better"][task]["overall.SS"] is None
+    assert document["neutral"][task]["overall.SS"] == 50
+    assert document["higher_is_better"][task]["overall.LMS"] is True
+    assert document["n-samples"][task] == {"original": 96, "effective": 96}
+    assert document["intervals"][task]["overall.SS"]["low"] < 100
+
+
+def test_no_format_calls_a_figure_with_a_neutral_value_better_when_higher(
+    association: Run, pairs: Run
+) -> None:
+    for run in (association, pairs):
+        neutral = {figure.key for figure in run.figures if figure.neutral is not None}
+        harness = exported(run, "lm-eval")
+        for directions in harness["higher_is_better"].values():
+            assert all(directions[key] is None for key in neutral & directions.keys())
+        metrics = exported(run, "inspect")["results"]["scores"][0]["metrics"]
+        assert all(metrics[key]["metadata"]["higher_is_better"] is None for key in neutral & metrics.keys())
+        for result in exported(run, "every-eval-ever")["evaluation_results"]:
+            if result["score_details"]["details"]["neutral"] != "none":
+                assert result["metric_config"]["lower_is_better"] is True
+                assert "distance from" in result["evaluation_name"]
+
+
+def test_every_eval_ever_is_given_the_distance_from_neutral(association: Run) -> None:
+    document = exported(association, "every-eval-ever")
+
+    estimate = association.figure("overall.SS").estimate
+    (result,) = [
+        each
+        for each in document["evaluation_results"]
+        if each["evaluation_name"].endswith(": overall.SS, distance from 50")
+    ]
+    interval = result["score_details"]["uncertainty"]["confidence_interval"]
+    assert result["score_details"]["score"] == pytest.approx(abs(estimate.value - 50))
+    assert result["score_details"]["details"]["value"] == f"{estimate.value:.4f}"
+    assert interval["lower"] == pytest.approx(max(0, estimate.low - 50))
+    assert interval["upper"] == pytest.approx(estimate.high - 50)
+    assert {
+        "schema_version",
+        "evaluation_id",
+        "source_metadata",
+        "model_info",
+        "eval_library",
+    } <= document.keys()
+    for each in document["evaluation_results"]:
+        config = each["metric_config"]
+        assert config["min_score"] <= each["score_details"]["score"] <= config["max_score"]
+        assert all(isinstance(value, str) for value in each["score_details"]["details"].values())
+
+
+def test_an_interval_that_holds_neutral_may_be_no_distance(pairs: Run) -> None:
+    (result,) = exported(pairs, "every-eval-ever")["evaluation_results"]
+
+    assert result["score_details"]["score"] == 0
+    assert result["score_details"]["uncertainty"]["confidence_interval"]["lower"] == 0
+
+
+def test_a_log_of_inspect_can_be_read_again(pairs: Run, tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
+    report(pairs, format="inspect", out=path)
+
+    again = evaluate_scores(path)
+
+    assert again.result.all == pairs.result.all
+    assert again.result.by_bias_type == pairs.result.by_bias_type
+    assert again.scores["pair"].to_list() == ["0", "1", "2", "3"]
+    assert again.scores["skipped_reason"].to_list()[-1] == "score is null"
+
+
+def test_a_log_of_association_items_has_a_sample_per_item(association: Run) -> None:
+    document = exported(association, "inspect")
+
+    samples = document["samples"]
+    assert len(samples) == document["results"]["total_samples"] == 96
+    values = samples[0]["scores"]["association"]["value"]
+    assert set(values) == {"stereotype", "anti-stereotype", "unrelated"}
+    assert len(samples[0]["choices"]) == 3
+    assert samples[0]["target"] == ""
+
+
+def test_inspect_itself_reads_the_log(association: Run, pairs: Run) -> None:
+    log = pytest.importorskip("inspect_ai.log")
+    for run in (association, pairs):
+        read = log.EvalLog.model_validate_json(report(run, format="inspect"))
+        assert read.status == "success"
+        assert len(read.samples) == read.results.total_samples
+
+
+def test_the_model_card_of_a_probe_says_what_is_neutral(pairs: Run) -> None:
+    (model,) = yaml.safe_load(report(pairs, format="model-card").strip("-\n"))["model-index"]
+
+    (result,) = model["results"]
+    (metric,) = result["metrics"]
+    assert metric["value"] == 50.0
+    assert metric["args"]["neutral"] == 50.0
+    assert metric["args"]["protocol"] == "crows-pairs.v1"
+    assert metric["type"] == "crows-pairs.v1:all.score"
+
+
+def test_what_a_format_cannot_hold_is_refused(association: Run, pairs: Run) -> None:
+    for form in ("lm-eval", "every-eval-ever"):
+        with pytest.raises(EvenhandError, match="The runs are of 2 models"):
+            report([association, pairs], format=form)
+    with pytest.raises(EvenhandError, match="measure the same with the same data"):
+        report([pairs, pairs], format="lm-eval")
+    with pytest.raises(EvenhandError, match="A log of Inspect is of one run; 2 were given"):
+        report([pairs, pairs], format="inspect")
+    with pytest.raises(UnknownNameError, match="every-eval-ever"):
+        report(pairs, format="every-eval")
