@@ -26,7 +26,14 @@ from evenhand.translation.reviews import (
 from evenhand.web.pages import page
 from evenhand.web.review.queue import ItemFacts, ItemFilter, ReviewQueue, queue_of
 from evenhand.web.review.reviews import texts_of
-from evenhand.web.routing import Data, Position, RowId, redirect
+from evenhand.web.routing import (
+    Data,
+    Position,
+    RowId,
+    follow_personal_link,
+    redirect,
+    require_personal_link,
+)
 from evenhand.web.security import (
     Refusal,
     Submission,
@@ -34,36 +41,26 @@ from evenhand.web.security import (
     field,
     limit_access,
     seconds_field,
-    token_digest,
-    wrong_secret,
 )
 from evenhand.web.tables import ReviewerRow, ReviewItemRow, ReviewRow, ReviewVerdictRow, utc_now
 
 router = APIRouter()
 
-MOST_LINKS = 20
-"""Personal links that one session remembers."""
 LONGEST_TEXT = 12_000
 LONGEST_COMMENT = 2000
 
 
 @router.get("/r/{token}", dependencies=[Depends(limit_access)])
 def open_link(request: Request, database: Data, token: str) -> Response:
-    """Follow a personal link. The session remembers whose it is, and the token leaves the address."""
+    """Follow a personal link."""
     with database.read() as session:
-        person = session.scalar(select(ReviewerRow).where(ReviewerRow.token_digest == token_digest(token)))
-        if person is None or person.revoked_at is not None:
-            raise wrong_secret(request, Refusal(404, "refused_link"))
-        known = [known for known in request.session.get("reviewers", []) if known != person.id]
-        request.session["reviewers"] = [*known, person.id][-MOST_LINKS:]
+        person = follow_personal_link(request, session, ReviewerRow, token)
         return redirect(f"/review/{person.id}")
 
 
 async def reviewer_of(request: Request, person_id: RowId) -> int:
     """The id in the address, if this session followed that person's link."""
-    if person_id not in request.session.get("reviewers", []):
-        raise Refusal(403, "refused_link")
-    return person_id
+    return require_personal_link(request, ReviewerRow, person_id)
 
 
 Reviewer = Annotated[int, Depends(reviewer_of)]
