@@ -51,7 +51,7 @@ def report_pages(browser: Browser, folder: Path) -> None:
 
 
 def server_pages(browser: Browser, folder: Path) -> None:
-    """An annotator's page, the lead's page, and a prompt of the survey."""
+    """An annotator's page, the lead's page, a prompt of the survey, and an item under review."""
     database = Database(str(folder / "demo.db"))
     app = create_app(database)
     links = fill_demo(database)
@@ -59,6 +59,7 @@ def server_pages(browser: Browser, folder: Path) -> None:
         annotate(new_page(browser, "light"), address + links["Annotate"])
         lead(new_page(browser, "dark", height=1000), address, f"/setup/{new_setup_token(database)}")
         take_part(new_page(browser, "light"), f"{address}/s/{SURVEY}")
+        review(new_page(browser, "light", height=1000), address + links["Review a translation"])
     database.close()
 
 
@@ -98,6 +99,15 @@ def take_part(page: Page, survey: str) -> None:
     page.keyboard.type("somebody to ask at me@example.org")
     page.get_by_text("looks like an e-mail address").wait_for()
     page.screenshot(path=IMAGES / "web-survey.png")
+
+
+def review(page: Page, link: str) -> None:
+    """Show an item beside its source, with its texts open for editing."""
+    page.goto(link)
+    page.get_by_role("button", name="Begin").click()
+    page.wait_for_selector("[data-focus]:focus")
+    page.keyboard.press("e")
+    page.screenshot(path=IMAGES / "web-review.png")
 
 
 def new_page(browser: Browser, scheme: Scheme, *, height: int = 620) -> Page:

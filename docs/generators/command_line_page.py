@@ -43,6 +43,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "evenhand data check": ("evenhand data check starter --language en",),
     "evenhand data translate": (),
     "evenhand data repair": (),
+    "evenhand data review": (),
     "evenhand data publish": (),
     "evenhand data counterfactual": (
         "echo 'She is a nurse. The engineer lost his keys. He saw her duck.' > text.txt",

@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 from web_fixtures import PASSWORD, Visitor
 
-from evenhand.web.app import ServerOptions, create_app
+from evenhand.web.app import BODY_LIMIT, ServerOptions, create_app
 from evenhand.web.database import Database
 from evenhand.web.security import HEADERS, Rate, RateLimiter
 
@@ -59,8 +59,8 @@ def test_a_body_beyond_the_limit_is_refused_whatever_length_it_claims(
     visitor: Callable[[], Visitor],
 ) -> None:
     person = visitor()
-    assert person.client.post("/sign-in", content=b"x" * 70_000).status_code == 413
-    chunks = (b"x" * 1000 for _ in range(70))
+    assert person.client.post("/sign-in", content=b"x" * (BODY_LIMIT + 1)).status_code == 413
+    chunks = (b"x" * 1024 for _ in range(BODY_LIMIT // 1024 + 1))
     assert person.client.post("/sign-in", content=chunks).status_code == 413
 
 

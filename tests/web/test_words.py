@@ -10,6 +10,7 @@ import pytest
 
 import evenhand.web
 from evenhand.stats.agreement import AgreementBand
+from evenhand.translation.reviews import ReviewOutcome, ReviewRole
 from evenhand.web.annotation.lead import DOWNLOADS
 from evenhand.web.annotation.projects import ProjectRole
 from evenhand.web.pages import LANGUAGES, words
@@ -22,7 +23,9 @@ DERIVED = {
     *(f"band_{band.name.lower()}" for band in AgreementBand),
     *(f"remark_{remark.value.replace('-', '_')}" for remark in AnswerRemark),
     *(f"layout_{layout.replace('-', '_')}" for layout in DOWNLOADS),
-    *(f"role_{role.value}" for role in ProjectRole),
+    *(f"role_{role.value}" for role in (*ProjectRole, *ReviewRole)),
+    *(f"outcome_{outcome.value.replace('-', '_')}" for outcome in ReviewOutcome),
+    *(f"problem_review_{fault}" for fault in ("blank", "empty", "equal", "target")),
     *(f"state_{state.value}" for state in SurveyState),
     *(f"{kind}_{part}" for kind in ("setup", "change") for part in ("title", "text")),
 }

@@ -22,6 +22,7 @@ from evenhand.cli.probe import probe_command
 from evenhand.cli.regard import regard_app
 from evenhand.cli.repair import repair_command
 from evenhand.cli.report import report_command
+from evenhand.cli.review import review_command
 from evenhand.cli.serve import serve_app
 from evenhand.cli.study import study_command
 from evenhand.cli.survey import survey_app
@@ -67,6 +68,7 @@ app.command("report", cls=CommandWithNames)(report_command)
 data_app.command("counterfactual", cls=CommandWithNames)(counterfactual_command)
 data_app.command("translate", cls=CommandWithNames)(translate_command)
 data_app.command("repair", cls=CommandWithNames)(repair_command)
+data_app.command("review", cls=CommandWithNames)(review_command)
 data_app.command("publish", cls=CommandWithNames)(publish_command)
 app.add_typer(data_app, name="data")
 app.add_typer(models_app, name="models")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from contextlib import ExitStack
 from ipaddress import ip_address
 from pathlib import Path
@@ -17,6 +18,12 @@ from evenhand.core.errors import EvenhandError, require_extra
 if TYPE_CHECKING:
     from evenhand.web.database import Database
 
+Host = Annotated[
+    str,
+    typer.Option(help="Address to listen on; 127.0.0.1 is this machine alone.", rich_help_panel=SERVER),
+]
+Port = Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535, rich_help_panel=SERVER)]
+
 serve_app = typer.Typer(invoke_without_command=True, rich_markup_mode="markdown")
 
 
@@ -24,13 +31,8 @@ serve_app = typer.Typer(invoke_without_command=True, rich_markup_mode="markdown"
 def serve_command(
     context: typer.Context,
     db: DatabaseAddress = DEFAULT_DATABASE,
-    host: Annotated[
-        str,
-        typer.Option(help="Address to listen on; 127.0.0.1 is this machine alone.", rich_help_panel=SERVER),
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(help="Port to listen on.", min=1, max=65535, rich_help_panel=SERVER)
-    ] = 8321,
+    host: Host = "127.0.0.1",
+    port: Port = 8321,
     url: Annotated[
         str | None,
         typer.Option(
@@ -63,13 +65,9 @@ def serve_command(
     if context.invoked_subcommand is not None:
         return
     require_extra("web", purpose="evenhand serve")
-    from evenhand.web.accounts import new_setup_token
-    from evenhand.web.app import ServerOptions, create_app, run_server
     from evenhand.web.database import Database
 
-    address = (url or f"http://{f'[{host}]' if ':' in host else host}:{port}").rstrip("/")
-    _refuse_bad_url(address)
-    _warn_without_tls(host, address)
+    address = server_address(host, port, url)
     with ExitStack() as stack:
         if demo:
             db = str(
@@ -77,14 +75,45 @@ def serve_command(
             )
         database = Database(db)
         stack.callback(database.close)
-        app = create_app(database, ServerOptions(url=address))
-        if demo:
-            _fill_demo(database, address)
-        token = new_setup_token(database)
-        if token:
-            say(f"Make the administrator, once: {address}/setup/{token}")
-        say(f"Serving {database.shown} at {address} Stop with Ctrl-C.")
-        run_server(app, host, port)
+        links = _demo_links(database) if demo else {}
+        serve_database(database, host, port, address=address, links=links)
+
+
+def server_address(host: str, port: int, url: str | None) -> str:
+    """Where people find a server: the URL that was given, or the address and port that it listens on.
+
+    Raises:
+        EvenhandError: If the URL is none.
+    """
+    address = (url or f"http://{f'[{host}]' if ':' in host else host}:{port}").rstrip("/")
+    _refuse_bad_url(address)
+    _warn_without_tls(host, address)
+    return address
+
+
+def serve_database(
+    database: Database, host: str, port: int, *, address: str, links: Mapping[str, str]
+) -> None:
+    """Serve the pages over a database until somebody stops it.
+
+    Args:
+        database: Where everything is kept.
+        host: The address to listen on.
+        port: The port to listen on.
+        address: Where people find the server.
+        links: Paths of the server to print, by title.
+    """
+    from evenhand.web.accounts import new_setup_token
+    from evenhand.web.app import ServerOptions, create_app, run_server
+
+    app = create_app(database, ServerOptions(url=address))
+    for title, path in links.items():
+        say(f"{title}: {address}{path}")
+    token = new_setup_token(database)
+    if token:
+        say(f"Make the administrator, once: {address}/setup/{token}")
+    say(f"Serving {database.shown} at {address} Stop with Ctrl-C.")
+    run_server(app, host, port)
 
 
 @serve_app.command("backup")
@@ -150,8 +179,7 @@ def _is_local(host: str) -> bool:
         return host == "localhost"
 
 
-def _fill_demo(database: Database, address: str) -> None:
+def _demo_links(database: Database) -> Mapping[str, str]:
     from evenhand.web.demo import fill_demo
 
-    for title, path in fill_demo(database).items():
-        say(f"{title}: {address}{path}")
+    return fill_demo(database)

@@ -13,7 +13,15 @@ from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.core.files import decode_utf8, read_stored, write_text
 from evenhand.core.items import BLANK, Task
 from evenhand.translation.blanks import BLANK_RULES
-from evenhand.translation.documents import BEYOND_REPAIR, CONTEXT, SENTENCE, WORD, Document, ItemTexts
+from evenhand.translation.documents import (
+    BEYOND_REPAIR,
+    CONTEXT,
+    OWN_ITEM,
+    SENTENCE,
+    WORD,
+    Document,
+    ItemTexts,
+)
 
 REBUILD = "rebuild"
 UNDO = "undo"
@@ -56,6 +64,12 @@ class Changes:
         item[field_name] = text
         return True
 
+    def set_own_item(self, identity: str, text: str, *, by: str) -> None:
+        """Add an item that people wrote for this language, or take it out, and keep the row."""
+        before = self.document.own_item(identity)
+        self.document.put_own_item(identity, text)
+        self.rows.append(Change(identity, OWN_ITEM, before, text, by, self.clock()))
+
     def rebuild(self, item: ItemTexts, words: Sequence[str]) -> None:
         """Make the sentences of an intra-sentence item anew from its context and its words.
 
@@ -87,7 +101,13 @@ class Changes:
             )
         count = len(self.rows)
         for row in reversed(taken):
-            item = self.document.items[row.item]
+            if row.field == OWN_ITEM:
+                if row.after and row.item in self.document.items:
+                    self.set_own_item(row.item, "", by=UNDO)
+                continue
+            item = self.document.items.get(row.item)
+            if item is None:
+                continue  # an own item that was taken out
             if item[row.field] == row.after:
                 self.set(item, row.field, row.before, by=UNDO)
             elif item[row.field] != row.before:
@@ -97,7 +117,8 @@ class Changes:
                     f"--undo {row.item}."
                 )
         for identity in dict.fromkeys(row.item for row in taken):
-            self._restore_sentences(self.document.items[identity])
+            if identity in self.document.items:
+                self._restore_sentences(self.document.items[identity])
         return len(self.rows) - count
 
     def _restore_sentences(self, item: ItemTexts) -> None:
@@ -127,6 +148,10 @@ def replay(document: Document, rows: Iterable[Change]) -> Changes:
     """
     changes = Changes(document)
     for number, row in enumerate(rows, start=1):
+        if row.field == OWN_ITEM and document.own_item(row.item) == row.before:
+            document.put_own_item(row.item, row.after)
+            changes.rows.append(row)
+            continue
         item = document.items.get(row.item)
         if item is None:
             raise EvenhandError(
@@ -156,7 +181,7 @@ def repaired_items(rows: Iterable[Change]) -> frozenset[str]:
         item
         for (item, name), was in before.items()
         if after[item, name] != was
-        and name != BEYOND_REPAIR
+        and name not in (BEYOND_REPAIR, OWN_ITEM)
         and not makers[item, name] <= {*BLANK_RULES, REBUILD, UNDO}
     )
 

@@ -23,6 +23,8 @@ WORD = "word"
 SENTENCE = "sentence"
 BEYOND_REPAIR = "beyond_repair"
 """The mark of an item that nobody could mend, with the reason. The item stays in the file."""
+OWN_ITEM = "item"
+"""The field of an item that people wrote for this language; its text is the task and the item as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,32 @@ class Document:
 
     def __len__(self) -> int:
         return len(self.items)
+
+    def own_item(self, identity: str) -> str:
+        """An item as JSON with its task; empty if there is none of this id."""
+        item = self.items.get(identity)
+        return json.dumps({item.task.value: item.row}, ensure_ascii=False) if item else ""
+
+    def put_own_item(self, identity: str, text: str) -> None:
+        """Add an item that people wrote for this language, or take it out again if the text is empty.
+
+        Raises:
+            DatasetError: If the text is no item of this id.
+        """
+        if not text:
+            item = self.items.pop(identity)
+            self._json["data"][item.task.value].remove(item.row)
+            return
+        try:
+            ((task, row),) = json.loads(text).items()
+            item = ItemTexts(Task(task), row)
+            fits = item.id == identity and identity not in self.items and bool(item.fields())
+        except (ValueError, AttributeError, KeyError, TypeError):
+            fits = False
+        if not fits:
+            raise DatasetError(f"What is added as the item {identity} is no item of that id: {text[:80]!r}.")
+        self._json["data"].setdefault(task, []).append(row)
+        self.items[identity] = item
 
     def of_task(self, task: Task) -> list[ItemTexts]:
         """The items of one task, in file order."""

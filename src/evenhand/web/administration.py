@@ -12,7 +12,7 @@ from evenhand.web import accounts
 from evenhand.web.pages import LANGUAGES, page
 from evenhand.web.routing import Administrator, Data, redirect, require_administrator
 from evenhand.web.security import Refusal, Submission, limit_access, wrong_secret
-from evenhand.web.tables import AdministratorRow, ProjectRow, SurveyRow
+from evenhand.web.tables import AdministratorRow, ProjectRow, ReviewRow, SurveyRow
 
 router = APIRouter()
 
@@ -39,6 +39,7 @@ def home(request: Request, database: Data) -> HTMLResponse:
             "home",
             projects=session.scalars(select(ProjectRow).order_by(ProjectRow.created_at)).all(),
             surveys=session.scalars(select(SurveyRow).order_by(SurveyRow.created_at)).all(),
+            reviews=session.scalars(select(ReviewRow).order_by(ReviewRow.created_at)).all(),
         )
 
 

@@ -22,12 +22,15 @@ from evenhand.web.annotation import adjudicating, labelling
 from evenhand.web.annotation import lead as annotation_lead
 from evenhand.web.database import Database
 from evenhand.web.pages import page
+from evenhand.web.review import lead as review_lead
+from evenhand.web.review import reviewing
 from evenhand.web.routing import redirect
 from evenhand.web.security import HEADERS, TLS_HEADERS, BodyLimit, RateLimiter, Refusal, SafeResponses
 from evenhand.web.survey import lead as survey_lead
 from evenhand.web.survey import taking
 
-BODY_LIMIT = 64 * 1024
+BODY_LIMIT = 512 * 1024
+"""Bytes of a form. Six texts of 10,000 letters, each of which a form sends as up to nine bytes."""
 SESSION_SECONDS = 60 * 24 * 3600
 COOKIE = "evenhand"
 KEPT_CONNECTION = 75
@@ -80,7 +83,11 @@ def create_app(database: Database, options: ServerOptions | None = None) -> Fast
     app.add_exception_handler(HTTPException, _show_missing)
     app.add_exception_handler(RequestValidationError, _show_missing)
     app.add_api_route("/static/{name}", _static_file)
-    for module in (administration, labelling, adjudicating, annotation_lead, taking, survey_lead):
+    modules = (
+        *(administration, labelling, adjudicating, annotation_lead),
+        *(taking, survey_lead, reviewing, review_lead),
+    )
+    for module in modules:
         app.include_router(module.router)
     with database.write() as session:
         accounts.put_setting(session, accounts.PUBLIC_URL, options.url)

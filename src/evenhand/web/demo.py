@@ -1,15 +1,21 @@
-"""A survey and an annotation project with invented answers, so that a newcomer sees all pages at once."""
+"""A survey, an annotation project and a review with invented answers, so that a newcomer sees all pages at once."""
 
 from __future__ import annotations
 
 import random
+import tempfile
 from collections.abc import Iterator
 from datetime import timedelta
 from itertools import cycle
+from pathlib import Path
 
 from sqlalchemy.orm import Session
 
+from evenhand.data import load_dataset
 from evenhand.data.label_schemes import load_scheme
+from evenhand.data.stereoset import STARTER
+from evenhand.translation import adopt_file, open_translation
+from evenhand.translation.reviews import ReviewRole
 from evenhand.web.annotation import votes
 from evenhand.web.annotation.projects import (
     Phase,
@@ -22,6 +28,7 @@ from evenhand.web.annotation.projects import (
     project_named,
 )
 from evenhand.web.database import Database
+from evenhand.web.review.reviews import add_reviewer, open_review, review_named
 from evenhand.web.survey import participation
 from evenhand.web.survey.definition import load_survey
 from evenhand.web.survey.surveys import SurveyOptions, SurveyState, create_survey, survey_named
@@ -96,7 +103,25 @@ def fill_demo(database: Database) -> dict[str, str]:
         links["Settle disputes"] = add_person(session, project, "Judge", role=ProjectRole.ADJUDICATOR).path
     _make_survey(database, chance)
     links["Take part in the survey"] = f"/s/{SURVEY}"
-    return links
+    return links | _make_review(database)
+
+
+def _make_review(database: Database) -> dict[str, str]:
+    """A review of the German starter set, on which nobody has decided yet."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "translation"
+        adopt_file(STARTER.file("de"), folder, language="de")
+        with open_translation(folder) as translation:
+            name = open_review(database, translation, load_dataset("starter", language="en"))
+    with database.write() as session:
+        review = review_named(session, name)
+        return {
+            "Review a translation": add_reviewer(session, review, "You").path,
+            "Settle what reviewers differ on": add_reviewer(
+                session, review, "Judge", role=ReviewRole.ARBITER
+            ).path,
+            "Results of the review": f"/reviews/{name}",
+        }
 
 
 def _make_project(database: Database) -> None:

@@ -242,14 +242,19 @@ def field(form: FormData, name: str, *, limit: int = 4000) -> str:
     value = form.get(name)
     if not isinstance(value, str):
         return ""
-    text = "".join(
-        character
-        for character in value
-        if character in "\n\t" or unicodedata.category(character) not in _CONTROL
-    ).strip()
+    text = clean_text(value)
     if len(text) > limit:
         raise Refusal(422, "refused_length")
     return text
+
+
+def clean_text(text: str) -> str:
+    """A text without control characters and without white space around it, as a form gives it back."""
+    return "".join(
+        character
+        for character in text
+        if character in "\n\t" or unicodedata.category(character) not in _CONTROL
+    ).strip()
 
 
 LONGEST_LOOK = 3600.0

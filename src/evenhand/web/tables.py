@@ -271,6 +271,77 @@ class AnswerRow(Base):
     answered_at: Mapped[datetime]
 
 
+class ReviewRow(Base):
+    """A review of a translation. ``fingerprint`` says of which untouched file."""
+
+    __tablename__ = "reviews"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(60), unique=True)
+    title: Mapped[str] = mapped_column(Text)
+    language: Mapped[str] = mapped_column(String(20))
+    source_language: Mapped[str] = mapped_column(String(20))
+    fingerprint: Mapped[str] = mapped_column(String(64))
+    created_at: Mapped[datetime]
+
+
+class ReviewItemRow(Base):
+    """An item under review: its entry in the file, what it was translated from, and the problems that are known of it.
+
+    ``position`` puts items with problems first; ``place`` is where it stands in the file.
+    """
+
+    __tablename__ = "review_items"
+    __table_args__ = (
+        UniqueConstraint("review_id", "key", name="uq_review_items_review_key"),
+        Index("ix_review_items_review_position", "review_id", "position"),
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    review_id: Mapped[int] = mapped_column(ForeignKey("reviews.id", ondelete="CASCADE"))
+    key: Mapped[str] = mapped_column(String(200))
+    position: Mapped[int]
+    place: Mapped[int]
+    task: Mapped[str] = mapped_column(String(20))
+    bias_type: Mapped[str] = mapped_column(Text)
+    term: Mapped[str] = mapped_column(Text)
+    entry: Mapped[dict[str, Any]]
+    source: Mapped[dict[str, Any]]
+    problems: Mapped[list[Any]]
+
+
+class ReviewerRow(Base):
+    """Somebody with a personal link to a review, as reviewer or as arbiter."""
+
+    __tablename__ = "reviewers"
+    __table_args__ = (UniqueConstraint("review_id", "name", name="uq_reviewers_review_name"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    review_id: Mapped[int] = mapped_column(ForeignKey("reviews.id", ondelete="CASCADE"))
+    name: Mapped[str] = mapped_column(String(60))
+    role: Mapped[str] = mapped_column(String(12))
+    token_digest: Mapped[str] = mapped_column(String(64), unique=True)
+    warned_at: Mapped[datetime | None]
+    revoked_at: Mapped[datetime | None]
+    created_at: Mapped[datetime]
+
+
+class ReviewVerdictRow(Base):
+    """What a reviewer or the arbiter decided about an item, with the texts that they want instead."""
+
+    __tablename__ = "review_verdicts"
+    __table_args__ = (UniqueConstraint("reviewer_id", "item_id", name="uq_review_verdicts_reviewer_item"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    reviewer_id: Mapped[int] = mapped_column(ForeignKey("reviewers.id", ondelete="CASCADE"))
+    item_id: Mapped[int] = mapped_column(ForeignKey("review_items.id", ondelete="CASCADE"), index=True)
+    outcome: Mapped[str] = mapped_column(String(20))
+    texts: Mapped[dict[str, Any]]
+    comment: Mapped[str] = mapped_column(Text)
+    seconds: Mapped[float | None]
+    decided_at: Mapped[datetime]
+
+
 def utc_now() -> datetime:
     """This moment."""
     return datetime.now(UTC)

@@ -15,43 +15,40 @@ from evenhand.web.annotation import votes
 from evenhand.web.annotation.projects import Phase, ProjectRole, scheme_of
 from evenhand.web.database import Database
 from evenhand.web.pages import page
-from evenhand.web.routing import Data, Position, RowId, redirect
+from evenhand.web.routing import (
+    Data,
+    Position,
+    RowId,
+    follow_personal_link,
+    redirect,
+    require_personal_link,
+)
 from evenhand.web.security import (
     Refusal,
     Submission,
     field,
     limit_access,
     seconds_field,
-    token_digest,
-    wrong_secret,
 )
 from evenhand.web.tables import AnnotatorRow, AssignmentRow, ProjectRow, TextRow, utc_now
 
 router = APIRouter()
 
-MOST_LINKS = 20
-"""Personal links that one session remembers."""
 LONGEST_COMMENT = 2000
 
 
 @router.get("/a/{token}", dependencies=[Depends(limit_access)])
 def open_link(request: Request, database: Data, token: str) -> Response:
-    """Follow a personal link. The session remembers whose it is, and the token leaves the address."""
+    """Follow a personal link."""
     with database.read() as session:
-        person = session.scalar(select(AnnotatorRow).where(AnnotatorRow.token_digest == token_digest(token)))
-        if person is None or person.revoked_at is not None:
-            raise wrong_secret(request, Refusal(404, "refused_link"))
-        known = [known for known in request.session.get("annotators", []) if known != person.id]
-        request.session["annotators"] = [*known, person.id][-MOST_LINKS:]
+        person = follow_personal_link(request, session, AnnotatorRow, token)
         folder = "adjudicate" if person.role == ProjectRole.ADJUDICATOR.value else "annotate"
         return redirect(f"/{folder}/{person.id}")
 
 
 async def person_of(request: Request, person_id: RowId) -> int:
     """The id in the address, if this session followed that person's link."""
-    if person_id not in request.session.get("annotators", []):
-        raise Refusal(403, "refused_link")
-    return person_id
+    return require_personal_link(request, AnnotatorRow, person_id)
 
 
 Person = Annotated[int, Depends(person_of)]

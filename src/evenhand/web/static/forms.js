@@ -60,6 +60,13 @@ document.addEventListener("submit", (event) => {
 document.addEventListener("click", (event) => {
   const opener = event.target.closest("[data-opens]");
   if (opener) document.getElementById(opener.dataset.opens).showModal();
+  const goer = event.target.closest("[data-goes]");
+  if (goer) {
+    const field = document.getElementById(goer.dataset.goes);
+    const folded = field.closest("details");
+    if (folded) folded.open = true;
+    field.focus();
+  }
 });
 
 document.addEventListener("keydown", (event) => {

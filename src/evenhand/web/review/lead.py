@@ -1,0 +1,147 @@
+"""The pages of a review's lead: progress, agreement, people and their links, the changes to take away."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import tempfile
+from pathlib import Path
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from evenhand.core.errors import TranslationError, UnknownNameError
+from evenhand.stats.agreement import AgreementBand
+from evenhand.translation.changes import write_changes
+from evenhand.translation.reviews import ReviewRole
+from evenhand.web.accounts import public_url
+from evenhand.web.pages import page
+from evenhand.web.review.reviews import (
+    add_reviewer,
+    figures_of,
+    review_named,
+    settled_changes,
+    verdicts_by_item,
+)
+from evenhand.web.routing import Administrator, Data, RowId, redirect
+from evenhand.web.security import Refusal, Submission, field
+from evenhand.web.tables import ReviewerRow, ReviewRow, ReviewVerdictRow, utc_now
+
+router = APIRouter()
+
+
+def _review(session: Session, name: str) -> ReviewRow:
+    try:
+        return review_named(session, name)
+    except UnknownNameError:
+        raise Refusal(404, "refused_page") from None
+
+
+@router.get("/reviews/{name}")
+def show_review(request: Request, database: Data, _administrator: Administrator, name: str) -> HTMLResponse:
+    """The page of a review."""
+    with database.read() as session:
+        return _review_page(request, session, _review(session, name))
+
+
+@router.post("/reviews/{name}/people")
+def add(
+    request: Request, database: Data, _administrator: Administrator, form: Submission, name: str
+) -> Response:
+    """Add somebody, or give somebody a new link; the link is shown this once."""
+    is_arbiter = field(form, "role") == ReviewRole.ARBITER.value
+    with database.write() as session:
+        review = _review(session, name)
+        try:
+            link = add_reviewer(
+                session,
+                review,
+                field(form, "person", limit=100),
+                role=ReviewRole.ARBITER if is_arbiter else ReviewRole.REVIEWER,
+            )
+        except TranslationError:
+            raise Refusal(422, "refused_name") from None
+        session.flush()
+        return _review_page(request, session, review, link=(link.name, public_url(session) + link.path))
+
+
+@router.post("/reviews/{name}/people/{person_id}/revoke")
+def close_link(
+    database: Data,
+    _administrator: Administrator,
+    form: Submission,  # noqa: ARG001  it carries the token
+    name: str,
+    person_id: RowId,
+) -> Response:
+    """Close somebody's link; their verdicts stay."""
+    with database.write() as session:
+        review = _review(session, name)
+        person = session.get(ReviewerRow, person_id)
+        if person is None or person.review_id != review.id:
+            raise Refusal(404, "refused_page")
+        person.revoked_at = utc_now()
+    return redirect(f"/reviews/{name}")
+
+
+@router.get("/reviews/{name}/changes.csv")
+def download_changes(database: Data, _administrator: Administrator, name: str) -> Response:
+    """What was settled, as rows of changes."""
+    with database.read() as session:
+        changes = settled_changes(session, _review(session, name))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "changes.csv"
+        write_changes(path, changes.rows)
+        return _file(path.read_bytes(), f"{name}.changes.csv")
+
+
+@router.get("/reviews/{name}/verdicts.csv")
+def download_verdicts(database: Data, _administrator: Administrator, name: str) -> Response:
+    """Every verdict with its comment, one row each."""
+    with database.read() as session:
+        verdicts = verdicts_by_item(session, _review(session, name))
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(("item", "person", "role", "outcome", "comment", "time"))
+    for own in verdicts.values():
+        for verdict in own:
+            writer.writerow(
+                (
+                    verdict.item,
+                    verdict.person,
+                    verdict.role.value,
+                    verdict.outcome.value,
+                    verdict.comment,
+                    verdict.time,
+                )
+            )
+    return _file(buffer.getvalue().encode(), f"{name}.verdicts.csv")
+
+
+def _file(content: bytes, name: str) -> Response:
+    shown = f'attachment; filename="{name}"'
+    return Response(content, media_type="text/csv", headers={"Content-Disposition": shown})
+
+
+def _review_page(
+    request: Request, session: Session, review: ReviewRow, *, link: tuple[str, str] | None = None
+) -> HTMLResponse:
+    figures = figures_of(session, review)
+    people = session.execute(
+        select(ReviewerRow, func.count(ReviewVerdictRow.id))
+        .outerjoin(ReviewVerdictRow, ReviewVerdictRow.reviewer_id == ReviewerRow.id)
+        .where(ReviewerRow.review_id == review.id)
+        .group_by(ReviewerRow.id)
+        .order_by(ReviewerRow.name)
+    ).all()
+    return page(
+        request,
+        "review_lead",
+        review=review,
+        figures=figures,
+        band=None if math.isnan(figures.kappa) else AgreementBand.of(figures.kappa),
+        people=people,
+        link=link,
+    )

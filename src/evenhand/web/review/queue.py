@@ -1,0 +1,103 @@
+"""The order of the items of a review, what somebody should look at next, and what items can be filtered by."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from evenhand.translation.reviews import ReviewRole, ReviewState, ReviewVerdict, state_of
+from evenhand.web.review.reviews import verdicts_by_item
+from evenhand.web.tables import ReviewerRow, ReviewItemRow, ReviewRow
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFacts:
+    """What is known of an item without reading it."""
+
+    id: int
+    position: int
+    bias_type: str
+    term: str
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFilter:
+    """Which items somebody wants to see; an empty text lets all pass."""
+
+    problem: str = ""
+    bias: str = ""
+    term: str = ""
+
+    def passes(self, item: ItemFacts) -> bool:
+        """Whether an item is one of them."""
+        return (
+            (not self.problem or self.problem in item.problems)
+            and self.bias in ("", item.bias_type)
+            and self.term in ("", item.term)
+        )
+
+    @property
+    def query(self) -> str:
+        """The filter as a part of an address."""
+        return urlencode({name: value for name, value in asdict(self).items() if value})
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewQueue:
+    """The items of a review in their order, and what was decided about each."""
+
+    items: Sequence[ItemFacts]
+    verdicts: Mapping[int, Sequence[ReviewVerdict]]
+
+    def waits_for(self, person: ReviewerRow, item: ItemFacts) -> bool:
+        """Whether somebody should look at an item: a reviewer at open ones, the arbiter at disputed ones."""
+        own = self.verdicts.get(item.id, ())
+        if any(verdict.person == person.name for verdict in own):
+            return False
+        state = state_of(own)
+        return state is (
+            ReviewState.DISPUTED if person.role == ReviewRole.ARBITER.value else ReviewState.OPEN
+        )
+
+    def done_by(self, person: ReviewerRow) -> int:
+        """How many items somebody decided about."""
+        return sum(any(verdict.person == person.name for verdict in own) for own in self.verdicts.values())
+
+    def choices(self) -> dict[str, Any]:
+        """What one can filter by, with the number of items; problems that occur most first."""
+        return {
+            "problems": Counter(name for item in self.items for name in item.problems).most_common(),
+            "bias_types": sorted(Counter(item.bias_type for item in self.items).items()),
+            "terms": sorted(
+                Counter(item.term for item in self.items).items(), key=lambda own: own[0].casefold()
+            ),
+        }
+
+    def term_progress(self, term: str) -> tuple[int, int]:
+        """How many items about a target term are settled, and how many there are."""
+        own = [item for item in self.items if item.term == term]
+        settled = [item for item in own if state_of(self.verdicts.get(item.id, ())) is ReviewState.SETTLED]
+        return len(settled), len(own)
+
+
+def queue_of(session: Session, review: ReviewRow) -> ReviewQueue:
+    """The queue of a review."""
+    columns = (
+        ReviewItemRow.id,
+        ReviewItemRow.position,
+        ReviewItemRow.bias_type,
+        ReviewItemRow.term,
+        ReviewItemRow.problems,
+    )
+    rows = session.execute(
+        select(*columns).where(ReviewItemRow.review_id == review.id).order_by(ReviewItemRow.position)
+    )
+    items = [ItemFacts(row.id, row.position, row.bias_type, row.term, tuple(row.problems)) for row in rows]
+    return ReviewQueue(items, verdicts_by_item(session, review))

@@ -1,0 +1,347 @@
+"""The pages of reviewers and arbiters: one item per screen beside its source, saved at every key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import HTMLResponse
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from evenhand.core.items import BLANK, Task
+from evenhand.data.layouts import LANGUAGE_NAMES
+from evenhand.translation.documents import CONTEXT, SENTENCE, TARGET, WORD
+from evenhand.translation.reviews import (
+    REVIEWERS_PER_ITEM,
+    ReviewOutcome,
+    ReviewRole,
+    ReviewVerdict,
+    fault_of,
+    review_texts,
+)
+from evenhand.web.pages import page
+from evenhand.web.review.queue import ItemFacts, ItemFilter, ReviewQueue, queue_of
+from evenhand.web.review.reviews import texts_of
+from evenhand.web.routing import (
+    Data,
+    Position,
+    RowId,
+    follow_personal_link,
+    redirect,
+    require_personal_link,
+)
+from evenhand.web.security import (
+    Refusal,
+    Submission,
+    clean_text,
+    field,
+    limit_access,
+    seconds_field,
+)
+from evenhand.web.tables import ReviewerRow, ReviewItemRow, ReviewRow, ReviewVerdictRow, utc_now
+
+router = APIRouter()
+
+LONGEST_TEXT = 12_000
+LONGEST_COMMENT = 2000
+
+
+@router.get("/r/{token}", dependencies=[Depends(limit_access)])
+def open_link(request: Request, database: Data, token: str) -> Response:
+    """Follow a personal link."""
+    with database.read() as session:
+        person = follow_personal_link(request, session, ReviewerRow, token)
+        return redirect(f"/review/{person.id}")
+
+
+async def reviewer_of(request: Request, person_id: RowId) -> int:
+    """The id in the address, if this session followed that person's link."""
+    return require_personal_link(request, ReviewerRow, person_id)
+
+
+Reviewer = Annotated[int, Depends(reviewer_of)]
+
+
+async def filter_of(problem: str = "", bias: str = "", term: str = "") -> ItemFilter:
+    """The filter behind an address."""
+    return ItemFilter(problem[:200], bias[:200], term[:200])
+
+
+Filter = Annotated[ItemFilter, Depends(filter_of)]
+
+
+def _person_and_review(session: Session, person_id: int) -> tuple[ReviewerRow, ReviewRow]:
+    person = session.get(ReviewerRow, person_id)
+    if person is None or person.revoked_at is not None:
+        raise Refusal(403, "refused_link")
+    return person, session.get_one(ReviewRow, person.review_id)
+
+
+@router.get("/review/{person_id}")
+def show_item(
+    request: Request, database: Data, person_id: Reviewer, chosen: Filter, at: Position = None
+) -> Response:
+    """The item to look at now, or the one at a position."""
+    with database.read() as session:
+        person, review = _person_and_review(session, person_id)
+        if person.warned_at is None:
+            return page(request, "review_start", review=review, person=person)
+        queue = queue_of(session, review)
+        items = [item for item in queue.items if chosen.passes(item)]
+        waiting = [item for item in items if queue.waits_for(person, item)]
+        found = (
+            waiting[:1] if at is None else [item for item in items if item.position >= at][:1] or items[-1:]
+        )
+        if not found:
+            return page(
+                request, "review_done", review=review, person=person, chosen=chosen, **queue.choices()
+            )
+        return _item_page(request, session, review, person, queue=queue, found=found[0], chosen=chosen)
+
+
+@router.post("/review/{person_id}/begin")
+def begin(database: Data, person_id: Reviewer, form: Submission) -> Response:  # noqa: ARG001  it carries the token
+    """The reviewer has read the warning."""
+    with database.write() as session:
+        person, _ = _person_and_review(session, person_id)
+        person.warned_at = utc_now()
+    return redirect(f"/review/{person_id}")
+
+
+_STEPS = ("previous", "next")
+
+
+@router.post("/review/{person_id}/{item_id}")
+def save_verdict(
+    request: Request, database: Data, person_id: Reviewer, item_id: RowId, form: Submission, chosen: Filter
+) -> Response:
+    """Keep what somebody decided about an item, take the last verdict back, or step to another item."""
+    choice = field(form, "choice", limit=40)
+    with database.read() as session:
+        person, review = _person_and_review(session, person_id)
+        item = session.get(ReviewItemRow, item_id)
+        if item is None or item.review_id != review.id:
+            raise Refusal(404, "refused_text")
+        if choice in _STEPS:
+            return redirect(_address(person_id, chosen, at=_step(session, review, item, chosen, choice)))
+        if choice != "undo":
+            verdict, problem = _verdict(session, form, item, choice)
+            if problem:
+                queue = queue_of(session, review)
+                found = next(facts for facts in queue.items if facts.id == item.id)
+                return _item_page(
+                    request,
+                    session,
+                    review,
+                    person,
+                    queue=queue,
+                    found=found,
+                    chosen=chosen,
+                    problem=problem,
+                    written=_written(form, item),
+                    comment=field(form, "comment", limit=LONGEST_COMMENT),
+                )
+    with database.write() as session:
+        if choice == "undo":
+            return redirect(_address(person_id, chosen, at=_take_back(session, person_id)))
+        session.execute(
+            delete(ReviewVerdictRow).where(
+                ReviewVerdictRow.reviewer_id == person_id, ReviewVerdictRow.item_id == item_id
+            )
+        )
+        session.add(
+            ReviewVerdictRow(
+                reviewer_id=person_id,
+                item_id=item_id,
+                outcome=verdict.outcome.value,
+                texts=dict(verdict.texts),
+                comment=verdict.comment,
+                seconds=seconds_field(form),
+                decided_at=utc_now(),
+            )
+        )
+    return redirect(_address(person_id, chosen))
+
+
+def _address(person_id: int, chosen: ItemFilter, *, at: int | None = None) -> str:
+    parts = [part for part in (chosen.query, "" if at is None else f"at={at}") if part]
+    return f"/review/{person_id}" + (f"?{'&'.join(parts)}" if parts else "")
+
+
+def _step(session: Session, review: ReviewRow, item: ReviewItemRow, chosen: ItemFilter, choice: str) -> int:
+    """The position of the item before or after one, of those that pass the filter."""
+    places = [facts.position for facts in queue_of(session, review).items if chosen.passes(facts)]
+    if choice == "next":
+        return next((place for place in places if place > item.position), item.position)
+    return next((place for place in reversed(places) if place < item.position), item.position)
+
+
+def _take_back(session: Session, person_id: int) -> int | None:
+    """Take somebody's last verdict back; the position of its item, None if there is none."""
+    last = session.scalar(
+        select(ReviewVerdictRow)
+        .where(ReviewVerdictRow.reviewer_id == person_id)
+        .order_by(ReviewVerdictRow.decided_at.desc(), ReviewVerdictRow.id.desc())
+    )
+    if last is None:
+        return None
+    session.delete(last)
+    return session.get_one(ReviewItemRow, last.item_id).position
+
+
+def _written(form: Submission, item: ReviewItemRow) -> dict[str, str]:
+    """The texts of a form by field; those of the item where the form has none, or the same but for white space."""
+    written = {}
+    for name, text in review_texts(texts_of(item)).items():
+        given = field(form, name, limit=LONGEST_TEXT) if name in form else text
+        written[name] = text if given == clean_text(text) else given
+    return written
+
+
+def _verdict(
+    session: Session, form: Submission, item: ReviewItemRow, choice: str
+) -> tuple[ReviewVerdict, str | None]:
+    """What a form decides, and the key of what is wrong with it."""
+    comment = field(form, "comment", limit=LONGEST_COMMENT)
+    if choice.startswith("take:"):
+        return _taken(session, item, choice, comment), None
+    if choice not in set(ReviewOutcome):
+        raise Refusal(422, "refused_label")
+    before, written = review_texts(texts_of(item)), _written(form, item)
+    edited = {name: text for name, text in written.items() if text != before[name]}
+    outcome = ReviewOutcome(choice)
+    if outcome is ReviewOutcome.ACCEPT and edited:
+        outcome = ReviewOutcome.EDIT
+    texts = {
+        ReviewOutcome.EDIT: edited,
+        ReviewOutcome.CULTURE_SPECIFIC: written if edited else {},
+    }.get(outcome, {})
+    fault = fault_of(Task(item.task), written) if texts else None
+    problem = f"problem_review_{fault}" if fault else None
+    if outcome is ReviewOutcome.BEYOND_REPAIR and not comment:
+        problem = "problem_review_reason"
+    if outcome is ReviewOutcome.EDIT and not edited:
+        problem = "problem_review_unedited"
+    return ReviewVerdict(item.key, "", ReviewRole.REVIEWER, outcome, texts, comment), problem
+
+
+def _taken(session: Session, item: ReviewItemRow, choice: str, comment: str) -> ReviewVerdict:
+    """The verdict of a reviewer that the arbiter takes over."""
+    number = choice.removeprefix("take:")
+    row = session.get(ReviewVerdictRow, int(number)) if number.isdecimal() and len(number) < 10 else None
+    if row is None or row.item_id != item.id:
+        raise Refusal(404, "refused_text")
+    return ReviewVerdict(
+        item.key, "", ReviewRole.ARBITER, ReviewOutcome(row.outcome), row.texts, comment or row.comment
+    )
+
+
+def marked_parts(text: str, target: str) -> list[tuple[str, str]]:
+    """A text in parts: ``blank``, ``target`` or nothing, and what stands there."""
+    pattern = "|".join([BLANK, *([re.escape(target)] if target else [])])
+    parts: list[tuple[str, str]] = []
+    start = 0
+    for match in re.finditer(pattern, text, flags=re.IGNORECASE):
+        parts.append(("", text[start : match.start()]))
+        parts.append(("blank" if match[0] == BLANK else "target", match[0]))
+        start = match.end()
+    return [part for part in (*parts, ("", text[start:])) if part[1]]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCandidate:
+    """A candidate beside its source: the field of its text, what it is labelled, and its rebuilt sentence."""
+
+    field: str
+    label: str
+    text: str
+    source: str
+    sentence: str
+
+
+def _candidates(item: ReviewItemRow, written: Mapping[str, str]) -> list[ShownCandidate]:
+    kind = WORD if item.task == Task.INTRASENTENCE.value else SENTENCE
+    shown = []
+    for row in item.entry["sentences"]:
+        text = written[f"{kind}/{row['id']}"]
+        shown.append(
+            ShownCandidate(
+                field=f"{kind}/{row['id']}",
+                label=row["gold_label"],
+                text=text,
+                source=item.source.get("candidates", {}).get(row["id"], ""),
+                sentence=written[CONTEXT].replace(BLANK, text) if kind == WORD else text,
+            )
+        )
+    return shown
+
+
+def _item_page(
+    request: Request,
+    session: Session,
+    review: ReviewRow,
+    person: ReviewerRow,
+    *,
+    queue: ReviewQueue,
+    found: ItemFacts,
+    chosen: ItemFilter,
+    problem: str | None = None,
+    written: Mapping[str, str] | None = None,
+    comment: str | None = None,
+) -> HTMLResponse:
+    item = session.get_one(ReviewItemRow, found.id)
+    own = session.scalar(
+        select(ReviewVerdictRow).where(
+            ReviewVerdictRow.reviewer_id == person.id, ReviewVerdictRow.item_id == item.id
+        )
+    )
+    texts = review_texts(texts_of(item))
+    shown = dict(written or {**texts, **(own.texts if own else {})})
+    is_arbiter = person.role == ReviewRole.ARBITER.value
+    proposals = (
+        session.scalars(
+            select(ReviewVerdictRow)
+            .join(ReviewerRow, ReviewerRow.id == ReviewVerdictRow.reviewer_id)
+            .where(ReviewVerdictRow.item_id == item.id, ReviewerRow.role == ReviewRole.REVIEWER.value)
+            .order_by(ReviewVerdictRow.id)
+        ).all()
+        if is_arbiter
+        else []
+    )
+    done = queue.done_by(person)
+    waiting = sum(queue.waits_for(person, facts) for facts in queue.items)
+    return page(
+        request,
+        "review",
+        status=422 if problem else 200,
+        review=review,
+        person=person,
+        is_arbiter=is_arbiter,
+        languages=[LANGUAGE_NAMES.get(tag, tag) for tag in (review.source_language, review.language)],
+        item=item,
+        texts=texts,
+        shown=shown,
+        is_edited=shown != texts,
+        parts={
+            "source": marked_parts(item.source.get(CONTEXT, ""), item.source.get(TARGET, "")),
+            "context": marked_parts(shown[CONTEXT], shown[TARGET]),
+        },
+        candidates=_candidates(item, shown),
+        verdict=own,
+        comment=(own.comment if own else "") if comment is None else comment,
+        problem=problem,
+        proposals=proposals,
+        proposed=[
+            {name: text for name, text in row.texts.items() if text != texts[name]} for row in proposals
+        ],
+        done=done,
+        total=done + waiting,
+        term=queue.term_progress(item.term),
+        needed=REVIEWERS_PER_ITEM,
+        chosen=chosen,
+        **queue.choices(),
+    )
