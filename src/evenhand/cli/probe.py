@@ -60,7 +60,17 @@ Score = Annotated[
 CaseName = Annotated[
     str | None,
     typer.Option(
-        help="malor: by-place writes He at a sentence's start; as-is leaves terms alone.",
+        help="malor: by-place writes He at a sentence's start; as-is leaves terms alone; lower writes all in small "
+        "letters.",
+        rich_help_panel=SCORING,
+    ),
+]
+ProtocolName = Annotated[
+    str | None,
+    typer.Option(
+        "--protocol",
+        help="malor: malor.v1, or malor-2023 with the files of that study. crows-pairs: crows-pairs.v1 or "
+        "crows-pairs-2020.",
         rich_help_panel=SCORING,
     ),
 ]
@@ -159,6 +169,7 @@ def probe_command(
     direction: DirectionName = None,
     score: Score = None,
     case: CaseName = None,
+    protocol: ProtocolName = None,
     layer: Layer = None,
     settings: Settings = None,
     resamples: Resamples = DEFAULT_RESAMPLES,
@@ -226,6 +237,7 @@ def probe_command(
             "direction": direction,
             "score": score,
             "case": case,
+            "protocol": protocol,
             "layer": layer,
             "max_tokens": max_tokens,
             "resampling": resampling(resamples, seed, confidence),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -146,6 +147,39 @@ def load_probes(
         UnknownNameError: If no probes are bundled in the language, or a file names an unknown experiment.
         DatasetError: If a file cannot be read or breaks its layout.
     """
+    listed = _listed_probes(language, structures=structures, occupations=occupations, terms=terms)
+    kept, repeats = first_of_each(listed.structures)
+    return replace(listed, structures=kept, warnings=(*repeats, *_warnings(kept, language)))
+
+
+def load_listed_probes(structures: str | Path, occupations: str | Path, terms: str | Path | None) -> ProbeSet:
+    """The English probes of a study, exactly as its files list them: what is listed twice is asked twice.
+
+    Args:
+        structures: As for ``load_probes``.
+        occupations: As for ``load_probes``.
+        terms: As for ``load_probes``; needed for first names, and not for pronouns.
+
+    Raises:
+        DatasetError: If a file cannot be read or breaks its layout, or the names are missing.
+    """
+    probes = _listed_probes("en", structures=structures, occupations=occupations, terms=terms)
+    if Experiment.NAMES in probes.experiments and terms is None:
+        raise DatasetError(
+            f"{structures} asks for first names, and the study's names are not bundled. Give them as a file with the "
+            "columns male and female (--terms), or choose another experiment and leave their structures out."
+        )
+    return replace(probes, warnings=_warnings(probes.structures, "en"))
+
+
+def _listed_probes(
+    language: str,
+    *,
+    structures: str | Path | None,
+    occupations: str | Path | None,
+    terms: str | Path | None,
+) -> ProbeSet:
+    """All structures of the files, without a look for flaws."""
     structures_file = read_structures(_chosen(structures, language, "structures"), language=language)
     bundled = read_occupations(bundled_probe_path(language, "occupations"), language=language)
     occupations_file = (
@@ -153,14 +187,13 @@ def load_probes(
         if occupations is not None
         else bundled
     )
-    kept, repeats = first_of_each(structures_file.structures)
-    by_experiment, digests = _terms(kept, terms, language=language)
+    by_experiment, digests = _terms(structures_file.structures, terms, language=language)
     return ProbeSet(
         language=language,
-        structures=kept,
+        structures=structures_file.structures,
         occupations=occupations_file.occupations,
         terms=by_experiment,
-        warnings=(*repeats, *_warnings(kept, language)),
+        warnings=(),
         sha256=sha256_of(" ".join((structures_file.sha256, occupations_file.sha256, *digests)).encode()),
         settled=load_settled(language) if language in settled_languages() else None,
     )

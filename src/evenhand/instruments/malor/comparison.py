@@ -13,6 +13,7 @@ import polars as pl
 from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
 from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, held_out_half
+from evenhand.core.protocols import MALOR_V1
 from evenhand.instruments.malor.estimates import (
     LogRatios,
     base_rate,
@@ -261,7 +262,15 @@ def _bias_rows(before: Run, after: Run, *, resampling: Resampling) -> dict[str, 
 
 
 def refuse_different_questions(first: Run, second: Run) -> None:
-    """Refuse runs that share no cell of occupation and structure."""
+    """Refuse runs under two protocols, and those that share no cell of occupation and structure."""
+    protocols = [
+        run.record.protocol.name if run.record.protocol else MALOR_V1.name for run in (first, second)
+    ]
+    if protocols[0] != protocols[1]:
+        raise ComparisonError(
+            f"{first.name} was measured under {protocols[0]} and {second.name} under {protocols[1]}. Measure both "
+            "under one protocol."
+        )
     if first.scores.select(_CELL).join(second.scores.select(_CELL), on=_CELL).is_empty():
         raise ComparisonError(f"{first.name} and {second.name} were not asked the same questions.")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.core.probes import Experiment, ProbeSet
+from evenhand.core.protocols import MALOR_V1, PROBE_PROTOCOLS
 from evenhand.instruments.instrument import (
     Instrument,
     InstrumentOptions,
@@ -53,6 +54,7 @@ class MalorOptions(InstrumentOptions):
     )
     score: str = field(default=WordScore.PRODUCT.value, metadata={"help": "product or mean-prob."})
     case: str = field(default=TermCase.BY_PLACE.value, metadata={"help": "How terms are spelled."})
+    protocol: str = field(default=MALOR_V1.name, metadata={"help": f"{', '.join(PROBE_PROTOCOLS)}."})
     structures: Path | None = field(default=None, metadata={"help": "A file of sentence structures."})
     occupations: Path | None = field(default=None, metadata={"help": "A file of occupations."})
     terms: Path | None = field(default=None, metadata={"help": "A file of gendered terms."})
@@ -85,11 +87,11 @@ class MalorInstrument(Instrument[MalorOptions]):
 
     def refuse_impossible(self, options: MalorOptions) -> None:
         """Refuse probes and shares that cannot be read, and names that do not exist."""
-        from evenhand.instruments.malor.preparation import shares_of
+        from evenhand.instruments.malor.preparation import case_of, shares_of
 
         self.experiments(options)
         ProbeDirection.named(options.direction)
-        TermCase.named(options.case)
+        case_of(options)
         WordScore.named(options.score)
         shares_of(options)
 
