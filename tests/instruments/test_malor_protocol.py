@@ -139,7 +139,7 @@ def test_an_unknown_protocol_is_refused() -> None:
 
 
 def test_listed_probes_keep_what_is_listed_twice(files: dict[str, Path]) -> None:
-    listed = load_listed_probes(**files)  # type: ignore[arg-type]
+    listed = load_listed_probes(**files)
     once = load_probes("en", **files)
 
     assert len(listed.structures) == 4

@@ -15,6 +15,9 @@ from evenhand.cli.mitigation_options import (
     FinetuneSteps,
     Instruments,
     Labelled,
+    OwnOccupations,
+    OwnStructures,
+    OwnTerms,
 )
 from evenhand.cli.options import (
     DEFAULT_CONFIDENCE,
@@ -101,6 +104,9 @@ def certify_command(
             rich_help_panel=CERTIFICATE,
         ),
     ] = None,
+    structures: OwnStructures = None,
+    occupations: OwnOccupations = None,
+    terms: OwnTerms = None,
     data: AssociationData = None,
     crows_pairs: CrowsPairs = None,
     instrument: Instruments = None,
@@ -154,6 +160,7 @@ def certify_command(
         model_reference(text, precision=precision, device=device, memory=memory) for text in (before, after)
     ]
     from evenhand.certificate import Finetuning
+    from evenhand.data.probes import ProbeFiles
     from evenhand.workflows.certify import certify
     from evenhand.workflows.defaults.mitigating import CertifyOptions, default_margins
 
@@ -170,6 +177,7 @@ def certify_command(
         labelled=labelled,
         finetuning=Finetuning(seeds=finetune_seeds, steps=finetune_steps, learning_rate=finetune_rate),
         language=language,
+        probe_files=ProbeFiles(structures, occupations, terms),
         resampling=resampling(resamples, seed, confidence),
     )
     with exit_when_interrupted():

@@ -32,8 +32,32 @@ Experiments = Annotated[
     typer.Option(
         "--experiment",
         "-e",
-        help="Whose terms: he-she, his-her, names or all. May be repeated.",
+        help="Whose terms: he-she, his-her, names, one of your own files, or all. May be repeated.",
         show_default="all",
+        rich_help_panel=DATA,
+    ),
+]
+OwnStructures = Annotated[
+    Path | None,
+    typer.Option(
+        "--structures",
+        help="Your own: CSV with experiment, number, structure.",
+        dir_okay=False,
+        rich_help_panel=DATA,
+    ),
+]
+OwnOccupations = Annotated[
+    Path | None,
+    typer.Option(
+        "--occupations", help="Your own: CSV with occupation.", dir_okay=False, rich_help_panel=DATA
+    ),
+]
+OwnTerms = Annotated[
+    Path | None,
+    typer.Option(
+        "--terms",
+        help="Your own pairs: CSV with experiment and the two groups, such as male, female.",
+        dir_okay=False,
         rich_help_panel=DATA,
     ),
 ]

@@ -78,6 +78,13 @@ Layer = Annotated[
     int | None,
     typer.Option(help="cosine, direct-bias: hidden layer, -1 is the last.", rich_help_panel=SCORING),
 ]
+Pair = Annotated[
+    str | None,
+    typer.Option(
+        help="direct-bias: the two words of the direction, such as father-mother; pronouns if not given.",
+        rich_help_panel=SCORING,
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
@@ -106,7 +113,12 @@ Language = Annotated[
 ]
 ExperimentName = Annotated[
     str | None,
-    typer.Option("--experiment", "-e", help="malor: he-she, his-her, names or all.", rich_help_panel=DATA),
+    typer.Option(
+        "--experiment",
+        "-e",
+        help="malor: he-she, his-her, names, one of your structures, or all.",
+        rich_help_panel=DATA,
+    ),
 ]
 Structures = Annotated[
     Path | None,
@@ -123,7 +135,9 @@ Occupations = Annotated[
 Terms = Annotated[
     Path | None,
     typer.Option(
-        help="malor: CSV with male, female and perhaps experiment.", dir_okay=False, rich_help_panel=DATA
+        help="malor: CSV with male, female and perhaps experiment; or with experiment and two other groups.",
+        dir_okay=False,
+        rich_help_panel=DATA,
     ),
 ]
 Shares = Annotated[
@@ -171,6 +185,7 @@ def probe_command(
     case: CaseName = None,
     protocol: ProtocolName = None,
     layer: Layer = None,
+    pair: Pair = None,
     settings: Settings = None,
     resamples: Resamples = DEFAULT_RESAMPLES,
     seed: Seed = DEFAULT_SEED,
@@ -239,6 +254,7 @@ def probe_command(
             "case": case,
             "protocol": protocol,
             "layer": layer,
+            "pair": pair,
             "max_tokens": max_tokens,
             "resampling": resampling(resamples, seed, confidence),
         },

@@ -31,6 +31,9 @@ from evenhand.cli.mitigation_options import (
     LoraRank,
     LoraTargets,
     ModelName,
+    OwnOccupations,
+    OwnStructures,
+    OwnTerms,
     QualityMargin,
     ReportTo,
     Seeds,
@@ -78,6 +81,9 @@ def study_command(
     trust_remote_code: TrustRemoteCode = False,
     corpus: Corpus = None,
     experiment: Experiments = None,
+    structures: OwnStructures = None,
+    occupations: OwnOccupations = None,
+    terms: OwnTerms = None,
     language: Language = None,
     held_out: HeldOutFiles = None,
     mitigation: Annotated[
@@ -161,10 +167,12 @@ def study_command(
         settings=settings,
     )
     from evenhand.certificate import Finetuning
+    from evenhand.data.probes import ProbeFiles
     from evenhand.mitigation.training_mitigation import TrainingOptions
     from evenhand.workflows.defaults.mitigating import CertifyOptions, default_data, default_margins
     from evenhand.workflows.study import study
 
+    probe_files = ProbeFiles(structures, occupations, terms)
     recipe = options.recipe if isinstance(options, TrainingOptions) else None
     certificate = CertifyOptions(
         margins=default_margins(ref, margin or (), quality_margin=recipe.quality_margin if recipe else None),
@@ -174,6 +182,7 @@ def study_command(
         labelled=labelled,
         finetuning=Finetuning(seeds=finetune_seeds, steps=finetune_steps),
         language=language,
+        probe_files=probe_files,
         resampling=resampling(resamples, DEFAULT_SEED, confidence),
     )
     with exit_when_interrupted():
@@ -187,6 +196,7 @@ def study_command(
                 experiments=experiment or ("all",),
                 language=language,
                 held_out=held_out or (),
+                probe_files=probe_files,
             ),
             options=options,
             certificate=certificate,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
-from evenhand.core.probes import Experiment, ProbeSet
+from evenhand.core.probes import KNOWN_EXPERIMENTS, Experiment, ProbeSet
 from evenhand.core.protocols import MALOR_V1, PROBE_PROTOCOLS
 from evenhand.instruments.instrument import (
     Instrument,
@@ -48,7 +48,9 @@ class MalorOptions(InstrumentOptions):
     ``terms`` from files in the place of bundled ones. ``limit`` takes the first structures of each experiment.
     """
 
-    experiment: str = field(default=ALL, metadata={"help": "he-she, his-her, names or all."})
+    experiment: str = field(
+        default=ALL, metadata={"help": "he-she, his-her, names, one of your structures, or all."}
+    )
     direction: str = field(
         default=ProbeDirection.GENDER.value, metadata={"help": "gender, occupation or both."}
     )
@@ -148,11 +150,11 @@ def chosen_experiments(probes: ProbeSet, name: str) -> tuple[Experiment, ...]:
     """The experiments that a name means; ``all`` means all that the structures have."""
     if name == ALL:
         return probes.experiments
-    if name not in set(Experiment):
-        raise UnknownNameError("experiment", name, [*(known.value for known in Experiment), ALL])
-    if Experiment(name) not in probes.experiments:
+    if Experiment(name) in probes.experiments:
+        return (Experiment(name),)
+    if name in KNOWN_EXPERIMENTS:
         raise EvenhandError(
             f"The structures have no experiment {name}; they have "
             f"{', '.join(known.value for known in probes.experiments)}."
         )
-    return (Experiment(name),)
+    raise UnknownNameError("experiment", name, [*(known.value for known in probes.experiments), ALL])

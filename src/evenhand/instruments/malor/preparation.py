@@ -12,7 +12,7 @@ import polars as pl
 from evenhand.core.errors import EvenhandError, shortlist
 from evenhand.core.estimates import Estimate
 from evenhand.core.files import sha256_of
-from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, ProbeSet, fill
+from evenhand.core.probes import UNTRAINED_EXPERIMENTS, Experiment, ProbeSet, fill
 from evenhand.core.progress import Progress
 from evenhand.core.protocols import MALOR_V1, ProbeProtocol, get_probe_protocol
 from evenhand.core.settled import SettledSet
@@ -84,7 +84,7 @@ class MalorPreparation(Preparation):
             for experiment in chosen_experiments(probes, options.experiment)
             for direction in ProbeDirection.named(options.direction)
             # Pairs that nobody trains for show whether a change reaches them, which the trained direction tells.
-            if direction is ProbeDirection.GENDER or experiment in TRAINED_EXPERIMENTS
+            if direction is ProbeDirection.GENDER or experiment not in UNTRAINED_EXPERIMENTS
         ]
         self.record = self._record(name)
 
@@ -112,7 +112,7 @@ class MalorPreparation(Preparation):
         for experiment, direction in self.plan:
             asked = tables[experiment, direction]
             unknown = asked.lost_pairs
-            if experiment in TRAINED_EXPERIMENTS:
+            if experiment not in UNTRAINED_EXPERIMENTS:
                 refuse_unknown_terms(self.model, self.probes, experiment, asked.without_pairs(unknown))
             even = comparable_answers(asked, direction=direction, scorer=self.scorer)
             uneven = [pair for pair in even.lost_pairs if pair not in unknown]
@@ -199,6 +199,7 @@ class MalorPreparation(Preparation):
         return MalorResult(
             experiment=experiment.value,
             direction=direction.value,
+            groups=self.probes.terms[experiment].groups,
             MALoR=malor_estimate(ratios, resampling=resampling),
             signed_mean=signed_estimate(ratios, resampling=resampling),
             spread=spread_estimate(ratios, resampling=resampling),

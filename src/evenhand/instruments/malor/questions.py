@@ -100,7 +100,7 @@ def probe_questions(
     for experiment in dict.fromkeys(experiment for experiment, _ in asked):
         terms = probes.terms[experiment]
         for number, structure in enumerate(probes.of(experiment)):
-            for direction in (direction for of, direction in asked if of is experiment):
+            for direction in (direction for of, direction in asked if of == experiment):
                 questions = (
                     _term_questions(number, structure, probes.occupations, terms, case)
                     if direction is ProbeDirection.GENDER
