@@ -22,7 +22,14 @@ from evenhand.reporting.plotting import (
     left_out,
     sides_of,
 )
-from evenhand.reporting.probes.plots import NO_FIELD, NOTHING_PLANTED, change_plot, lean_plot, share_plot
+from evenhand.reporting.probes.plots import (
+    NO_FIELD,
+    NOTHING_PLANTED,
+    change_plot,
+    lean_plot,
+    probability_plot,
+    share_plot,
+)
 from evenhand.reporting.probes.views import FEWEST_TO_FOLD, GENDER_LIMIT, skipped_table
 from evenhand.reporting.probes.words import (
     correlation_figures,
@@ -134,12 +141,14 @@ def _group(name: str, runs: Sequence[ShownRun], results: RunResults) -> dict[str
         )
         for place, (shown, result) in enumerate(results)
     ]
+    probabilities = _probabilities(name, title, results) if change or len(results) == 1 else None
     fields = _fields(name, title, runs, results)
     correlations = _correlations(name, results)
     plots = [
         parts,
         *leans,
         *([change["plot"]] if change else []),
+        *([probabilities] if probabilities else []),
         fields,
         *(own["plot"] for own in correlations),
     ]
@@ -153,6 +162,7 @@ def _group(name: str, runs: Sequence[ShownRun], results: RunResults) -> dict[str
         "has_leans": any(plot.spec for plot in leans),
         "has_planted": any(_planted(shown) for shown, _ in results),
         "change": change,
+        "probabilities": probabilities,
         "fields": fields,
         "field_rows": _field_estimates(results),
         "correlations": correlations,
@@ -181,6 +191,17 @@ def _parts(name: str, title: str, runs: Sequence[ShownRun], results: RunResults)
         label=f"MALoR, base rate and spread: {title}.",
         runs=tuple(shown for shown, _ in results),
         left_out=left_out(runs, drawn, reason="it was not asked this, or nothing could be scored"),
+    )
+
+
+def _probabilities(name: str, title: str, results: RunResults) -> Plot | None:
+    """P(male) and P(female) of one run, or before and after in two."""
+    spec = probability_plot([(shown.label, result) for shown, result in results])
+    if not spec:
+        return None
+    labels = " and ".join(shown.label for shown, _ in results)
+    return Plot(
+        id=f"{name}-probabilities", spec=spec, label=f"Probabilities of both sides: {title}, {labels}."
     )
 
 

@@ -36,6 +36,9 @@ from evenhand.reporting.probes.words import ends_of_direction, spread_of
 NO_FIELD = "no field"
 _ABOVE_AND_BELOW = 12
 
+BAR_HEIGHT = 14
+"""Pixels for the two bars of an occupation in one run."""
+
 NOTHING_PLANTED: Mapping[str, float] = MappingProxyType({})
 
 
@@ -179,6 +182,49 @@ def change_plot(before: MalorResult, after: MalorResult, *, marks: tuple[Mark, M
         alt.layer(neutral_rule(0.0, scale=scale), joined, *points),
         height=_ABOVE_AND_BELOW + ROW_HEIGHT * len(leans),
     )
+
+
+def probability_plot(results: Sequence[tuple[str, MalorResult]]) -> dict[str, Any]:
+    """Bars of the probability of both sides for each occupation, of one run or of two: P(male), P(female).
+
+    Where there are two runs the bars of the first are pale, and those of the second stand below them.
+    """
+    groups = results[0][1].groups
+    drawn = [lean.occupation for lean in drawn_leans(results[0][1].occupations)]
+    rows = [
+        {
+            "occupation": lean.occupation,
+            "run": label,
+            "side": f"P({side})",
+            "bar": f"{place} {number}",
+            "probability": value,
+        }
+        for place, (label, result) in enumerate(results)
+        for lean in result.occupations
+        for number, (side, value) in enumerate(zip(groups, (lean.p_male, lean.p_female), strict=True))
+        if lean.occupation in drawn and math.isfinite(value)
+    ]
+    if not rows:
+        return {}
+    sides = [f"P({side})" for side in groups]
+    labels = [label for label, _ in results]
+    x = alt.X(
+        "probability:Q", title="Probability, mean over structures", scale=alt.Scale(zero=True, nice=True)
+    )
+    y = name_axis("occupation:N", drawn)
+    colour = alt.Color("side:N", scale=alt.Scale(domain=sides, range=list(COLOURS[:2])), legend=None)
+    opacity = alt.Opacity(
+        "run:N", scale=alt.Scale(domain=labels, range=[0.45, 1.0][-len(labels) :]), legend=None
+    )
+    tips = [
+        alt.Tooltip("occupation:N", title="Occupation"),
+        alt.Tooltip("run:N", title="Run"),
+        alt.Tooltip("side:N", title="Side"),
+        alt.Tooltip("probability:Q", title="Probability", format=".3g"),
+    ]
+    bars = alt.Chart(pl.DataFrame(rows)).mark_bar()
+    chart = bars.encode(x, y, alt.YOffset("bar:N"), colour, opacity, tooltip=tips)
+    return specification(alt.layer(chart), height=_ABOVE_AND_BELOW + BAR_HEIGHT * len(results) * len(drawn))
 
 
 def share_plot(result: MalorResult, correlation: Correlation, *, mark: Mark) -> dict[str, Any]:
