@@ -19,6 +19,8 @@ from evenhand.cli.mitigation_options import (
     CrowsPairs,
     Epochs,
     Experiments,
+    FinetuneEpochs,
+    FinetunePreset,
     FinetuneSeeds,
     FinetuneSteps,
     FirstSeed,
@@ -41,6 +43,7 @@ from evenhand.cli.mitigation_options import (
     Settings,
     TrainingPrecision,
     WholeWords,
+    chosen_finetuning,
     chosen_mitigation,
 )
 from evenhand.cli.options import (
@@ -115,8 +118,10 @@ def study_command(
     crows_pairs: CrowsPairs = None,
     instrument: Instruments = None,
     labelled: Labelled = None,
-    finetune_seeds: FinetuneSeeds = 5,
-    finetune_steps: FinetuneSteps = 300,
+    finetune_preset: FinetunePreset = None,
+    finetune_seeds: FinetuneSeeds = None,
+    finetune_steps: FinetuneSteps = None,
+    finetune_epochs: FinetuneEpochs = None,
     resamples: Resamples = DEFAULT_RESAMPLES,
     confidence: Confidence = DEFAULT_CONFIDENCE,
     json: Json = False,
@@ -166,7 +171,6 @@ def study_command(
         own={"balances": balance, "whole_words": whole_words or None},
         settings=settings,
     )
-    from evenhand.certificate import Finetuning
     from evenhand.data.probes import ProbeFiles
     from evenhand.mitigation.training_mitigation import TrainingOptions
     from evenhand.workflows.defaults.mitigating import CertifyOptions, default_data, default_margins
@@ -180,7 +184,9 @@ def study_command(
         crows_pairs=crows_pairs,
         instruments=dict.fromkeys(instrument or ()),
         labelled=labelled,
-        finetuning=Finetuning(seeds=finetune_seeds, steps=finetune_steps),
+        finetuning=chosen_finetuning(
+            preset=finetune_preset, seeds=finetune_seeds, steps=finetune_steps, epochs=finetune_epochs
+        ),
         language=language,
         probe_files=probe_files,
         resampling=resampling(resamples, DEFAULT_SEED, confidence),
