@@ -15,6 +15,7 @@ from evenhand.core.files import is_file_name
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.planted_bias import PlantedBias
 from evenhand.core.protocols import PairProtocol, ProbeProtocol, Protocol
+from evenhand.runs.energy import EnergyRecord
 
 RECORD_FILE = "record.json"
 
@@ -182,6 +183,8 @@ class RunRecord(FrozenModel):
     protocol: ProtocolRecord | None = None
     statistics: StatisticsRecord
     environment: EnvironmentRecord
+    energy: EnergyRecord | None = None
+    """What it took; None in runs of earlier versions, and where nothing was measured."""
     scored: dict[str, int] = Field(default_factory=dict)
     skipped: dict[str, int] = Field(default_factory=dict)
     defects: tuple[DefectRecord, ...] = ()
