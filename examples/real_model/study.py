@@ -86,7 +86,10 @@ def split_text(text: Path, folder: Path) -> tuple[Path, Path]:
     lines = text.read_text(encoding="utf-8").splitlines(keepends=True)
     parts = folder / "wikitext-to-train.txt", folder / "wikitext-to-choose.txt"
     for part, own in zip(parts, (lines[: len(lines) * 3 // 4], lines[len(lines) * 3 // 4 :]), strict=True):
-        part.write_text("".join(own), encoding="utf-8")
+        content = "".join(own)
+        # A file that is written anew counts as other text, and a mitigation would not go on with it.
+        if not part.exists() or part.read_text(encoding="utf-8") != content:
+            part.write_text(content, encoding="utf-8")
     return parts
 
 
