@@ -4,8 +4,9 @@
 
 The folder holds StereoSet and its translations (``stereoset/en.json``, ``stereoset/de.json`` ...), the
 predictions that Öztürk et al. (2023) published (``predictions/*.json.gz``, repository
-slds-lmu/stereotypes-multi) and their printed tables (``papers/stereotypes_across_languages.csv``). Without an
-argument it is ``$EVENHAND_PARITY_DATA``, or ``shared/data`` beside the repository.
+slds-lmu/stereotypes-multi) and their printed tables (``papers/stereotypes_across_languages.csv``). The tables of
+Öztürk's thesis (2022) are in ``docs/published``. Without an argument the folder is ``$EVENHAND_PARITY_DATA``, or
+``shared/data`` beside the repository.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from evenhand.instruments.association.results import TaskResult
 
 DATA_VARIABLE = "EVENHAND_PARITY_DATA"
 PROTOCOL = "multilingual-2023"
-VARIANTS_FILE = Path(__file__).parent / "published" / "inter_sentence_variants.csv"
+PUBLISHED = Path(__file__).parent / "published"
+VARIANTS_FILE = PUBLISHED / "inter_sentence_variants.csv"
+THESIS_FILE = PUBLISHED / "thesis_2022.csv"
 
 PREDICTIONS = {
     ("BERT", "en"): "bert-base-cased_BertLM_BertNextSentence_en",
@@ -63,7 +66,10 @@ FRENCH_BERT = "dbmdz_bert-base-french-europeana-cased_BertLM_BertNextSentence_fr
 
 LANGUAGES = ("en", "de", "es", "fr", "tr")
 
-TASKS = ("intrasentence", "intersentence", "overall")
+INTER = "intersentence"
+TASKS = ("intrasentence", INTER, "overall")
+
+HEADLINE = ("LMS", "SS", "ICAT")
 
 _QUICK = eh.Resampling(resamples=100)
 """Only values are compared here, no intervals."""
@@ -80,6 +86,8 @@ class Cell:
     measure: str
     printed: float
     computed: float
+    method: str = ""
+    """How the inter-sentence task was scored, where a table has several rows for one model."""
 
     @property
     def agrees(self) -> bool:
@@ -124,11 +132,19 @@ class Reproduction:
     french_bert: tuple[Cell, ...]
     """The printed figures of the French row of BERT beside what a real French BERT gives."""
     macro_icats: tuple[MacroIcat, ...]
+    thesis: tuple[Cell, ...]
+    thesis_only: int
+    """Number of cells of the thesis whose figure stands in no table of the paper."""
 
     @property
     def differing(self) -> tuple[Cell, ...]:
-        """The cells that do not agree."""
+        """The cells of the paper that do not agree."""
         return tuple(cell for cell in self.cells if not cell.agrees)
+
+    @property
+    def differing_of_thesis(self) -> tuple[Cell, ...]:
+        """The cells of the thesis that do not agree."""
+        return tuple(cell for cell in self.thesis if not cell.agrees)
 
 
 def data_folder(given: str | None = None) -> Path | None:
@@ -149,8 +165,7 @@ def reproduce(folder: Path) -> Reproduction:
     results = {
         row: evaluated(folder, predictions, benchmarks[row[1]]) for row, predictions in PREDICTIONS.items()
     }
-    with (folder / "papers" / "stereotypes_across_languages.csv").open(encoding="utf-8") as stream:
-        printed = list(csv.DictReader(stream))
+    printed = _rows(folder / "papers" / "stereotypes_across_languages.csv")
     german = {item.id for item in benchmarks["de"]}
     shared = _only(benchmarks["en"], lambda item: item.id in german)
     t5 = evaluated(folder, PREDICTIONS["T5", "en"], shared)
@@ -159,12 +174,25 @@ def reproduce(folder: Path) -> Reproduction:
         language: _only(benchmark, lambda item: item.task is eh.Task.INTERSENTENCE)
         for language, benchmark in benchmarks.items()
     }
+    variants, thesis = _rows(VARIANTS_FILE), _rows(THESIS_FILE)
+    by_file = {(predictions, row[1]): results[row] for row, predictions in PREDICTIONS.items()}
+    for row in [*variants, *thesis]:
+        source = row["predictions"], row["language"]
+        # Some of these files have scores of the inter-sentence task alone, so only that one is asked for.
+        scope = inter if row.get("task", INTER) == INTER else benchmarks
+        if source not in by_file or row.get("task", INTER) not in by_file[source].tasks:
+            by_file[source] = evaluated(folder, row["predictions"], scope[row["language"]])
+    in_paper = {
+        (PREDICTIONS[row["model"], row["language"]], row["task"], row["measure"]) for row in printed
+    } | {
+        (row["predictions"], INTER, measure)
+        for row in variants
+        if row["source"] == "table 7"
+        for measure in HEADLINE
+    }
     return Reproduction(
         cells=tuple(_cell(row, results[row["model"], row["language"]]) for row in printed),
-        variants=tuple(
-            _variant(row, evaluated(folder, row["predictions"], inter[row["language"]]))
-            for row in _variant_rows()
-        ),
+        variants=tuple(_variant(row, by_file[row["predictions"], row["language"]]) for row in variants),
         english_items=len(benchmarks["en"]),
         shared_items=len(shared),
         t5_on_shared_items=tuple(
@@ -180,6 +208,8 @@ def reproduce(folder: Path) -> Reproduction:
             for (model, language), result in results.items()
             for task in TASKS
         ),
+        thesis=tuple(_cell(row, by_file[row["predictions"], row["language"]]) for row in thesis),
+        thesis_only=sum((row["predictions"], row["task"], row["measure"]) not in in_paper for row in thesis),
     )
 
 
@@ -216,6 +246,8 @@ def summary(reproduction: Reproduction) -> list[str]:
         f"T5 en, overall, on the {reproduction.shared_items:,} items that German has too: "
         f"{_share(reproduction.t5_on_shared_items)} printed figures agree.",
         f"Ways to score the inter-sentence task: {_share(figures)} figures agree.",
+        f"Tables 4.1 to 4.6 of the thesis: {_share(reproduction.thesis)} figures agree.",
+        *(f"  {count} differ for {group}." for group, count in _groups(reproduction.differing_of_thesis)),
     ]
 
 
@@ -240,11 +272,12 @@ def _cell(row: dict[str, str], result: eh.RunResult) -> Cell:
         measure=row["measure"],
         printed=float(row["value"]),
         computed=result.tasks[row["task"]].estimate(row["measure"]).value,
+        method=row.get("method", ""),
     )
 
 
-def _variant_rows() -> list[dict[str, str]]:
-    with VARIANTS_FILE.open(encoding="utf-8") as stream:
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
 
 
@@ -257,10 +290,10 @@ def _variant(row: dict[str, str], result: eh.RunResult) -> Variant:
         source=row["source"],
         cells=tuple(
             _cell(
-                {**row, "table": row["source"], "task": "intersentence", "measure": name, "value": row[name]},
+                {**row, "table": row["source"], "task": INTER, "measure": name, "value": row[name]},
                 result,
             )
-            for name in ("LMS", "SS", "ICAT")
+            for name in HEADLINE
         ),
     )
 
@@ -272,9 +305,9 @@ def main() -> None:
         sys.exit(f"The published predictions are not at hand. Name their folder, or set {DATA_VARIABLE}.")
     reproduction = reproduce(folder)
     print("\n".join(summary(reproduction)))
-    for cell in reproduction.differing:
+    for cell in (*reproduction.differing, *reproduction.differing_of_thesis):
         print(
-            f"  table {cell.table}  {cell.task:<13}  {cell.model:<6} {cell.language}  {cell.measure:<10}"
+            f"  table {cell.table:<3}  {cell.task:<13}  {cell.model:<6} {cell.language}  {cell.measure:<10}"
             f"  printed {cell.printed:5.2f}  computed {cell.computed:5.2f}"
         )
 

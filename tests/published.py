@@ -26,7 +26,7 @@ def benchmark(folder: Path, language: str) -> Benchmark:
 
 
 def plain_items(folder: Path, predictions: str, language: str) -> dict[str, dict[str, definitions.Item]]:
-    """Items by task and id with their published scores, straight from the files."""
+    """Items by task and id with their published scores, straight from the files; of the tasks that a file has."""
     data = json.loads((folder / "stereoset" / f"{language}.json").read_text(encoding="utf-8"))["data"]
     with gzip.open(predictions_path(folder, predictions), "rt", encoding="utf-8") as stream:
         published = json.load(stream)
@@ -34,6 +34,8 @@ def plain_items(folder: Path, predictions: str, language: str) -> dict[str, dict
     items: dict[str, dict[str, definitions.Item]] = {}
     for task in TASKS:
         items[task] = {}
+        if not published.get(task):
+            continue
         for row in data[task]:
             by_label = {sentence["gold_label"]: scores[sentence["id"]] for sentence in row["sentences"]}
             items[task][row["id"]] = definitions.Item(

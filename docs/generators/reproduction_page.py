@@ -20,6 +20,15 @@ TITLES = {
     "9": "Table 9: inter-sentence, over target terms",
 }
 
+THESIS_TITLES = {
+    "4.1": "Table 4.1: intra-sentence",
+    "4.2": "Table 4.2: inter-sentence",
+    "4.3": "Table 4.3: both tasks together",
+    "4.4": "Table 4.4: intra-sentence, over target terms",
+    "4.5": "Table 4.5: inter-sentence, over target terms",
+    "4.6": "Table 4.6: both tasks together, over target terms",
+}
+
 
 def reproduction_page(folder: Path) -> str:
     """The whole page, from the published material in the folder."""
@@ -32,10 +41,16 @@ def reproduction_page(folder: Path) -> str:
             _french_bert(outcome),
             _macro_icats(outcome),
             _variants(outcome),
+            _thesis(outcome),
             "## Every printed cell\n\nPrinted first, computed second. A star marks the cells that differ.\n",
             *(
                 f"### {title}\n\n{_cells_table([cell for cell in outcome.cells if cell.table == table])}"
                 for table, title in TITLES.items()
+            ),
+            "## Every printed cell of the thesis\n\nAs above.\n",
+            *(
+                f"### {title}\n\n{_cells_table([cell for cell in outcome.thesis if cell.table == table])}"
+                for table, title in THESIS_TITLES.items()
             ),
         ]
     )
@@ -56,7 +71,7 @@ the protocol `multilingual-2023`, and each result stands beside the printed figu
 
 **Of {len(outcome.cells)} printed cells in tables 2, 3, 4, 5, 8 and 9, in five languages,
 {len(outcome.cells) - differing} agree to the second decimal and {differing} do not.** All {differing} are listed
-below, with the reason.
+below, with the reason. So are the {len(outcome.thesis)} cells of [the thesis behind it](#the-thesis-behind-the-paper).
 
 To repeat it, with a folder that holds the published data: `python docs/reproduce.py FOLDER`.
 
@@ -208,14 +223,66 @@ The figures come from table 7 of the paper; those of variants c and e from Özt�
 """
 
 
-def _cells_table(cells: Sequence[Cell]) -> str:
-    measures = list(dict.fromkeys(cell.measure for cell in cells))
-    found = {(cell.model, cell.language, cell.measure): cell for cell in cells}
-    return markdown_table(
-        ["model", "language", *(name.replace("_", " ") for name in measures)],
+def _thesis(outcome: Reproduction) -> str:
+    differing = outcome.differing_of_thesis
+    reasons = {("mBERT", "de"): "mBERT, German", ("T5", "en"): "T5, English, both tasks together"}
+    unexplained = [cell for cell in differing if (cell.model, cell.language) not in reasons]
+    if unexplained:
+        raise ValueError(f"{len(unexplained)} cells of the thesis differ that this page does not explain")
+    counts = {
+        title: sum((cell.model, cell.language) == row for cell in differing) for row, title in reasons.items()
+    }
+    table = markdown_table(
+        ["table", "model", "language", "measure", "printed", "computed", "reason"],
         [
-            [model, language, *(_both(found[model, language, name]) for name in measures)]
-            for model, language in PREDICTIONS
+            [
+                cell.table, cell.model, cell.language, cell.measure.replace("_", " "), f"{cell.printed:.2f}",
+                f"{cell.computed:.2f}", reasons[cell.model, cell.language],
+            ]
+            for cell in differing
+        ],
+        right=["printed", "computed"],
+    )  # fmt: skip
+    thesis = _only(outcome.thesis, table="4.4", model="mBERT", language="de", measure="mean_LMS")
+    paper = _only(outcome.cells, table="8", model="mBERT", language="de", measure="mean_LMS")
+    lean = _only(outcome.cells, table="8", model="mBERT", language="de", measure="mean_SS")
+    micro = _only(outcome.cells, table="8", model="mBERT", language="de", measure="micro_ICAT")
+    return f"""## The thesis behind the paper
+
+Öztürk's thesis (2022) evaluated English and German first. Its tables 4.1 to 4.6 have {len(outcome.thesis)} cells, of
+which {outcome.thesis_only} stand in no table of the paper: next-sentence heads and generative variants, over target
+terms and with both tasks together. **{len(outcome.thesis) - len(differing)} agree to the second decimal and
+{len(differing)} do not**, for two of the reasons above:
+{" and ".join(f"{title} ({count} cells)" for title, count in counts.items())}.
+
+{table}
+The thesis prints {thesis.printed:.2f} for the mean LMS of mBERT in German where the paper has {paper.printed:.2f}. The
+micro ICAT that both print, {micro.printed:.2f}, belongs to the former:
+{thesis.printed:.2f} × {lean.printed:.2f} / 50 = {thesis.printed * lean.printed / 50:.2f}, but
+{paper.printed:.2f} × {lean.printed:.2f} / 50 = {paper.printed * lean.printed / 50:.2f}.
+"""
+
+
+def _cells_table(cells: Sequence[Cell]) -> str:
+    """One row per model and language, in the order of the files; of the thesis, one per method too."""
+    measures = list(dict.fromkeys(cell.measure for cell in cells))
+    order = {row: place for place, row in enumerate(PREDICTIONS)}
+    rows = sorted(
+        dict.fromkeys((cell.model, cell.language, cell.method) for cell in cells),
+        key=lambda row: order[row[0], row[1]],
+    )
+    found = {(cell.model, cell.language, cell.method, cell.measure): cell for cell in cells}
+    has_methods = any(cell.method for cell in cells)
+    return markdown_table(
+        [
+            "model",
+            "language",
+            *(["method"] if has_methods else []),
+            *(name.replace("_", " ") for name in measures),
+        ],
+        [
+            [*(row if has_methods else row[:2]), *(_both(found[*row, name]) for name in measures)]
+            for row in rows
         ],
         right=[name.replace("_", " ") for name in measures],
     )

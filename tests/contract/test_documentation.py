@@ -49,6 +49,8 @@ def test_the_reproduction_is_up_to_date_and_differs_only_where_it_is_known(
     assert len(outcome.macro_icats) == 3 * 29
     assert all(cell.agrees for cell in outcome.t5_on_shared_items)
     assert all(cell.agrees for variant in outcome.variants for cell in variant.cells)
+    assert len(outcome.thesis) == 308
+    assert len(outcome.differing_of_thesis) == 19
 
 
 def test_figures_on_measure_pages_are_the_printed_ones(shared_data: Path) -> None:

@@ -165,8 +165,8 @@ def test_a_german_gap_that_does_not_exist_is_refused_with_those_that_do(
     assert f"{written}, row 2" in str(caught.value)
 
 
-def test_an_unknown_experiment_is_refused_with_the_nearest_one(written: Path) -> None:
-    with pytest.raises(UnknownNameError, match=r"row 2: 'his_her'\. Did you mean 'his-her'\?") as caught:
+def test_what_cannot_be_the_name_of_an_experiment_is_refused(written: Path) -> None:
+    with pytest.raises(DatasetError, match="row 2: 'his_her' cannot be the name of an experiment") as caught:
         structures_from(written, HEADER + "his_her,1,[MASK] job as the [OCC].\n")
     assert str(written) in str(caught.value)
 
@@ -344,8 +344,12 @@ def test_terms_that_are_no_pairs_are_refused(written: Path, content: str, messag
 
 
 def test_terms_of_an_unknown_experiment_are_refused(written: Path) -> None:
-    with pytest.raises(UnknownNameError, match=r"row 2: 'name'\. Did you mean 'names'\?"):
-        terms_from(written, "male,female,experiment\nTom,Anna,name\n")
+    written.write_text("male,female,experiment\nTom,Anna,name\n", encoding="utf-8")
+
+    with pytest.raises(
+        DatasetError, match="has terms for name, but the structures ask only he-she, his-her, names"
+    ):
+        load_probes("en", terms=written)
 
 
 def test_terms_that_no_structure_asks_for_are_refused(written: Path, tmp_path: Path) -> None:

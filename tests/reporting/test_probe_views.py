@@ -121,8 +121,8 @@ def test_names_and_the_other_direction_have_words_of_their_own() -> None:
 def test_every_plot_has_a_place_and_every_place_a_plot(one: str, rest: str) -> None:
     for page in (one, rest):
         assert set(re.findall(r'data-plot="([^"]+)"', page)) == set(plots(page))
-    # Base rate and spread, occupations, fields, and the real share of women.
-    assert len(plots(one)) == 2 * 4
+    # Base rate and spread, occupations, their probabilities, fields, and the real share of women.
+    assert len(plots(one)) == 2 * 5
     assert len(plots(rest)) == 3
 
 

@@ -166,7 +166,7 @@ def term_tokens(
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The tokens that are a whole term, of each side; those that are terms of both sides are left out."""
     pairs = probes.terms[experiment]
-    inflected = probes.language == "de" and experiment is Experiment.HIS_HER
+    inflected = probes.language == "de" and experiment == Experiment.HIS_HER
     sides = []
     for words in (pairs.male, pairs.female):
         written = [word + ending for word in words for ending in (GERMAN_ENDINGS if inflected else ("",))]

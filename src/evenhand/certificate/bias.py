@@ -11,7 +11,7 @@ from scipy import stats
 from evenhand.certificate.measuring import Measurements
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.estimates import Estimate
-from evenhand.core.probes import TRAINED_EXPERIMENTS
+from evenhand.core.probes import UNTRAINED_EXPERIMENTS
 from evenhand.instruments.malor.comparison import GENDER, shared_ratios
 from evenhand.instruments.malor.estimates import LogRatios
 from evenhand.instruments.malor.questions import Floats
@@ -144,13 +144,13 @@ def flip_p_values(before: LogRatios, after: LogRatios) -> list[float]:
 
 
 def malor_results(run: Run) -> list[MalorResult]:
-    """The results of the experiments that mask the gendered term, of those that mitigations are trained for."""
+    """The results of the experiments that mask the gendered term, without those that no mitigation is trained for."""
     return [
         result
         for result in run.results
         if isinstance(result, MalorResult)
         and result.direction == GENDER
-        and result.experiment in set(TRAINED_EXPERIMENTS)
+        and result.experiment not in UNTRAINED_EXPERIMENTS
     ]
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import torch
 
+from evenhand.core.errors import UnknownNameError
 from evenhand.core.progress import Progress
 from evenhand.data.labelled import LabelledExample, LabelledText
 from evenhand.models.language_model import LanguageModel
@@ -25,10 +28,29 @@ class Finetuning:
 
     seeds: int = 5
     steps: int = 300
+    epochs: int | None = None
+    """Times that the training examples are gone through, in the place of ``steps``."""
     batch_size: int = 32
     learning_rate: float = 5e-5
     train_examples: int = 10_000
     judged_examples: int = 2_000
+
+    def steps_over(self, examples: int) -> int:
+        """Steps of a training on so many examples."""
+        return self.steps if self.epochs is None else self.epochs * math.ceil(examples / self.batch_size)
+
+
+SST2_2023 = Finetuning(seeds=10, epochs=3, learning_rate=2e-5, train_examples=100_000)
+"""As the thesis that proposed MALoR fine-tunes on SST-2: all sentences, three epochs, batches of 32, ten times."""
+
+FINETUNING_PRESETS: Mapping[str, Finetuning] = MappingProxyType({"sst2-2023": SST2_2023})
+
+
+def finetuning_preset(name: str) -> Finetuning:
+    """The preset of this name."""
+    if name not in FINETUNING_PRESETS:
+        raise UnknownNameError("preset of fine-tuning", name, FINETUNING_PRESETS)
+    return FINETUNING_PRESETS[name]
 
 
 def finetuned_answers(
@@ -39,6 +61,7 @@ def finetuned_answers(
     The seed decides on the new head and on the order of examples, so both models meet the same of both.
     """
     limited = data.limited(train=plan.train_examples, judged=plan.judged_examples)
+    steps = plan.steps_over(len(limited.train))
     classifier = new_classifier(model, len(limited.classes), seed=seed)
     pad = classifier.config.pad_token_id
     encode = _encoder(model, limited.classes)
@@ -48,10 +71,10 @@ def finetuned_answers(
         collate=lambda rows: _collated(rows, pad),
         loss=lambda own, batch: own(**batch).loss,
         plan=TrainingPlan(
-            steps=plan.steps,
+            steps=steps,
             batch_size=plan.batch_size,
             learning_rate=plan.learning_rate,
-            warmup_steps=plan.steps // 10,
+            warmup_steps=steps // 10,
             seed=seed,
             device=model.loaded.device.type,
             one_thread=False,

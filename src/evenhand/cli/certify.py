@@ -11,10 +11,16 @@ from evenhand.cli.mitigation_options import (
     CERTIFICATE,
     AssociationData,
     CrowsPairs,
+    FinetuneEpochs,
+    FinetunePreset,
     FinetuneSeeds,
     FinetuneSteps,
     Instruments,
     Labelled,
+    OwnOccupations,
+    OwnStructures,
+    OwnTerms,
+    chosen_finetuning,
 )
 from evenhand.cli.options import (
     DEFAULT_CONFIDENCE,
@@ -48,12 +54,24 @@ from evenhand.cli.output import (
 from evenhand.core.errors import require_extra
 
 if TYPE_CHECKING:
+    from evenhand.certificate.seeds import SeedsComparison
     from evenhand.runs.certificates import Certificate
+
+SEEDS_COLUMNS = ("over models", "before", "after", "difference", "interval", "verdict")
 
 
 def certify_command(
     before: Annotated[str, typer.Argument(help=f"The original. {MODEL_FORMS}")],
     after: Annotated[str, typer.Argument(help="The mitigated model, or the folder of an adapter.")],
+    also: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--also",
+            help="Another model that the same mitigation gave with another seed. Two or more: the recipe is judged "
+            "over models and items. May be repeated.",
+            rich_help_panel=CERTIFICATE,
+        ),
+    ] = None,
     device: Device = "auto",
     precision: PrecisionName = "fp32",
     trained: Annotated[
@@ -101,15 +119,23 @@ def certify_command(
             rich_help_panel=CERTIFICATE,
         ),
     ] = None,
+    structures: OwnStructures = None,
+    occupations: OwnOccupations = None,
+    terms: OwnTerms = None,
     data: AssociationData = None,
     crows_pairs: CrowsPairs = None,
     instrument: Instruments = None,
     labelled: Labelled = None,
-    finetune_seeds: FinetuneSeeds = 5,
-    finetune_steps: FinetuneSteps = 300,
+    finetune_preset: FinetunePreset = None,
+    finetune_seeds: FinetuneSeeds = None,
+    finetune_steps: FinetuneSteps = None,
+    finetune_epochs: FinetuneEpochs = None,
     finetune_rate: Annotated[
-        float, typer.Option(help="Learning rate of the fine-tuning.", rich_help_panel=CERTIFICATE)
-    ] = 5e-5,
+        float | None,
+        typer.Option(
+            help="Learning rate of the fine-tuning.", show_default="5e-05", rich_help_panel=CERTIFICATE
+        ),
+    ] = None,
     language: Annotated[
         str | None,
         typer.Option(
@@ -153,8 +179,8 @@ def certify_command(
     references = [
         model_reference(text, precision=precision, device=device, memory=memory) for text in (before, after)
     ]
-    from evenhand.certificate import Finetuning
-    from evenhand.workflows.certify import certify
+    from evenhand.data.probes import ProbeFiles
+    from evenhand.workflows.certify import certify, certify_seeds
     from evenhand.workflows.defaults.mitigating import CertifyOptions, default_margins
 
     options = CertifyOptions(
@@ -168,15 +194,50 @@ def certify_command(
         crows_pairs=crows_pairs,
         instruments=dict.fromkeys(instrument or ()),
         labelled=labelled,
-        finetuning=Finetuning(seeds=finetune_seeds, steps=finetune_steps, learning_rate=finetune_rate),
+        finetuning=chosen_finetuning(
+            preset=finetune_preset,
+            seeds=finetune_seeds,
+            steps=finetune_steps,
+            epochs=finetune_epochs,
+            learning_rate=finetune_rate,
+        ),
         language=language,
+        probe_files=ProbeFiles(structures, occupations, terms),
         resampling=resampling(resamples, seed, confidence),
     )
     with exit_when_interrupted():
         certificate = certify(
             references[0], references[1], options=options, out=out, on=on, monitor=TerminalMonitor()
         )
+        if also:
+            others = [
+                model_reference(text, precision=precision, device=device, memory=memory) for text in also
+            ]
+            comparison = certify_seeds(
+                references[0], [references[1], *others], options=options, out=out, monitor=TerminalMonitor()
+            )
+            show_seeds(comparison, json=json)
     show_certificate(certificate, json=json)
+
+
+def show_seeds(comparison: SeedsComparison, *, json: bool) -> None:
+    """Print what a recipe does, whatever the seed; the JSON of both goes to files."""
+    from evenhand.reporting.numbers import signed, signed_interval, unsigned
+
+    if json:
+        return
+    table = plain_table(*SEEDS_COLUMNS, right=SEEDS_COLUMNS[1:5])
+    for row in comparison.rows:
+        mean = sum(row.after) / len(row.after)
+        table.add_row(
+            row.measure,
+            unsigned(row.before),
+            f"{unsigned(mean)} ± {unsigned(row.deviation)}",
+            f"{signed(row.difference.value)} {row.unit}",
+            signed_interval(row.difference) or "–",
+            row.verdict.value if row.verdict else "",
+        )
+    print_table(table)
 
 
 def show_certificate(certificate: Certificate, *, json: bool) -> None:

@@ -25,6 +25,9 @@ from evenhand.cli.mitigation_options import (
     LoraRank,
     LoraTargets,
     ModelName,
+    OwnOccupations,
+    OwnStructures,
+    OwnTerms,
     QualityMargin,
     ReportTo,
     Seeds,
@@ -107,6 +110,9 @@ def equalise_command(
     trust_remote_code: TrustRemoteCode = False,
     corpus: Corpus = None,
     experiment: Experiments = None,
+    structures: OwnStructures = None,
+    occupations: OwnOccupations = None,
+    terms: OwnTerms = None,
     language: Language = None,
     held_out: HeldOutFiles = None,
     balance: Balances = None,
@@ -139,6 +145,8 @@ def equalise_command(
 
     `evenhand mitigate equalise bert-base-uncased --corpus novels/ --experiment he-she --out models/bert-even`
 
+    `evenhand mitigate equalise bert-base-uncased --corpus novels/ --structures kin.csv --terms kin-terms.csv --out kin`
+
     `evenhand mitigate equalise gpt2 --corpus hub:wikitext:wikitext-103-raw-v1 --lora --seeds 3 --out models/gpt2-even`
     """
     say(f"Mitigating {model}")
@@ -169,7 +177,14 @@ def equalise_command(
         own={"balances": balance},
         settings=None,
     )
-    data = _data(ref, corpus=corpus, experiment=experiment, language=language, held_out=held_out)
+    data = _data(
+        ref,
+        corpus=corpus,
+        experiment=experiment,
+        language=language,
+        held_out=held_out,
+        probe_files=(structures, occupations, terms),
+    )
     _mitigate(ref, EQUALISE, data=data, options=options, out=out, fresh=fresh, json=json)
 
 
@@ -182,6 +197,9 @@ def counterfactual_command(
     trust_remote_code: TrustRemoteCode = False,
     corpus: Corpus = None,
     experiment: Experiments = None,
+    structures: OwnStructures = None,
+    occupations: OwnOccupations = None,
+    terms: OwnTerms = None,
     language: Language = None,
     held_out: HeldOutFiles = None,
     whole_words: WholeWords = False,
@@ -242,7 +260,14 @@ def counterfactual_command(
         own={"whole_words": whole_words or None},
         settings=None,
     )
-    data = _data(ref, corpus=corpus, experiment=experiment, language=language, held_out=held_out)
+    data = _data(
+        ref,
+        corpus=corpus,
+        experiment=experiment,
+        language=language,
+        held_out=held_out,
+        probe_files=(structures, occupations, terms),
+    )
     _mitigate(ref, COUNTERFACTUAL, data=data, options=options, out=out, fresh=fresh, json=json)
 
 
@@ -267,6 +292,9 @@ def _command_of(method: str) -> Any:
         trust_remote_code: TrustRemoteCode = False,
         corpus: Corpus = None,
         experiment: Experiments = None,
+        structures: OwnStructures = None,
+        occupations: OwnOccupations = None,
+        terms: OwnTerms = None,
         language: Language = None,
         held_out: HeldOutFiles = None,
         settings: Settings = None,
@@ -284,7 +312,14 @@ def _command_of(method: str) -> Any:
             memory=memory,
         )
         options = chosen_mitigation(method, ref, recipe={}, seeds=(), own={}, settings=settings)
-        data = _data(ref, corpus=corpus, experiment=experiment, language=language, held_out=held_out)
+        data = _data(
+            ref,
+            corpus=corpus,
+            experiment=experiment,
+            language=language,
+            held_out=held_out,
+            probe_files=(structures, occupations, terms),
+        )
         _mitigate(ref, method, data=data, options=options, out=out, fresh=fresh, json=json)
 
     return typer.main.get_command(app)
@@ -308,7 +343,9 @@ def _data(
     experiment: list[str] | None,
     language: str | None,
     held_out: list[Path] | None,
+    probe_files: tuple[Path | None, Path | None, Path | None],
 ) -> MitigationData:
+    from evenhand.data.probes import ProbeFiles
     from evenhand.workflows.defaults.mitigating import default_data
 
     return default_data(
@@ -317,6 +354,7 @@ def _data(
         experiments=experiment or ("all",),
         language=language,
         held_out=held_out or (),
+        probe_files=ProbeFiles(*probe_files),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,7 @@ from evenhand.cli.options import DATA, MODEL_FORMS, TRAINING, precision_named
 from evenhand.core.errors import EvenhandError
 
 if TYPE_CHECKING:
+    from evenhand.certificate import Finetuning
     from evenhand.core.recipes import Recipe
     from evenhand.mitigation.mitigation import MitigationOptions
     from evenhand.models.references import ModelRef
@@ -32,8 +34,32 @@ Experiments = Annotated[
     typer.Option(
         "--experiment",
         "-e",
-        help="Whose terms: he-she, his-her, names or all. May be repeated.",
+        help="Whose terms: he-she, his-her, names, one of your own files, or all. May be repeated.",
         show_default="all",
+        rich_help_panel=DATA,
+    ),
+]
+OwnStructures = Annotated[
+    Path | None,
+    typer.Option(
+        "--structures",
+        help="Your own: CSV with experiment, number, structure.",
+        dir_okay=False,
+        rich_help_panel=DATA,
+    ),
+]
+OwnOccupations = Annotated[
+    Path | None,
+    typer.Option(
+        "--occupations", help="Your own: CSV with occupation.", dir_okay=False, rich_help_panel=DATA
+    ),
+]
+OwnTerms = Annotated[
+    Path | None,
+    typer.Option(
+        "--terms",
+        help="Your own pairs: CSV with experiment and the two groups, such as male, female.",
+        dir_okay=False,
         rich_help_panel=DATA,
     ),
 ]
@@ -177,12 +203,53 @@ Labelled = Annotated[
     ),
 ]
 FinetuneSeeds = Annotated[
-    int,
-    typer.Option(help="Classifiers to fine-tune from each model.", min=3, rich_help_panel=CERTIFICATE),
+    int | None,
+    typer.Option(
+        help="Classifiers to fine-tune from each model.",
+        show_default="5",
+        min=3,
+        rich_help_panel=CERTIFICATE,
+    ),
 ]
 FinetuneSteps = Annotated[
-    int, typer.Option(help="Steps of each fine-tuning.", min=1, rich_help_panel=CERTIFICATE)
+    int | None,
+    typer.Option(help="Steps of each fine-tuning.", show_default="300", min=1, rich_help_panel=CERTIFICATE),
 ]
+FinetuneEpochs = Annotated[
+    int | None,
+    typer.Option(
+        help="Epochs of each fine-tuning, in the place of steps.", min=1, rich_help_panel=CERTIFICATE
+    ),
+]
+FinetunePreset = Annotated[
+    str | None,
+    typer.Option(
+        help="sst2-2023: three epochs of all sentences at 2e-5, ten times, as in the thesis that proposed MALoR.",
+        rich_help_panel=CERTIFICATE,
+    ),
+]
+
+
+def chosen_finetuning(
+    *,
+    preset: str | None,
+    seeds: int | None,
+    steps: int | None,
+    epochs: int | None,
+    learning_rate: float | None = None,
+) -> Finetuning:
+    """How classifiers are fine-tuned: a preset or the usual way, with what was named beside it."""
+    from evenhand.certificate import Finetuning, finetuning_preset
+
+    if steps is not None and epochs is not None:
+        raise EvenhandError(
+            f"--finetune-steps {steps} and --finetune-epochs {epochs} were both given. Give one of them."
+        )
+    usual = Finetuning() if preset is None else finetuning_preset(preset)
+    if steps is not None:
+        usual = replace(usual, epochs=None)
+    named: dict[str, Any] = {"seeds": seeds, "steps": steps, "epochs": epochs, "learning_rate": learning_rate}
+    return replace(usual, **{name: value for name, value in named.items() if value is not None})
 
 
 def training_recipe(usual: Recipe, changes: Mapping[str, Any]) -> Recipe:

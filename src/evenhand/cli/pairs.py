@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -55,12 +55,23 @@ def counterfactual_command(
     experiment: Annotated[
         str,
         typer.Option(
-            "--experiment", "-e", help="Whose terms: he-she, his-her, names or all.", rich_help_panel=DATA
+            "--experiment",
+            "-e",
+            help="Whose terms: he-she, his-her, names, one of --terms, or all.",
+            rich_help_panel=DATA,
         ),
     ] = ALL,
     occupations: Annotated[
         Path | None,
         typer.Option(help="CSV with occupation, or a plain list.", dir_okay=False, rich_help_panel=DATA),
+    ] = None,
+    terms: Annotated[
+        Path | None,
+        typer.Option(
+            help="Pairs of your own: CSV with experiment and the two groups, such as male, female.",
+            dir_okay=False,
+            rich_help_panel=DATA,
+        ),
     ] = None,
     names_sample: Annotated[
         int | None,
@@ -112,14 +123,17 @@ def counterfactual_command(
     say(f"Searching {', '.join(places[:3])}{' ...' if len(places) > 3 else ''}")
     if language == "en":
         require_extra("train", "lemminflect", purpose="Swapping genders in English")
-    from evenhand.data.probes import load_probes
+    from evenhand.data.probes import load_probes, with_terms
     from evenhand.mitigation.pairs.building import PairOptions
     from evenhand.mitigation.pairs.joining import NAMES_SAMPLE
     from evenhand.workflows.pairs import build_pairs
 
+    probes = load_probes(language, occupations=occupations)
+    if terms is not None:
+        probes = with_terms(probes, terms)
     options = PairOptions(
-        probes=load_probes(language, occupations=occupations),
-        experiments=named_experiments(experiment),
+        probes=probes,
+        experiments=named_experiments(experiment, probes.terms),
         seed=seed,
         names_sample=NAMES_SAMPLE if names_sample is None else names_sample,
         limit=limit,
@@ -144,14 +158,14 @@ def counterfactual_command(
         show_pairs(out)
 
 
-def named_experiments(name: str) -> tuple[Experiment, ...]:
+def named_experiments(name: str, known: Collection[Experiment]) -> tuple[Experiment, ...]:
     """The experiment of this name, or all."""
-    from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment
+    from evenhand.core.probes import Experiment, in_order
 
     if name == ALL:
-        return TRAINED_EXPERIMENTS
-    if name not in set(TRAINED_EXPERIMENTS):
-        raise UnknownNameError("experiment", name, [*(known.value for known in TRAINED_EXPERIMENTS), ALL])
+        return in_order(known)
+    if name not in set(known):
+        raise UnknownNameError("experiment", name, [*(experiment.value for experiment in known), ALL])
     return (Experiment(name),)
 
 

@@ -60,13 +60,30 @@ Score = Annotated[
 CaseName = Annotated[
     str | None,
     typer.Option(
-        help="malor: by-place writes He at a sentence's start; as-is leaves terms alone.",
+        help="malor: by-place writes He at a sentence's start; as-is leaves terms alone; lower writes all in small "
+        "letters.",
+        rich_help_panel=SCORING,
+    ),
+]
+ProtocolName = Annotated[
+    str | None,
+    typer.Option(
+        "--protocol",
+        help="malor: malor.v1, or malor-2023 with the files of that study. crows-pairs: crows-pairs.v1 or "
+        "crows-pairs-2020.",
         rich_help_panel=SCORING,
     ),
 ]
 Layer = Annotated[
     int | None,
     typer.Option(help="cosine, direct-bias: hidden layer, -1 is the last.", rich_help_panel=SCORING),
+]
+Pair = Annotated[
+    str | None,
+    typer.Option(
+        help="direct-bias: the two words of the direction, such as father-mother; pronouns if not given.",
+        rich_help_panel=SCORING,
+    ),
 ]
 Settings = Annotated[
     list[str] | None,
@@ -96,7 +113,12 @@ Language = Annotated[
 ]
 ExperimentName = Annotated[
     str | None,
-    typer.Option("--experiment", "-e", help="malor: he-she, his-her, names or all.", rich_help_panel=DATA),
+    typer.Option(
+        "--experiment",
+        "-e",
+        help="malor: he-she, his-her, names, one of your structures, or all.",
+        rich_help_panel=DATA,
+    ),
 ]
 Structures = Annotated[
     Path | None,
@@ -113,7 +135,9 @@ Occupations = Annotated[
 Terms = Annotated[
     Path | None,
     typer.Option(
-        help="malor: CSV with male, female and perhaps experiment.", dir_okay=False, rich_help_panel=DATA
+        help="malor: CSV with male, female and perhaps experiment; or with experiment and two other groups.",
+        dir_okay=False,
+        rich_help_panel=DATA,
     ),
 ]
 Shares = Annotated[
@@ -159,7 +183,9 @@ def probe_command(
     direction: DirectionName = None,
     score: Score = None,
     case: CaseName = None,
+    protocol: ProtocolName = None,
     layer: Layer = None,
+    pair: Pair = None,
     settings: Settings = None,
     resamples: Resamples = DEFAULT_RESAMPLES,
     seed: Seed = DEFAULT_SEED,
@@ -226,7 +252,9 @@ def probe_command(
             "direction": direction,
             "score": score,
             "case": case,
+            "protocol": protocol,
             "layer": layer,
+            "pair": pair,
             "max_tokens": max_tokens,
             "resampling": resampling(resamples, seed, confidence),
         },

@@ -31,8 +31,9 @@ def report_command(
         str,
         typer.Option(
             "--format",
-            help="What to write: html (a page), csv, markdown or latex (a table), model-card (for its YAML header), "
-            "lm-eval (results of lm-evaluation-harness), inspect (a log of Inspect) or every-eval-ever.",
+            help="What to write: html (a page), csv, markdown or latex (a table), paper-markdown or paper-latex "
+            "(models by languages, the best in bold), model-card (for its YAML header), lm-eval "
+            "(results of lm-evaluation-harness), inspect (a log of Inspect) or every-eval-ever.",
             rich_help_panel=OUTPUT,
         ),
     ] = HTML,
@@ -52,6 +53,8 @@ def report_command(
     `evenhand report runs/gpt2 --format model-card >> README.md`
 
     `evenhand report runs/before_en runs/before_en_malor --out before.html`
+
+    `evenhand report runs/* --format paper-latex --out table.tex`
 
     `evenhand report runs/gpt2 --format inspect --out gpt2.json`
     """

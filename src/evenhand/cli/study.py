@@ -19,6 +19,8 @@ from evenhand.cli.mitigation_options import (
     CrowsPairs,
     Epochs,
     Experiments,
+    FinetuneEpochs,
+    FinetunePreset,
     FinetuneSeeds,
     FinetuneSteps,
     FirstSeed,
@@ -31,6 +33,9 @@ from evenhand.cli.mitigation_options import (
     LoraRank,
     LoraTargets,
     ModelName,
+    OwnOccupations,
+    OwnStructures,
+    OwnTerms,
     QualityMargin,
     ReportTo,
     Seeds,
@@ -38,6 +43,7 @@ from evenhand.cli.mitigation_options import (
     Settings,
     TrainingPrecision,
     WholeWords,
+    chosen_finetuning,
     chosen_mitigation,
 )
 from evenhand.cli.options import (
@@ -78,6 +84,9 @@ def study_command(
     trust_remote_code: TrustRemoteCode = False,
     corpus: Corpus = None,
     experiment: Experiments = None,
+    structures: OwnStructures = None,
+    occupations: OwnOccupations = None,
+    terms: OwnTerms = None,
     language: Language = None,
     held_out: HeldOutFiles = None,
     mitigation: Annotated[
@@ -109,8 +118,10 @@ def study_command(
     crows_pairs: CrowsPairs = None,
     instrument: Instruments = None,
     labelled: Labelled = None,
-    finetune_seeds: FinetuneSeeds = 5,
-    finetune_steps: FinetuneSteps = 300,
+    finetune_preset: FinetunePreset = None,
+    finetune_seeds: FinetuneSeeds = None,
+    finetune_steps: FinetuneSteps = None,
+    finetune_epochs: FinetuneEpochs = None,
     resamples: Resamples = DEFAULT_RESAMPLES,
     confidence: Confidence = DEFAULT_CONFIDENCE,
     json: Json = False,
@@ -160,11 +171,12 @@ def study_command(
         own={"balances": balance, "whole_words": whole_words or None},
         settings=settings,
     )
-    from evenhand.certificate import Finetuning
+    from evenhand.data.probes import ProbeFiles
     from evenhand.mitigation.training_mitigation import TrainingOptions
     from evenhand.workflows.defaults.mitigating import CertifyOptions, default_data, default_margins
     from evenhand.workflows.study import study
 
+    probe_files = ProbeFiles(structures, occupations, terms)
     recipe = options.recipe if isinstance(options, TrainingOptions) else None
     certificate = CertifyOptions(
         margins=default_margins(ref, margin or (), quality_margin=recipe.quality_margin if recipe else None),
@@ -172,8 +184,11 @@ def study_command(
         crows_pairs=crows_pairs,
         instruments=dict.fromkeys(instrument or ()),
         labelled=labelled,
-        finetuning=Finetuning(seeds=finetune_seeds, steps=finetune_steps),
+        finetuning=chosen_finetuning(
+            preset=finetune_preset, seeds=finetune_seeds, steps=finetune_steps, epochs=finetune_epochs
+        ),
         language=language,
+        probe_files=probe_files,
         resampling=resampling(resamples, DEFAULT_SEED, confidence),
     )
     with exit_when_interrupted():
@@ -187,6 +202,7 @@ def study_command(
                 experiments=experiment or ("all",),
                 language=language,
                 held_out=held_out or (),
+                probe_files=probe_files,
             ),
             options=options,
             certificate=certificate,

@@ -11,33 +11,83 @@ Both gaps are filled, or one of them is left open for the model:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from hashlib import sha256
+from typing import ClassVar
 
 from evenhand.core.errors import DatasetError
 from evenhand.core.items import BLANK
 from evenhand.core.settled import SettledSet
 
+_EXPERIMENT_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
-class Experiment(StrEnum):
-    """Which gendered term a structure asks for."""
 
-    HE_SHE = "he-she"
-    HIS_HER = "his-her"
-    NAMES = "names"
-    HIM_HER = "him-her"
-    HIMSELF_HERSELF = "himself-herself"
-    MAN_WOMAN = "man-woman"
-    KIN = "kin"
-    TITLES = "titles"
+class Experiment(str):
+    """Which terms a structure asks for, by name: an experiment of the package, or one of anybody's own."""
 
+    __slots__ = ()
+
+    HE_SHE: ClassVar[Experiment]
+    HIS_HER: ClassVar[Experiment]
+    NAMES: ClassVar[Experiment]
+    HIM_HER: ClassVar[Experiment]
+    HIMSELF_HERSELF: ClassVar[Experiment]
+    MAN_WOMAN: ClassVar[Experiment]
+    KIN: ClassVar[Experiment]
+    TITLES: ClassVar[Experiment]
+
+    @property
+    def value(self) -> str:
+        """The name."""
+        return str(self)
+
+    @classmethod
+    def named(cls, name: str) -> Experiment:
+        """The experiment of this name, if it can be one.
+
+        Raises:
+            ValueError: If it has other signs than small letters, digits and hyphens.
+        """
+        if not _EXPERIMENT_NAME.fullmatch(name):
+            raise ValueError(
+                f"{name!r} cannot be the name of an experiment. Use letters, digits and hyphens, as in father-mother."
+            )
+        return cls(name)
+
+
+Experiment.HE_SHE = Experiment("he-she")
+Experiment.HIS_HER = Experiment("his-her")
+Experiment.NAMES = Experiment("names")
+Experiment.HIM_HER = Experiment("him-her")
+Experiment.HIMSELF_HERSELF = Experiment("himself-herself")
+Experiment.MAN_WOMAN = Experiment("man-woman")
+Experiment.KIN = Experiment("kin")
+Experiment.TITLES = Experiment("titles")
 
 TRAINED_EXPERIMENTS = (Experiment.HE_SHE, Experiment.HIS_HER, Experiment.NAMES)
-"""Those that mitigations are trained for. The others are pairs of words that none is trained for: a certificate asks
-them to see whether a change reaches them."""
+"""Those of the package that mitigations are trained for."""
+
+UNTRAINED_EXPERIMENTS = (
+    Experiment.HIM_HER,
+    Experiment.HIMSELF_HERSELF,
+    Experiment.MAN_WOMAN,
+    Experiment.KIN,
+    Experiment.TITLES,
+)
+"""Pairs of words that no mitigation is trained for: a certificate asks them to see whether a change reaches them."""
+
+KNOWN_EXPERIMENTS = (*TRAINED_EXPERIMENTS, *UNTRAINED_EXPERIMENTS)
+"""Those of the package, in the order in which they are shown."""
+
+
+def in_order(experiments: Iterable[Experiment]) -> tuple[Experiment, ...]:
+    """Experiments, each once: those of the package in their order, then others as they come."""
+    listed = dict.fromkeys(experiments)
+    known = [experiment for experiment in KNOWN_EXPERIMENTS if experiment in listed]
+    return (*known, *(experiment for experiment in listed if experiment not in KNOWN_EXPERIMENTS))
 
 
 class Case(StrEnum):
@@ -106,16 +156,25 @@ class Structure:
     text: str
 
 
+GENDERS = ("male", "female")
+"""The groups that terms tell apart, unless a file names others."""
+
+
 @dataclass(frozen=True, slots=True)
 class TermPairs:
-    """Gendered terms, the male and the female one of a pair at the same place."""
+    """Terms of two groups, those of a pair at the same place: male and female ones, unless ``groups`` says otherwise.
+
+    Terms of other groups stand in the same two fields, those of the first group in ``male``.
+    """
 
     male: tuple[str, ...]
     female: tuple[str, ...]
+    groups: tuple[str, str] = GENDERS
 
     def __post_init__(self) -> None:
         if len(self.male) != len(self.female):
-            raise ValueError(f"{len(self.male)} male and {len(self.female)} female terms are not pairs.")
+            first, second = self.groups
+            raise ValueError(f"{len(self.male)} {first} and {len(self.female)} {second} terms are not pairs.")
 
     def __len__(self) -> int:
         return len(self.male)
@@ -127,6 +186,11 @@ class TermPairs:
     def all(self) -> tuple[str, ...]:
         """The male terms, then the female ones."""
         return self.male + self.female
+
+    @property
+    def tell_gender(self) -> bool:
+        """Whether the groups are men and women."""
+        return self.groups == GENDERS
 
 
 FEWEST_HELD_OUT = 7
@@ -184,7 +248,16 @@ class ProbeSet:
 
     def of(self, experiment: Experiment) -> tuple[Structure, ...]:
         """The structures of one experiment, in file order."""
-        return tuple(structure for structure in self.structures if structure.experiment is experiment)
+        return tuple(structure for structure in self.structures if structure.experiment == experiment)
+
+    def without(self, experiments: Collection[Experiment]) -> ProbeSet:
+        """The same without some experiments."""
+        return replace(
+            self,
+            structures=tuple(own for own in self.structures if own.experiment not in experiments),
+            terms={own: pairs for own, pairs in self.terms.items() if own not in experiments},
+            warnings=tuple(own for own in self.warnings if own.experiment not in experiments),
+        )
 
     def joined(self, other: ProbeSet) -> ProbeSet:
         """The same with the experiments of another set beside its own; the occupations stay."""
@@ -228,8 +301,7 @@ class ProbeSet:
     @property
     def experiments(self) -> tuple[Experiment, ...]:
         """The experiments that have at least one structure."""
-        present = {structure.experiment for structure in self.structures}
-        return tuple(experiment for experiment in Experiment if experiment in present)
+        return in_order(structure.experiment for structure in self.structures)
 
     @property
     def genders(self) -> tuple[GrammaticalGender | None, ...]:

@@ -181,6 +181,45 @@ PAIR_PROTOCOLS: Mapping[str, PairProtocol] = MappingProxyType(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class ProbeProtocol:
+    """How the structures of a probe are asked."""
+
+    name: str
+    summary: str
+    case: str | None = None
+    """How sentences and terms are spelled; None leaves that to whoever asks."""
+    structures: int | None = None
+    """Structures of each experiment in the study that it repeats; None where it is of no study."""
+    occupations: int | None = None
+
+
+MALOR_V1 = ProbeProtocol(
+    name="malor.v1",
+    summary="Each structure is asked once, with terms spelled as their place demands.",
+)
+
+MALOR_2023 = ProbeProtocol(
+    name="malor-2023",
+    summary="As in the thesis that proposed MALoR: its structures as they are listed, repeated ones included, all in "
+    "lower case.",
+    case="lower",
+    structures=51,
+    occupations=54,
+)
+
+PROBE_PROTOCOLS: Mapping[str, ProbeProtocol] = MappingProxyType(
+    {protocol.name: protocol for protocol in (MALOR_V1, MALOR_2023)}
+)
+
+
+def get_probe_protocol(name: str) -> ProbeProtocol:
+    """The protocol of this name for probes."""
+    if name not in PROBE_PROTOCOLS:
+        raise UnknownNameError("protocol for probes", name, PROBE_PROTOCOLS)
+    return PROBE_PROTOCOLS[name]
+
+
 def get_pair_protocol(name: str | None) -> PairProtocol:
     """The protocol of this name for pairs of sentences; ours if none is named."""
     if name is None:

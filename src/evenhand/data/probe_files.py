@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from evenhand.core.errors import DatasetError, UnknownNameError
+from evenhand.core.errors import DatasetError
 from evenhand.core.items import BLANK
 from evenhand.core.probes import (
     BARE_STEM,
+    GENDERS,
     Case,
     DeclinedNoun,
     Experiment,
@@ -27,9 +28,11 @@ from evenhand.core.probes import (
     TermPairs,
     find_gaps,
 )
-from evenhand.data.csv_files import CsvRow, read_table
+from evenhand.data.csv_files import CsvRow, has_columns, read_table
 
 GERMAN = "de"
+
+EXPERIMENT = "experiment"
 
 GERMAN_COLUMNS = ("masculine", "masculine_acc", "masculine_dat", "masculine_gen", "feminine")
 """Feminine nouns have the same form in every case."""
@@ -121,7 +124,6 @@ def read_structures(path: Path, *, language: str) -> StructuresFile:
 
     Raises:
         DatasetError: If the file cannot be read, or a structure cannot be asked in this language.
-        UnknownNameError: If a row names an experiment that does not exist.
     """
     table = read_table(path, needed=("experiment", "number", "structure"))
     structures: dict[tuple[Experiment, int], Structure] = {}
@@ -159,30 +161,39 @@ def read_occupations(path: Path, *, language: str, bundled: Iterable[Occupation]
 
 
 def read_terms(path: Path) -> TermsFile:
-    """Read pairs of terms from a CSV file with the columns ``male``, ``female`` and perhaps ``experiment``."""
-    table = read_table(path, needed=("male", "female"))
+    """Read pairs of terms from a CSV file with the columns ``male``, ``female`` and perhaps ``experiment``.
+
+    Other groups than men and women have columns of their own: ``experiment`` and the names of the two groups.
+    """
+    has_genders = has_columns(path, GENDERS) or not has_columns(path, (EXPERIMENT,))
+    table = read_table(path, needed=GENDERS if has_genders else (EXPERIMENT,))
+    groups = GENDERS if has_genders else _groups(table.columns, path)
     pairs: dict[Experiment | None, list[tuple[str, str]]] = {}
     for row in table.rows:
-        for side, other in (("male", "female"), ("female", "male")):
+        for side, other in (groups, groups[::-1]):
             if not row[side]:
                 raise DatasetError(
                     f"{row.place}: no {side} term beside {row[other]!r}. Terms are compared in pairs; "
                     "give both or remove the row."
                 )
-        of_experiment = pairs.setdefault(_experiment(row) if row["experiment"] else None, [])
-        pair = (row["male"], row["female"])
+        if not has_genders and not row[EXPERIMENT]:
+            raise DatasetError(f"{row.place}: the pair has no experiment. Name one in every row.")
+        of_experiment = pairs.setdefault(_experiment(row) if row[EXPERIMENT] else None, [])
+        pair = (row[groups[0]], row[groups[1]])
         if pair in of_experiment:
             raise DatasetError(f"{row.place}: the pair {' and '.join(pair)} occurs a second time.")
         of_experiment.append(pair)
-        both = {male for male, _ in of_experiment} & {female for _, female in of_experiment}
+        both = {first for first, _ in of_experiment} & {second for _, second in of_experiment}
         if both:
             raise DatasetError(
-                f"{row.place}: {both.pop()!r} is a male and a female term; it cannot tell them apart."
+                f"{row.place}: {both.pop()!r} is a {groups[0]} and a {groups[1]} term; it cannot tell them apart."
             )
     return TermsFile(
         terms={
             experiment: TermPairs(
-                male=tuple(male for male, _ in listed), female=tuple(other for _, other in listed)
+                male=tuple(first for first, _ in listed),
+                female=tuple(second for _, second in listed),
+                groups=groups,
             )
             for experiment, listed in pairs.items()
         },
@@ -190,12 +201,22 @@ def read_terms(path: Path) -> TermsFile:
     )
 
 
+def _groups(columns: tuple[str, ...], path: Path) -> tuple[str, str]:
+    """The two groups that a file of terms names in its header."""
+    groups = tuple(column for column in columns if column and column != EXPERIMENT)
+    if len(groups) != 2:
+        raise DatasetError(
+            f"{path} has the columns {', '.join(columns)}. Terms of two groups are compared: beside {EXPERIMENT} it "
+            "needs one column for each of the two, such as male and female."
+        )
+    return groups[0], groups[1]
+
+
 def _experiment(row: CsvRow) -> Experiment:
-    name = row["experiment"].lower()
-    if name not in set(Experiment):
-        experiments = [experiment.value for experiment in Experiment]
-        raise UnknownNameError(f"experiment in {row.place}:", row["experiment"], experiments)
-    return Experiment(name)
+    try:
+        return Experiment.named(row[EXPERIMENT].lower())
+    except ValueError as problem:
+        raise DatasetError(f"{row.place}: {problem}") from None
 
 
 def _structure(row: CsvRow, language: str) -> Structure:
@@ -223,7 +244,7 @@ def _refuse_form(gap: StructureGap, experiment: Experiment, *, language: str, pl
     if gap.form is None:
         return
     forms = GAP_FORMS.get(language, {}).get(gap.kind, ())
-    if gap.kind is GapKind.TERM and experiment is not Experiment.HIS_HER:
+    if gap.kind is GapKind.TERM and experiment != Experiment.HIS_HER:
         forms = ()
     if gap.form not in forms:
         options = ", ".join(f"[{gap.kind.value}:{form}]" for form in forms)

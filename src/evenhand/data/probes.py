@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from importlib import resources
 from pathlib import Path
 
 from evenhand.core.errors import DatasetError, UnknownNameError
 from evenhand.core.files import sha256_of
 from evenhand.core.probes import (
+    UNTRAINED_EXPERIMENTS,
     Experiment,
     ProbeProblem,
     ProbeSet,
@@ -20,6 +23,7 @@ from evenhand.core.probes import (
     Structure,
     TermPairs,
     find_gaps,
+    in_order,
 )
 from evenhand.data.csv_files import read_table
 from evenhand.data.probe_files import read_occupations, read_structures, read_terms
@@ -106,21 +110,20 @@ def _grouped_by_experiment(
     problem: ProbeProblem, notes: Sequence[tuple[Structure, str]], *, meaning: str
 ) -> tuple[ProbeWarning, ...]:
     warnings = []
-    for experiment in Experiment:
-        ours = [(structure, note) for structure, note in notes if structure.experiment is experiment]
-        if ours:
-            texts = [note for _, note in ours]
-            more = f" and {len(texts) - MOST_LISTED:,} more" if len(texts) > MOST_LISTED else ""
-            warnings.append(
-                ProbeWarning(
-                    problem=problem,
-                    experiment=experiment,
-                    numbers=tuple(structure.number for structure, _ in ours),
-                    message=f"{experiment.value}: {len(ours):,} "
-                    f"{'structure' if len(ours) == 1 else 'structures'} {_SAYS[problem]} "
-                    f"({'; '.join(texts[:MOST_LISTED])}{more}). {meaning}",
-                )
+    for experiment in in_order(structure.experiment for structure, _ in notes):
+        ours = [(structure, note) for structure, note in notes if structure.experiment == experiment]
+        texts = [note for _, note in ours]
+        more = f" and {len(texts) - MOST_LISTED:,} more" if len(texts) > MOST_LISTED else ""
+        warnings.append(
+            ProbeWarning(
+                problem=problem,
+                experiment=experiment,
+                numbers=tuple(structure.number for structure, _ in ours),
+                message=f"{experiment.value}: {len(ours):,} "
+                f"{'structure' if len(ours) == 1 else 'structures'} {_SAYS[problem]} "
+                f"({'; '.join(texts[:MOST_LISTED])}{more}). {meaning}",
             )
+        )
     return tuple(warnings)
 
 
@@ -138,14 +141,84 @@ def load_probes(
         structures: A CSV file with the columns ``experiment``, ``number``, ``structure``.
         occupations: A CSV file with the column ``occupation``, perhaps ``field`` and the German forms, or a
             plain list.
-        terms: A CSV file with the columns ``male``, ``female`` and perhaps ``experiment``. It replaces the
-            terms of the experiments that it names. Without that column its terms are for the only experiment
-            that the structures have, or else for the names.
+        terms: A CSV file with the columns ``male``, ``female`` and perhaps ``experiment``, or with ``experiment`` and
+            the names of two other groups. It replaces the terms of the experiments that it names. Without the column
+            ``experiment`` its terms are for the only experiment that the structures have, or else for the names.
 
     Raises:
-        UnknownNameError: If no probes are bundled in the language, or a file names an unknown experiment.
-        DatasetError: If a file cannot be read or breaks its layout.
+        UnknownNameError: If no probes are bundled in the language.
+        DatasetError: If a file cannot be read or breaks its layout, or an experiment has no terms.
     """
+    listed = _listed_probes(language, structures=structures, occupations=occupations, terms=terms)
+    kept, repeats = first_of_each(listed.structures)
+    return replace(listed, structures=kept, warnings=(*repeats, *_warnings(kept, listed.terms, language)))
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeFiles:
+    """Somebody's own structures, occupations and terms, as for ``load_probes``; None where the bundled ones serve."""
+
+    structures: Path | None = None
+    occupations: Path | None = None
+    terms: Path | None = None
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """Which of them there are."""
+        return tuple(
+            name for name in ("structures", "occupations", "terms") if getattr(self, name) is not None
+        )
+
+    def load(self, language: str) -> ProbeSet:
+        """The probes of a language, with these files in the place of bundled ones."""
+        return load_probes(
+            language, structures=self.structures, occupations=self.occupations, terms=self.terms
+        )
+
+
+def with_terms(probes: ProbeSet, path: Path) -> ProbeSet:
+    """The same probes with the terms of a file too, for those who look for terms and ask no structures."""
+    own = read_terms(path)
+    if None in own.terms:
+        raise DatasetError(
+            f"{path} does not say which experiment its terms are for. Add the column experiment."
+        )
+    named = {experiment: pairs for experiment, pairs in own.terms.items() if experiment is not None}
+    return replace(
+        probes,
+        terms={**probes.terms, **named},
+        sha256=sha256_of(f"{probes.sha256} {own.sha256}".encode()),
+    )
+
+
+def load_listed_probes(structures: str | Path, occupations: str | Path, terms: str | Path | None) -> ProbeSet:
+    """The English probes of a study, exactly as its files list them: what is listed twice is asked twice.
+
+    Args:
+        structures: As for ``load_probes``.
+        occupations: As for ``load_probes``.
+        terms: As for ``load_probes``; needed for first names, and not for pronouns.
+
+    Raises:
+        DatasetError: If a file cannot be read or breaks its layout, or the names are missing.
+    """
+    probes = _listed_probes("en", structures=structures, occupations=occupations, terms=terms)
+    if Experiment.NAMES in probes.experiments and terms is None:
+        raise DatasetError(
+            f"{structures} asks for first names, and the study's names are not bundled. Give them as a file with the "
+            "columns male and female (--terms), or choose another experiment and leave their structures out."
+        )
+    return replace(probes, warnings=_warnings(probes.structures, probes.terms, "en"))
+
+
+def _listed_probes(
+    language: str,
+    *,
+    structures: str | Path | None,
+    occupations: str | Path | None,
+    terms: str | Path | None,
+) -> ProbeSet:
+    """All structures of the files, without a look for flaws."""
     structures_file = read_structures(_chosen(structures, language, "structures"), language=language)
     bundled = read_occupations(bundled_probe_path(language, "occupations"), language=language)
     occupations_file = (
@@ -153,14 +226,13 @@ def load_probes(
         if occupations is not None
         else bundled
     )
-    kept, repeats = first_of_each(structures_file.structures)
-    by_experiment, digests = _terms(kept, terms, language=language)
+    by_experiment, digests = _terms(structures_file.structures, terms, language=language)
     return ProbeSet(
         language=language,
-        structures=kept,
+        structures=structures_file.structures,
         occupations=occupations_file.occupations,
         terms=by_experiment,
-        warnings=(*repeats, *_warnings(kept, language)),
+        warnings=(),
         sha256=sha256_of(" ".join((structures_file.sha256, occupations_file.sha256, *digests)).encode()),
         settled=load_settled(language) if language in settled_languages() else None,
     )
@@ -172,12 +244,13 @@ def load_untrained_probes(language: str = "en") -> ProbeSet:
     structures = read_structures(files[0], language=language)
     occupations = read_occupations(bundled_probe_path(language, "occupations"), language=language)
     terms = read_terms(files[1])
+    by_experiment = {experiment: pairs for experiment, pairs in terms.terms.items() if experiment is not None}
     return ProbeSet(
         language=language,
         structures=structures.structures,
         occupations=occupations.occupations,
-        terms={experiment: pairs for experiment, pairs in terms.terms.items() if experiment is not None},
-        warnings=_warnings(structures.structures, language),
+        terms=by_experiment,
+        warnings=_warnings(structures.structures, by_experiment, language),
         sha256=sha256_of(" ".join((structures.sha256, occupations.sha256, terms.sha256)).encode()),
     )
 
@@ -223,8 +296,11 @@ def _chosen(own: str | Path | None, language: str, name: str) -> Path:
     return bundled if own is None else Path(own)
 
 
-def _warnings(structures: tuple[Structure, ...], language: str) -> tuple[ProbeWarning, ...]:
-    warnings = gendered_words(structures, gendered_vocabulary(language))
+def _warnings(
+    structures: tuple[Structure, ...], terms: Mapping[Experiment, TermPairs], language: str
+) -> tuple[ProbeWarning, ...]:
+    about_gender = [structure for structure in structures if terms[structure.experiment].tell_gender]
+    warnings = gendered_words(about_gender, gendered_vocabulary(language))
     return (*warnings, *articles_before_gaps(structures)) if language == "en" else warnings
 
 
@@ -234,16 +310,37 @@ def _terms(
     """The terms of each experiment, and the digests of the files that they come from."""
     pronouns = read_terms(bundled_probe_path(language, "pronouns"))
     names = read_terms(bundled_probe_path(language, "names"))
-    experiments = {structure.experiment for structure in structures}
+    asked = in_order(structure.experiment for structure in structures)
+    experiments = set(asked)
     terms = {**pronouns.terms, Experiment.NAMES: names.terms[None]}
     digests = [pronouns.sha256, names.sha256]
+    if experiments & set(UNTRAINED_EXPERIMENTS):
+        untrained = read_terms(bundled_probe_path(language, "untrained_terms"))
+        terms |= untrained.terms
+        digests.append(untrained.sha256)
     if own_terms is not None:
         own = read_terms(Path(own_terms))
         terms |= _terms_by_experiment(own.terms, experiments, path=Path(own_terms))
         digests.append(own.sha256)
-    return {experiment: terms[experiment] for experiment in Experiment if experiment in experiments}, tuple(
-        digests
-    )
+    _refuse_missing_terms(experiments, terms)
+    return {experiment: terms[experiment] for experiment in asked}, tuple(digests)
+
+
+def _refuse_missing_terms(
+    experiments: Iterable[Experiment], terms: Mapping[Experiment | None, TermPairs]
+) -> None:
+    """Refuse structures of an experiment of one's own without terms, or of the package's with a name misspelt."""
+    for experiment in sorted(experiments):
+        if experiment in terms:
+            continue
+        known = ", ".join(own.value for own in terms if own)
+        close = get_close_matches(experiment, [own.value for own in terms if own], n=1)
+        meant = f" Did you mean {close[0]!r}?" if close else ""
+        raise DatasetError(
+            f"The structures have the experiment {experiment.value!r}, which has no terms.{meant} There are terms for "
+            f"{known}. Give those of your own as a file (--terms) with the column experiment and one column for each "
+            "of the two groups, such as male and female."
+        )
 
 
 def _terms_by_experiment(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from evenhand.runs.calibration import Expectation
 from evenhand.runs.certificates import BiasRow
 from evenhand.runs.claims import Claim
 from evenhand.runs.comparison import Comparison, ComparisonOptions, compare_units
+from evenhand.runs.energy import energy_meter
 from evenhand.runs.figures import Figure
 from evenhand.runs.records import RunRecord, StatisticsRecord
 from evenhand.runs.run import Run, fingerprint_of_run, open_run
@@ -99,7 +101,11 @@ def keep_run(
     with open_job(place, fingerprint, fingerprint_at=fingerprint_of_run, replace=replace, claim=claim) as job:
         if job.is_done:
             return open_run(place)
-        run = preparation.measure(parts=job.parts("answers"), progress=progress)
+        model = preparation.record.model
+        with energy_meter(model.device if model else None) as meter:
+            run = preparation.measure(parts=job.parts("answers"), progress=progress)
+        if model:
+            run = dataclasses.replace(run, record=run.record.model_copy(update={"energy": meter.record}))
         run.save(job, pages=pages(run))
         return run
 

@@ -170,9 +170,9 @@ class World:
 
     def gendered_pairs(self, experiment: Experiment, lists: ProbeLists) -> WordPairs:
         """The man's and the woman's words that fill the gap of an experiment's frames."""
-        if experiment is Experiment.NAMES:
+        if experiment == Experiment.NAMES:
             return lists.names
-        return (self.lexicon.pronouns if experiment is Experiment.HE_SHE else self.lexicon.possessives,)
+        return (self.lexicon.pronouns if experiment == Experiment.HE_SHE else self.lexicon.possessives,)
 
 
 def share(bits: float) -> float:

@@ -19,6 +19,7 @@ import altair as alt
 import polars as pl
 
 from evenhand.core.estimates import Estimate
+from evenhand.core.probes import GENDERS
 from evenhand.reporting.numbers import has_interval
 from evenhand.runs.run import Run
 
@@ -27,6 +28,21 @@ SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down"
 
 SIGNED_LABEL = "datum.value > 0 ? '+' + datum.label : datum.label"
 BITS_TITLE = "← women · bits · men →"
+
+SIDES = ("men", "women")
+
+
+def sides_of(groups: tuple[str, str]) -> tuple[str, str]:
+    """What the two sides of a probe are called: men and women, or the groups of somebody's own terms."""
+    return SIDES if groups == GENDERS else groups
+
+
+def bits_title(groups: tuple[str, str]) -> str:
+    """The title of an axis of bits between two groups."""
+    first, second = sides_of(groups)
+    return f"← {second} · bits · {first} →"
+
+
 ROW_HEIGHT = 19
 HOLLOW: Mapping[str, Any] = MappingProxyType(
     {"filled": False, "fill": "@panel", "strokeWidth": 2, "opacity": 1}

@@ -179,10 +179,15 @@ _LATEX_ESCAPES = str.maketrans(
 )  # fmt: skip
 
 
+def latex_cell(text: str) -> str:
+    """A text as LaTeX takes it."""
+    return text.translate(_LATEX_ESCAPES)
+
+
 def latex_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int) -> str:
     """A tabular for the booktabs package; the first columns hold text, the others figures."""
     columns = "l" * text_columns + "r" * (len(header) - text_columns)
-    body = [" & ".join(cell.translate(_LATEX_ESCAPES) for cell in row) + r" \\" for row in (header, *rows)]
+    body = [" & ".join(map(latex_cell, row)) + r" \\" for row in (header, *rows)]
     rules = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", body[0], r"\midrule"]
     return "\n".join([*rules, *body[1:], r"\bottomrule", r"\end{tabular}", ""])
 

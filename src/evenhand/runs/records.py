@@ -14,7 +14,8 @@ from pydantic import AfterValidator, Field
 from evenhand.core.files import is_file_name
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.planted_bias import PlantedBias
-from evenhand.core.protocols import PairProtocol, Protocol
+from evenhand.core.protocols import PairProtocol, ProbeProtocol, Protocol
+from evenhand.runs.energy import EnergyRecord
 
 RECORD_FILE = "record.json"
 
@@ -74,12 +75,12 @@ class ProtocolRecord(FrozenModel):
     native_names: dict[str, str]
 
     @classmethod
-    def of(cls, protocol: Protocol | PairProtocol) -> ProtocolRecord:
+    def of(cls, protocol: Protocol | PairProtocol | ProbeProtocol) -> ProtocolRecord:
         """The record of a protocol."""
         return cls(
             name=protocol.name,
             summary=protocol.summary,
-            ties=protocol.ties.value,
+            ties="none" if isinstance(protocol, ProbeProtocol) else protocol.ties.value,
             headline=dict(protocol.headline) if isinstance(protocol, Protocol) else {},
             native_names=dict(protocol.native_names) if isinstance(protocol, Protocol) else {},
         )
@@ -182,6 +183,8 @@ class RunRecord(FrozenModel):
     protocol: ProtocolRecord | None = None
     statistics: StatisticsRecord
     environment: EnvironmentRecord
+    energy: EnergyRecord | None = None
+    """What it took; None in runs of earlier versions, and where nothing was measured."""
     scored: dict[str, int] = Field(default_factory=dict)
     skipped: dict[str, int] = Field(default_factory=dict)
     defects: tuple[DefectRecord, ...] = ()

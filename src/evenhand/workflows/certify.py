@@ -8,6 +8,8 @@ OUT/baseline       the run of the trivial baseline
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +17,9 @@ from pathlib import Path
 from evenhand.certificate import CertificatePlan
 from evenhand.certificate import certify as make_certificate
 from evenhand.certificate.measuring import ModelMeasurer
+from evenhand.certificate.seeds import SeedsComparison, compare_seeds, item_values
 from evenhand.core.errors import EvenhandError
+from evenhand.core.files import write_text
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.models.language_model import load_language_model
 from evenhand.models.references import ModelRef
@@ -27,6 +31,9 @@ from evenhand.workflows.executors import HERE, Assignment, Executor, executor_at
 from evenhand.workflows.models import reference_to
 
 DEFAULT_PAGE = Path("certificate.html")
+
+_OF_A_CERTIFICATE = re.compile(rf"{BEFORE}|{AFTER}(-[0-9]+)?|{BASELINE}")
+"""Folders of runs beside a page."""
 
 
 def certify(
@@ -73,13 +80,53 @@ def certify(
     return certificate
 
 
+def certify_seeds(
+    before: str | ModelRef,
+    after: Sequence[str | ModelRef],
+    *,
+    options: CertifyOptions | CertificatePlan | None = None,
+    out: str | Path = DEFAULT_PAGE,
+    monitor: Monitor = SILENT,
+) -> SeedsComparison:
+    """Compare several mitigated models of one recipe with their original, over models and items.
+
+    Args:
+        before: The original.
+        after: At least three mitigated models, trained with different seeds.
+        options: What all are measured on, and the margins; a certificate of the first with the same is gone on from.
+        out: The page of the certificate; the comparison goes beside it, as ``OUT.seeds.json``.
+        monitor: Told how it goes.
+    """
+    page = Path(out)
+    refuse_unfit_page(page)
+    references = [reference_to(model) for model in (before, *after)]
+    plan = (
+        options
+        if isinstance(options, CertificatePlan)
+        else default_plan(references[0], options or CertifyOptions(), after=references[1])
+    )
+    folders = [BEFORE, AFTER, *(f"{AFTER}-{number}" for number in range(2, len(after) + 1))]
+    found = []
+    for ref, folder in zip(references, folders, strict=True):
+        monitor.note(f"Loading {ref.id}")
+        measurer = ModelMeasurer(
+            load_language_model(ref), plan, folder=runs_folder(page) / folder, monitor=monitor
+        )
+        found.append((ref.id, item_values(measurer, measurer.measure(), plan)))
+    comparison = compare_seeds(found[0], found[1:], plan)
+    place = page.with_suffix(".seeds.json")
+    write_text(place, comparison.model_dump_json(indent=1) + "\n")
+    monitor.note(f"Wrote {place}")
+    return comparison
+
+
 def refuse_unfit_page(page: Path) -> None:
     """Refuse a page whose neighbours would be in the way, before anything is loaded."""
     if page.suffix.lower() not in (".html", ".htm"):
         raise EvenhandError(f"--out {page} must end in .html; the JSON and the runs are named after it.")
     runs = runs_folder(page)
     if runs.is_file() or (
-        runs.is_dir() and {path.name for path in runs.iterdir()} - {BEFORE, AFTER, BASELINE}
+        runs.is_dir() and not all(_OF_A_CERTIFICATE.fullmatch(path.name) for path in runs.iterdir())
     ):
         raise EvenhandError(
             f"The runs of both models go into {runs}, and that is something else already. Choose another --out."

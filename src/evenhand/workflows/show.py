@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
@@ -13,6 +14,8 @@ from evenhand.core.progress import SILENT, Monitor
 from evenhand.data.layouts import file_stem
 from evenhand.reporting import format_probe_table, format_table, model_card_snippet, render_page
 from evenhand.reporting.exports import every_eval_ever, harness_results, inspect_log
+from evenhand.reporting.publication import publication_tables
+from evenhand.reporting.tables import TableFormat
 from evenhand.runs.comparison import (
     Comparison,
     ComparisonOptions,
@@ -33,6 +36,8 @@ class ReportFormat(StrEnum):
     MARKDOWN = "markdown"
     LATEX = "latex"
     MODEL_CARD = "model-card"
+    PAPER_MARKDOWN = "paper-markdown"
+    PAPER_LATEX = "paper-latex"
     LM_EVAL = "lm-eval"
     INSPECT = "inspect"
     EVERY_EVAL_EVER = "every-eval-ever"
@@ -93,8 +98,8 @@ def report(
     Args:
         runs: Runs, or their folders.
         out: A file to write.
-        format: ``html``, ``csv``, ``markdown``, ``latex``, ``model-card``, ``lm-eval``, ``inspect`` or
-            ``every-eval-ever``.
+        format: ``html``, ``csv``, ``markdown``, ``latex``, ``paper-markdown``, ``paper-latex``, ``model-card``,
+            ``lm-eval``, ``inspect`` or ``every-eval-ever``.
         changes: For a page of several languages: folders of translations, or tables of changes that were published.
         monitor: Told how it goes.
 
@@ -159,6 +164,8 @@ def _page(runs: list[Run], changes: Sequence[Path], monitor: Monitor) -> str:
 
 
 _EXPORTS: Mapping[ReportFormat, Callable[[Sequence[Run]], str]] = {
+    ReportFormat.PAPER_MARKDOWN: partial(publication_tables, form=TableFormat.MARKDOWN),
+    ReportFormat.PAPER_LATEX: partial(publication_tables, form=TableFormat.LATEX),
     ReportFormat.LM_EVAL: harness_results,
     ReportFormat.INSPECT: inspect_log,
     ReportFormat.EVERY_EVAL_EVER: every_eval_ever,

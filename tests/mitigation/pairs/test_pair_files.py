@@ -88,7 +88,7 @@ def test_training_sees_both_sentences_of_the_pairs_of_its_experiments(tmp_path: 
         (row(male=""), r"male is ''; text is needed"),
         (row(female=3), r"female is 3; text is needed"),
         (row(original="both"), r"'both' is not a valid PairSide"),
-        (row(experiments=["he"]), r"'he' is not a valid Experiment"),
+        (row(experiments=["he she"]), r"'he she' cannot be the name of an experiment"),
         (row(experiments="he-she"), r"experiments is 'he-she'; a list is needed"),
         (row(occupations=[1]), r"occupations is 1; text is needed"),
         (row(swaps=[1]), r"line 2: not a pair"),

@@ -24,8 +24,8 @@ ONE_FORM = "only one of its forms was seen where no word tells a gender, and its
 
 
 @dataclass(frozen=True, slots=True)
-class GenderPronouns:
-    """The two pronouns between which the direction lies."""
+class DirectionWords:
+    """The two words between which the direction lies: two pronouns, or any other pair."""
 
     male: str
     female: str
@@ -39,11 +39,11 @@ class GenderPronouns:
         return self.male, self.female
 
 
-PRONOUNS: Mapping[str, GenderPronouns] = MappingProxyType(
+PRONOUNS: Mapping[str, DirectionWords] = MappingProxyType(
     {
-        "en": GenderPronouns("he", "she", {"he": "he", "He": "he", "she": "she", "She": "she"}),
+        "en": DirectionWords("he", "she", {"he": "he", "He": "he", "she": "she", "She": "she"}),
         # With a capital, Sie may be the polite address; so neither pronoun is taken at the start of a sentence.
-        "de": GenderPronouns(
+        "de": DirectionWords(
             "er",
             "sie",
             {"er": "er", "sie": "sie"},
@@ -54,7 +54,34 @@ PRONOUNS: Mapping[str, GenderPronouns] = MappingProxyType(
 """By language."""
 
 
-def gender_direction(vectors: CorpusVectors, pronouns: GenderPronouns) -> Floats:
+def words_of_direction(pair: str | None, language: str) -> DirectionWords:
+    """The words of a pair such as ``father-mother``, or the pronouns of a language.
+
+    Raises:
+        DatasetError: If the pair does not have two different words.
+    """
+    if pair is None:
+        return PRONOUNS[language]
+    words = [word.strip() for word in pair.split("-")]
+    if len(words) != 2 or not all(words) or words[0] == words[1]:
+        raise DatasetError(
+            f"{pair!r} is no pair. A direction lies between two different words: write them with a hyphen between "
+            "them, as in father-mother."
+        )
+    spellings = {spelling: word for word in words for spelling in (word, word[:1].upper() + word[1:])}
+    return DirectionWords(words[0], words[1], spellings)
+
+
+def gendered_beside(words: DirectionWords, vocabulary: frozenset[str]) -> frozenset[str]:
+    """Words beside which a profession does not count.
+
+    Gendered ones where the direction is one of gender, and in any case the two words themselves.
+    """
+    pair = frozenset(words.spellings)
+    return vocabulary | pair if vocabulary & pair else pair
+
+
+def gender_direction(vectors: CorpusVectors, pronouns: DirectionWords) -> Floats:
     """The mean vector of the male pronoun minus that of the female one."""
     male, female = (_mean(vectors, word, pronouns) for word in pronouns.both)
     direction: Floats = male - female
@@ -66,7 +93,7 @@ def gender_direction(vectors: CorpusVectors, pronouns: GenderPronouns) -> Floats
     return direction
 
 
-def _mean(vectors: CorpusVectors, word: str, pronouns: GenderPronouns) -> Floats:
+def _mean(vectors: CorpusVectors, word: str, pronouns: DirectionWords) -> Floats:
     if word in vectors.means:
         return vectors.means[word].vector
     problem = f" that can be used: {vectors.problems[word]}" if word in vectors.problems else ""

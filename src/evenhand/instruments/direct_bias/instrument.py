@@ -110,6 +110,12 @@ class DirectBiasOptions(InstrumentOptions):
     layer: int = field(
         default=-1, metadata={"help": "Layer of the model: 0 is the embeddings, -1 the last layer."}
     )
+    pair: str | None = field(
+        default=None,
+        metadata={
+            "help": "The two words that the direction lies between, such as father-mother; pronouns if not given."
+        },
+    )
     professions: str | Path | None = field(
         default=None,
         metadata={"help": "A file with one profession per line; the 60 bundled ones if not given."},
@@ -138,12 +144,14 @@ class DirectBiasInstrument(Instrument[DirectBiasOptions]):
 
     def refuse_impossible(self, options: DirectBiasOptions) -> None:
         """Refuse a corpus that cannot be read, and a language without word lists."""
+        from evenhand.instruments.direct_bias.gender_direction import words_of_direction
         from evenhand.instruments.direct_bias.preparation import professions_of
 
         if not options.corpus:
             raise DatasetError("Direct bias needs a corpus: text files, or folders of them (--corpus PATH).")
         corpus_files(options.corpus, counts=CorpusCounts())
         gendered_vocabulary(options.language or DEFAULT_LANGUAGE)
+        words_of_direction(options.pair, options.language or DEFAULT_LANGUAGE)
         professions_of(options.professions, options.language or DEFAULT_LANGUAGE)
 
     def run_name(self, ref: ModelRef, options: DirectBiasOptions) -> str:

@@ -19,13 +19,14 @@ from evenhand.data.probe_files import OccupationsFile, read_occupations
 from evenhand.data.probes import bundled_probe_path, gendered_vocabulary
 from evenhand.instruments.direct_bias.corpus_vectors import CorpusVectors
 from evenhand.instruments.direct_bias.gender_direction import (
-    PRONOUNS,
     RANDOM_DIRECTIONS,
-    GenderPronouns,
+    DirectionWords,
     ProfessionVector,
     gender_direction,
+    gendered_beside,
     profession_vector,
     random_baseline,
+    words_of_direction,
 )
 from evenhand.instruments.direct_bias.instrument import (
     DEFAULT_LANGUAGE,
@@ -64,9 +65,10 @@ class DirectBiasPreparation(Preparation):
         self.model = model
         self.options = options
         self.language = options.language or DEFAULT_LANGUAGE
-        self.gendered = gendered_vocabulary(self.language)
         self.professions = professions_of(options.professions, self.language)
-        self.pronouns = PRONOUNS[self.language]
+        self.pronouns = words_of_direction(options.pair, self.language)
+        vocabulary = gendered_vocabulary(self.language)
+        self.gendered = gendered_beside(self.pronouns, vocabulary) if options.pair else vocabulary
         self.layer = model.layer_number(options.layer)
         self.record = RunRecord(
             instrument=NAME,
@@ -125,7 +127,7 @@ class DirectBiasPreparation(Preparation):
 def _measured(
     professions: Sequence[Occupation],
     vectors: CorpusVectors,
-    pronouns: GenderPronouns,
+    pronouns: DirectionWords,
     *,
     resampling: Resampling,
 ) -> tuple[pl.DataFrame, DirectBiasResult]:
@@ -173,7 +175,7 @@ def _row(found: ProfessionVector, direction: Floats, vectors: CorpusVectors) -> 
 def _result(
     frame: pl.DataFrame,
     vectors: CorpusVectors,
-    pronouns: GenderPronouns,
+    pronouns: DirectionWords,
     *,
     baseline: Estimate,
     resampling: Resampling,
@@ -199,7 +201,7 @@ def _result(
     )
 
 
-def _warnings_about_pronouns(result: DirectBiasResult, pronouns: GenderPronouns) -> tuple[str, ...]:
+def _warnings_about_pronouns(result: DirectBiasResult, pronouns: DirectionWords) -> tuple[str, ...]:
     few = [
         f"only {count:,} sentences have {word!r}, so the gender direction is much a matter of chance."
         for word, count in result.pronouns.items()

@@ -12,7 +12,8 @@ import polars as pl
 
 from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
-from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, held_out_half
+from evenhand.core.probes import UNTRAINED_EXPERIMENTS, Experiment, held_out_half, in_order
+from evenhand.core.protocols import MALOR_V1
 from evenhand.instruments.malor.estimates import (
     LogRatios,
     base_rate,
@@ -206,8 +207,9 @@ def _divided_experiments(scores: pl.DataFrame) -> list[str]:
         return []
     return [
         experiment.value
-        for experiment in TRAINED_EXPERIMENTS
-        if held_out_half(_scores_of(scores, [experiment])["text"].unique().to_list())
+        for experiment in in_order(map(Experiment, scores["experiment"].unique(maintain_order=True)))
+        if experiment not in UNTRAINED_EXPERIMENTS
+        and held_out_half(_scores_of(scores, [experiment])["text"].unique().to_list())
     ]
 
 
@@ -228,7 +230,7 @@ def _held_out_scores(scores: pl.DataFrame, divided: Sequence[str]) -> pl.DataFra
         for text in held_out_half(_scores_of(scores, [experiment])["text"].unique().to_list())
     ]
     is_divided = pl.col("experiment").is_in(divided)
-    is_whole = pl.col("experiment").is_in([own.value for own in TRAINED_EXPERIMENTS]) & ~is_divided
+    is_whole = ~pl.col("experiment").is_in([own.value for own in UNTRAINED_EXPERIMENTS]) & ~is_divided
     return scores.filter(
         is_whole
         | (pl.col("occupation").is_in(list(occupations)) & (~is_divided | pl.col("text").is_in(structures)))
@@ -245,8 +247,8 @@ def _bias_rows(before: Run, after: Run, *, resampling: Resampling) -> dict[str, 
         first, second = (measure.estimate(side, resampling=resampling) for side in ratios)
         asked = row.task if is_trained_way else f"{row.task} {REVERSED}"
         experiment = Experiment(row.task)
-        is_trained_pair = experiment in TRAINED_EXPERIMENTS
-        words = EXPERIMENT_WORDS[experiment]
+        is_trained_pair = experiment not in UNTRAINED_EXPERIMENTS
+        words = EXPERIMENT_WORDS.get(experiment, experiment.value)
         rows[row.key] = BiasRow.of(
             row.model_copy(update={"first": first.value, "second": second.value}),
             (first, second),
@@ -261,7 +263,15 @@ def _bias_rows(before: Run, after: Run, *, resampling: Resampling) -> dict[str, 
 
 
 def refuse_different_questions(first: Run, second: Run) -> None:
-    """Refuse runs that share no cell of occupation and structure."""
+    """Refuse runs under two protocols, and those that share no cell of occupation and structure."""
+    protocols = [
+        run.record.protocol.name if run.record.protocol else MALOR_V1.name for run in (first, second)
+    ]
+    if protocols[0] != protocols[1]:
+        raise ComparisonError(
+            f"{first.name} was measured under {protocols[0]} and {second.name} under {protocols[1]}. Measure both "
+            "under one protocol."
+        )
     if first.scores.select(_CELL).join(second.scores.select(_CELL), on=_CELL).is_empty():
         raise ComparisonError(f"{first.name} and {second.name} were not asked the same questions.")
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
-from evenhand.core.probes import Experiment, ProbeSet
+from evenhand.core.probes import KNOWN_EXPERIMENTS, Experiment, ProbeSet
+from evenhand.core.protocols import MALOR_V1, PROBE_PROTOCOLS
 from evenhand.instruments.instrument import (
     Instrument,
     InstrumentOptions,
@@ -47,12 +48,15 @@ class MalorOptions(InstrumentOptions):
     ``terms`` from files in the place of bundled ones. ``limit`` takes the first structures of each experiment.
     """
 
-    experiment: str = field(default=ALL, metadata={"help": "he-she, his-her, names or all."})
+    experiment: str = field(
+        default=ALL, metadata={"help": "he-she, his-her, names, one of your structures, or all."}
+    )
     direction: str = field(
         default=ProbeDirection.GENDER.value, metadata={"help": "gender, occupation or both."}
     )
     score: str = field(default=WordScore.PRODUCT.value, metadata={"help": "product or mean-prob."})
     case: str = field(default=TermCase.BY_PLACE.value, metadata={"help": "How terms are spelled."})
+    protocol: str = field(default=MALOR_V1.name, metadata={"help": f"{', '.join(PROBE_PROTOCOLS)}."})
     structures: Path | None = field(default=None, metadata={"help": "A file of sentence structures."})
     occupations: Path | None = field(default=None, metadata={"help": "A file of occupations."})
     terms: Path | None = field(default=None, metadata={"help": "A file of gendered terms."})
@@ -85,11 +89,11 @@ class MalorInstrument(Instrument[MalorOptions]):
 
     def refuse_impossible(self, options: MalorOptions) -> None:
         """Refuse probes and shares that cannot be read, and names that do not exist."""
-        from evenhand.instruments.malor.preparation import shares_of
+        from evenhand.instruments.malor.preparation import case_of, shares_of
 
         self.experiments(options)
         ProbeDirection.named(options.direction)
-        TermCase.named(options.case)
+        case_of(options)
         WordScore.named(options.score)
         shares_of(options)
 
@@ -146,11 +150,11 @@ def chosen_experiments(probes: ProbeSet, name: str) -> tuple[Experiment, ...]:
     """The experiments that a name means; ``all`` means all that the structures have."""
     if name == ALL:
         return probes.experiments
-    if name not in set(Experiment):
-        raise UnknownNameError("experiment", name, [*(known.value for known in Experiment), ALL])
-    if Experiment(name) not in probes.experiments:
+    if Experiment(name) in probes.experiments:
+        return (Experiment(name),)
+    if name in KNOWN_EXPERIMENTS:
         raise EvenhandError(
             f"The structures have no experiment {name}; they have "
             f"{', '.join(known.value for known in probes.experiments)}."
         )
-    return (Experiment(name),)
+    raise UnknownNameError("experiment", name, [*(known.value for known in probes.experiments), ALL])

@@ -12,10 +12,11 @@ import polars as pl
 from evenhand.core.errors import EvenhandError, shortlist
 from evenhand.core.estimates import Estimate
 from evenhand.core.files import sha256_of
-from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, ProbeSet, fill
+from evenhand.core.probes import UNTRAINED_EXPERIMENTS, Experiment, ProbeSet, fill
 from evenhand.core.progress import Progress
+from evenhand.core.protocols import MALOR_V1, ProbeProtocol, get_probe_protocol
 from evenhand.core.settled import SettledSet
-from evenhand.data.probes import load_probes
+from evenhand.data.probes import load_listed_probes, load_probes
 from evenhand.data.winogender import EMPLOYED, WRITTEN, occupation_shares
 from evenhand.instruments.instrument import (
     Preparation,
@@ -60,7 +61,7 @@ from evenhand.models.measurable import Measurable
 from evenhand.models.questions import filled_context
 from evenhand.models.references import ModelError
 from evenhand.models.text_model import cost_notices
-from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
+from evenhand.runs.records import DatasetRecord, EnvironmentRecord, ProtocolRecord, RunRecord
 from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
 
@@ -72,6 +73,7 @@ class MalorPreparation(Preparation):
 
     def __init__(self, model: Measurable, options: MalorOptions, *, name: str | None) -> None:
         self.model = model
+        self.protocol = get_probe_protocol(options.protocol)
         self.probes = probes = probes_of(options)
         self.options = options
         self.shares = shares_of(options)
@@ -82,7 +84,7 @@ class MalorPreparation(Preparation):
             for experiment in chosen_experiments(probes, options.experiment)
             for direction in ProbeDirection.named(options.direction)
             # Pairs that nobody trains for show whether a change reaches them, which the trained direction tells.
-            if direction is ProbeDirection.GENDER or experiment in TRAINED_EXPERIMENTS
+            if direction is ProbeDirection.GENDER or experiment not in UNTRAINED_EXPERIMENTS
         ]
         self.record = self._record(name)
 
@@ -110,7 +112,7 @@ class MalorPreparation(Preparation):
         for experiment, direction in self.plan:
             asked = tables[experiment, direction]
             unknown = asked.lost_pairs
-            if experiment in TRAINED_EXPERIMENTS:
+            if experiment not in UNTRAINED_EXPERIMENTS:
                 refuse_unknown_terms(self.model, self.probes, experiment, asked.without_pairs(unknown))
             even = comparable_answers(asked, direction=direction, scorer=self.scorer)
             uneven = [pair for pair in even.lost_pairs if pair not in unknown]
@@ -179,7 +181,7 @@ class MalorPreparation(Preparation):
         return tables
 
     def _questions(self) -> Iterator[ProbeQuestion]:
-        return probe_questions(self.probes, self.plan, case=TermCase.named(self.options.case))
+        return probe_questions(self.probes, self.plan, case=case_of(self.options))
 
     def _result(
         self,
@@ -197,6 +199,7 @@ class MalorPreparation(Preparation):
         return MalorResult(
             experiment=experiment.value,
             direction=direction.value,
+            groups=self.probes.terms[experiment].groups,
             MALoR=malor_estimate(ratios, resampling=resampling),
             signed_mean=signed_estimate(ratios, resampling=resampling),
             spread=spread_estimate(ratios, resampling=resampling),
@@ -226,17 +229,19 @@ class MalorPreparation(Preparation):
                 "experiments": list(dict.fromkeys(experiment.value for experiment, _ in self.plan)),
                 "directions": list(dict.fromkeys(direction.value for _, direction in self.plan)),
                 "score": WordScore.named(self.options.score).value,
-                "case": TermCase.named(self.options.case).value,
+                "case": case_of(self.options).value,
                 "scoring": self.scorer.description,
                 "libraries": dict(self.model.libraries),
                 **({} if self.options.limit is None else {"limit": self.options.limit}),
                 **({} if self.settled is None else {"settled": self.settled.sha256}),
             },
             model=self.model.record,
+            protocol=None if self.protocol is MALOR_V1 else ProtocolRecord.of(self.protocol),
             statistics=statistics_record(self.options.resampling),
             environment=EnvironmentRecord.current(),
             warnings=(
                 *(str(warning) for warning in self.probes.warnings),
+                *_other_than_published(self.probes, self.protocol),
                 *self.model.language_warnings(self._sample(), name="the probes", language=language),
             ),
         )
@@ -292,12 +297,54 @@ def probes_of(options: MalorOptions) -> ProbeSet:
             f"MALoR takes structures, occupations and terms from files, not a dataset such as {options.data!r}. Leave "
             "--data away, or give --structures, --occupations or --terms."
         )
+    protocol = get_probe_protocol(options.protocol)
+    if protocol is not MALOR_V1:
+        return _published_probes(options, protocol).first(options.limit)
     return load_probes(
         options.language or DEFAULT_LANGUAGE,
         structures=options.structures,
         occupations=options.occupations,
         terms=options.terms,
     ).first(options.limit)
+
+
+def _published_probes(options: MalorOptions, protocol: ProbeProtocol) -> ProbeSet:
+    """The probes of a study, from files that its reader has: the package does not ship them."""
+    if options.language not in (None, DEFAULT_LANGUAGE):
+        raise EvenhandError(f"{protocol.name} is in English. Leave --language {options.language} away.")
+    if options.structures is None or options.occupations is None:
+        missing = [f"--{name}" for name in ("structures", "occupations") if getattr(options, name) is None]
+        raise EvenhandError(
+            f"{protocol.name} asks the structures and occupations of the study, which the package does not ship. Give "
+            f"them as files: {' and '.join(missing)} is missing."
+        )
+    return load_listed_probes(options.structures, options.occupations, options.terms)
+
+
+def _other_than_published(probes: ProbeSet, protocol: ProbeProtocol) -> list[str]:
+    """Warnings where files have another number of structures or occupations than the study that they are of."""
+    found = {
+        f"{experiment.value} structures": len(probes.of(experiment)) for experiment in probes.experiments
+    }
+    wanted = dict.fromkeys(found, protocol.structures) | {"occupations": protocol.occupations}
+    found["occupations"] = len(probes.occupations)
+    return [
+        f"{protocol.name} has {number} {name}; the files have {found[name]}. The figures are not those of the study."
+        for name, number in wanted.items()
+        if number is not None and number != found[name]
+    ]
+
+
+def case_of(options: MalorOptions) -> TermCase:
+    """How terms are spelled: as the protocol says, or as was chosen."""
+    protocol, chosen = get_probe_protocol(options.protocol), TermCase.named(options.case)
+    if protocol.case is None:
+        return chosen
+    if options.case not in (protocol.case, TermCase.BY_PLACE):
+        raise EvenhandError(
+            f"{protocol.name} spells everything in {protocol.case} case. Leave --case {options.case} away."
+        )
+    return TermCase.named(protocol.case)
 
 
 def _refuse_two_sources(options: MalorOptions, probes: ProbeSet) -> None:

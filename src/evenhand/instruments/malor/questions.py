@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from evenhand.core.errors import UnknownNameError
+from evenhand.core.items import BLANK
 from evenhand.core.probes import (
     Experiment,
     Occupation,
@@ -47,10 +48,11 @@ class ProbeDirection(StrEnum):
 
 
 class TermCase(StrEnum):
-    """How a term is written at the start of a sentence."""
+    """How a term is written at the start of a sentence, or everything in it."""
 
     BY_PLACE = "by-place"
     AS_IS = "as-is"
+    LOWER = "lower"
 
     @classmethod
     def named(cls, name: str) -> TermCase:
@@ -98,11 +100,11 @@ def probe_questions(
     for experiment in dict.fromkeys(experiment for experiment, _ in asked):
         terms = probes.terms[experiment]
         for number, structure in enumerate(probes.of(experiment)):
-            for direction in (direction for of, direction in asked if of is experiment):
+            for direction in (direction for of, direction in asked if of == experiment):
                 questions = (
                     _term_questions(number, structure, probes.occupations, terms, case)
                     if direction is ProbeDirection.GENDER
-                    else _occupation_questions(number, structure, probes.occupations, terms)
+                    else _occupation_questions(number, structure, probes.occupations, terms, case)
                 )
                 for question, places in questions:
                     yield ProbeQuestion((experiment, direction), question, places)
@@ -150,12 +152,22 @@ def _term_questions(
 ) -> Iterator[Placed]:
     for place, occupation in enumerate(occupations):
         for form, written in enumerate(occupation.forms):
-            sentence = open_term(structure, written, terms=terms.all)
-            fills = sentence.fills if case is TermCase.BY_PLACE else _as_is(sentence, terms.all)
+            sentence = _spelled(open_term(structure, written, terms=terms.all), terms.all, case)
             yield (
-                OpenQuestion(sentence.text, fills),
+                OpenQuestion(sentence.text, sentence.fills),
                 tuple(Place(number, place, form, term) for term in range(len(terms.all))),
             )
+
+
+def _spelled(sentence: OpenSentence, terms: Sequence[str], case: TermCase) -> OpenSentence:
+    if case is TermCase.BY_PLACE:
+        return sentence
+    return _lowered(sentence) if case is TermCase.LOWER else replace(sentence, fills=_as_is(sentence, terms))
+
+
+def _lowered(sentence: OpenSentence) -> OpenSentence:
+    text = BLANK.join(part.lower() for part in sentence.text.split(BLANK))
+    return OpenSentence(text, tuple(fill.lower() for fill in sentence.fills))
 
 
 def _as_is(sentence: OpenSentence, terms: Sequence[str]) -> tuple[str, ...]:
@@ -167,7 +179,7 @@ def _as_is(sentence: OpenSentence, terms: Sequence[str]) -> tuple[str, ...]:
 
 
 def _occupation_questions(
-    number: int, structure: Structure, occupations: Sequence[Occupation], terms: TermPairs
+    number: int, structure: Structure, occupations: Sequence[Occupation], terms: TermPairs, case: TermCase
 ) -> Iterator[Placed]:
     """One sentence per term for all occupations; forms with other articles have sentences of their own."""
     by_gender: defaultdict[object, list[tuple[int, int, OccupationForm]]] = defaultdict(list)
@@ -177,6 +189,8 @@ def _occupation_questions(
     for term, word in enumerate(terms.all):
         for group in by_gender.values():
             sentence = open_occupation(structure, word, forms=[written for _, _, written in group])
+            if case is TermCase.LOWER:
+                sentence = _lowered(sentence)
             yield (
                 OpenQuestion(sentence.text, sentence.fills),
                 tuple(Place(number, place, form, term) for place, form, _ in group),

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from evenhand.core.estimates import Estimate, Number
 from evenhand.core.frozen import FrozenModel
+from evenhand.core.probes import GENDERS
 from evenhand.instruments.instrument import Skipped
 
 SCORES_SCHEMA: Mapping[str, pl.DataType] = {
@@ -57,6 +58,8 @@ class MalorResult(FrozenModel):
     kind: Literal["malor"] = "malor"
     experiment: str
     direction: str
+    groups: tuple[str, str] = GENDERS
+    """What the two sides are; where they are no genders, the first stands wherever a field says male."""
     MALoR: Estimate
     signed_mean: Estimate
     """The base rate that occupations share: above 0 the model expects a man whatever the occupation."""

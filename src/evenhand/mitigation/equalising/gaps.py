@@ -28,7 +28,8 @@ from evenhand.models.objectives.pretraining import longest_row
 from evenhand.models.references import ModelError
 from evenhand.models.tokenised_text import prepare, tokenise
 from evenhand.text.digests import LowestDigests, digest_of
-from evenhand.text.twins.twin import NO_GENDERED_WORD, SWAPPERS, Rejected, Swapper, swapper_for
+from evenhand.text.twins.listed import swapper_with
+from evenhand.text.twins.twin import NO_GENDERED_WORD, SWAPPERS, Rejected, Swapper
 
 BLOCK = 1_000
 """Sentences that are tokenised in one go."""
@@ -83,9 +84,9 @@ class TermForms:
         self._forms: dict[str, list[tuple[Experiment, tuple[TermPairs, ...]]]] = {}
         self._has_names = Experiment.NAMES in terms
         for experiment, pairs in terms.items():
-            inflected = language == "de" and experiment is Experiment.HIS_HER
-            others = [own for other, own in terms.items() if other is not experiment]
-            if experiment is Experiment.HE_SHE and Experiment.NAMES in terms:
+            inflected = language == "de" and experiment == Experiment.HIS_HER
+            others = [own for other, own in terms.items() if other != experiment]
+            if experiment == Experiment.HE_SHE and Experiment.NAMES in terms:
                 # Names can stand where a pronoun can, possessives cannot.
                 others = sorted(others, key=lambda own: own is not terms[Experiment.NAMES])
             for ending in GERMAN_ENDINGS if inflected else ("",):
@@ -103,7 +104,7 @@ class TermForms:
         form = self.of(span.of(sentence), before=sentence[: span.start], experiment=experiment)
         if form is None:
             return None
-        fits = 2 if form[0] is Experiment.HE_SHE and self._has_names else 1
+        fits = 2 if form[0] == Experiment.HE_SHE and self._has_names else 1
         return OnlyTerm(form[0], span, form[1], fits)
 
     def of(
@@ -113,7 +114,7 @@ class TermForms:
 
         A name has its capital everywhere, so what stands ``before`` it tells whether the terms beside it have one.
         """
-        forms = [form for form in self._forms.get(word, ()) if experiment is None or form[0] is experiment]
+        forms = [form for form in self._forms.get(word, ()) if experiment is None or form[0] == experiment]
         if len({own for own, _ in forms}) != 1:
             return None
         return forms[-1 if _CAPITAL_IS_DUE.search(before) else 0]
@@ -122,7 +123,7 @@ class TermForms:
 def finder_for(language: str, terms: Mapping[Experiment, TermPairs]) -> TermFinder:
     """What finds terms in a language: its grammar where that is known, else its list of gendered words."""
     find = (
-        grammar_finder(swapper_for(language), terms)
+        grammar_finder(swapper_with(language, terms), terms)
         if language in SWAPPERS
         else vocabulary_finder(terms, gendered_vocabulary(language), language=language)
     )
@@ -162,9 +163,9 @@ def grammar_finder(swapper: Swapper, terms: Mapping[Experiment, TermPairs]) -> T
         if isinstance(twin, Rejected) or len(twin.swaps) != 1:
             return None
         (swap,) = twin.swaps
-        if swap.role.experiment is None:
+        if swap.experiment is None:
             return None
-        return forms.find(sentence, swap.span, experiment=swap.role.experiment)
+        return forms.find(sentence, swap.span, experiment=swap.experiment)
 
     return find
 

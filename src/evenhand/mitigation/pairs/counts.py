@@ -197,7 +197,8 @@ class PairCensus:
 
     def _with_term(self, pair: TwinPair, swap: PairSwap) -> Iterable[str]:
         """The occupations that a term is counted with: only terms that an experiment asks for."""
-        return pair.occupations if swap.role.experiment in self.experiments else ()
+        is_counted = swap.role is Role.TERM or swap.role.experiment in self.experiments
+        return pair.occupations if is_counted else ()
 
     @property
     def originals(self) -> OriginalCounts:

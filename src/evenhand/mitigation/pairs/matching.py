@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from evenhand.core.items import BLANK
-from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, Occupation, ProbeSet, open_term
+from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, Occupation, ProbeSet, TermPairs, open_term
 from evenhand.mitigation.pairs.twin_pairs import TwinPair, experiments_in, pair_of
 from evenhand.text.digests import digest_of
-from evenhand.text.twins.twin import Rejected, Swapper, swapper_for
+from evenhand.text.twins.listed import swapper_with
+from evenhand.text.twins.twin import Rejected, Swapper
 from evenhand.text.word_search import WordFinder, words_of
 
 NO_OCCUPATION = "no occupation in it"
@@ -90,13 +91,18 @@ class PairSearch:
         make_swapper: Callable[[], Swapper] | None = None,
     ) -> PairSearch:
         """A search for what the probes ask, without the sentences of the probes themselves."""
+        asked = tuple(experiments)
         return cls(
             language=probes.language,
-            experiments=tuple(experiments),
+            experiments=asked,
             occupations=probes.occupations,
             evaluation=evaluation_sentences(probes),
-            make_swapper=make_swapper or partial(swapper_for, probes.language),
+            make_swapper=make_swapper or partial(swapper_with, probes.language, _terms_of(probes, asked)),
         )
+
+
+def _terms_of(probes: ProbeSet, experiments: Iterable[Experiment]) -> dict[Experiment, TermPairs]:
+    return {experiment: probes.terms[experiment] for experiment in experiments if experiment in probes.terms}
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ from typing import Any
 from evenhand.core.errors import DatasetError
 from evenhand.core.files import load_json
 from evenhand.core.items import Span
-from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment
+from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, in_order
 from evenhand.data.corpora import decoded, lines_of, read_bytes
 from evenhand.text.twins.twin import Role, Swap, Twin
 
@@ -87,12 +87,8 @@ class TwinPair:
 
 def experiments_in(swaps: Iterable[Swap], experiments: Iterable[Experiment]) -> tuple[Experiment, ...]:
     """Those of the experiments that ask for one of the words."""
-    present = {swap.role.experiment for swap in swaps}
-    return tuple(
-        experiment
-        for experiment in TRAINED_EXPERIMENTS
-        if experiment in present and experiment in set(experiments)
-    )
+    present = {swap.experiment for swap in swaps}
+    return in_order(experiment for experiment in experiments if experiment in present)
 
 
 def pair_of(
@@ -112,7 +108,7 @@ def pair_of(
     text, spans = _swapped(sentence, twin.swaps)
     if text != twin.text:
         raise ValueError(f"The swaps make {text!r} of {sentence!r}, but its twin is {twin.text!r}.")
-    first = next(swap for swap in twin.swaps if swap.role.experiment in experiments)
+    first = next(swap for swap in twin.swaps if swap.experiment in experiments)
     swaps = tuple(
         PairSwap(
             swap.role,
@@ -228,7 +224,10 @@ def _pair_from_row(row: dict[str, Any]) -> TwinPair:
         male=male,
         female=female,
         original=PairSide(row["original"]),
-        experiments=tuple(Experiment(name) for name in _list_field(row, "experiments")),
+        experiments=tuple(
+            Experiment.named(_text_field({"experiments": name}, "experiments"))
+            for name in _list_field(row, "experiments")
+        ),
         occupations=tuple(
             _text_field({"occupations": name}, "occupations") for name in _list_field(row, "occupations")
         ),

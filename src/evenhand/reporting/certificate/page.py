@@ -12,6 +12,7 @@ from evenhand.reporting.certificate.baseline import BaselineRow, baseline_rows, 
 from evenhand.reporting.certificate.csv_tables import csv_tables
 from evenhand.reporting.certificate.plots import (
     bias_plot,
+    convergence_plot,
     curve_plot,
     difference_plot,
     frontier_plot,
@@ -341,6 +342,10 @@ def _training(certificate: Certificate) -> list[dict[str, Any]]:
     names = list(dict.fromkeys(name for point in done.curve for name in point.malor))
     curves = {
         "curve-malor": ("Bias after each epoch", curve_plot(done.curve, kept=done.kept_epoch)),
+        "curve-convergence": (
+            "Convergence: how much bias still changed within five epochs; below the line the curve is flat",
+            convergence_plot(done.curve, kept=done.kept_epoch),
+        ),
         "curve-perplexity": (
             "Perplexity after each epoch",
             perplexity_plot(done.curve, kept=done.kept_epoch),
@@ -354,7 +359,7 @@ def _training(certificate: Certificate) -> list[dict[str, Any]]:
         {
             "plot": Plot(id=name, spec=spec, label=f"{title}.", caption=title),
             "legend": [(own, Mark.number(place)) for place, own in enumerate(names)]
-            if name == "curve-malor"
+            if name in ("curve-malor", "curve-convergence")
             else [],
         }
         for name, (title, spec) in curves.items()

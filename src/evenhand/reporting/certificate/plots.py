@@ -9,6 +9,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from evenhand.core.recipes import Plateau
 from evenhand.reporting.plotting import (
     BITS,
     BITS_TITLE,
@@ -33,6 +34,9 @@ from evenhand.runs.certificates import (
     QualityVerdict,
 )
 from evenhand.runs.mitigation_summaries import CurvePoint, FrontierPoint
+
+FLAT = Plateau()
+"""When a learning curve counts as flat."""
 
 SIDES = ("before", "after")
 _SIDE_COLOURS = ("@muted", "@series-1")
@@ -237,6 +241,24 @@ def curve_plot(curve: Sequence[CurvePoint], *, kept: int | None) -> dict[str, An
     return _lines(rows, names, y_title="MALoR, bits", field="bits", kept=kept)
 
 
+def convergence_plot(curve: Sequence[CurvePoint], *, kept: int | None) -> dict[str, Any]:
+    """How much MALoR differed within the last epochs, after each epoch, and the share below which a curve is flat."""
+    trained = [point for point in curve if point.epoch > 0]
+    rows: list[dict[str, Any]] = []
+    for end in range(FLAT.epochs, len(trained) + 1):
+        last = trained[end - FLAT.epochs : end]
+        for name in last[-1].malor:
+            values = [point.malor.get(name, math.nan) for point in last]
+            if all(map(math.isfinite, values)) and sum(values) > 0:
+                share = (max(values) - min(values)) / (sum(values) / len(values))
+                rows.append({"epoch": last[-1].epoch, "experiment": name, "percent": 100 * share})
+    if len({row["epoch"] for row in rows}) < 2:
+        return {}
+    names = list(dict.fromkeys(name for point in curve for name in point.malor))
+    title = f"Range of MALoR over {FLAT.epochs} epochs, % of their mean"
+    return _lines(rows, names, y_title=title, field="percent", kept=kept, level=100 * FLAT.within)
+
+
 def perplexity_plot(curve: Sequence[CurvePoint], *, kept: int | None) -> dict[str, Any]:
     """Held-out perplexity after each epoch, in percent of the original's."""
     known = [point for point in curve if math.isfinite(point.perplexity)]
@@ -290,8 +312,15 @@ def frontier_plot(points: Sequence[FrontierPoint]) -> dict[str, Any]:
 
 
 def _lines(
-    rows: list[dict[str, Any]], names: Sequence[str], *, y_title: str, field: str, kept: int | None
+    rows: list[dict[str, Any]],
+    names: Sequence[str],
+    *,
+    y_title: str,
+    field: str,
+    kept: int | None,
+    level: float | None = None,
 ) -> dict[str, Any]:
+    """One line per name over epochs; an upright line at the epoch that was kept, a level one where there is a level."""
     x = alt.X(
         "epoch:Q",
         title="Epoch",
@@ -317,4 +346,7 @@ def _lines(
             color="@ink", strokeDash=[3, 3], strokeWidth=1.4
         )
         layers.insert(0, mark.encode(alt.X("kept:Q")))
+    if level is not None:
+        flat = alt.Chart(pl.DataFrame({"level": [level]})).mark_rule(color="@muted", strokeWidth=1.4)
+        layers.insert(0, flat.encode(alt.Y("level:Q")))
     return specification(alt.layer(*layers), height=240)

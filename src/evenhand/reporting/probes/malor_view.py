@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from evenhand.core.estimates import Estimate
@@ -12,13 +13,23 @@ from evenhand.reporting.numbers import NOT_THERE, clear_side, number, signed
 from evenhand.reporting.plotting import (
     BITS,
     MOST_ROWS,
+    IntervalAxis,
     Plot,
     PlottedEstimate,
     ShownRun,
+    bits_title,
     interval_plot,
     left_out,
+    sides_of,
 )
-from evenhand.reporting.probes.plots import NO_FIELD, NOTHING_PLANTED, change_plot, lean_plot, share_plot
+from evenhand.reporting.probes.plots import (
+    NO_FIELD,
+    NOTHING_PLANTED,
+    change_plot,
+    lean_plot,
+    probability_plot,
+    share_plot,
+)
 from evenhand.reporting.probes.views import FEWEST_TO_FOLD, GENDER_LIMIT, skipped_table
 from evenhand.reporting.probes.words import (
     correlation_figures,
@@ -130,12 +141,14 @@ def _group(name: str, runs: Sequence[ShownRun], results: RunResults) -> dict[str
         )
         for place, (shown, result) in enumerate(results)
     ]
+    probabilities = _probabilities(name, title, results) if change or len(results) == 1 else None
     fields = _fields(name, title, runs, results)
     correlations = _correlations(name, results)
     plots = [
         parts,
         *leans,
         *([change["plot"]] if change else []),
+        *([probabilities] if probabilities else []),
         fields,
         *(own["plot"] for own in correlations),
     ]
@@ -149,6 +162,7 @@ def _group(name: str, runs: Sequence[ShownRun], results: RunResults) -> dict[str
         "has_leans": any(plot.spec for plot in leans),
         "has_planted": any(_planted(shown) for shown, _ in results),
         "change": change,
+        "probabilities": probabilities,
         "fields": fields,
         "field_rows": _field_estimates(results),
         "correlations": correlations,
@@ -173,10 +187,21 @@ def _parts(name: str, title: str, runs: Sequence[ShownRun], results: RunResults)
     drawn = [own.run for own in plotted if own.estimate.defined]
     return Plot(
         id=f"{name}-parts",
-        spec=interval_plot(plotted, BITS, runs=[shown for shown, _ in results]),
+        spec=interval_plot(plotted, _axis(results), runs=[shown for shown, _ in results]),
         label=f"MALoR, base rate and spread: {title}.",
         runs=tuple(shown for shown, _ in results),
         left_out=left_out(runs, drawn, reason="it was not asked this, or nothing could be scored"),
+    )
+
+
+def _probabilities(name: str, title: str, results: RunResults) -> Plot | None:
+    """P(male) and P(female) of one run, or before and after in two."""
+    spec = probability_plot([(shown.label, result) for shown, result in results])
+    if not spec:
+        return None
+    labels = " and ".join(shown.label for shown, _ in results)
+    return Plot(
+        id=f"{name}-probabilities", spec=spec, label=f"Probabilities of both sides: {title}, {labels}."
     )
 
 
@@ -214,7 +239,7 @@ def _fields(name: str, title: str, runs: Sequence[ShownRun], results: RunResults
     plotted = _field_estimates(results)
     return Plot(
         id=f"{name}-fields",
-        spec=interval_plot(plotted, BITS, runs=[shown for shown, _ in results]) if plotted else {},
+        spec=interval_plot(plotted, _axis(results), runs=[shown for shown, _ in results]) if plotted else {},
         label=f"Signed mean of each field: {title}.",
         runs=tuple(shown for shown, _ in results),
         left_out=left_out(runs, [own.run for own in plotted], reason="its occupations have no fields"),
@@ -238,6 +263,11 @@ def _correlations(name: str, results: RunResults) -> list[dict[str, Any]]:
     ]
 
 
+def _axis(results: RunResults) -> IntervalAxis:
+    """Bits between the two groups of an experiment."""
+    return replace(BITS, title=bits_title(results[0][1].groups))
+
+
 def _matrix(title: str, runs: Sequence[ShownRun], results: RunResults) -> Matrix:
     leans = {
         shown.label: {lean.occupation: lean.log2_ratio for lean in result.occupations}
@@ -245,6 +275,7 @@ def _matrix(title: str, runs: Sequence[ShownRun], results: RunResults) -> Matrix
     }
     names = sorted({name for own in leans.values() for name in own}, key=lambda name: -_mean(leans, name))
     values = [abs(own.value) for by_name in leans.values() for own in by_name.values() if own.defined]
+    sides = sides_of(results[0][1].groups)
     return Matrix(
         id=f"matrix-{title}",
         title=f"Occupations: {title}",
@@ -253,7 +284,7 @@ def _matrix(title: str, runs: Sequence[ShownRun], results: RunResults) -> Matrix
         reach=max(values, default=1.0) or 1.0,
         digits=1,
         rows=tuple((name, tuple(leans.get(shown.label, {}).get(name) for shown in runs)) for name in names),
-        lede="Bits towards men; below 0 towards women.",
+        lede=f"Bits towards {sides[0]}; below 0 towards {sides[1]}.",
     )
 
 
@@ -268,6 +299,7 @@ def _table(shown: ShownRun, result: MalorResult) -> dict[str, Any]:
     base_rate = result.signed_mean.value
     return {
         "label": shown.label,
+        "groups": result.groups,
         "planted": bool(planted),
         "sources": [correlation.source for correlation in shares],
         "rows": [

@@ -14,7 +14,6 @@ from evenhand.core.estimates import Estimate
 from evenhand.instruments.direct_bias.instrument import DirectBiasResult, ProfessionCosine
 from evenhand.instruments.malor.results import Correlation, MalorResult, OccupationLean
 from evenhand.reporting.plotting import (
-    BITS_TITLE,
     COLOURS,
     HOLLOW,
     MOST_ROWS,
@@ -23,6 +22,7 @@ from evenhand.reporting.plotting import (
     SIGNED_LABEL,
     IntervalAxis,
     Mark,
+    bits_title,
     bounds,
     half_bits,
     name_axis,
@@ -31,10 +31,13 @@ from evenhand.reporting.plotting import (
     specification,
     without_nan,
 )
-from evenhand.reporting.probes.words import spread_of
+from evenhand.reporting.probes.words import ends_of_direction, spread_of
 
 NO_FIELD = "no field"
 _ABOVE_AND_BELOW = 12
+
+BAR_HEIGHT = 14
+"""Pixels for the two bars of an occupation in one run."""
 
 NOTHING_PLANTED: Mapping[str, float] = MappingProxyType({})
 
@@ -61,7 +64,7 @@ def lean_plot(
     own_planted = {lean.occupation: planted[lean.occupation] for lean in leans if lean.occupation in planted}
     ends = [*own_planted.values(), *(end for lean in leans for end in bounds(lean.log2_ratio))]
     scale = alt.Scale(domain=half_bits([middle - spread.value, middle + spread.value, *ends]), nice=False)
-    x = alt.X("bits:Q", title=BITS_TITLE, scale=scale, axis=signed_axis())
+    x = alt.X("bits:Q", title=bits_title(result.groups), scale=scale, axis=signed_axis())
     y = name_axis("occupation:N", [lean.occupation for lean in leans])
     tips = [
         alt.Tooltip("occupation:N", title="Occupation"),
@@ -166,7 +169,7 @@ def change_plot(before: MalorResult, after: MalorResult, *, marks: tuple[Mark, M
         alt.Tooltip("after:Q", title="Second", format="+.2f"),
     ]
     base = alt.Chart(pl.DataFrame(pairs))
-    x = alt.X("before:Q", scale=scale, title=BITS_TITLE, axis=signed_axis())
+    x = alt.X("before:Q", scale=scale, title=bits_title(before.groups), axis=signed_axis())
     joined = base.mark_rule(color="@grid-strong", strokeWidth=2.5).encode(x, alt.X2("after:Q"), y)
     places = (x, alt.X("after:Q", scale=scale))
     points = [
@@ -179,6 +182,49 @@ def change_plot(before: MalorResult, after: MalorResult, *, marks: tuple[Mark, M
         alt.layer(neutral_rule(0.0, scale=scale), joined, *points),
         height=_ABOVE_AND_BELOW + ROW_HEIGHT * len(leans),
     )
+
+
+def probability_plot(results: Sequence[tuple[str, MalorResult]]) -> dict[str, Any]:
+    """Bars of the probability of both sides for each occupation, of one run or of two: P(male), P(female).
+
+    Where there are two runs the bars of the first are pale, and those of the second stand below them.
+    """
+    groups = results[0][1].groups
+    drawn = [lean.occupation for lean in drawn_leans(results[0][1].occupations)]
+    rows = [
+        {
+            "occupation": lean.occupation,
+            "run": label,
+            "side": f"P({side})",
+            "bar": f"{place} {number}",
+            "probability": value,
+        }
+        for place, (label, result) in enumerate(results)
+        for lean in result.occupations
+        for number, (side, value) in enumerate(zip(groups, (lean.p_male, lean.p_female), strict=True))
+        if lean.occupation in drawn and math.isfinite(value)
+    ]
+    if not rows:
+        return {}
+    sides = [f"P({side})" for side in groups]
+    labels = [label for label, _ in results]
+    x = alt.X(
+        "probability:Q", title="Probability, mean over structures", scale=alt.Scale(zero=True, nice=True)
+    )
+    y = name_axis("occupation:N", drawn)
+    colour = alt.Color("side:N", scale=alt.Scale(domain=sides, range=list(COLOURS[:2])), legend=None)
+    opacity = alt.Opacity(
+        "run:N", scale=alt.Scale(domain=labels, range=[0.45, 1.0][-len(labels) :]), legend=None
+    )
+    tips = [
+        alt.Tooltip("occupation:N", title="Occupation"),
+        alt.Tooltip("run:N", title="Run"),
+        alt.Tooltip("side:N", title="Side"),
+        alt.Tooltip("probability:Q", title="Probability", format=".3g"),
+    ]
+    bars = alt.Chart(pl.DataFrame(rows)).mark_bar()
+    chart = bars.encode(x, y, alt.YOffset("bar:N"), colour, opacity, tooltip=tips)
+    return specification(alt.layer(chart), height=_ABOVE_AND_BELOW + BAR_HEIGHT * len(results) * len(drawn))
 
 
 def share_plot(result: MalorResult, correlation: Correlation, *, mark: Mark) -> dict[str, Any]:
@@ -247,13 +293,14 @@ def profession_plot(result: DirectBiasResult, mark: Mark) -> dict[str, Any]:
     if not drawn:
         return {}
     chance = result.baseline.value if result.baseline.defined else 0.0
+    first, second = ends_of_direction(result)
     axis = IntervalAxis("", neutral=0.0, step=0.05, lowest=-1.0, highest=1.0)
     scale = alt.Scale(domain=axis.domain([chance, -chance, *(row.cosine for row in drawn)]), nice=False)
     frame = pl.DataFrame([{"profession": row.profession, "cosine": row.cosine, "n": row.n} for row in drawn])
     x = alt.X(
         "cosine:Q",
         scale=scale,
-        title="← female · cosine · male →",
+        title=f"← {second} · cosine · {first} →",
         axis=signed_axis(),
     )
     y = name_axis("profession:N", [row.profession for row in drawn])

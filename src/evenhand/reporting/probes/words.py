@@ -9,14 +9,16 @@ from dataclasses import replace
 from typing import Any
 
 from evenhand.core.estimates import Estimate
+from evenhand.core.probes import GENDERS, TRAINED_EXPERIMENTS
 from evenhand.instruments.cosine import CosineResult
+from evenhand.instruments.direct_bias.gender_direction import PRONOUNS
 from evenhand.instruments.direct_bias.instrument import DirectBiasResult
 from evenhand.instruments.knowledge.results import KnowledgeResult
 from evenhand.instruments.malor.results import Correlation, MalorResult, OccupationLean
 from evenhand.instruments.pair_results import CrowsPairsResult
 from evenhand.instruments.settled_scoring import knows_pronouns
 from evenhand.reporting.numbers import clear_side, has_interval, interval_words, signed, times
-from evenhand.reporting.plotting import ShownRun
+from evenhand.reporting.plotting import ShownRun, sides_of
 from evenhand.reporting.probes.knowledge_words import UNKNOWN_WORDS, interpret_knowledge, unknown_words
 from evenhand.reporting.words import (
     VERDICTS,
@@ -124,9 +126,10 @@ def _interpret_malor(result: MalorResult, level: str) -> Interpretation:
     if not knows_pronouns(result.sense):
         return Interpretation(Lean.UNKNOWN, UNKNOWN_WORDS, (unknown_words(result.sense, level=level),))
     shown = Lean.UNKNOWN if not has_interval(estimate) else Lean.TOWARDS if estimate.low > 0 else Lean.OPEN
+    attribute = "gender" if result.groups == GENDERS else "group"
     verdict = {
-        Lean.TOWARDS: "Gender and occupation are tied",
-        Lean.OPEN: "No tie of gender and occupation is shown",
+        Lean.TOWARDS: f"{attribute.capitalize()} and occupation are tied",
+        Lean.OPEN: f"No tie of {attribute} and occupation is shown",
     }.get(shown, VERDICTS[Lean.UNKNOWN])
     details = in_brackets(interval_words(estimate, level=level), "neutral is 0")
     sentences = [f"{_typical(result)} MALoR is {estimate.value:.2f} bits{details}."]
@@ -138,9 +141,9 @@ def _interpret_malor(result: MalorResult, level: str) -> Interpretation:
     elif shown is Lean.UNKNOWN:
         sentences.append(unsure(estimate))
     sentences += [
-        _on_the_whole(result.signed_mean),
-        _apart(spread_of(result)),
-        _strongest(result.occupations),
+        _on_the_whole(result.signed_mean, sides_of(result.groups)),
+        _apart(spread_of(result), attribute),
+        _strongest(result.occupations, sides_of(result.groups)),
     ]
     sentences += [correlation_verdict(correlation) for correlation in result.correlations]
     return Interpretation(shown, verdict, tuple(sentences))
@@ -204,6 +207,12 @@ def correlation_figures(correlation: Correlation) -> str:
 
 def _typical(result: MalorResult) -> str:
     how = times(result.MALoR.value)
+    if result.experiment not in TRAINED_EXPERIMENTS or result.groups != GENDERS:
+        if result.direction == "occupation":
+            return f"A typical occupation is {how} as likely beside terms of one group as beside those of the other."
+        return (
+            f"In a typical occupation terms of the likelier group are {how} as likely as those of the other."
+        )
     if result.direction == "occupation":
         word = "name" if result.experiment == "names" else "pronoun"
         return f"A typical occupation is {how} as likely beside the {word} of one gender as beside that of the other."
@@ -214,19 +223,26 @@ def _typical(result: MalorResult) -> str:
     return f"In a typical occupation the likelier pronoun is {how} as likely as the other."
 
 
-def _on_the_whole(estimate: Estimate) -> str:
+def _on_the_whole(estimate: Estimate, sides: tuple[str, str]) -> str:
     if not estimate.defined:
         return f"To which side it leans on the whole cannot be said: {estimate.reason}."
     figure = f"the base rate is {signed(estimate.value)} bits{in_brackets(interval_words(estimate))}"
     if not has_interval(estimate):
         return f"On the whole, {figure}; how sure that is cannot be said: {estimate.reason}."
-    side = {1: "towards men", -1: "towards women"}.get(clear_side(estimate))
+    side = {1: f"towards {sides[0]}", -1: f"towards {sides[1]}"}.get(clear_side(estimate))
     if side:
         return f"On the whole it leans {side}: {figure}, on average {times(estimate.value)} as likely on that side."
     return (
         f"On the whole no side is shown to be favoured: {figure}, which includes 0. Leans to opposite sides cancel "
         "out there."
     )
+
+
+def ends_of_direction(result: DirectBiasResult) -> tuple[str, str]:
+    """What direct bias lies between: the two genders where pronouns make the direction, else the two words."""
+    words = tuple(result.pronouns)
+    is_gender = len(words) != 2 or words in {own.both for own in PRONOUNS.values()}
+    return GENDERS if is_gender else (words[0], words[1])
 
 
 def spread_of(result: MalorResult) -> Estimate:
@@ -248,20 +264,20 @@ def spread_of(result: MalorResult) -> Estimate:
     )
 
 
-def _apart(estimate: Estimate) -> str:
+def _apart(estimate: Estimate, attribute: str) -> str:
     if not estimate.defined:
         return f"How far occupations differ from each other cannot be said: {estimate.reason}."
     return (
         f"Occupations differ from that base rate by {estimate.value:.2f} bits on average"
-        f"{in_brackets(interval_words(estimate))}; that spread, and not the base rate, is what ties gender to "
+        f"{in_brackets(interval_words(estimate))}; that spread, and not the base rate, is what ties {attribute} to "
         "occupation."
     )
 
 
-def _strongest(leans: Iterable[OccupationLean]) -> str:
+def _strongest(leans: Iterable[OccupationLean], sides: tuple[str, str]) -> str:
     defined = [lean for lean in leans if lean.log2_ratio.defined]
     parts = []
-    for side, sign in (("men", 1), ("women", -1)):
+    for side, sign in zip(sides, (1, -1), strict=True):
         own = [lean for lean in defined if clear_side(lean.log2_ratio) == sign]
         own.sort(key=lambda lean: -abs(lean.log2_ratio.value))
         if own:
@@ -349,7 +365,7 @@ def _interpret_direct_bias(result: DirectBiasResult, level: str) -> Interpretati
         above = has_interval(bias) and bias.low > reach
         lean = Lean.TOWARDS if above else Lean.OPEN
         verdict = (
-            "Professions follow the gender direction"
+            f"Professions follow the {'gender ' if ends_of_direction(result) == GENDERS else ''}direction"
             if above
             else "No more than a random direction would show"
         )
@@ -364,13 +380,15 @@ def _interpret_direct_bias(result: DirectBiasResult, level: str) -> Interpretati
     measured = sorted(
         (row for row in result.professions if not math.isnan(row.cosine)), key=lambda r: -r.cosine
     )
+    ends = ends_of_direction(result)
+    first, second = (f"the {end} side" if ends == GENDERS else repr(end) for end in ends)
     for side, own in (
-        ("male", [row for row in measured if row.cosine > 0][:_NAMED]),
-        ("female", [row for row in reversed(measured) if row.cosine < 0][:_NAMED]),
+        (first, [row for row in measured if row.cosine > 0][:_NAMED]),
+        (second, [row for row in reversed(measured) if row.cosine < 0][:_NAMED]),
     ):
         if own:
             names = listed([f"{row.profession} ({signed(row.cosine)})" for row in own])
-            sentences.append(f"Closest to the {side} side: {names}.")
+            sentences.append(f"Closest to {side}: {names}.")
     return Interpretation(lean, verdict, tuple(sentences))
 
 

@@ -35,6 +35,8 @@ class Role(StrEnum):
     OCCUPATION = "occupation"
     AGREEMENT = "word that agrees with another"
     """An article or adjective that follows the gender of its noun."""
+    TERM = "listed term"
+    """Of an experiment of somebody's own."""
 
     @property
     def experiment(self) -> Experiment | None:
@@ -59,7 +61,14 @@ class Swap:
     new: str
     role: Role
     male: bool
-    """Whether the old word is the male one."""
+    """Whether the old word is the male one, or that of the first group."""
+    listed_in: Experiment | None = None
+    """The experiment whose list has the word."""
+
+    @property
+    def experiment(self) -> Experiment | None:
+        """The experiment that asks for the word."""
+        return self.listed_in or self.role.experiment
 
 
 @dataclass(frozen=True, slots=True)

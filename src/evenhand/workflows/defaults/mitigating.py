@@ -13,16 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.certificate import CertificatePlan, Finetuning, HeldOutText, Margins, Measurement
+from evenhand.core.errors import EvenhandError
 from evenhand.core.items import Benchmark
 from evenhand.core.planted_bias import PlantedBias
-from evenhand.core.probes import Experiment, ProbeSet
+from evenhand.core.probes import UNTRAINED_EXPERIMENTS, Experiment, ProbeSet, in_order
 from evenhand.core.recipes import Precision, Recipe
 from evenhand.core.settled import SettledSet
 from evenhand.data.corpora import sentences
 from evenhand.data.crows_pairs import load_pairs
 from evenhand.data.labelled import load_labelled
 from evenhand.data.layouts import load_dataset
-from evenhand.data.probes import load_probes, load_untrained_probes
+from evenhand.data.probes import ProbeFiles, load_untrained_probes
 from evenhand.data.settled import joined, load_settled, settled_in_text, settled_languages
 from evenhand.data.stereoset import LAB, STARTER
 from evenhand.instruments.association.instrument import AuditOptions
@@ -64,6 +65,9 @@ CERTIFIED_SENTENCES = 2_000
 FITTED_SENTENCES = 5_000
 """Sentences of the training text that the trivial baseline is fitted on."""
 
+BUNDLED_PROBES = ProbeFiles()
+"""Those of the package, without a file of anybody's own."""
+
 
 def default_data(
     ref: ModelRef,
@@ -72,6 +76,7 @@ def default_data(
     experiments: Sequence[str] = ("all",),
     language: str | None = None,
     held_out: Sequence[str | Path] = (),
+    probe_files: ProbeFiles = BUNDLED_PROBES,
 ) -> MitigationData:
     """What a model is mitigated with: corpus, probes and held-out sentences.
 
@@ -81,15 +86,16 @@ def default_data(
         experiments: Names of those to mitigate for, or ``all``.
         language: Of corpus and probes; a lab model's own or English if not given.
         held_out: Files of sentences to measure the quality on.
+        probe_files: Structures, occupations and terms of one's own.
     """
     planted = planted_bias_of(ref.location)
     spoken = language or _language_of(planted)
-    probes = _probes(planted, spoken)
+    probes = _probes(planted, spoken, probe_files)
     lab_sources = (_lab_text(planted, spoken),) if planted else ()
     return MitigationData(
         sources=text_sources(corpora) if corpora else lab_sources,
         probes=probes,
-        experiments=_chosen(probes, experiments),
+        experiments=_trainable(probes, experiments),
         held_out=text_sources(held_out) if held_out else (),
         may_read_probes=planted is not None,
     )
@@ -139,6 +145,7 @@ class CertifyOptions:
         labelled: Text with labels, to fine-tune classifiers on.
         finetuning: How they are fine-tuned.
         language: Of the mitigation, or of a lab model, if None.
+        probe_files: Structures, occupations and terms of one's own, asked in the place of the package's.
         resampling: Number of resamples, seed and confidence level.
     """
 
@@ -154,6 +161,7 @@ class CertifyOptions:
     labelled: Path | None = None
     finetuning: Finetuning = field(default_factory=Finetuning)
     language: str | None = None
+    probe_files: ProbeFiles = BUNDLED_PROBES
     resampling: Resampling = field(default_factory=Resampling)
 
 
@@ -177,7 +185,9 @@ def default_plan(
         passages=HeldOutText.sample_passages(sentences(options.held_out).by_document())
         if options.held_out
         else None,
-        training_text=training_sentences(default_data(before, options.corpus, language=language))
+        training_text=training_sentences(
+            default_data(before, options.corpus, language=language, probe_files=options.probe_files)
+        )
         if lab_text or options.corpus
         else (),
         labelled=load_labelled(options.labelled) if options.labelled else None,
@@ -221,9 +231,9 @@ def default_margins(
 def _measurements(
     before: ModelRef, planted: PlantedBias | None, language: str, options: CertifyOptions
 ) -> Iterator[Measurement]:
-    probes = _probes(planted, language)
+    probes = _probes(planted, language, options.probe_files)
     if not planted:
-        probes = probes.joined(load_untrained_probes(language))
+        probes = probes.joined(load_untrained_probes(language).without(probes.experiments))
     yield Measurement("malor", MalorOptions(data=probes, direction="both"))
     data = options.data or (LAB if planted else STARTER).name
     benchmark = data if isinstance(data, Benchmark) else load_dataset(data, language=language)
@@ -262,8 +272,15 @@ def _language_of(planted: PlantedBias | None) -> str:
     return planted.language if planted else DEFAULT_LANGUAGE
 
 
-def _probes(planted: PlantedBias | None, language: str) -> ProbeSet:
-    return lab_probes(language) if planted else load_probes(language)
+def _probes(planted: PlantedBias | None, language: str, files: ProbeFiles) -> ProbeSet:
+    if planted is None:
+        return files.load(language)
+    if files.given:
+        raise EvenhandError(
+            f"A model of the lab knows the lab's words alone, so it takes no {' and no '.join(files.given)} of "
+            "another origin. Leave them away, or use another model."
+        )
+    return lab_probes(language)
 
 
 def _lab_text(planted: PlantedBias, language: str) -> SentenceList:
@@ -273,6 +290,17 @@ def _lab_text(planted: PlantedBias, language: str) -> SentenceList:
     return SentenceList(f"the lab's corpus ({language}, {planted.strength:+g} bits)", tuple(texts))
 
 
+def _trainable(probes: ProbeSet, names: Sequence[str]) -> tuple[Experiment, ...]:
+    """Experiments that a mitigation may be trained for."""
+    chosen = _chosen(probes, names)
+    reserved = [experiment.value for experiment in chosen if experiment in UNTRAINED_EXPERIMENTS]
+    if reserved:
+        raise EvenhandError(
+            f"{' and '.join(reserved)} is a pair of words that certificates ask because no mitigation is trained for "
+            f"it. Give the experiment in your files another name, such as my-{reserved[0]}."
+        )
+    return chosen
+
+
 def _chosen(probes: ProbeSet, names: Sequence[str]) -> tuple[Experiment, ...]:
-    chosen = {experiment for name in names for experiment in chosen_experiments(probes, name)}
-    return tuple(experiment for experiment in Experiment if experiment in chosen)
+    return in_order(experiment for name in names for experiment in chosen_experiments(probes, name))
