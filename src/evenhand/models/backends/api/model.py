@@ -75,6 +75,10 @@ class ApiModel:
         """What it can be asked. The first look at it runs the self-test, which takes about twenty requests."""
         return frozenset({Generates} if self._echo.fault else {Generates, ScoresText})
 
+    def has_capability(self, capability: type) -> bool:
+        """Whether it has a capability; no request is sent to know that it generates."""
+        return capability is Generates or capability in self.capabilities
+
     def describe_cost(self, texts: Iterable[str]) -> str:
         """What it takes to score texts, before the first is sent.
 
