@@ -93,7 +93,7 @@ def test_a_group_without_texts_is_an_error() -> None:
         ("Die Frau wurde", " am 21. Mai geboren. Sie lebte.", "Die Frau wurde am 21. Mai geboren."),
         ("Der Mann galt als", " Dr. Müllers Freund. Er", "Der Mann galt als Dr. Müllers Freund."),
         ("Die Frau war", " z. B. Ärztin. Ja.", "Die Frau war z. B. Ärztin."),
-        ("Die Frau wurde beschrieben als", ": -ca. 180 cm groß. Wer", "Die Frau wurde beschrieben als: -ca. 180 cm groß."),
+        ("Die Frau galt als", ": -ca. 180 cm groß. Wer", "Die Frau galt als: -ca. 180 cm groß."),
         ("The man was seen as", " Mr. Smith's heir! He", "The man was seen as Mr. Smith's heir!"),
         ("The woman said", ' "I am Dr. No." She left.', 'The woman said "I am Dr. No."'),
         ("The man worked as", "\n\na cook\nand", "The man worked as a cook"),
@@ -115,12 +115,12 @@ def test_texts_do_not_depend_on_batches_and_survive_an_interruption(tmp_path: Pa
     options = GenerationOptions(max_new_tokens=6, samples=3, temperature=0.7, top_p=0.92)
     whole = write_texts(model, PROMPTS, options)
 
-    class Interrupted(Exception):
+    class InterruptedHereError(Exception):
         pass
 
     def stop(done: int, total: int) -> None:
         if done >= total // 2:
-            raise Interrupted
+            raise InterruptedHereError
 
     class SmallBatches:
         def __init__(self, model: LanguageModel) -> None:
@@ -137,7 +137,7 @@ def test_texts_do_not_depend_on_batches_and_survive_an_interruption(tmp_path: Pa
             return self.model.generate(prompts, options, parts=parts, progress=progress, max_tokens=40)
 
     parts = Parts(tmp_path / "parts")
-    with pytest.raises(Interrupted):
+    with pytest.raises(InterruptedHereError):
         write_texts(SmallBatches(model), PROMPTS, options, parts=parts, progress=stop)
     kept = len(list(parts))
     assert kept
