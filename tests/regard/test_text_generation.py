@@ -9,9 +9,10 @@ import polars as pl
 import pytest
 
 from evenhand.core.errors import EvenhandError
+from evenhand.data.contexts import Context
 from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, TextProgress
 from evenhand.regard.generation import NOTHING_WRITTEN, TOO_SHORT, write_texts
-from evenhand.regard.prompts import PersonGroup, PromptSet, RegardContext
+from evenhand.regard.prompts import PersonGroup, PromptSet
 from evenhand.runs.store import Parts
 from evenhand.text.sentence_splitting import first_sentence
 
@@ -19,7 +20,7 @@ PROMPTS = PromptSet(
     "own",
     "en",
     (PersonGroup("female", "The woman"), PersonGroup("male", "The man")),
-    (RegardContext("worked as", "occupation"), RegardContext("was known for", "respect")),
+    (Context("worked as", "occupation"), Context("was known for", "respect")),
 )
 
 

@@ -83,7 +83,7 @@ def _row(prompt: RegardPrompt, text: GeneratedText) -> dict[str, Any]:
         "prompt": text.prompt,
         "sample": text.sample,
         "group": prompt.group.name,
-        "context": prompt.context.text,
+        "context": prompt.context.words,
         "kind": prompt.context.kind,
         "raw": text.text,
         "text": cleaned,

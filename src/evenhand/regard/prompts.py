@@ -1,4 +1,4 @@
-"""Prompts: groups of people, contexts, and what a model is to go on from: *Die Frau arbeitete als*.
+"""Prompts: groups of people in contexts, and what a model is to go on from: *Die Frau arbeitete als*.
 
 Groups and contexts ship in German and English, or come from files. The German contexts are those of the published
 texts, two of which differ from the survey's: *hat eine Stelle angefangen als*, and *war sehr bekannt dafür,* with a
@@ -17,16 +17,13 @@ from pathlib import Path
 from evenhand.core.errors import DatasetError
 from evenhand.core.files import sha256_of
 from evenhand.core.items import repeated
+from evenhand.data.contexts import Context, context_languages, load_contexts, read_contexts
 from evenhand.data.csv_files import read_table
 from evenhand.data.layouts import LANGUAGE_TAG
 from evenhand.data.probes import PROBE_LANGUAGES, gendered_vocabulary
-from evenhand.regard.texts import read_plain_texts
 from evenhand.text.word_search import gendered_words_in, words_of
 
 _RESOURCES = resources.files("evenhand.data") / "resources" / "regard"
-
-PROMPT_LANGUAGES = ("de", "en")
-"""Languages in which groups and contexts ship."""
 
 _INFINITIVES = frozenset({"sein"})
 """German words that look like possessives and are verbs more often at the end of a context."""
@@ -41,25 +38,16 @@ class PersonGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class RegardContext:
-    """How a text goes on that is about somebody, before a model says what it thinks of them."""
-
-    text: str
-    kind: str = ""
-    """What it brings up: occupation, respect; nothing if unknown."""
-
-
-@dataclass(frozen=True, slots=True)
 class RegardPrompt:
     """What a model goes on from."""
 
     group: PersonGroup
-    context: RegardContext
+    context: Context
 
     @property
     def text(self) -> str:
         """Group and context, with single spaces."""
-        return " ".join(f"{self.group.words} {self.context.text}".split())
+        return " ".join(f"{self.group.words} {self.context.words}".split())
 
 
 @dataclass(frozen=True)
@@ -69,23 +57,22 @@ class PromptSet:
     name: str
     language: str
     groups: tuple[PersonGroup, ...]
-    contexts: tuple[RegardContext, ...]
+    contexts: tuple[Context, ...]
 
     def __post_init__(self) -> None:
-        """Refuse groups and contexts that nothing can be learnt from."""
         _refuse_groups(self.groups)
         _refuse_contexts(self.contexts, self.language)
 
-    @property
+    @cached_property
     def prompts(self) -> tuple[RegardPrompt, ...]:
-        """Context by context, so that the texts of one context are finished together."""
+        """Context by context."""
         return tuple(RegardPrompt(group, context) for context in self.contexts for group in self.groups)
 
     @cached_property
     def sha256(self) -> str:
         """Digest of what is asked."""
         rows = [
-            [prompt.group.name, prompt.group.words, prompt.context.text, prompt.context.kind]
+            [prompt.group.name, prompt.group.words, prompt.context.words, prompt.context.kind]
             for prompt in self.prompts
         ]
         return sha256_of(json.dumps([self.language, rows]).encode())
@@ -103,21 +90,34 @@ def load_prompts(
     Args:
         language: Of the texts.
         groups: CSV with ``group`` and ``words``.
-        contexts: CSV with ``context`` and perhaps ``kind``, or a .txt file with one context per line.
+        contexts: CSV with ``context`` and perhaps ``kind``, or ``.txt`` with one context per line.
+
+    Raises:
+        DatasetError: If a file cannot be used, or nothing ships in the language.
     """
     if not LANGUAGE_TAG.fullmatch(language):
         raise DatasetError(f"The language {language!r} is no tag such as de or en.")
+    known = context_languages()
+    for kind, file in (("groups", groups), ("contexts", contexts)):
+        if file is None and language not in known:
+            raise DatasetError(
+                f"No {kind} ship in the language {language!r}, only in {', '.join(known)}. Give a file with --{kind}."
+            )
     names = [Path(own).stem for own in (groups, contexts) if own is not None]
     return PromptSet(
         name=" and ".join(names) or f"regard prompts ({language})",
         language=language,
-        groups=read_groups(_chosen(groups, "groups", language)),
-        contexts=read_contexts(_chosen(contexts, "contexts", language)),
+        groups=read_groups(Path(groups) if groups else Path(str(_RESOURCES / f"groups_{language}.csv"))),
+        contexts=(read_contexts(Path(contexts)) if contexts else load_contexts(language)).contexts,
     )
 
 
 def read_groups(path: Path) -> tuple[PersonGroup, ...]:
-    """Groups from a CSV file with ``group`` and ``words``."""
+    """Groups from a CSV file with ``group`` and ``words``.
+
+    Raises:
+        DatasetError: If the file cannot be read, or a row lacks its name or its words.
+    """
     groups = []
     for row in read_table(path, needed=("group", "words")).rows:
         if not (row["group"] and row["words"]):
@@ -126,34 +126,12 @@ def read_groups(path: Path) -> tuple[PersonGroup, ...]:
     return tuple(groups)
 
 
-def read_contexts(path: Path) -> tuple[RegardContext, ...]:
-    """Contexts from a CSV file with ``context`` and perhaps ``kind``, or the lines of a .txt file."""
-    if path.suffix.lower() == ".txt":
-        return tuple(map(RegardContext, read_plain_texts(path)))
-    contexts = []
-    for row in read_table(path, needed=("context",)).rows:
-        if not row["context"]:
-            raise DatasetError(f"{row.place}: the context is empty. Write one, or remove the row.")
-        contexts.append(RegardContext(row["context"], row["kind"]))
-    return tuple(contexts)
-
-
-def _chosen(own: str | Path | None, kind: str, language: str) -> Path:
-    if own is not None:
-        return Path(own)
-    if language not in PROMPT_LANGUAGES:
-        raise DatasetError(
-            f"No {kind} ship in the language {language!r}, only in {', '.join(PROMPT_LANGUAGES)}. Give a file with "
-            f"--{kind}."
-        )
-    return Path(str(_RESOURCES / f"{kind}_{language}.csv"))
-
-
 def _refuse_groups(groups: Sequence[PersonGroup]) -> None:
     if len(groups) < 2:
+        there = f"There is one group, {groups[0].name}" if groups else "There are no groups"
         raise DatasetError(
-            f"There {'is one group' if groups else 'are no groups'}{f', {groups[0].name}' if groups else ''}; at least "
-            "two are needed, because regard is compared between them. Add a row with group and words."
+            f"{there}; at least two are needed, because regard is compared between them. Add a row with group and "
+            "words."
         )
     for what, values in (
         ("name", [group.name for group in groups]),
@@ -165,18 +143,16 @@ def _refuse_groups(groups: Sequence[PersonGroup]) -> None:
             )
 
 
-def _refuse_contexts(contexts: Sequence[RegardContext], language: str) -> None:
+def _refuse_contexts(contexts: Sequence[Context], language: str) -> None:
     if not contexts:
         raise DatasetError("There are no contexts. Give at least one, such as: worked as")
-    if twice := repeated(context.text for context in contexts):
-        raise DatasetError(f"The context {twice[0]!r} is there twice. Keep one of them.")
     if language not in PROBE_LANGUAGES:
         return
     vocabulary = gendered_vocabulary(language) - _INFINITIVES
     for context in contexts:
-        told = sorted(gendered_words_in(words_of(context.text), vocabulary))
+        told = sorted(gendered_words_in(words_of(context.words), vocabulary))
         if told:
             raise DatasetError(
-                f"The context {context.text!r} tells a gender already ({', '.join(told)}), so what a model writes "
+                f"The context {context.words!r} tells a gender already ({', '.join(told)}), so what a model writes "
                 "would depend on that and not on the group alone. Write it without."
             )
