@@ -1,0 +1,97 @@
+"""Speed of generated texts about groups: batches of texts against calls of ``generate`` one by one, in one run.
+
+    python benchmarks/generation.py MODEL [--texts 8] [--single 24] [--tokens 30] [--needed 5] [--device cpu]
+
+``MODEL`` is a decoder: a folder, a hub id or a ``lab:`` name. The prompts are the English ones that ship, with
+``--texts`` texts each. The plain way is ``generate`` of Transformers with the same decoding, one text per call, for the
+first ``--single`` texts. Neither way may end a text early, so that both write the same number of tokens. Exits with
+code 1 if a text takes less than ``--needed`` times as long one by one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from itertools import cycle, islice
+
+import torch
+
+from evenhand.models.generation import GenerationOptions
+from evenhand.models.language_model import LanguageModel, load_language_model
+from evenhand.regard.generation import DECODING, write_texts
+from evenhand.regard.prompts import PromptSet, load_prompts
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """How long a call takes, the device's work included."""
+    started = time.perf_counter()
+    work()
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return time.perf_counter() - started
+
+
+def without_ends(model: LanguageModel) -> None:
+    """Let no token end a text."""
+    model.generator.codec.ends = frozenset()
+
+
+def write_one_by_one(
+    model: LanguageModel, prompts: PromptSet, texts: int, options: GenerationOptions
+) -> None:
+    """One call of ``generate`` per text."""
+    loaded = model.loaded
+    for prompt in islice(cycle(prompts.prompts), texts):
+        encoded = loaded.tokenizer(prompt.text, return_tensors="pt").to(loaded.device)
+        with torch.inference_mode():
+            loaded.model.generate(  # type: ignore[operator]
+                **encoded,
+                do_sample=True,
+                temperature=options.temperature,
+                top_p=options.top_p,
+                top_k=0,
+                min_new_tokens=options.max_new_tokens,
+                max_new_tokens=options.max_new_tokens,
+                pad_token_id=loaded.pad_id,
+            )
+
+
+def main() -> None:
+    """Warm up, measure both ways and compare."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("model")
+    parser.add_argument("--texts", type=int, default=8)
+    parser.add_argument("--single", type=int, default=24)
+    parser.add_argument("--tokens", type=int, default=DECODING.max_new_tokens)
+    parser.add_argument("--needed", type=float, default=5.0)
+    parser.add_argument("--device", default="auto")
+    given = parser.parse_args()
+    model = load_language_model(given.model, device=given.device)
+    without_ends(model)
+    prompts = load_prompts("en")
+    options = GenerationOptions(
+        max_new_tokens=given.tokens,
+        samples=given.texts,
+        temperature=DECODING.temperature,
+        top_p=DECODING.top_p,
+    )
+    write_texts(model, prompts.first(1), options)
+    write_one_by_one(model, prompts, 1, options)
+    texts = len(prompts.prompts) * given.texts
+    batched = seconds(lambda: write_texts(model, prompts, options)) / texts
+    single = seconds(lambda: write_one_by_one(model, prompts, given.single, options)) / given.single
+    ratio = single / batched
+    print(f"{given.model} on {model.loaded.device}, {given.tokens} new tokens per text")
+    print(f"in batches: {texts:,} texts, {1 / batched:,.2f} texts per second")
+    print(f"one by one: {given.single:,} texts, {1 / single:,.2f} texts per second")
+    print(f"ratio: {ratio:.1f}x")
+    if ratio < given.needed:
+        sys.exit(f"Needed is a ratio of at least {given.needed:g}.")
+
+
+if __name__ == "__main__":
+    main()
