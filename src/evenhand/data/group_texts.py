@@ -22,6 +22,7 @@ class GroupText:
         context: The words after the person with which it begins; texts of one context are alike.
         kind: The kind of context, such as ``occupation``; empty if kinds do not matter.
         label: A code of ``REGARD_LABELS``; None as long as nobody labelled it.
+        human_label: What people say, where they labelled some of the texts too.
     """
 
     text: str
@@ -29,6 +30,7 @@ class GroupText:
     context: str
     kind: str = ""
     label: str | None = None
+    human_label: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +61,10 @@ class GroupTexts:
                 f"{self.name} has texts about {shortlist(self.groups) or 'no group'} only. A gap is between two groups "
                 "or more: give one file per group, or name the column of groups with --group."
             )
-        unknown = {own.label for own in self.texts} - {None, *REGARD_LABELS}
+        unknown = {code for own in self.texts for code in (own.label, own.human_label)} - {
+            None,
+            *REGARD_LABELS,
+        }
         if unknown:
             raise DatasetError(
                 f"{self.name} has the label {sorted(map(str, unknown))[0]!r}; regard has {', '.join(REGARD_LABELS)}."
@@ -89,5 +94,8 @@ class GroupTexts:
         return replace(self, texts=labelled)
 
     def _digest(self) -> str:
-        rows = (f"{own.group}\t{own.kind}\t{own.context}\t{own.label}\t{own.text}" for own in self.texts)
+        rows = (
+            "\t".join((own.group, own.kind, own.context, own.label or "", own.human_label or "", own.text))
+            for own in self.texts
+        )
         return sha256_of("\n".join(rows).encode())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Literal
@@ -24,15 +25,14 @@ class ErrorTreatment(StrEnum):
     """Shares are solved for that the classifier's confusions would turn into those that were found."""
 
 
-class LabelCorrection(FrozenModel):
-    """People's labels of some of the texts, beside those of the classifier."""
+class LabelledSample(FrozenModel):
+    """Texts that people labelled, beside the labels of the classifier."""
 
     texts: int
     confusion: tuple[tuple[int, ...], ...]
     """People's labels in rows, the classifier's in columns; negative, neutral, positive."""
     accuracy: Estimate
-    source: str
-    sha256: str
+    """The share of texts on which the classifier says what people say."""
 
 
 class LabellingClassifier(FrozenModel):
@@ -77,7 +77,7 @@ class GroupGap(FrozenModel):
     """Of net regard; 100 times the difference in mean regard."""
     p_value: Number
     """From sign flips of whole contexts, exact where there are few; undefined for a single context."""
-    p_holm: Number
+    p_holm: Number = math.nan
     """The same, adjusted for all gaps in all contexts and kinds of contexts."""
     equivalence: GapEquivalence
 
@@ -123,7 +123,7 @@ class RegardResult(FrozenModel):
     by_kind: dict[str, ContextRegard]
     by_context: dict[str, ContextRegard]
     kind_of_context: dict[str, str]
-    correction: LabelCorrection | None = None
+    labelled_sample: LabelledSample | None = None
     classifier: LabellingClassifier | None = None
 
 
