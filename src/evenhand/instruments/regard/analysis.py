@@ -57,6 +57,14 @@ class LabelPairs:
     human: tuple[str, ...]
     predicted: tuple[str, ...]
 
+    def confusions(self) -> Floats:
+        """Texts by cluster, people's label and the classifier's."""
+        human, predicted = (
+            np.array([_CODES.index(code) for code in side], dtype=np.int64)
+            for side in (self.human, self.predicted)
+        )
+        return _confusion_clusters(human, predicted)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegardAnalysisOptions:
@@ -97,8 +105,7 @@ def analyse_regard(texts: GroupTexts, options: RegardAnalysisOptions | None = No
             "with --label, or give a classifier that labels them with --classifier."
         )
     labels = TextLabelTable.of(texts.texts, texts.groups)
-    pairs = _label_pairs(labels, chosen)
-    confusions = None if pairs is None else _confusions(pairs)
+    confusions = _confusions(labels, chosen)
     kinds = tuple(dict.fromkeys(own.kind for own in texts if own.kind))
     parts = [texts.texts, *(tuple(own for own in texts if own.kind == kind) for kind in kinds)]
     whole, *by_kind = _adjusted(
@@ -170,6 +177,10 @@ class TextLabelTable:
         totals = np.zeros((int(self.cluster.max()) + 1, len(self.groups), _LABELS))
         np.add.at(totals, (self.cluster[chosen], self.group[chosen], labels[chosen]), 1.0)
         return totals
+
+    def confusions(self) -> Floats:
+        """Texts that people labelled by cluster, people's label and the classifier's; texts are clusters here."""
+        return _confusion_clusters(self.human[self.in_sample], self.label[self.in_sample])
 
     def prediction_powered(self) -> PredictionPoweredShares | None:
         """Shares with the mean error on the labelled sample taken off; None where the sample is too small."""
@@ -269,23 +280,14 @@ def _adjusted(parts: Sequence[ContextRegard]) -> list[ContextRegard]:
     ]
 
 
-def _label_pairs(labels: TextLabelTable, options: RegardAnalysisOptions) -> LabelPairs | None:
-    """Labels by people and by the classifier: of the texts in question if there are any, else of other texts."""
-    sample = labels.in_sample
-    if not len(sample):
-        return options.other_texts
-    return LabelPairs(
-        human=tuple(_CODES[label] for label in labels.human[sample]),
-        predicted=tuple(_CODES[label] for label in labels.label[sample]),
-    )
+def _confusions(labels: TextLabelTable, options: RegardAnalysisOptions) -> Floats | None:
+    """Confusions of the texts in question if people labelled any, else of other texts; None without either."""
+    if len(labels.in_sample):
+        return labels.confusions()
+    return None if options.other_texts is None else options.other_texts.confusions()
 
 
-def _confusions(pairs: LabelPairs) -> Floats:
-    """Texts by cluster, people's label and the classifier's."""
-    human, predicted = (
-        np.array([_CODES.index(code) for code in side], dtype=np.int64)
-        for side in (pairs.human, pairs.predicted)
-    )
+def _confusion_clusters(human: Integers, predicted: Integers) -> Floats:
     return confusion_totals(human, predicted, classes=_LABELS, clusters=independent_clusters(len(human)))
 
 
