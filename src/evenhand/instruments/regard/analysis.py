@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import polars as pl
 
 from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.data.group_texts import REGARD_LABELS, GroupText, GroupTexts
 from evenhand.instruments.regard.estimation import NET_REGARD, RegardEstimator
 from evenhand.instruments.regard.results import (
+    SCORES_SCHEMA,
     ContextRegard,
     ErrorTreatment,
     LabelledSample,
@@ -56,6 +58,8 @@ class LabelPairs:
 
     human: tuple[str, ...]
     predicted: tuple[str, ...]
+    sha256: str = ""
+    """Digest of where they come from."""
 
     def confusions(self) -> Floats:
         """Texts by cluster, people's label and the classifier's."""
@@ -126,6 +130,34 @@ def analyse_regard(texts: GroupTexts, options: RegardAnalysisOptions | None = No
         labelled_sample=None if confusions is None else _labelled_sample(confusions, chosen.resampling),
         classifier=chosen.classifier,
     )
+
+
+def frame_of_texts(texts: GroupTexts) -> pl.DataFrame:
+    """One row per text, as a run keeps them."""
+    columns = {
+        "number": list(range(len(texts))),
+        **{name: [getattr(own, name) for own in texts] for name in ("group", "kind", "context", "text")},
+        **{
+            name: [None if code is None else int(code) for code in (getattr(own, name) for own in texts)]
+            for name in ("label", "human_label")
+        },
+    }
+    return pl.DataFrame(columns, schema=SCORES_SCHEMA)
+
+
+def texts_of_frame(frame: pl.DataFrame) -> list[GroupText]:
+    """The texts that a run keeps."""
+    return [
+        GroupText(
+            text=row["text"],
+            group=row["group"],
+            context=row["context"],
+            kind=row["kind"],
+            label=str(row["label"]),
+            human_label=None if row["human_label"] is None else str(row["human_label"]),
+        )
+        for row in frame.iter_rows(named=True)
+    ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
