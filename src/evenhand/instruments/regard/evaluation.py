@@ -25,6 +25,10 @@ SMALL_SAMPLE = (
 )
 
 
+FEWEST_CONTEXTS = 6
+"""With fewer, no exchange of groups within contexts is unlikely enough to show a gap."""
+
+
 class RegardEvaluation(Preparation):
     """Texts about groups, ready to be analysed."""
 
@@ -101,6 +105,11 @@ def assemble_regard(record: RunRecord, texts: GroupTexts, options: RegardAnalysi
     """Make a run of texts and their labels, whoever gave them."""
     result = analyse_regard(texts, options)
     warnings = list(record.warnings)
+    if 1 < result.all.contexts < FEWEST_CONTEXTS:
+        warnings.append(
+            f"There are {result.all.contexts} contexts. Exchanging groups within so few never gives a p-value below "
+            f"{2.0 ** (1 - result.all.contexts):.3f}, so no gap can be shown. Use {FEWEST_CONTEXTS} or more."
+        )
     if result.labelled_sample is None:
         warnings.append(NO_LABELLED_SAMPLE)
     elif result.all.figures.treatment is ErrorTreatment.NONE:
