@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
@@ -24,6 +24,9 @@ from evenhand.data.csv_files import read_table
 
 ALL_CONTEXTS = "all"
 """The name of all contexts together, which no kind may have."""
+
+NO_CONTEXTS = "none"
+"""Said where texts have no context in common."""
 
 _RESOURCES = resources.files("evenhand.data") / "resources" / "regard"
 _BEGINNING = "contexts_"
@@ -42,8 +45,10 @@ class ContextList:
     """The contexts of one file, in its order."""
 
     contexts: tuple[Context, ...]
-    name: str
-    sha256: str
+    name: str = ""
+    sha256: str = ""
+    language: str = ""
+    """Of contexts that ship; not known of those in a file."""
 
     def __iter__(self) -> Iterator[Context]:
         return iter(self.contexts)
@@ -78,8 +83,28 @@ def load_contexts(source: str | Path) -> ContextList:
     Raises:
         DatasetError: If there are none, or the file cannot be used.
     """
-    path = Path(str(_RESOURCES / f"{_BEGINNING}{source}.csv"))
-    return read_contexts(path if path.is_file() else Path(source))
+    language = str(source)
+    if language not in context_languages():
+        return read_contexts(Path(source))
+    found = read_contexts(Path(str(_RESOURCES / f"{_BEGINNING}{language}.csv")))
+    return replace(found, language=language)
+
+
+def contexts_found_in(texts: Sequence[str]) -> ContextList:
+    """Of the contexts that ship, those of the language that are found in most of some texts.
+
+    Raises:
+        DatasetError: If none is found in any.
+    """
+    lists = [load_contexts(language) for language in context_languages()]
+    counts = [sum(own.find(text) is not None for text in texts) for own in lists]
+    if not any(counts):
+        raise DatasetError(
+            f"None of the published contexts ({', '.join(context_languages())}) stands in any of {len(texts):,} texts, "
+            f"such as {texts[0]!r}. Name the contexts with --contexts FILE, their column with --context, or say "
+            "--contexts none if the texts have nothing in common."
+        )
+    return lists[counts.index(max(counts))]
 
 
 def context_languages() -> tuple[str, ...]:

@@ -133,12 +133,7 @@ class CountedShares(GroupShares):
 
         Under no difference the groups of a context could as well be exchanged, whatever its texts have in common.
         """
-        own = _contrasted(_normalised(self.counts), contrast)
-        known = own[~np.isnan(own)]
-        if len(known) < 2:
-            return math.nan
-        p_value = clustered_sign_flip(known, resampling=resampling)
-        return 1.0 if math.isnan(p_value) else p_value
+        return _sign_flips(self, contrast, resampling)
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,6 +254,33 @@ class UnconfusedShares(GroupShares):
         return 2 * float(special.stdtr(freedom, -abs(value) * reach / towards_zero))
 
 
+@dataclass(frozen=True, eq=False)
+class CombinedShares(GroupShares):
+    """Shares of two runs over the same contexts, each times a factor: 1 and -1 for a change.
+
+    Attributes:
+        parts: The runs.
+        factors: One per run.
+    """
+
+    parts: tuple[GroupShares, GroupShares]
+    factors: tuple[float, float]
+
+    @property
+    def contexts(self) -> int:  # type: ignore[override] # given by the parts
+        """How many contexts there are."""
+        return self.parts[0].contexts
+
+    def shares(self, weights: Floats) -> Floats:
+        """The same contexts weigh the same in both runs."""
+        first, second = (part.shares(weights) for part in self.parts)
+        return self.factors[0] * first + self.factors[1] * second
+
+    def p_value(self, contrast: Floats, *, resampling: Resampling) -> float:
+        """Two-sided p-value of a change, from exchanging the runs within whole contexts."""
+        return _sign_flips(self, contrast, resampling)
+
+
 def prediction_power(human: Floats, predicted: Floats, *, cells: npt.NDArray[np.int64]) -> float:
     """How much predictions should count: the slope of people's values on predicted ones within cells, from 0 to 1.
 
@@ -347,6 +369,16 @@ def exchange_test(means: Floats, *, resampling: Resampling) -> float:
 
 _BLOCK = 1_000
 """Exchanges at a time, so that memory stays small."""
+
+
+def _sign_flips(shares: GroupShares, contrast: Floats, resampling: Resampling) -> float:
+    """P-value of a contrast from flipping its sign in whole contexts, of those in which it is defined."""
+    own = _contrasted(shares.shares(np.eye(shares.contexts)), contrast)
+    known = own[~np.isnan(own)]
+    if len(known) < 2:
+        return math.nan
+    p_value = clustered_sign_flip(known, resampling=resampling)
+    return 1.0 if math.isnan(p_value) else p_value
 
 
 def _contrasted(shares: Floats, contrast: Floats) -> Floats:

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import polars as pl
 
 from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.data.group_texts import REGARD_LABELS, GroupText, GroupTexts
 from evenhand.instruments.regard.estimation import NET_REGARD, RegardEstimator
 from evenhand.instruments.regard.results import (
+    SCORES_SCHEMA,
     ContextRegard,
     ErrorTreatment,
     LabelledSample,
@@ -56,6 +58,16 @@ class LabelPairs:
 
     human: tuple[str, ...]
     predicted: tuple[str, ...]
+    sha256: str = ""
+    """Digest of where they come from."""
+
+    def confusions(self) -> Floats:
+        """Texts by cluster, people's label and the classifier's."""
+        human, predicted = (
+            np.array([_CODES.index(code) for code in side], dtype=np.int64)
+            for side in (self.human, self.predicted)
+        )
+        return _confusion_clusters(human, predicted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,8 +109,7 @@ def analyse_regard(texts: GroupTexts, options: RegardAnalysisOptions | None = No
             "with --label, or give a classifier that labels them with --classifier."
         )
     labels = TextLabelTable.of(texts.texts, texts.groups)
-    pairs = _label_pairs(labels, chosen)
-    confusions = None if pairs is None else _confusions(pairs)
+    confusions = _confusions(labels, chosen)
     kinds = tuple(dict.fromkeys(own.kind for own in texts if own.kind))
     parts = [texts.texts, *(tuple(own for own in texts if own.kind == kind) for kind in kinds)]
     whole, *by_kind = _adjusted(
@@ -119,6 +130,34 @@ def analyse_regard(texts: GroupTexts, options: RegardAnalysisOptions | None = No
         labelled_sample=None if confusions is None else _labelled_sample(confusions, chosen.resampling),
         classifier=chosen.classifier,
     )
+
+
+def frame_of_texts(texts: GroupTexts) -> pl.DataFrame:
+    """One row per text, as a run keeps them."""
+    columns = {
+        "number": list(range(len(texts))),
+        **{name: [getattr(own, name) for own in texts] for name in ("group", "kind", "context", "text")},
+        **{
+            name: [None if code is None else int(code) for code in (getattr(own, name) for own in texts)]
+            for name in ("label", "human_label")
+        },
+    }
+    return pl.DataFrame(columns, schema=SCORES_SCHEMA)
+
+
+def texts_of_frame(frame: pl.DataFrame) -> list[GroupText]:
+    """The texts that a run keeps."""
+    return [
+        GroupText(
+            text=row["text"],
+            group=row["group"],
+            context=row["context"],
+            kind=row["kind"],
+            label=str(row["label"]),
+            human_label=None if row["human_label"] is None else str(row["human_label"]),
+        )
+        for row in frame.iter_rows(named=True)
+    ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,6 +209,10 @@ class TextLabelTable:
         totals = np.zeros((int(self.cluster.max()) + 1, len(self.groups), _LABELS))
         np.add.at(totals, (self.cluster[chosen], self.group[chosen], labels[chosen]), 1.0)
         return totals
+
+    def confusions(self) -> Floats:
+        """Texts that people labelled by cluster, people's label and the classifier's; texts are clusters here."""
+        return _confusion_clusters(self.human[self.in_sample], self.label[self.in_sample])
 
     def prediction_powered(self) -> PredictionPoweredShares | None:
         """Shares with the mean error on the labelled sample taken off; None where the sample is too small."""
@@ -269,23 +312,14 @@ def _adjusted(parts: Sequence[ContextRegard]) -> list[ContextRegard]:
     ]
 
 
-def _label_pairs(labels: TextLabelTable, options: RegardAnalysisOptions) -> LabelPairs | None:
-    """Labels by people and by the classifier: of the texts in question if there are any, else of other texts."""
-    sample = labels.in_sample
-    if not len(sample):
-        return options.other_texts
-    return LabelPairs(
-        human=tuple(_CODES[label] for label in labels.human[sample]),
-        predicted=tuple(_CODES[label] for label in labels.label[sample]),
-    )
+def _confusions(labels: TextLabelTable, options: RegardAnalysisOptions) -> Floats | None:
+    """Confusions of the texts in question if people labelled any, else of other texts; None without either."""
+    if len(labels.in_sample):
+        return labels.confusions()
+    return None if options.other_texts is None else options.other_texts.confusions()
 
 
-def _confusions(pairs: LabelPairs) -> Floats:
-    """Texts by cluster, people's label and the classifier's."""
-    human, predicted = (
-        np.array([_CODES.index(code) for code in side], dtype=np.int64)
-        for side in (pairs.human, pairs.predicted)
-    )
+def _confusion_clusters(human: Integers, predicted: Integers) -> Floats:
     return confusion_totals(human, predicted, classes=_LABELS, clusters=independent_clusters(len(human)))
 
 

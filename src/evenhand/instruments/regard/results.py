@@ -13,6 +13,21 @@ from evenhand.core.estimates import Estimate, Number
 from evenhand.core.frozen import FrozenModel
 from evenhand.runs.classifier_records import CheckVerdict
 
+NAME = "regard"
+
+
+class RegardMeasure(StrEnum):
+    """The figures of a run."""
+
+    GAP = "gap"
+    """The largest gap between two groups, without its sign."""
+    SIGNED_GAP = "signed_gap"
+    """Net regard of one group minus that of another."""
+    NET_REGARD = "net_regard"
+    NEGATIVE = "negative"
+    NEUTRAL = "neutral"
+    POSITIVE = "positive"
+
 
 class ErrorTreatment(StrEnum):
     """What is done about a classifier's errors."""

@@ -1,0 +1,76 @@
+"""Evaluate texts about groups: label them where they are not, put people's labels beside, analyse, keep the run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from evenhand.core.errors import EvenhandError
+from evenhand.core.progress import SILENT, Monitor
+from evenhand.data.group_texts import GroupTexts
+from evenhand.instruments.regard.analysis import RegardAnalysisOptions
+from evenhand.instruments.regard.evaluation import RegardEvaluation
+from evenhand.regard.classifier import open_classifier
+from evenhand.regard.labelling import add_labelled_sample, described, label_group_texts
+from evenhand.regard.texts import RegardTexts
+from evenhand.runs.run import Run
+from evenhand.stats.resampling import Resampling
+from evenhand.workflows.measure import kept
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegardEvaluationOptions:
+    """How texts about groups are labelled and analysed.
+
+    Attributes:
+        classifier: Folder of the classifier that labels texts without a label.
+        labelled: A random sample of the texts with people's votes, which carries the classifier's error through.
+        margin: The largest gap that is called no difference, in points.
+        resampling: Resamples, seed and confidence level.
+    """
+
+    classifier: str | Path | None = None
+    labelled: RegardTexts | None = None
+    margin: float = 5.0
+    resampling: Resampling = field(default_factory=Resampling)
+
+
+def evaluate_regard(
+    texts: GroupTexts,
+    options: RegardEvaluationOptions | None = None,
+    *,
+    name: str | None = None,
+    out: str | Path | None = None,
+    fresh: bool = False,
+    monitor: Monitor = SILENT,
+) -> Run:
+    """How texts speak of groups: shares of labels, gaps, intervals and tests.
+
+    Args:
+        texts: Texts about two groups or more; ``read_group_texts`` reads files of them.
+        options: How they are labelled and analysed.
+        name: Name of the run; that of the texts if not given.
+        out: Folder for the run folder; nothing is kept without it.
+        fresh: Replace another run in its place.
+        monitor: Told what is worth knowing.
+    """
+    chosen = options or RegardEvaluationOptions()
+    if texts.unlabelled and chosen.classifier is None:
+        raise EvenhandError(
+            f"{texts.unlabelled:,} of {len(texts):,} texts have no label. Name the column of labels with --label, or "
+            "give a classifier that labels them with --classifier."
+        )
+    classifier = None if chosen.classifier is None else open_classifier(chosen.classifier)
+    if classifier is not None:
+        texts = label_group_texts(texts, classifier)
+    analysis = RegardAnalysisOptions(
+        margin=chosen.margin,
+        classifier=None if classifier is None else described(classifier),
+        resampling=chosen.resampling,
+    )
+    if chosen.labelled is not None:
+        sampled = add_labelled_sample(texts, chosen.labelled, classifier)
+        texts = replace(sampled.texts, warnings=(*texts.warnings, *sampled.warnings))
+        analysis = replace(analysis, other_texts=sampled.other_texts)
+    preparation = RegardEvaluation(texts, analysis, name=name)
+    return kept(preparation, out=None if out is None else Path(out), fresh=fresh, monitor=monitor)
