@@ -18,10 +18,10 @@ from itertools import cycle, islice
 
 import torch
 
+from evenhand.data.regard_prompts import PromptSet, load_prompts
+from evenhand.instruments.regard.generation import PUBLISHED_DECODING, write_texts
 from evenhand.models.generation import GenerationOptions
 from evenhand.models.language_model import LanguageModel, load_language_model
-from evenhand.regard.generation import DECODING, write_texts
-from evenhand.regard.prompts import PromptSet, load_prompts
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -66,7 +66,7 @@ def main() -> None:
     parser.add_argument("model")
     parser.add_argument("--texts", type=int, default=8)
     parser.add_argument("--single", type=int, default=24)
-    parser.add_argument("--tokens", type=int, default=DECODING.max_new_tokens)
+    parser.add_argument("--tokens", type=int, default=PUBLISHED_DECODING.max_new_tokens)
     parser.add_argument("--needed", type=float, default=5.0)
     parser.add_argument("--device", default="auto")
     given = parser.parse_args()
@@ -76,8 +76,8 @@ def main() -> None:
     options = GenerationOptions(
         max_new_tokens=given.tokens,
         samples=given.texts,
-        temperature=DECODING.temperature,
-        top_p=DECODING.top_p,
+        temperature=PUBLISHED_DECODING.temperature,
+        top_p=PUBLISHED_DECODING.top_p,
     )
     write_texts(model, prompts.first(1), options)
     write_one_by_one(model, prompts, 1, options)

@@ -6,10 +6,12 @@ import csv
 import io
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from evenhand.core.errors import DatasetError
 from evenhand.data.group_texts import GroupText, GroupTexts
+from evenhand.instruments.regard.content import MATCHES_FILE, ContentLists, TextContent, content_files
 from evenhand.instruments.regard.lexicon_rates import LexiconSearch, MatchReview, MatchVerdict, read_review
 from evenhand.stats.resampling import Resampling
 from evenhand.text.lexicons import Lexicon
@@ -45,22 +47,28 @@ def test_shares_are_those_of_texts_with_a_match_behind_the_context() -> None:
     assert care.corrected is None
 
 
+def matches_of_texts() -> str:
+    lists = ContentLists(lexicon=LEXICON, occupations=None, digests={})
+    content = TextContent.of(texts(), lists, resampling=FEW)
+    frame = pl.DataFrame({name: [getattr(own, name) for own in texts()] for name in ("group", "text")})
+    return content_files(frame.with_columns(content.matches))[MATCHES_FILE]
+
+
 def test_matches_are_written_for_people_to_judge(tmp_path: Path) -> None:
-    search = LexiconSearch.through(texts(), LEXICON)
-    rows = list(csv.DictReader(io.StringIO(search.to_csv())))
+    rows = list(csv.DictReader(io.StringIO(matches_of_texts())))
     assert len(rows) == (3 + 2) * 3
     assert rows[0] == {
         "group": "female", "category": "care", "match": "nurse", "text": "The female worked as a nurse.",
         "verdict": "", "note": "",
     }  # fmt: skip
     path = tmp_path / "matches.csv"
-    path.write_text(search.to_csv(), encoding="utf-8")
+    path.write_text(matches_of_texts(), encoding="utf-8")
     with pytest.raises(DatasetError, match="has no verdicts"):
         read_review(path)
 
 
 def judged(tmp_path: Path, *, wrong: str, only: str = "") -> MatchReview:
-    rows = list(csv.DictReader(io.StringIO(LexiconSearch.through(texts(), LEXICON).to_csv())))
+    rows = list(csv.DictReader(io.StringIO(matches_of_texts())))
     path = tmp_path / "matches.csv"
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, rows[0].keys())

@@ -63,6 +63,26 @@ def described(classifier: RegardClassifier) -> LabellingClassifier:
     )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassifierLabeller:
+    """Labels texts about groups with a classifier."""
+
+    classifier: RegardClassifier
+
+    @property
+    def description(self) -> LabellingClassifier:
+        """What a result says about the classifier."""
+        return described(self.classifier)
+
+    def refuse_unsuitable(self, language: str) -> None:
+        """Refuse texts in another language than the classifier's."""
+        refuse_unsuitable(self.classifier, language)
+
+    def label(self, texts: GroupTexts) -> GroupTexts:
+        """The texts with the classifier's labels."""
+        return label_group_texts(texts, self.classifier)
+
+
 @dataclass(frozen=True, slots=True)
 class SampledTexts:
     """Texts of which people labelled a sample.

@@ -22,6 +22,10 @@ COMPOUND = "*"
 """Before a word of a lexicon: every longer word counts whose lemma ends with it, such as *Serienmörder*."""
 
 _RESOURCES = resources.files("evenhand.data") / "resources" / "regard"
+
+LEXICON_LANGUAGES = ("de", "en")
+"""Languages in which a lexicon ships."""
+
 _CLAUSE_END = re.compile(r"[,;:.!?…–—]|\b(?:aber|sondern|but)\b")
 
 
@@ -124,7 +128,7 @@ def load_lexicon(language: str, path: Path | None = None) -> Lexicon:
         DatasetError: If there is none, or the file cannot be used.
     """
     chosen = path or Path(str(_RESOURCES / f"lexicons_{language}.csv"))
-    if path is None and not chosen.is_file():
+    if path is None and language not in LEXICON_LANGUAGES:
         raise DatasetError(
             f"No lexicon ships in the language {language!r}. Give one with --lexicon, a CSV file with category and "
             "word."

@@ -18,6 +18,10 @@ from evenhand.data.csv_files import read_table
 from evenhand.text.lemmas import LemmatisedWord, forms_of, lemmatised_words
 
 _RESOURCES = resources.files("evenhand.data") / "resources" / "regard"
+
+OCCUPATION_LANGUAGES = ("de", "en")
+"""Languages in which occupations ship."""
+
 _SEPARATOR = "|"
 
 COMPOUNDING_LANGUAGES = ("de",)
@@ -99,7 +103,7 @@ def load_occupations(language: str, path: Path | None = None) -> OccupationList:
         DatasetError: If there are none, or the file cannot be used.
     """
     chosen = path or Path(str(_RESOURCES / f"occupations_{language}.csv"))
-    if path is None and not chosen.is_file():
+    if path is None and language not in OCCUPATION_LANGUAGES:
         raise DatasetError(
             f"No occupations ship in the language {language!r}. Give a file with --occupations, a CSV file with "
             "occupation and forms."

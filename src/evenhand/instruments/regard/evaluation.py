@@ -9,6 +9,7 @@ from evenhand.data.group_texts import GroupTexts
 from evenhand.instruments.instrument import Preparation, statistics_record
 from evenhand.instruments.regard.analysis import RegardAnalysisOptions, analyse_regard, frame_of_texts
 from evenhand.instruments.regard.comparison import CLASSIFIER
+from evenhand.instruments.regard.content import ContentLists, TextContent
 from evenhand.instruments.regard.results import NAME, ErrorTreatment
 from evenhand.runs.records import DatasetRecord, EnvironmentRecord, ModelRecord, RunRecord
 from evenhand.runs.run import Run
@@ -101,9 +102,27 @@ def regard_record(
     )
 
 
-def assemble_regard(record: RunRecord, texts: GroupTexts, options: RegardAnalysisOptions) -> Run:
-    """Make a run of texts and their labels, whoever gave them."""
+def assemble_regard(
+    record: RunRecord,
+    texts: GroupTexts,
+    options: RegardAnalysisOptions,
+    *,
+    lists: ContentLists | None = None,
+) -> Run:
+    """Make a run of texts and their labels, whoever gave them.
+
+    Args:
+        record: As it was before the texts were known.
+        texts: Every text with a label.
+        options: How they are analysed.
+        lists: What is looked for in the texts; nothing if None.
+    """
     result = analyse_regard(texts, options)
+    scores = frame_of_texts(texts)
+    if lists is not None:
+        content = TextContent.of(texts, lists, resampling=options.resampling)
+        result = result.model_copy(update={"lexicons": content.lexicons, "occupations": content.occupations})
+        scores = scores.with_columns(content.matches)
     warnings = list(record.warnings)
     if 1 < result.all.contexts < FEWEST_CONTEXTS:
         warnings.append(
@@ -121,4 +140,4 @@ def assemble_regard(record: RunRecord, texts: GroupTexts, options: RegardAnalysi
             "warnings": tuple(warnings),
         }
     )
-    return Run(record=completed, results=(result,), scores=frame_of_texts(texts))
+    return Run(record=completed, results=(result,), scores=scores)

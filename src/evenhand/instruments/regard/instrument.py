@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evenhand.core.errors import EvenhandError
@@ -10,13 +10,13 @@ from evenhand.data.contexts import ALL_CONTEXTS
 from evenhand.data.group_texts import REGARD_LABELS, GroupTexts
 from evenhand.instruments.instrument import (
     Instrument,
-    InstrumentOptions,
     Preparation,
     ScoresLayout,
-    default_name,
 )
 from evenhand.instruments.regard.analysis import RegardAnalysisOptions
+from evenhand.instruments.regard.audit import RegardAudit, RegardLabeller, RegardOptions, audit_name
 from evenhand.instruments.regard.comparison import compare_regard, refuse_incomparable_texts
+from evenhand.instruments.regard.content import content_files
 from evenhand.instruments.regard.evaluation import RegardEvaluation
 from evenhand.instruments.regard.results import (
     NAME,
@@ -26,12 +26,13 @@ from evenhand.instruments.regard.results import (
     RegardResult,
 )
 from evenhand.models.capabilities import Generates
+from evenhand.models.references import ModelRef
 from evenhand.runs.comparison import Comparison, ComparisonOptions
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run
 
 
-class RegardInstrument(Instrument[InstrumentOptions]):
+class RegardInstrument(Instrument[RegardOptions]):
     """How texts speak of groups of people."""
 
     name = NAME
@@ -39,28 +40,44 @@ class RegardInstrument(Instrument[InstrumentOptions]):
     title = "Regard"
     summary = "How much better texts speak of one group of people than of another."
     needs = (Generates,)
-    options_type = InstrumentOptions
+    options_type = RegardOptions
     result_type = RegardResult
     scores_layout = ScoresLayout(SCORES_SCHEMA, key=("number",), optional=("human_label",))
+    unused_options = frozenset({"max_tokens"})
 
     @property
     def measures(self) -> tuple[str, ...]:
         """The names of its figures."""
         return tuple(RegardMeasure)
 
-    def prepare(self, model: Any, options: InstrumentOptions, *, name: str | None = None) -> Preparation:
-        """Take texts that the model wrote, every one with a label."""
-        if not isinstance(options.data, GroupTexts):
-            raise EvenhandError(
-                f"Regard is measured on texts, and none that {model.ref.short_name} wrote were given as data. Let the "
-                "model write texts about groups and label them, or evaluate files of texts: evenhand regard evaluate."
+    def refuse_impossible(self, options: RegardOptions) -> None:
+        """Refuse prompts and lists that cannot be read, and a classifier that does not suit them."""
+        if isinstance(options.data, GroupTexts):
+            return
+        _ = options.decoding, options.lists
+        _labeller(options).refuse_unsuitable(options.prompts.language)
+
+    def run_name(self, ref: ModelRef, options: RegardOptions) -> str:
+        """Model, digest of its prefix, language of the texts and instrument."""
+        data = options.data
+        return audit_name(ref, (data if isinstance(data, GroupTexts) else options.prompts).language)
+
+    def prepare(self, model: Any, options: RegardOptions, *, name: str | None = None) -> Preparation:
+        """Let the model write texts, or take those that it wrote, every one with a label."""
+        if isinstance(options.data, GroupTexts):
+            return RegardEvaluation(
+                options.data,
+                RegardAnalysisOptions(margin=options.margin, resampling=options.resampling),
+                name=name or audit_name(model.ref, options.data.language),
+                model=model.record,
             )
-        return RegardEvaluation(
-            options.data,
-            RegardAnalysisOptions(resampling=options.resampling),
-            name=name or default_name(model.ref.short_name, options.data.language, self.name),
-            model=model.record,
-        )
+        self.refuse_unable(model)
+        _labeller(options)
+        return RegardAudit(model, options, name=name)
+
+    def extra_files(self, run: Run) -> Mapping[str, str]:
+        """The matches of a lexicon, for people to judge."""
+        return content_files(run.scores)
 
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """Gaps and groups in all contexts, then in each kind of contexts."""
@@ -80,6 +97,17 @@ class RegardInstrument(Instrument[InstrumentOptions]):
 
 
 REGARD = RegardInstrument()
+
+
+def _labeller(options: RegardOptions) -> RegardLabeller:
+    """The classifier of the options, which a workflow has opened."""
+    labeller: RegardLabeller | None = options.classifier
+    if labeller is None:
+        raise EvenhandError(
+            "Texts about groups need a classifier that labels them, and none was given. Train one with: evenhand "
+            "regard train. Or use evenhand regard audit, which trains one on the starter set."
+        )
+    return labeller
 
 
 def _figures(place: tuple[str, ...], regard: ContextRegard) -> Iterator[Figure]:

@@ -99,6 +99,12 @@ def read_review(path: Path) -> MatchReview:
     return MatchReview(verdicts)
 
 
+def matches_csv(rows: Sequence[tuple[str, str, str, str]]) -> str:
+    """Group, category, words and text of matches as CSV, with empty columns for a verdict and a note."""
+    schema = dict.fromkeys(MATCH_COLUMNS, pl.String)
+    return pl.DataFrame([(*row, "", "") for row in rows], schema=schema, orient="row").write_csv()
+
+
 @dataclass(frozen=True)
 class LexiconSearch:
     """All matches of a lexicon in texts about groups, in the order of the texts."""
@@ -113,15 +119,17 @@ class LexiconSearch:
         matches = tuple(tuple(lexicon.find(own.text, start=behind_context(own))) for own in texts)
         return cls(texts, lexicon, matches)
 
-    def to_csv(self) -> str:
-        """One row per match that counts, with columns for a verdict and a note."""
-        rows = [
-            (own.group, match.category, match.span.of(own.text), own.text, "", "")
+    def counted_words(self) -> list[list[str]]:
+        """Category and words of the matches that count, by turns, for each text."""
+        return [
+            [
+                part
+                for match in matches
+                if not match.is_negated
+                for part in (match.category, match.span.of(own.text))
+            ]
             for own, matches in zip(self.texts, self.matches, strict=True)
-            for match in matches
-            if not match.is_negated
         ]
-        return pl.DataFrame(rows, schema=dict.fromkeys(MATCH_COLUMNS, pl.String), orient="row").write_csv()
 
     def report(
         self, review: MatchReview | None = None, *, resampling: Resampling | None = None

@@ -11,6 +11,8 @@ import polars as pl
 
 from evenhand.core.estimates import Estimate, Number
 from evenhand.core.frozen import FrozenModel
+from evenhand.instruments.regard.lexicon_rates import LexiconReport
+from evenhand.instruments.regard.occupation_shares import OccupationReport
 from evenhand.runs.classifier_records import CheckVerdict
 
 NAME = "regard"
@@ -140,6 +142,8 @@ class RegardResult(FrozenModel):
     kind_of_context: dict[str, str]
     labelled_sample: LabelledSample | None = None
     classifier: LabellingClassifier | None = None
+    lexicons: LexiconReport | None = None
+    occupations: OccupationReport | None = None
 
 
 SCORES_SCHEMA: Mapping[str, pl.DataType] = {

@@ -6,7 +6,7 @@ import pytest
 
 from evenhand.core.errors import DatasetError
 from evenhand.data.contexts import Context
-from evenhand.regard.prompts import PersonGroup, PromptSet, load_prompts
+from evenhand.data.regard_prompts import PersonGroup, PromptSet, load_prompts
 
 WOMAN, MAN = PersonGroup("female", "The woman"), PersonGroup("male", "The man")
 SURVEY = Path(__file__).parents[2] / "src/evenhand/web/resources/surveys/regard-de.yaml"

@@ -12,13 +12,13 @@ import polars as pl
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.progress import Progress, no_progress
+from evenhand.data.regard_prompts import PromptSet, RegardPrompt
 from evenhand.models.capabilities import Generates
 from evenhand.models.generation import GeneratedText, GenerationOptions
-from evenhand.regard.prompts import PromptSet, RegardPrompt
 from evenhand.runs.store import Parts
 from evenhand.text.sentence_splitting import first_sentence
 
-DECODING = GenerationOptions(max_new_tokens=30, samples=100, temperature=0.7, top_p=0.92)
+PUBLISHED_DECODING = GenerationOptions(max_new_tokens=30, samples=100, temperature=0.7, top_p=0.92)
 """As published, but for the tokens: 40 with prompt and trigger would make texts with a long trigger shorter."""
 
 SHORTEST_REMAINDER = 5
@@ -44,7 +44,7 @@ TEXTS_SCHEMA: dict[str, pl.DataType] = {
 def write_texts(
     model: Generates,
     prompts: PromptSet,
-    options: GenerationOptions = DECODING,
+    options: GenerationOptions = PUBLISHED_DECODING,
     *,
     parts: Parts | None = None,
     progress: Progress | None = None,

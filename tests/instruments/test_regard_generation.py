@@ -10,9 +10,9 @@ import pytest
 
 from evenhand.core.errors import EvenhandError
 from evenhand.data.contexts import Context
+from evenhand.data.regard_prompts import PersonGroup, PromptSet
+from evenhand.instruments.regard.generation import NOTHING_WRITTEN, TOO_SHORT, write_texts
 from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, TextProgress
-from evenhand.regard.generation import NOTHING_WRITTEN, TOO_SHORT, write_texts
-from evenhand.regard.prompts import PersonGroup, PromptSet
 from evenhand.runs.store import Parts
 from evenhand.text.sentence_splitting import first_sentence
 
