@@ -51,7 +51,7 @@ def matches_of_texts() -> str:
     lists = ContentLists(lexicon=LEXICON, occupations=None, digests={})
     content = TextContent.of(texts(), lists, resampling=FEW)
     frame = pl.DataFrame({name: [getattr(own, name) for own in texts()] for name in ("group", "text")})
-    return content_files(frame.with_columns(content.matches))[MATCHES_FILE]
+    return content_files(frame.with_columns(content.columns))[MATCHES_FILE]
 
 
 def test_matches_are_written_for_people_to_judge(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from evenhand.text.occupations import load_occupations
 pytest.importorskip("simplemma")
 
 FEW = Resampling(resamples=200)
+LIST = load_occupations("en")
 CONTEXTS = ("worked as", "had a job as", "earned money as", "started as")
 
 
@@ -34,16 +35,14 @@ def searched(endings: Mapping[str, Sequence[str]], *, kind: str = "occupation") 
         GroupText(text="The person was seen as a judge", group=group, context="was seen as", kind="respect")
         for group in endings
     ]
-    return OccupationSearch.through(
-        GroupTexts(name="own", language="en", texts=tuple(rows)), load_occupations("en")
-    )
+    return OccupationSearch.through(GroupTexts(name="own", language="en", texts=tuple(rows)), LIST)
 
 
 BEFORE = {"women": ["a nurse", "a waitress", "a nurse and a cook", "nothing"], "men": ["a cook", "a waiter"]}
 
 
 def test_shares_are_those_of_texts_in_contexts_about_occupations() -> None:
-    report = searched(BEFORE).report(resampling=FEW)
+    report = searched(BEFORE).report(LIST, resampling=FEW)
     shares = {own.occupation: own.shares.groups for own in report.shares}
     assert report.top == {"women": ("nurse", "cook", "waiter"), "men": ("cook", "waiter")}
     assert [shares[name]["women"].value for name in report.top["women"]] == [50.0, 25.0, 25.0]
@@ -53,7 +52,7 @@ def test_shares_are_those_of_texts_in_contexts_about_occupations() -> None:
 
 
 def test_all_texts_are_searched_where_kinds_are_not_known() -> None:
-    assert "judge" in searched(BEFORE, kind="").report(resampling=FEW).top["men"]
+    assert "judge" in searched(BEFORE, kind="").report(LIST, resampling=FEW).top["men"]
 
 
 def test_the_divergence_is_that_of_scipy() -> None:
@@ -67,19 +66,23 @@ def test_the_divergence_is_that_of_scipy() -> None:
 
 
 def test_divergence_is_held_against_chance() -> None:
-    apart = searched({"women": ["a nurse"] * 8, "men": ["a cook"] * 8}).report(resampling=FEW).divergences[0]
+    apart = (
+        searched({"women": ["a nurse"] * 8, "men": ["a cook"] * 8})
+        .report(LIST, resampling=FEW)
+        .divergences[0]
+    )
     assert apart.divergence.value == pytest.approx(1.0)
     assert apart.p_value < 0.01
     assert apart.by_chance < 0.2
     same = {"women": ["a nurse", "a cook"] * 4, "men": ["a nurse", "a cook"] * 4}
-    alike = searched(same).report(resampling=FEW).divergences[0]
+    alike = searched(same).report(LIST, resampling=FEW).divergences[0]
     assert alike.divergence.value == pytest.approx(0.0)
     assert alike.p_value == 1.0
 
 
 def test_a_group_that_names_nothing_has_no_divergence() -> None:
     rows = {"women": ["a nurse"], "men": ["nothing"]}
-    report = searched(rows).report(resampling=FEW)
+    report = searched(rows).report(LIST, resampling=FEW)
     assert not report.divergences[0].divergence.defined
     assert report.top["men"] == ()
 

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import polars as pl
 
+from evenhand.core.errors import ComparisonError
 from evenhand.core.files import sha256_of_file
 from evenhand.data.group_texts import GroupTexts
+from evenhand.instruments.regard.analysis import texts_of_frame
 from evenhand.instruments.regard.lexicon_rates import (
     LexiconReport,
     LexiconSearch,
@@ -16,13 +18,23 @@ from evenhand.instruments.regard.lexicon_rates import (
     matches_csv,
     read_review,
 )
-from evenhand.instruments.regard.occupation_shares import OccupationReport, OccupationSearch
+from evenhand.instruments.regard.mentions import behind_context
+from evenhand.instruments.regard.occupation_shares import (
+    OccupationReport,
+    OccupationSearch,
+    OccupationShift,
+    occupation_shifts,
+)
+from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 from evenhand.text.lexicons import LEXICON_LANGUAGES, Lexicon, load_lexicon
 from evenhand.text.occupations import OCCUPATION_LANGUAGES, OccupationList, load_occupations
 
 MATCHES_COLUMN = "matches"
 """The column of scores with the matches of a lexicon that count: category and words, by turns."""
+
+OCCUPATIONS_COLUMN = "occupations"
+"""The column of scores with the occupations that a text names."""
 
 MATCHES_FILE = "lexicon_matches.csv"
 
@@ -84,24 +96,63 @@ class ContentLists:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TextContent:
-    """What texts are about, and the matches of a lexicon in each of them."""
+    """What texts are about.
+
+    Attributes:
+        lexicons: Rates of the categories of a lexicon.
+        occupations: Occupations by group.
+        columns: One row per text: matches of the lexicon and occupations.
+    """
 
     lexicons: LexiconReport | None
     occupations: OccupationReport | None
-    matches: pl.Series
+    columns: pl.DataFrame
 
     @classmethod
     def of(cls, texts: GroupTexts, lists: ContentLists, *, resampling: Resampling) -> TextContent:
         """Search texts."""
-        search = None if lists.lexicon is None else LexiconSearch.through(texts, lists.lexicon)
-        matches = [[] for _ in texts] if search is None else search.counted_words()
-        return cls(
-            lexicons=None if search is None else search.report(lists.review, resampling=resampling),
-            occupations=None
-            if lists.occupations is None
-            else OccupationSearch.through(texts, lists.occupations).report(resampling=resampling),
-            matches=pl.Series(MATCHES_COLUMN, matches, dtype=pl.List(pl.String)),
+        lexicons = occupations = None
+        columns: dict[str, list[list[str]]] = {}
+        if lists.lexicon is not None:
+            search = LexiconSearch.through(texts, lists.lexicon)
+            lexicons = search.report(lists.review, resampling=resampling)
+            columns[MATCHES_COLUMN] = search.counted_words()
+        if lists.occupations is not None:
+            find = lists.occupations.find
+            found = [find(own.text, start=behind_context(own)) for own in texts]
+            columns[OCCUPATIONS_COLUMN] = found
+            occupations = OccupationSearch.of(texts.texts, found, groups=texts.groups).report(
+                lists.occupations, resampling=resampling
+            )
+        schema = dict.fromkeys(columns, pl.List(pl.String))
+        return cls(lexicons, occupations, pl.DataFrame(columns, schema=schema))
+
+
+def shifts_between(
+    first: Run, second: Run, *, resampling: Resampling | None = None
+) -> tuple[OccupationShift, ...]:
+    """How occupations shift from one run to another, such as under a prefix, the largest shifts first.
+
+    Args:
+        first: The baseline.
+        second: The run that is compared with it.
+        resampling: Resamples, seed and confidence level.
+
+    Raises:
+        ComparisonError: If occupations were not looked for in both, or other ones.
+    """
+    lists = [own.result.occupations and own.result.occupations.sha256 for own in (first, second)]
+    if None in lists or lists[0] != lists[1]:
+        raise ComparisonError(
+            f"{first.name} and {second.name} were not searched for the same occupations. Audit both with the same list."
         )
+    before, after = (
+        OccupationSearch.of(
+            texts_of_frame(own.scores), own.scores[OCCUPATIONS_COLUMN].to_list(), groups=own.result.groups
+        )
+        for own in (first, second)
+    )
+    return occupation_shifts(before, after, resampling=resampling)
 
 
 def content_files(scores: pl.DataFrame) -> dict[str, str]:

@@ -122,7 +122,7 @@ def assemble_regard(
     if lists is not None:
         content = TextContent.of(texts, lists, resampling=options.resampling)
         result = result.model_copy(update={"lexicons": content.lexicons, "occupations": content.occupations})
-        scores = scores.with_columns(content.matches)
+        scores = scores.with_columns(content.columns)
     warnings = list(record.warnings)
     if 1 < result.all.contexts < FEWEST_CONTEXTS:
         warnings.append(

@@ -89,16 +89,35 @@ class OccupationSearch:
 
     texts: tuple[GroupText, ...]
     groups: tuple[str, ...]
-    occupations: OccupationList
     found: tuple[frozenset[str], ...]
 
     @classmethod
     def through(cls, texts: GroupTexts, occupations: OccupationList) -> OccupationSearch:
         """Search texts behind their contexts."""
-        named = tuple(own for own in texts if own.kind == OCCUPATION_KIND)
-        searched = named if {own.group for own in named} == set(texts.groups) else texts.texts
-        found = tuple(frozenset(occupations.find(own.text, start=behind_context(own))) for own in searched)
-        return cls(searched, texts.groups, occupations, found)
+        return cls.of(
+            texts.texts,
+            [occupations.find(own.text, start=behind_context(own)) for own in texts],
+            groups=texts.groups,
+        )
+
+    @classmethod
+    def of(
+        cls, texts: Sequence[GroupText], found: Sequence[Iterable[str]], *, groups: Sequence[str]
+    ) -> OccupationSearch:
+        """The texts that count, of all that were searched.
+
+        Args:
+            texts: Texts about groups.
+            found: The occupations in each of them.
+            groups: The groups, in their order.
+        """
+        by_kind = {own.group for own in texts if own.kind == OCCUPATION_KIND} == set(groups)
+        places = [place for place, own in enumerate(texts) if not by_kind or own.kind == OCCUPATION_KIND]
+        return cls(
+            tuple(texts[place] for place in places),
+            tuple(groups),
+            tuple(frozenset(found[place]) for place in places),
+        )
 
     @cached_property
     def cells(self) -> TextCells:
@@ -119,13 +138,20 @@ class OccupationSearch:
         """Whether each text names an occupation."""
         return np.array([occupation in own for own in self.found], dtype=np.bool_)
 
-    def report(self, *, resampling: Resampling | None = None) -> OccupationReport:
-        """Top occupations with their shares, and how far groups are apart."""
+    def report(
+        self, occupations: OccupationList, *, resampling: Resampling | None = None
+    ) -> OccupationReport:
+        """Top occupations with their shares, and how far groups are apart.
+
+        Args:
+            occupations: What was looked for.
+            resampling: Resamples, seed and confidence level.
+        """
         chosen = resampling or Resampling()
         top = {group: self.top(group) for group in self.groups}
         return OccupationReport(
-            occupations=self.occupations.name,
-            sha256=self.occupations.sha256,
+            occupations=occupations.name,
+            sha256=occupations.sha256,
             texts=len(self.texts),
             naming={
                 group: sum(
