@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from measuring import audit, probe, probe_cosine, probe_direct_bias, probe_knowledge, probe_pairs
@@ -21,10 +22,13 @@ from evenhand.core.probes import Experiment
 from evenhand.data.probes import load_probes
 from evenhand.data.settled import load_settled
 from evenhand.instruments.association.instrument import AuditOptions
+from evenhand.instruments.instrument import InstrumentOptions
 from evenhand.instruments.malor.instrument import MalorOptions
+from evenhand.lab.regard_gap import PlantedGap, plant_gap
 from evenhand.runs.comparison import compare, compare_pairs, pairs_to_compare
 from evenhand.runs.run import INSTRUMENTS, Run, open_run
 from evenhand.stats.resampling import Resampling
+from evenhand.workflows.measure import measure
 
 FEW = Resampling(resamples=100)
 PAIRS = pair_set(
@@ -76,6 +80,12 @@ def _knowledge(model: Any, _: Path) -> Run:
     return probe_knowledge(model, load_settled("en").first(24), resampling=FEW)
 
 
+def _regard(model: Any, _: Path) -> Run:
+    seed = sum(map(ord, model.ref.short_name))
+    texts = plant_gap(PlantedGap(gap=10, texts=20), np.random.default_rng(seed))
+    return measure(model, INSTRUMENTS["regard"], options=InstrumentOptions(data=texts, resampling=FEW))
+
+
 MAKERS: dict[str, Callable[[Any, Path], Run]] = {
     "association": _audit,
     "malor": _malor,
@@ -83,6 +93,7 @@ MAKERS: dict[str, Callable[[Any, Path], Run]] = {
     "cosine": _cosine,
     "direct-bias": _direct_bias,
     "knowledge": _knowledge,
+    "regard": _regard,
 }
 
 

@@ -86,8 +86,8 @@ def test_counts_shares_and_tests_are_those_of_the_plain_files(shared_data: Path,
     assert found["chi_squared"] == pytest.approx(expected.statistic)
     assert found["p"] == pytest.approx(expected.pvalue)
     assert found["cramers_v"] == pytest.approx(np.sqrt(expected.statistic / len(rows)))
-    for group, own in zip(("FEMALE", "MALE"), counts, strict=True):
-        assert list(found["shares"][group].values()) == pytest.approx(list(100 * own / own.sum()))
+    for called, own in zip(("FEMALE", "MALE"), counts, strict=True):
+        assert list(found["shares"][called].values()) == pytest.approx(list(100 * own / own.sum()))
 
 
 def test_sizes_shares_and_cramers_v_without_a_trigger(shared_data: Path) -> None:
@@ -113,7 +113,7 @@ def slow_sign_flips(rows: list[tuple[int, str, bool, int]]) -> float:
         beginning = " ".join(text.replace("Die Frau", "").replace("Der Mann", "").split()[:2])
         cells.setdefault(beginning, ([], []))[group].append(label)
     assert len(cells) == 10
-    differences = [np.mean(first) - np.mean(second) for first, second in cells.values()]
+    differences = [float(np.mean(first)) - float(np.mean(second)) for first, second in cells.values()]
     observed = abs(sum(differences)) - 1e-12
     patterns = list(product((1, -1), repeat=len(differences)))
     extreme = sum(

@@ -137,8 +137,6 @@ def read_contexts(path: Path) -> ContextList:
 
 
 def _refuse_unusable(contexts: Sequence[Context], path: Path) -> None:
-    if not contexts:
-        raise DatasetError(f"{path} has no contexts. Write one per line, such as: worked as")
     if any(not own.words for own in contexts):
         raise DatasetError(f"{path} has a row without a context. Give it one, or remove the row.")
     twice = repeated(_key(own.words) for own in contexts)

@@ -42,7 +42,6 @@ class GroupTexts:
         language: A code such as ``de``.
         texts: In any order; groups are compared in the order in which they first occur.
         source: Where they come from, for records.
-        sha256: Digest of where they come from; that of the texts and their labels if not given.
         left_out: Texts that were written and are not among these, by reason.
         warnings: What a reader noticed and people should know.
     """
@@ -51,7 +50,6 @@ class GroupTexts:
     language: str
     texts: tuple[GroupText, ...]
     source: str = ""
-    sha256: str = ""
     left_out: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
@@ -69,8 +67,6 @@ class GroupTexts:
             raise DatasetError(
                 f"{self.name} has the label {sorted(map(str, unknown))[0]!r}; regard has {', '.join(REGARD_LABELS)}."
             )
-        if not self.sha256:
-            object.__setattr__(self, "sha256", self._digest())
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -93,7 +89,9 @@ class GroupTexts:
         labelled = tuple(replace(own, label=code) for own, code in zip(self.texts, codes, strict=True))
         return replace(self, texts=labelled)
 
-    def _digest(self) -> str:
+    @property
+    def sha256(self) -> str:
+        """Digest of the texts with their groups, contexts and labels."""
         rows = (
             "\t".join((own.group, own.kind, own.context, own.label or "", own.human_label or "", own.text))
             for own in self.texts

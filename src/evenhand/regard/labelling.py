@@ -30,7 +30,7 @@ def label_group_texts(texts: GroupTexts, classifier: RegardClassifier) -> GroupT
     labelled = tuple(
         replace(own, label=codes[place]) if place in codes else own for place, own in enumerate(texts)
     )
-    return replace(texts, texts=labelled, sha256="")
+    return replace(texts, texts=labelled)
 
 
 def refuse_unsuitable(classifier: RegardClassifier, language: str) -> None:
@@ -127,7 +127,7 @@ def add_labelled_sample(
         notice = (
             f"{unused:,} of {len(voted):,} texts of {sample.name} are none of those in question: not used."
         )
-        return SampledTexts(replace(texts, texts=own, sha256=""), warnings=(notice,) if unused else ())
+        return SampledTexts(replace(texts, texts=own), warnings=(notice,) if unused else ())
     if classifier is None:
         raise DatasetError(
             f"None of the {len(voted):,} texts of {sample.name} is among those in question, such as "

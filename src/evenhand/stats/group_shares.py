@@ -13,9 +13,10 @@ errors:
   where the classifier confuses labels equally often in all groups.
 
 References:
-    Angelopoulos et al. (2023), "Prediction-powered inference"; Angelopoulos, Duchi and Zrnic (2023), "PPI++";
-    Rogan and Gladen (1978), "Estimating prevalence from the results of a screening test"; Zou and Donner (2008),
-    "Construction of confidence limits about effect measures".
+    Agresti and Caffo (2000), "Simple and effective confidence intervals for proportions and differences of
+    proportions"; Angelopoulos et al. (2023), "Prediction-powered inference"; Angelopoulos, Duchi and Zrnic (2023),
+    "PPI++"; Rogan and Gladen (1978), "Estimating prevalence from the results of a screening test"; Zou and Donner
+    (2008), "Construction of confidence limits about effect measures".
 """
 
 from __future__ import annotations
@@ -33,15 +34,16 @@ from evenhand.stats.cluster_shares import profile_interval, share_interval
 from evenhand.stats.intervals import Interval, cluster_interval, wilson_interval
 from evenhand.stats.paired_labels import EQUIVALENCE_LEVEL, Equivalence
 from evenhand.stats.resampling import Floats, Resampling
-from evenhand.stats.score_intervals import score_interval
 from evenhand.stats.significance import clustered_sign_flip
 
-INDEPENDENT = "score over texts, margins put together as squares"
+INDEPENDENT = "Agresti-Caffo over texts"
 
 WITH_CONFUSION = "contexts and labelled texts, margins put together as squares"
 
 FEWEST_OF_A_LABEL = 5
 """With fewer texts of a label that people labelled, nobody knows what a classifier takes them for."""
+
+_TEXTS_MORE = 2.0
 
 _ALIKE = "all contexts have the same value, so its spread is unknown"
 _FEW_CONTEXTS = "an interval needs at least two contexts"
@@ -141,18 +143,18 @@ class IndependentShares(CountedShares):
     """Labels as they are, of texts that do not depend on each other: those of one context."""
 
     def interval(self, contrast: Floats, *, resampling: Resampling) -> Interval:
-        """The score interval of each group, put together as squares."""
+        """Agresti and Caffo's: two texts more in each group, spread over all labels, and normal quantiles."""
         counts = self.counts.sum(axis=0)
-        below = above = 0.0
-        for labels, weights in zip(counts, contrast, strict=True):
-            if not weights.any():
-                continue
-            if not labels.sum():
-                return Interval.missing("there are no texts about one of the groups")
-            low, high = _score_margins(labels, weights, resampling.confidence)
-            below, above = math.hypot(below, low), math.hypot(above, high)
-        value = self.value(contrast)
-        return Interval(value - below, value + above, INDEPENDENT)
+        part = contrast.any(axis=1)
+        if not counts[part].sum(axis=1).all():
+            return Interval.missing("there are no texts about one of the groups")
+        weights, more = contrast[part], counts[part] + _TEXTS_MORE / counts.shape[1]
+        shares = _normalised(more)
+        means = (shares * weights).sum(axis=1)
+        variances = ((shares * weights**2).sum(axis=1) - means**2) / more.sum(axis=1)
+        reach = float(special.ndtri((1 + resampling.confidence) / 2)) * math.sqrt(float(variances.sum()))
+        value, centre = self.value(contrast), float(means.sum())
+        return Interval(min(value, centre - reach), max(value, centre + reach), INDEPENDENT)
 
     def share_interval(self, contrast: Floats, *, resampling: Resampling) -> Interval:
         """Wilson's."""
@@ -404,16 +406,6 @@ def _unconfused(counted: Floats, confusion: Floats) -> Floats:
     inverses[usable] = np.linalg.inv(rates[usable])
     shares: Floats = counted @ inverses
     return shares
-
-
-def _score_margins(labels: Floats, weights: Floats, confidence: float) -> tuple[float, float]:
-    """How far the interval of a mean reaches below and above it, for weights of labels that occur so often."""
-    places = np.repeat(weights, labels.astype(np.int64))
-    middle, half = (weights.max() + weights.min()) / 2, float(np.ptp(weights)) / 2
-    scaled = (places - middle) / half
-    found = score_interval(scaled, confidence=confidence)
-    mean = float(scaled.mean())
-    return half * (mean - found.low), half * (found.high - mean)
 
 
 def _over_clusters(statistic: Callable[[Floats], Floats], clusters: int, resampling: Resampling) -> Interval:
