@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from evenhand.instruments.instrument import Instrument, InstrumentOptions
     from evenhand.instruments.knowledge.instrument import KnowledgeOptions
     from evenhand.instruments.malor.instrument import MalorOptions
+    from evenhand.instruments.regard.audit import RegardOptions
     from evenhand.mitigation.counterfactual import CounterfactualOptions
     from evenhand.mitigation.equalising.equalise import EqualiseOptions
     from evenhand.mitigation.mitigation import MitigatedModel, Mitigation, MitigationData, MitigationOptions
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from evenhand.workflows.mitigate import mitigate
     from evenhand.workflows.pairs import build_pairs
     from evenhand.workflows.regard import RegardTrainingOptions, train_regard_classifier
+    from evenhand.workflows.regard_audit import audit_regard
     from evenhand.workflows.regard_evaluation import RegardEvaluationOptions, evaluate_regard
     from evenhand.workflows.show import compare_all, report
     from evenhand.workflows.study import Study, study
@@ -108,6 +110,7 @@ _HOME = {
     "Recipe": "evenhand.core.recipes",
     "RegardClassifier": "evenhand.regard.classifier",
     "RegardEvaluationOptions": "evenhand.workflows.regard_evaluation",
+    "RegardOptions": "evenhand.instruments.regard.audit",
     "RegardTexts": "evenhand.regard.texts",
     "RegardTrainingOptions": "evenhand.workflows.regard",
     "Resampling": "evenhand.stats.resampling",
@@ -117,6 +120,7 @@ _HOME = {
     "Task": "evenhand.core.items",
     "annotator_agreement": "evenhand.regard.agreement",
     "audit": "evenhand.workflows.measure",
+    "audit_regard": "evenhand.workflows.regard_audit",
     "balance_genders": "evenhand.regard.gender_balance",
     "build_pairs": "evenhand.workflows.pairs",
     "certify": "evenhand.workflows.certify",
@@ -197,6 +201,7 @@ __all__ = [
     "Recipe",
     "RegardClassifier",
     "RegardEvaluationOptions",
+    "RegardOptions",
     "RegardTexts",
     "RegardTrainingOptions",
     "Resampling",
@@ -206,6 +211,7 @@ __all__ = [
     "Task",
     "annotator_agreement",
     "audit",
+    "audit_regard",
     "balance_genders",
     "build_pairs",
     "certify",

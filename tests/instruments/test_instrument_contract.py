@@ -22,8 +22,8 @@ from evenhand.core.probes import Experiment
 from evenhand.data.probes import load_probes
 from evenhand.data.settled import load_settled
 from evenhand.instruments.association.instrument import AuditOptions
-from evenhand.instruments.instrument import InstrumentOptions
 from evenhand.instruments.malor.instrument import MalorOptions
+from evenhand.instruments.regard.audit import RegardOptions
 from evenhand.lab.regard_gap import PlantedGap, plant_gap
 from evenhand.runs.comparison import compare, compare_pairs, pairs_to_compare
 from evenhand.runs.run import INSTRUMENTS, Run, open_run
@@ -83,7 +83,7 @@ def _knowledge(model: Any, _: Path) -> Run:
 def _regard(model: Any, _: Path) -> Run:
     seed = sum(map(ord, model.ref.short_name))
     texts = plant_gap(PlantedGap(gap=10, texts=20), np.random.default_rng(seed))
-    return measure(model, INSTRUMENTS["regard"], options=InstrumentOptions(data=texts, resampling=FEW))
+    return measure(model, INSTRUMENTS["regard"], options=RegardOptions(data=texts, resampling=FEW))
 
 
 MAKERS: dict[str, Callable[[Any, Path], Run]] = {

@@ -26,6 +26,7 @@ from evenhand.runs.comparison import compare
 from evenhand.runs.conditions import Condition
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
+from evenhand.testing import FakeModel
 
 FEW = RegardAnalysisOptions(resampling=Resampling(resamples=1_024))
 
@@ -259,13 +260,10 @@ def test_runs_about_others_or_in_other_contexts_are_not_compared() -> None:
         compare(first, run_of(elsewhere))
 
 
-def test_a_model_without_texts_is_told_what_to_do() -> None:
-    class Written:
-        class ref:  # noqa: N801
-            short_name = "gpt2"
-
-    with pytest.raises(EvenhandError, match="none that gpt2 wrote were given"):
-        REGARD.prepare(Written(), REGARD.options_type())
+def test_a_model_without_a_classifier_is_told_what_to_do() -> None:
+    model = FakeModel({}, otherwise=0.5)
+    with pytest.raises(EvenhandError, match="need a classifier that labels them"):
+        REGARD.prepare(model, REGARD.options_type())
 
 
 def test_a_gap_of_texts_that_are_equal_on_average_is_shown_to_be_small() -> None:

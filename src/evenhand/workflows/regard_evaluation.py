@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.data.group_texts import GroupTexts
 from evenhand.instruments.regard.analysis import RegardAnalysisOptions
+from evenhand.instruments.regard.content import ContentFiles, ContentLists
 from evenhand.instruments.regard.evaluation import RegardEvaluation
 from evenhand.regard.classifier import open_classifier
 from evenhand.regard.labelling import add_labelled_sample, described, label_group_texts
@@ -25,12 +27,14 @@ class RegardEvaluationOptions:
     Attributes:
         classifier: Folder of the classifier that labels texts without a label.
         labelled: A random sample of the texts with people's votes, which carries the classifier's error through.
+        content: Own lexicon, occupations and reviewed matches; what ships in the language of the texts if not given.
         margin: The largest gap that is called no difference, in points.
         resampling: Resamples, seed and confidence level.
     """
 
     classifier: str | Path | None = None
     labelled: RegardTexts | None = None
+    content: ContentFiles = field(default_factory=ContentFiles)
     margin: float = 5.0
     resampling: Resampling = field(default_factory=Resampling)
 
@@ -72,5 +76,18 @@ def evaluate_regard(
         sampled = add_labelled_sample(texts, chosen.labelled, classifier)
         texts = replace(sampled.texts, warnings=(*texts.warnings, *sampled.warnings))
         analysis = replace(analysis, other_texts=sampled.other_texts)
-    preparation = RegardEvaluation(texts, analysis, name=name)
+    preparation = RegardEvaluation(
+        texts, analysis, name=name, lists=_lists(texts.language, chosen.content, monitor)
+    )
     return kept(preparation, out=None if out is None else Path(out), fresh=fresh, monitor=monitor)
+
+
+def _lists(language: str, files: ContentFiles, monitor: Monitor) -> ContentLists | None:
+    """What is looked for in the texts; nothing where lemmas cannot be had and no list was asked for."""
+    if files == ContentFiles() and find_spec("simplemma") is None:
+        monitor.note(
+            "Lexicons and occupations are left out, because simplemma is not installed. In your clone of Evenhand, "
+            "run: pip install '.[regard]'"
+        )
+        return None
+    return ContentLists.load(language, files)

@@ -43,6 +43,7 @@ class RegardEvaluation(Preparation):
         name: str | None = None,
         model: ModelRecord | None = None,
         determining: dict[str, Any] | None = None,
+        lists: ContentLists | None = None,
     ) -> None:
         """Take the texts.
 
@@ -52,16 +53,18 @@ class RegardEvaluation(Preparation):
             name: Name of the run; that of the texts if not given.
             model: Who wrote the texts, if that is known.
             determining: What else determines the texts, for the record; ``decoding`` is held against other runs.
+            lists: What is looked for in the texts; nothing if None.
         """
         self.texts = texts
+        self.lists = lists
         self.options = options or RegardAnalysisOptions()
-        self.record = regard_record(
-            texts, self.options, name=name, model=model, determining=determining or {}
-        )
+        record = regard_record(texts, self.options, name=name, model=model, determining=determining or {})
+        digests = {} if lists is None else lists.digests
+        self.record = record.model_copy(update={"data": {**record.data, **digests}})
 
     def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:  # noqa: ARG002
         """Analyse the texts; it takes moments."""
-        return assemble_regard(self.record, self.texts, self.options)
+        return assemble_regard(self.record, self.texts, self.options, lists=self.lists)
 
 
 def regard_record(

@@ -48,7 +48,7 @@ class RegardInstrument(Instrument[RegardOptions]):
     @property
     def measures(self) -> tuple[str, ...]:
         """The names of its figures."""
-        return tuple(RegardMeasure)
+        return tuple(own.value for own in RegardMeasure)
 
     def refuse_impossible(self, options: RegardOptions) -> None:
         """Refuse prompts and lists that cannot be read, and a classifier that does not suit them."""
