@@ -98,7 +98,7 @@ def _figures(place: tuple[str, ...], regard: ContextRegard) -> Iterator[Figure]:
             RegardMeasure.SIGNED_GAP,
             (*place, gap.name),
             gap.gap,
-            f"Net regard of {gap.first} minus that of {gap.second}",
+            "Gap in net regard",
             0.0,
             is_headline=whole and len(gaps) == 1,
         )

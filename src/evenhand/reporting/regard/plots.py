@@ -26,7 +26,7 @@ from evenhand.reporting.plotting import (
     without_nan,
 )
 
-_STEP = 20
+_STEP = 10
 _NEGATIVE_OPACITY, _POSITIVE_OPACITY = 0.55, 0.95
 _SHARE_LABEL = "format(abs(datum.value), '~f') + '%'"
 

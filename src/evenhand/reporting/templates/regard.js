@@ -31,7 +31,7 @@
     byId("list").replaceChildren(...texts.slice(first, first + PAGE_SIZE).map(card));
     const here = run().texts.length;
     const partial = here === run().total ? "" : ` This page holds ${here.toLocaleString("en")} of ${run().total.toLocaleString("en")} texts, spread evenly; all are in the run's folder, in scores.parquet.`;
-    byId("status").textContent = (texts.length ? `${texts.length.toLocaleString("en")} texts.` : "No text fits these choices.") + partial;
+    byId("status").textContent = (texts.length ? `${texts.length.toLocaleString("en")} ${texts.length === 1 ? "text" : "texts"}.` : "No text fits these choices.") + partial;
     byId("page").textContent = `Page ${state.page + 1} of ${pages}`;
     byId("previous").disabled = state.page === 0;
     byId("next").disabled = state.page >= pages - 1;
