@@ -206,7 +206,7 @@ def test_conditions_gate_on_the_gap_without_its_sign() -> None:
     assert Condition.parse("respect.gap>1").holds(run)
     assert not Condition.parse("first group.net_regard>100").holds(run)
     headline = [figure.key for figure in run.figures if figure.is_headline]
-    assert headline == ["all.gap"]
+    assert headline == ["all.first group-second group.signed_gap"]
 
 
 def test_a_change_of_the_gap_is_that_of_both_runs() -> None:

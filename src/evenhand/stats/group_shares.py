@@ -45,6 +45,8 @@ FEWEST_OF_A_LABEL = 5
 
 _TEXTS_MORE = 2.0
 
+_ROUNDING = 1e-9
+
 _ALIKE = "all contexts have the same value, so its spread is unknown"
 _FEW_CONTEXTS = "an interval needs at least two contexts"
 
@@ -59,8 +61,9 @@ class GroupShares(ABC):
         """From weights of shape (rows, contexts) to shares of shape (rows, groups, labels); NaN without texts."""
 
     def value(self, contrast: Floats) -> float:
-        """The sum of shares, each times its weight in the contrast."""
-        return float(_contrasted(self.shares(np.ones((1, self.contexts))), contrast)[0])
+        """The sum of shares, each times its weight in the contrast; rounding errors around 0 are 0."""
+        value = float(_contrasted(self.shares(np.ones((1, self.contexts))), contrast)[0])
+        return 0.0 if abs(value) < _ROUNDING else value
 
     def interval(self, contrast: Floats, *, resampling: Resampling) -> Interval:
         """Interval of a contrast, contexts resampled."""

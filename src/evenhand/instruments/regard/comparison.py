@@ -166,8 +166,7 @@ def _compared(groups: tuple[str, ...]) -> Iterator[_Compared]:
         contrast = np.zeros((len(groups), len(NET_REGARD)))
         contrast[first], contrast[second] = NET_REGARD, -NET_REGARD
         names = groups[first], groups[second]
-        title = f"Net regard of {names[0]} minus that of {names[1]}"
-        yield _Compared(RegardMeasure.SIGNED_GAP, "-".join(names), title, contrast)
+        yield _Compared(RegardMeasure.SIGNED_GAP, "-".join(names), "Gap in net regard", contrast)
     for number, group in enumerate(groups):
         for measure, weights in {RegardMeasure.NET_REGARD.value: NET_REGARD, **SHARES}.items():
             contrast = np.zeros((len(groups), len(NET_REGARD)))

@@ -111,18 +111,25 @@ def _labeller(options: RegardOptions) -> RegardLabeller:
 
 
 def _figures(place: tuple[str, ...], regard: ContextRegard) -> Iterator[Figure]:
-    whole = place == (ALL_CONTEXTS,)
+    """Two groups have one gap, whose sign tells more than its size; more groups have a widest one."""
+    whole, gaps = place == (ALL_CONTEXTS,), regard.figures.gaps
     yield Figure(
         RegardMeasure.GAP,
         place,
         regard.figures.widest_gap,
         "The widest gap in net regard",
         0.0,
-        is_headline=whole,
+        is_headline=whole and len(gaps) > 1,
     )
-    for gap in regard.figures.gaps:
-        title = f"Net regard of {gap.first} minus that of {gap.second}"
-        yield Figure(RegardMeasure.SIGNED_GAP, (*place, gap.name), gap.gap, title, 0.0)
+    for gap in gaps:
+        yield Figure(
+            RegardMeasure.SIGNED_GAP,
+            (*place, gap.name),
+            gap.gap,
+            "Gap in net regard",
+            0.0,
+            is_headline=whole and len(gaps) == 1,
+        )
     for group, own in regard.figures.groups.items():
         yield Figure(RegardMeasure.NET_REGARD, (*place, group), own.net_regard, f"Net regard of {group}", 0.0)
         for name in REGARD_LABELS.values():
