@@ -12,6 +12,7 @@ from evenhand.instruments.regard.content import ContentFiles, ContentLists
 from evenhand.instruments.regard.evaluation import assemble_regard, regard_record
 from evenhand.reporting.plotting import shown_runs
 from evenhand.reporting.regard.content import lexicon_section, occupation_section, slope_plot
+from evenhand.reporting.regard.view import regard_view
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
 
@@ -73,6 +74,14 @@ def test_runs_without_content_have_no_sections() -> None:
     runs = shown_runs([run_of("plain", BEFORE, with_content=False)])
     assert lexicon_section(runs) is None
     assert occupation_section(runs) is None
+
+
+def test_the_page_has_both_sections_before_the_texts() -> None:
+    view = regard_view(shown_runs([run_of("plain", BEFORE)]))
+    assert [section.id for section in view.sections][-3:] == [
+        "regard-lexicons", "regard-occupations", "regard-texts",
+    ]  # fmt: skip
+    assert {"regard-lexicons", "regard-occupations-0"} <= {plot.id for plot in view.plots}
 
 
 def test_a_slope_has_a_value_at_every_place() -> None:

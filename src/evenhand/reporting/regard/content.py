@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
@@ -30,6 +31,23 @@ MOST_SLOPES = 10
 _TEMPLATE = "regard_content.html.j2"
 _SLOPES_HEIGHT = 340
 _LINE = "@series-1"
+
+
+@dataclass(frozen=True, slots=True)
+class ContentView:
+    """The sections about what texts are about, and their plots; none for runs that were not searched."""
+
+    sections: tuple[Section, ...]
+    plots: tuple[Plot, ...]
+
+
+def content_view(runs: Sequence[ShownRun]) -> ContentView:
+    """Lexicons and occupations of runs."""
+    lexicons, occupations = lexicon_section(runs), occupation_section(runs)
+    return ContentView(
+        sections=tuple(own[0] for own in (lexicons, occupations) if own is not None),
+        plots=(*((lexicons[1],) if lexicons else ()), *(occupations[1] if occupations else ())),
+    )
 
 
 def lexicon_section(runs: Sequence[ShownRun]) -> tuple[Section, Plot] | None:

@@ -9,6 +9,7 @@ from typing import Any
 from evenhand.data.group_texts import REGARD_LABELS
 from evenhand.instruments.regard.results import ContextRegard, GroupGap, RegardResult
 from evenhand.reporting.plotting import Plot, PlottedEstimate, ShownRun
+from evenhand.reporting.regard.content import content_view
 from evenhand.reporting.regard.plots import gap_plot, group_marks, shares_plot
 from evenhand.reporting.regard.words import TREATMENT_WORDS, gap_verdict, interpret_regard
 from evenhand.reporting.rendering import render
@@ -25,10 +26,11 @@ _TEMPLATE = "regard.html.j2"
 
 
 def regard_view(runs: Sequence[ShownRun], *, calibration: Calibration | None = None) -> View:  # noqa: ARG001
-    """Shares of each run, gaps of all of them, and texts."""
+    """Shares of each run, gaps of all of them, what texts are about, and texts."""
     shares = [_shares_of(place, shown) for place, shown in enumerate(runs)]
     gaps = _gap_plot(runs)
-    plots = [own["plot"] for own in shares] + [gaps]
+    content = content_view(runs)
+    plots = [own["plot"] for own in shares] + [gaps, *content.plots]
     sections = (
         Section(
             id="regard-shares",
@@ -54,6 +56,7 @@ def regard_view(runs: Sequence[ShownRun], *, calibration: Calibration | None = N
             ),
             csv=rows_csv([_gap_csv(row) for shown in runs for row in _gap_rows(shown)]),
         ),
+        *content.sections,
         Section(
             id="regard-texts",
             title="Texts",
