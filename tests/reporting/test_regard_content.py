@@ -84,8 +84,14 @@ def test_the_page_has_both_sections_before_the_texts() -> None:
     assert {"regard-lexicons", "regard-occupations-0"} <= {plot.id for plot in view.plots}
 
 
-def test_a_slope_has_a_value_at_every_place() -> None:
-    spec = slope_plot({"nurse": (10.0, 2.5)}, ("female", "male"))
-    (rows,) = spec["datasets"].values()
-    assert [(row["place"], row["value"]) for row in rows] == [("female", 10.0), ("male", 2.5)]
+def test_a_slope_has_a_value_at_every_place_and_its_name_at_the_higher_end() -> None:
+    spec = slope_plot({"nurse": (10.0, 2.5), "cook": (0.0, 10.1), "pilot": (0.0, 10.0)}, ("female", "male"))
+    rows = [row for own in spec["datasets"].values() for row in own]
+    points = {(row["name"], row["place"]): row["value"] for row in rows if "value" in row}
+    assert points["nurse", "female"] == 10.0
+    assert points["nurse", "male"] == 2.5
+    names = {row["name"]: (row["place"], row["height"]) for row in rows if "height" in row}
+    assert names["nurse"] == ("female", 10.0)
+    assert names["pilot"] == ("male", 10.0)
+    assert names["cook"][1] > 10.4
     assert slope_plot({}, ("female", "male")) == {}

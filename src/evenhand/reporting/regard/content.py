@@ -30,6 +30,8 @@ MOST_SLOPES = 10
 
 _TEMPLATE = "regard_content.html.j2"
 _SLOPES_HEIGHT = 340
+_LABEL_ROWS = 22
+"""Names that fit above each other."""
 _LINE = "@series-1"
 
 
@@ -108,7 +110,7 @@ def occupation_section(runs: Sequence[ShownRun]) -> tuple[Section, tuple[Plot, .
 
 
 def slope_plot(slopes: Mapping[str, Sequence[float]], places: Sequence[str]) -> dict[str, Any]:
-    """One line per name from place to place, with its name at the last one.
+    """One line per name from place to place, with its name at its higher end.
 
     Args:
         slopes: Values in percent by name, one for each place.
@@ -116,26 +118,57 @@ def slope_plot(slopes: Mapping[str, Sequence[float]], places: Sequence[str]) -> 
     """
     if not slopes:
         return {}
-    frame = pl.DataFrame(
-        [
-            {"name": name, "place": place, "value": value, "is_last": place == places[-1]}
-            for name, values in slopes.items()
-            for place, value in zip(places, values, strict=True)
-        ]
+    points: list[dict[str, Any]] = [
+        {"name": name, "place": place, "value": value}
+        for name, values in slopes.items()
+        for place, value in zip(places, values, strict=True)
+    ]
+    highest = max(1.0, *(own["value"] for own in points))
+    falling = {name: values[0] for name, values in slopes.items() if values[0] > values[-1]}
+    rising = {name: values[-1] for name, values in slopes.items() if name not in falling}
+    least = highest / _LABEL_ROWS
+    names: list[tuple[dict[str, float], str, dict[str, Any]]] = [
+        (_spread(falling, least), places[0], {"align": "right", "dx": -10}),
+        (_spread(rising, least), places[-1], {"align": "left", "dx": 10}),
+    ]
+    top = max(highest, *(height for heights, _, _ in names for height in heights.values()))
+    x = alt.X("place:N", sort=list(places), title=None, axis=alt.Axis(labelAngle=0, orient="top"))
+    scale = alt.Scale(domain=[0, top], nice=True)
+    lines = (
+        alt.Chart(pl.DataFrame(points))
+        .mark_line(color=_LINE, strokeWidth=2, point=alt.OverlayMarkDef(color=_LINE, size=50))
+        .encode(
+            x,
+            alt.Y("value:Q", title="Texts in percent", scale=scale),
+            alt.Detail("name:N"),
+            tooltip=[
+                alt.Tooltip("name:N", title="Occupation"),
+                alt.Tooltip("place:N", title="Of"),
+                alt.Tooltip("value:Q", title="Percent", format=".1f"),
+            ],
+        )
     )
-    base = alt.Chart(frame).encode(
-        alt.X("place:N", sort=list(places), title=None, axis=alt.Axis(labelAngle=0, orient="top")),
-        alt.Y("value:Q", title="Texts in percent", scale=alt.Scale(domainMin=0)),
-        alt.Detail("name:N"),
-        tooltip=[
-            alt.Tooltip("name:N", title="Occupation"),
-            alt.Tooltip("place:N", title="Of"),
-            alt.Tooltip("value:Q", title="Percent", format=".1f"),
-        ],
-    )
-    ends = base.transform_filter("datum.is_last").mark_text(align="left", dx=8, color="@ink", fontSize=11)
-    lines = base.mark_line(color=_LINE, strokeWidth=2, point=alt.OverlayMarkDef(color=_LINE, size=50))
-    return specification(alt.layer(lines, ends.encode(text="name:N")), height=_SLOPES_HEIGHT)
+    labels = [
+        alt.Chart(
+            pl.DataFrame(
+                [{"name": name, "place": place, "height": height} for name, height in heights.items()]
+            )
+        )
+        .mark_text(color="@ink", fontSize=11, **beside)
+        .encode(x, alt.Y("height:Q", scale=scale), text="name:N")
+        for heights, place, beside in names
+        if heights
+    ]
+    return specification(alt.layer(lines, *labels), height=_SLOPES_HEIGHT)
+
+
+def _spread(values: Mapping[str, float], least: float) -> dict[str, float]:
+    """Values by name, moved up where they are closer together than names can stand."""
+    heights: dict[str, float] = {}
+    below = -least
+    for name in sorted(values, key=lambda name: values[name]):
+        below = heights[name] = max(values[name], below + least)
+    return heights
 
 
 def _lexicon_rows(shown: ShownRun) -> Iterator[dict[str, Any]]:
