@@ -50,17 +50,22 @@ class RegardInstrument(Instrument[InstrumentOptions]):
 
     def prepare(self, model: Any, options: InstrumentOptions, *, name: str | None = None) -> Preparation:
         """Take texts that the model wrote, every one with a label."""
-        if not isinstance(options.data, GroupTexts):
-            raise EvenhandError(
-                f"Regard is measured on texts, and none that {model.ref.short_name} wrote were given as data. Let the "
-                "model write texts about groups and label them, or evaluate files of texts: evenhand regard evaluate."
-            )
+        self.refuse_impossible(options)
+        texts: GroupTexts = options.data
         return RegardEvaluation(
-            options.data,
+            texts,
             RegardAnalysisOptions(resampling=options.resampling),
-            name=name or default_name(model.ref.short_name, options.data.language, self.name),
+            name=name or default_name(model.ref.short_name, texts.language, self.name),
             model=model.record,
         )
+
+    def refuse_impossible(self, options: InstrumentOptions) -> None:
+        """Refuse anything but texts about groups."""
+        if not isinstance(options.data, GroupTexts):
+            raise EvenhandError(
+                "Regard is measured on texts about groups, and none were given as data. Let the model write and a "
+                "classifier label them, or evaluate files of texts: evenhand regard evaluate."
+            )
 
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """Gaps and groups in all contexts, then in each kind of contexts."""
