@@ -4,8 +4,9 @@
 
 ``MODEL`` is a decoder: a folder, a hub id or a ``lab:`` name. The prompts are the English ones that ship, with
 ``--texts`` texts each. The plain way is ``generate`` of Transformers with the same decoding, one text per call, for the
-first ``--single`` texts. Seconds of processors tell more than the clock where other work runs beside. Neither way may end a text early, so that both write the same number of tokens. Exits with
-code 1 if a text takes less than ``--needed`` times as long one by one.
+first ``--single`` texts. Neither way may end a text early, so that both write the same number of tokens. Seconds of
+processors tell more than the clock where other work runs beside. Exits with code 1 if a text takes less than
+``--needed`` times as long one by one.
 """
 
 from __future__ import annotations

@@ -17,9 +17,10 @@ import numpy as np
 
 from evenhand.instruments.regard.analysis import TextLabelTable
 from evenhand.instruments.regard.estimation import NET_REGARD
-from evenhand.lab.regard_gap import GROUPS, PUBLISHED_CONFUSION, PlantedGap, plant_gap
+from evenhand.lab.regard_gap import GROUPS, PUBLISHED_CONFUSION, PlantedGap, plant_labels
 from evenhand.stats.group_shares import CountedShares, GroupShares, UnconfusedShares
 from evenhand.stats.resampling import Resampling
+from evenhand.stats.vote_aggregation import NO_LABEL
 
 BEGIN, END = "<!-- begin coverage -->", "<!-- end coverage -->"
 
@@ -71,21 +72,33 @@ class StudyCoverage:
     """The mean length of intervals, in points."""
 
 
+def study_table(plan: PlantedGap, generator: np.random.Generator) -> TextLabelTable:
+    """The labels of one simulated study."""
+    labels = plant_labels(plan, generator)
+    return TextLabelTable(
+        groups=GROUPS,
+        contexts=plan.contexts,
+        group=labels.group,
+        cluster=labels.context,
+        label=labels.given,
+        human=np.where(labels.in_sample, labels.true, NO_LABEL),
+    )
+
+
 def coverage(world: World, *, studies: int, seed: int) -> StudyCoverage:
     """Simulate studies, and count on which side of the planted gap their intervals lie."""
     generator = np.random.default_rng(seed)
     rows = []
     for _ in range(studies):
-        texts = plant_gap(world.plan, generator)
-        shares = world.shares(TextLabelTable.of(texts.texts, GROUPS))
+        shares = world.shares(study_table(world.plan, generator))
         interval = shares.interval(CONTRAST, resampling=RESAMPLING)
         rows.append((interval.low, interval.high, shares.value(CONTRAST)))
     low, high, value = np.array(rows).T
-    below, above = (float(own.mean()) for own in (high < world.plan.gap, low > world.plan.gap))
+    gap = world.plan.gap
     return StudyCoverage(
-        share=1 - below - above,
-        below=below,
-        above=above,
+        share=float(((low <= gap) & (gap <= high)).mean()),
+        below=float((high < gap).mean()),
+        above=float((low > gap).mean()),
         error=float(value.mean()) - world.plan.gap,
         length=float((high - low).mean()),
     )

@@ -47,6 +47,7 @@ BY_HAND = (
             "data",
             "agreement",
             "regard",
+            "regard-analysis",
             "python",
             "lab",
             "certificate",

@@ -224,6 +224,19 @@ def test_a_change_of_the_gap_is_that_of_both_runs() -> None:
     assert {own.measure for own in shares.differences} == {"positive", "net_regard"}
 
 
+def test_contexts_belong_together_whatever_their_order_in_the_files() -> None:
+    first, second = (of_kinds(planted(seed=seed, gap=10)) for seed in (1, 2))
+    turned = replace(second, texts=second.texts[::-1])
+    turned = replace(turned, texts=tuple(sorted(turned.texts, key=lambda own: own.group)))
+    plain, other = (
+        compare(run_of(first), run_of(own), by_group=True, resampling=FEW.resampling).differences
+        for own in (second, turned)
+    )
+    assert [(row.p_value, row.difference) for row in plain] == [
+        (row.p_value, row.difference) for row in other
+    ]
+
+
 def test_runs_that_carry_the_error_through_are_compared_so() -> None:
     runs = [
         run_of(planted(seed=seed, gap=10, confusion=PUBLISHED_CONFUSION, labelled=300, texts=60))

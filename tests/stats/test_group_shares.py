@@ -134,6 +134,17 @@ def test_prediction_powered_shares_take_the_mean_error_off() -> None:
     assert np.allclose(shares.shares(np.ones((1, 10))).sum(axis=2), 1)
 
 
+def test_a_corrected_share_has_an_interval_within_0_and_100() -> None:
+    generator = np.random.default_rng(9)
+    everything = generator.integers(0, 3, size=(10, 2, 3)).astype(float) + np.array([0, 20, 0])
+    human, predicted = (
+        generator.integers(0, 2, size=(10, 2, 3)) + np.array([0.0, 3.0, 0.0]) for _ in range(2)
+    )
+    shares = PredictionPoweredShares(counts=everything, human=human, predicted=predicted, power=1.0)
+    found = shares.share_interval(POSITIVE, resampling=FEW)
+    assert min(0.0, shares.value(POSITIVE)) <= found.low <= shares.value(POSITIVE) <= found.high <= 100
+
+
 def test_power_is_the_slope_within_cells() -> None:
     generator = np.random.default_rng(0)
     cells = np.repeat(np.arange(4), 50)
@@ -168,6 +179,17 @@ def test_confusions_make_an_interval_longer() -> None:
         for own in (confusions, np.tile(confusions, (20, 1, 1)))
     ]
     assert lengths[0] > lengths[1]
+
+
+def test_groups_with_the_same_shares_have_the_interval_of_contexts_alone() -> None:
+    counts = some_counts()
+    counts[5:] = counts[:5, ::-1]
+    confusions = np.repeat(np.eye(3)[None], 40, axis=0) + 0.1
+    confusions[::2] += 0.3 * np.eye(3)
+    shares = UnconfusedShares(counts, confusions)
+    found = shares.interval(GAP, resampling=FEW)
+    assert shares.value(GAP) == 0
+    assert found.low < 0 < found.high
 
 
 @pytest.mark.parametrize(

@@ -58,23 +58,57 @@ class PlantedGap:
             )
 
 
-def plant_gap(plan: PlantedGap, generator: np.random.Generator) -> GroupTexts:
-    """Texts whose gap is known."""
+@dataclass(frozen=True, slots=True, eq=False)
+class PlantedLabels:
+    """Labels without texts, one entry per text.
+
+    Attributes:
+        context: The number of the context.
+        group: The number of the group.
+        true: What people would say.
+        given: What the classifier says.
+        in_sample: Whether people labelled the text.
+    """
+
+    context: Integers
+    group: Integers
+    true: Integers
+    given: Integers
+    in_sample: npt.NDArray[np.bool_]
+
+
+def plant_labels(plan: PlantedGap, generator: np.random.Generator) -> PlantedLabels:
+    """Labels whose gap is known."""
     shares = _shares(plan, generator).reshape(-1, len(REGARD_LABELS))
     cells = np.repeat(np.arange(len(shares), dtype=np.int64), plan.texts)
+    context, group = np.divmod(cells, len(GROUPS))
     true = erroneous_labels(cells, shares, generator)
-    given = _classified(plan, true, second_group=cells % len(GROUPS) == 1, generator=generator)
-    sample = set(generator.choice(len(cells), size=min(plan.labelled, len(cells)), replace=False).tolist())
+    in_sample = np.zeros(len(cells), dtype=bool)
+    in_sample[generator.choice(len(cells), size=min(plan.labelled, len(cells)), replace=False)] = True
+    return PlantedLabels(
+        context=context,
+        group=group,
+        true=true,
+        given=_classified(plan, true, second_group=group == 1, generator=generator),
+        in_sample=in_sample,
+    )
+
+
+def plant_gap(plan: PlantedGap, generator: np.random.Generator) -> GroupTexts:
+    """Texts whose gap is known."""
+    labels = plant_labels(plan, generator)
     codes = tuple(REGARD_LABELS)
     texts = tuple(
         GroupText(
-            text=f"Text {number} about the {GROUPS[cell % 2]}.",
-            group=GROUPS[cell % 2],
-            context=f"context {cell // 2}",
-            label=codes[given[number]],
-            human_label=codes[true[number]] if number in sample else None,
+            text=f"Text {number} about the {GROUPS[group]}.",
+            group=GROUPS[group],
+            context=f"context {context}",
+            label=codes[given],
+            human_label=codes[true] if sampled else None,
         )
-        for number, cell in enumerate(cells.tolist())
+        for number, (context, group, true, given, sampled) in enumerate(
+            zip(labels.context, labels.group, labels.true, labels.given, labels.in_sample, strict=True)
+        )
     )
     return GroupTexts(name="planted gap", language="en", texts=texts, source="lab")
 

@@ -53,7 +53,7 @@ def refuse_unsuitable(classifier: RegardClassifier, language: str) -> None:
         )
 
 
-def described(classifier: RegardClassifier) -> LabellingClassifier:
+def describe_classifier(classifier: RegardClassifier) -> LabellingClassifier:
     """What a result says about the classifier that labelled its texts."""
     return LabellingClassifier(
         name=classifier.record.name,

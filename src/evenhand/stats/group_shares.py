@@ -70,8 +70,15 @@ class GroupShares(ABC):
         return _over_clusters(self._statistic(contrast), self.contexts, resampling)
 
     def share_interval(self, contrast: Floats, *, resampling: Resampling) -> Interval:
-        """Interval of the share of one label in one group, whose entry is the only one of the contrast."""
-        return self.interval(contrast, resampling=resampling)
+        """Interval of the share of one label in one group, whose entry is the only one of the contrast.
+
+        It ends at the limits of a share, or at the value where that is beyond them, as corrected values can be.
+        """
+        found, value = self.interval(contrast, resampling=resampling), self.value(contrast)
+        if found.reason is not None:
+            return found
+        low, high = max(0.0, found.low), min(float(contrast.max()), found.high)
+        return replace(found, low=min(value, low), high=max(value, high))
 
     def p_value(self, contrast: Floats, *, resampling: Resampling) -> float:  # noqa: ARG002 # sign flips need it
         """Two-sided p-value that a contrast is 0: the jackknife over contexts with a t distribution."""
@@ -238,9 +245,10 @@ class UnconfusedShares(GroupShares):
             return np.where(np.isnan(values), value, values)
 
         by_text = _over_clusters(statistic, len(self.confusions), resampling)
-        for part in (by_context, by_text):
-            if part.reason is not None:
-                return part
+        if by_context.reason is not None:
+            return by_context
+        if by_text.reason is not None:  # groups with the same counted shares are alike, whatever is confused
+            by_text = Interval(value, value, by_text.method)
         return Interval(
             value - math.hypot(value - by_context.low, value - by_text.low),
             value + math.hypot(by_context.high - value, by_text.high - value),

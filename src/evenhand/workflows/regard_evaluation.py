@@ -13,7 +13,7 @@ from evenhand.instruments.regard.analysis import RegardAnalysisOptions
 from evenhand.instruments.regard.content import ContentFiles, ContentLists
 from evenhand.instruments.regard.evaluation import RegardEvaluation
 from evenhand.regard.classifier import open_classifier
-from evenhand.regard.labelling import add_labelled_sample, described, label_group_texts
+from evenhand.regard.labelling import add_labelled_sample, describe_classifier, label_group_texts
 from evenhand.regard.texts import RegardTexts
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
@@ -69,7 +69,7 @@ def evaluate_regard(
         texts = label_group_texts(texts, classifier)
     analysis = RegardAnalysisOptions(
         margin=chosen.margin,
-        classifier=None if classifier is None else described(classifier),
+        classifier=None if classifier is None else describe_classifier(classifier),
         resampling=chosen.resampling,
     )
     if chosen.labelled is not None:

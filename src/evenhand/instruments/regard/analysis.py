@@ -41,6 +41,7 @@ from evenhand.stats.group_shares import (
 from evenhand.stats.paired_labels import cramers_v, homogeneity_test
 from evenhand.stats.resampling import Floats, Resampling
 from evenhand.stats.significance import holm
+from evenhand.stats.vote_aggregation import NO_LABEL
 
 _CODES = tuple(REGARD_LABELS)
 _LABELS = len(_CODES)
@@ -48,8 +49,6 @@ _VALUES = NET_REGARD / 100
 
 FEWEST_LABELLED = 10
 """Texts of each group that people must have labelled for the mean error of a classifier to be known at all."""
-
-_NO_LABEL = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,16 +172,23 @@ class TextLabelTable:
     cluster: Integers
     label: Integers
     human: Integers
-    """``_NO_LABEL`` for texts that people did not label."""
+    """``NO_LABEL`` for texts that people did not label."""
 
     @classmethod
-    def of(cls, texts: Sequence[GroupText], groups: tuple[str, ...]) -> TextLabelTable:
-        """The numbers of texts; groups are numbered in the given order."""
+    def of(
+        cls, texts: Sequence[GroupText], groups: tuple[str, ...], *, contexts: Sequence[str] | None = None
+    ) -> TextLabelTable:
+        """The numbers of texts.
+
+        Args:
+            texts: The texts.
+            groups: In the order in which they are numbered.
+            contexts: In the order in which they are numbered; that of the texts if not given.
+        """
         group = np.array([groups.index(own.group) for own in texts], dtype=np.int64)
-        names = {
-            context: number for number, context in enumerate(dict.fromkeys(own.context for own in texts))
-        }
-        codes = {code: number for number, code in enumerate(_CODES)} | {None: _NO_LABEL}
+        order = dict.fromkeys(own.context for own in texts) if contexts is None else contexts
+        names = {context: number for number, context in enumerate(order)}
+        codes = {code: number for number, code in enumerate(_CODES)} | {None: NO_LABEL}
         cluster = np.array([names[own.context] for own in texts], dtype=np.int64)
         if len(names) == 1:
             cluster = np.empty_like(group)
@@ -201,12 +207,13 @@ class TextLabelTable:
     @property
     def in_sample(self) -> Integers:
         """The places of texts that people labelled."""
-        return np.flatnonzero(self.human != _NO_LABEL)
+        return np.flatnonzero(self.human != NO_LABEL)
 
     def counts(self, labels: Integers, places: Integers | None = None) -> Floats:
         """Texts by cluster, group and label, of all texts or of those at some places."""
         chosen = np.arange(len(labels)) if places is None else places
-        totals = np.zeros((int(self.cluster.max()) + 1, len(self.groups), _LABELS))
+        clusters = self.contexts if self.contexts > 1 else int(self.cluster.max()) + 1
+        totals = np.zeros((clusters, len(self.groups), _LABELS))
         np.add.at(totals, (self.cluster[chosen], self.group[chosen], labels[chosen]), 1.0)
         return totals
 

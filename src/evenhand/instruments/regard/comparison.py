@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -32,6 +32,8 @@ DECODING = "decoding"
 CLASSIFIER = "classifier"
 """The option of a record that says which classifier labelled the texts."""
 
+_FEWEST_CONTEXTS = 2
+
 
 def compare_regard(first: Run, second: Run, options: ComparisonOptions) -> Comparison:
     """Changes of gaps over the contexts that both runs have, contexts resampled and exchanged together.
@@ -42,15 +44,20 @@ def compare_regard(first: Run, second: Run, options: ComparisonOptions) -> Compa
         options: What is compared, and how.
     """
     shared = _shared_contexts(first, second)
-    frames = [run.scores.filter(pl.col("context").is_in(shared)) for run in (first, second)]
-    kinds = [kind for kind in first.result.by_kind if kind in second.result.by_kind]
     rows: list[Difference] = []
-    for kind in (None, *(kinds if options.by_group else ())):
-        part = [own if kind is None else own.filter(pl.col("kind") == kind) for own in frames]
-        shares = _shares_of_both((first, second), part)
-        place = () if kind is None else (kind,)
-        rows.extend(_differences(shares, part, place, options=options, groups=first.result.groups))
-    n = sum(map(len, frames))
+    parts: dict[tuple[str, ...], list[str]] = {(): shared}
+    if options.by_group:
+        kinds = first.result.kind_of_context
+        parts |= {(kind,): [own for own in shared if kinds[own] == kind] for kind in first.result.by_kind}
+    for place, contexts in parts.items():
+        if len(contexts) < _FEWEST_CONTEXTS:
+            continue
+        shares = _shares_of_both((first, second), contexts)
+        n = sum(len(_in_contexts(run, contexts)) for run in (first, second))
+        for own in _compared(first.result.groups):
+            if own.measure in (options.measures or (RegardMeasure.SIGNED_GAP,)):
+                rows.append(_difference(own, shares, place, n=n, resampling=options.resampling))
+    n = sum(len(_in_contexts(run, shared)) for run in (first, second))
     return comparison_of(first, second, rows, n=n, left_out=len(first.scores) + len(second.scores) - n)
 
 
@@ -66,7 +73,7 @@ def refuse_incomparable_texts(first: Run, second: Run) -> None:
             f"{first.name} is about {shortlist(groups[0])}, {second.name} about {shortlist(groups[1])}. Only runs "
             "about the same groups can be compared."
         )
-    if len(_shared_contexts(first, second)) < 2:
+    if len(_shared_contexts(first, second)) < _FEWEST_CONTEXTS:
         raise ComparisonError(
             f"{first.name} and {second.name} have fewer than two contexts in common, and contexts are what changes are "
             "held against."
@@ -95,10 +102,18 @@ def _shared_contexts(first: Run, second: Run) -> list[str]:
     return [own for own in dict.fromkeys(first.scores["context"].to_list()) if own in theirs]
 
 
-def _shares_of_both(runs: tuple[Run, Run], frames: list[pl.DataFrame]) -> tuple[GroupShares, GroupShares]:
-    """Prediction-powered where both runs are, else as labelled."""
-    groups = runs[0].result.groups
-    tables = [TextLabelTable.of(texts_of_frame(frame), groups) for frame in frames]
+def _in_contexts(run: Run, contexts: Sequence[str]) -> pl.DataFrame:
+    return run.scores.filter(pl.col("context").is_in(contexts))
+
+
+def _shares_of_both(runs: tuple[Run, Run], contexts: Sequence[str]) -> tuple[GroupShares, GroupShares]:
+    """Prediction-powered where both runs are, else as labelled; contexts are numbered alike in both."""
+    tables = [
+        TextLabelTable.of(
+            texts_of_frame(_in_contexts(run, contexts)), runs[0].result.groups, contexts=contexts
+        )
+        for run in runs
+    ]
     powered = [
         table.prediction_powered() if _is_powered(run.result) else None
         for run, table in zip(runs, tables, strict=True)
@@ -111,21 +126,6 @@ def _shares_of_both(runs: tuple[Run, Run], frames: list[pl.DataFrame]) -> tuple[
 
 def _is_powered(result: RegardResult) -> bool:
     return result.all.figures.treatment is ErrorTreatment.PREDICTION_POWERED
-
-
-def _differences(
-    shares: tuple[GroupShares, GroupShares],
-    frames: list[pl.DataFrame],
-    place: tuple[str, ...],
-    *,
-    options: ComparisonOptions,
-    groups: tuple[str, ...],
-) -> Iterator[Difference]:
-    wanted = options.measures or (RegardMeasure.SIGNED_GAP,)
-    n = sum(map(len, frames))
-    for own in _compared(groups):
-        if own.measure in wanted:
-            yield _difference(own, shares, place, n=n, resampling=options.resampling)
 
 
 def _difference(

@@ -110,7 +110,7 @@ def named_parts(result: RegardResult) -> dict[str, ContextRegard]:
     return parts
 
 
-def wholes(result: RegardResult) -> list[str]:
+def summary_parts(result: RegardResult) -> list[str]:
     """The parts that have several contexts."""
     return [ALL_TITLE, *(kind.capitalize() for kind in result.by_kind)]
 
@@ -120,7 +120,7 @@ def _shares_of(place: int, shown: ShownRun) -> dict[str, Any]:
     parts = named_parts(result)
     plot = Plot(
         id=f"regard-shares-{place}",
-        spec=shares_plot(parts, result.groups, bold=wholes(result)),
+        spec=shares_plot(parts, result.groups, bold=summary_parts(result)),
         label=f"Shares of negative and positive texts by group and context, {shown.label}.",
     )
     rows = [
@@ -191,7 +191,7 @@ def _gap_plot(runs: Sequence[ShownRun]) -> Plot:
     return Plot(
         id="regard-gaps",
         spec=gap_plot(
-            plotted, margin=_margin(runs[0].run.result), runs=runs, bold=wholes(runs[0].run.result)
+            plotted, margin=_margin(runs[0].run.result), runs=runs, bold=summary_parts(runs[0].run.result)
         ),
         label="Gaps between groups with their intervals.",
         runs=tuple(runs),

@@ -39,7 +39,7 @@ def gap_sentence(gap: GroupGap, *, level: str) -> str:
         return f"The gap between {gap.first} and {gap.second} is undefined: {gap.gap.reason}."
     interval = interval_words(gap.gap, digits=1, level=level)
     size = f"{signed(gap.gap.value, 1)} points" + (f" ({interval})" if interval else "")
-    return f"{gap.first} minus {gap.second}: {size}. {gap_verdict(gap)}"
+    return f"The gap, {gap.first} minus {gap.second}, is {size}. {gap_verdict(gap)}"
 
 
 def gap_verdict(gap: GroupGap) -> str:
