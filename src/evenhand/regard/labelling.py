@@ -72,7 +72,7 @@ class ClassifierLabeller:
     @property
     def description(self) -> LabellingClassifier:
         """What a result says about the classifier."""
-        return described(self.classifier)
+        return describe_classifier(self.classifier)
 
     def refuse_unsuitable(self, language: str) -> None:
         """Refuse texts in another language than the classifier's."""
