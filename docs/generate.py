@@ -48,6 +48,7 @@ BY_HAND = (
             "agreement",
             "regard",
             "regard-analysis",
+            "regard-audit",
             "python",
             "lab",
             "certificate",

@@ -15,7 +15,8 @@ from regard_training import NEEDS_REGARD
 
 from evenhand.core.errors import ComparisonError, EvenhandError
 from evenhand.core.progress import Progress
-from evenhand.instruments.regard.audit import RegardOptions
+from evenhand.data.group_text_files import GroupTextColumns, read_group_texts
+from evenhand.instruments.regard.audit import TEXTS_FILE, RegardOptions
 from evenhand.instruments.regard.content import MATCHES_FILE, shifts_between
 from evenhand.models.capabilities import FillsBlanks
 from evenhand.models.references import ModelError, ModelRef
@@ -25,6 +26,7 @@ from evenhand.runs.store import leftovers
 from evenhand.stats.resampling import Resampling
 from evenhand.testing import FakeModel
 from evenhand.workflows.regard_audit import TOY_CLASSIFIER, audit_regard
+from evenhand.workflows.regard_evaluation import RegardEvaluationOptions, evaluate_regard
 
 pytestmark = [NEEDS_REGARD, pytest.mark.torch]
 pytest.importorskip("simplemma")
@@ -71,6 +73,13 @@ def test_a_run_has_raw_and_clean_texts_labels_and_content(options: RegardOptions
     assert set(run.result.occupations.top) == {"female", "male"}
     assert (tmp_path / run.name / MATCHES_FILE).read_text(encoding="utf-8").startswith("group,category,match")
     assert run.figure("all.gap").estimate.defined
+    again = evaluate_regard(
+        read_group_texts(
+            [tmp_path / run.name / TEXTS_FILE], columns=GroupTextColumns(group="group", context="context")
+        ),
+        RegardEvaluationOptions(resampling=options.resampling),
+    )
+    assert again.result.all == run.result.all
 
 
 def test_an_interrupted_audit_goes_on_and_gives_the_same(options: RegardOptions, tmp_path: Path) -> None:

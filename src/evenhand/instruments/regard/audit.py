@@ -34,6 +34,7 @@ from evenhand.runs.run import Run
 from evenhand.runs.store import Parts
 
 DEFAULT_LANGUAGE = "en"
+TEXTS_FILE = "texts.csv"
 FEWEST_TEXTS = 10
 """Texts per prompt with which shares are more than chance."""
 
@@ -192,6 +193,13 @@ class RegardAudit(Preparation):
         )
         run = assemble_regard(self.record, self.labeller.label(texts), self.analysis, lists=self.lists)
         return replace(run, scores=run.scores.with_columns(kept["sample"], kept["raw"], kept["finish"]))
+
+
+def text_files(scores: pl.DataFrame) -> dict[str, str]:
+    """Files for a run folder by name: the texts that a model wrote, in the columns that ``regard evaluate`` reads."""
+    if "raw" not in scores.columns:
+        return {}
+    return {TEXTS_FILE: scores.select("text", "label", "group", "context", "kind", "raw").write_csv()}
 
 
 def _decoding_record(options: GenerationOptions) -> dict[str, Any]:

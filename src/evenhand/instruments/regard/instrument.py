@@ -14,7 +14,13 @@ from evenhand.instruments.instrument import (
     ScoresLayout,
 )
 from evenhand.instruments.regard.analysis import RegardAnalysisOptions
-from evenhand.instruments.regard.audit import RegardAudit, RegardLabeller, RegardOptions, audit_name
+from evenhand.instruments.regard.audit import (
+    RegardAudit,
+    RegardLabeller,
+    RegardOptions,
+    audit_name,
+    text_files,
+)
 from evenhand.instruments.regard.comparison import compare_regard, refuse_incomparable_texts
 from evenhand.instruments.regard.content import content_files
 from evenhand.instruments.regard.evaluation import RegardEvaluation
@@ -76,8 +82,8 @@ class RegardInstrument(Instrument[RegardOptions]):
         return RegardAudit(model, options, name=name)
 
     def extra_files(self, run: Run) -> Mapping[str, str]:
-        """The matches of a lexicon, for people to judge."""
-        return content_files(run.scores)
+        """The matches of a lexicon, for people to judge, and the texts of an audit, for people to label."""
+        return {**content_files(run.scores), **text_files(run.scores)}
 
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """Gaps and groups in all contexts, then in each kind of contexts."""
