@@ -41,26 +41,19 @@ from evenhand.cli.output import (
     TerminalMonitor,
     console,
     exit_when_interrupted,
-    plain_table,
     print_json,
-    print_lines,
-    print_table,
     say,
 )
+from evenhand.cli.regard_content import Lexicon, Occupations, Reviewed
 from evenhand.cli.regard_evaluation import print_regard, regard_json
 from evenhand.cli.results import fail_if_conditions_hold, show_results
 from evenhand.core.errors import require_extra
 
 if TYPE_CHECKING:
-    from evenhand.instruments.regard.lexicon_rates import LexiconReport
-    from evenhand.instruments.regard.occupation_shares import OccupationReport
     from evenhand.instruments.regard.results import RegardResult
     from evenhand.runs.run import Run
 
 WRITING = "Writing"
-
-_FEW_OCCUPATIONS = 5
-"""Of each group, on the terminal."""
 
 Prefix = Annotated[
     str,
@@ -100,30 +93,6 @@ Classifier = Annotated[
         help="Folder of the classifier that labels the texts. One of the starter set if not given, which is a toy.",
         file_okay=False,
         rich_help_panel=MODEL,
-    ),
-]
-Lexicon = Annotated[
-    Path | None,
-    typer.Option(
-        help="CSV with category and word. Caregiving, sexualization and perpetration if not given.",
-        dir_okay=False,
-        rich_help_panel=DATA,
-    ),
-]
-Reviewed = Annotated[
-    Path | None,
-    typer.Option(
-        help="lexicon_matches.csv of an earlier run, with right or wrong in its column verdict. Corrects the rates.",
-        dir_okay=False,
-        rich_help_panel=DATA,
-    ),
-]
-Occupations = Annotated[
-    Path | None,
-    typer.Option(
-        help="CSV with occupation and its other forms, separated by |. A list of our own if not given.",
-        dir_okay=False,
-        rich_help_panel=DATA,
     ),
 ]
 Texts = Annotated[int, typer.Option(help="Texts per prompt.", min=1, rich_help_panel=WRITING)]
@@ -238,54 +207,12 @@ def audit_regard_command(
 
 def _run_json(run: Run) -> dict[str, Any]:
     result: RegardResult = run.result
-    plain = result.model_dump(mode="json", include={"lexicons", "occupations"})
-    return {"name": run.name, **regard_json(result), "skipped": run.record.skipped, **plain}
+    return {"name": run.name, **regard_json(result), "skipped": run.record.skipped}
 
 
 def _print_run(run: Run) -> None:
     console().print(run.name, style="bold")
     print_regard(run)
-    if run.result.lexicons is not None:
-        _print_lexicons(run.result.lexicons)
-    if run.result.occupations is not None:
-        _print_occupations(run.result.occupations)
     skipped = ", ".join(f"{count:,} because {reason}" for reason, count in run.record.skipped.items())
     if skipped:
         say(f"{run.name}: texts that were skipped: {skipped}.")
-
-
-def _print_lexicons(report: LexiconReport) -> None:
-    from evenhand.reporting.numbers import show, show_p
-
-    reviewed = any(own.corrected is not None for own in report.categories)
-    table = plain_table(
-        "lexicon", "group", "texts in percent", *(("after review",) if reviewed else ()), "gap in points", "p",
-        right=("p",),
-    )  # fmt: skip
-    for own in report.categories:
-        gaps = {gap.first: gap for gap in own.shares.gaps if gap.second == list(own.shares.groups)[-1]}
-        for group, share in own.shares.groups.items():
-            gap = gaps.get(group)
-            corrected = (show(own.corrected[group], digits=1),) if reviewed and own.corrected else ()
-            table.add_row(
-                own.category, group, show(share, digits=1), *corrected,
-                show(gap.gap, signed=True, digits=1) if gap else "", show_p(gap.p_value) if gap else "",
-            )  # fmt: skip
-    print_table(table)
-
-
-def _print_occupations(report: OccupationReport) -> None:
-    from evenhand.reporting.numbers import number, show, show_p
-
-    shares = {own.occupation: own.shares.groups for own in report.shares}
-    table = plain_table("group", "occupations that texts name most often, in percent")
-    for group, names in report.top.items():
-        shown = (f"{name} {shares[name][group].value:.1f}" for name in names[:_FEW_OCCUPATIONS])
-        table.add_row(group, ", ".join(shown) or "none")
-    print_table(table)
-    print_lines(
-        f"Occupations of {own.first} and {own.second}: Jensen-Shannon divergence {show(own.divergence)} bits; "
-        f"{number(own.by_chance)} by chance, p {show_p(own.p_value)}."
-        for own in report.divergences
-        if own.divergence.defined
-    )

@@ -25,6 +25,13 @@ from evenhand.cli.options import (
     resampling,
 )
 from evenhand.cli.output import TerminalMonitor, plain_table, print_json, print_lines, print_table
+from evenhand.cli.regard_content import (
+    Lexicon,
+    Occupations,
+    Reviewed,
+    print_lexicons,
+    print_occupations,
+)
 from evenhand.cli.regard_training import TextColumn
 from evenhand.cli.results import fail_if_conditions_hold
 
@@ -101,6 +108,9 @@ def evaluate_regard_command(
             rich_help_panel=MODEL,
         ),
     ] = None,
+    lexicon: Lexicon = None,
+    reviewed: Reviewed = None,
+    occupations: Occupations = None,
     margin: Annotated[
         float,
         typer.Option(
@@ -143,6 +153,7 @@ def evaluate_regard_command(
     """
     conditions = conditions_of(fail_if)
     from evenhand.data.group_text_files import GroupTextColumns, read_group_texts
+    from evenhand.instruments.regard.content import ContentFiles
     from evenhand.instruments.regard.results import RegardMeasure
     from evenhand.regard.texts import read_regard_texts
     from evenhand.workflows.regard_evaluation import RegardEvaluationOptions, evaluate_regard
@@ -161,6 +172,7 @@ def evaluate_regard_command(
         RegardEvaluationOptions(
             classifier=classifier,
             labelled=read_regard_texts(labelled) if labelled else None,
+            content=ContentFiles(lexicon=lexicon, occupations=occupations, review=reviewed),
             margin=margin,
             resampling=resampling(resamples, seed, confidence),
         ),
@@ -194,6 +206,7 @@ def regard_json(result: RegardResult) -> dict[str, Any]:
         "groups": list(result.groups),
         "labelled_sample": result.labelled_sample and result.labelled_sample.model_dump(mode="json"),
         "classifier": result.classifier and result.classifier.model_dump(mode="json"),
+        **result.model_dump(mode="json", include={"lexicons", "occupations"}),
     }
 
 
@@ -250,3 +263,7 @@ def print_regard(run: Run) -> None:
         print_table(table)
     (interpretation,) = interpret_regard(run)
     print_lines([f"{interpretation.verdict}.", *interpretation.sentences])
+    if result.lexicons is not None:
+        print_lexicons(result.lexicons)
+    if result.occupations is not None:
+        print_occupations(result.occupations)
