@@ -54,6 +54,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "evenhand regard label sentences.txt --classifier toy",
     ),
     "evenhand regard check": ("evenhand regard check --texts women.csv men.csv --label prediction --json",),
+    "evenhand regard evaluate": ("evenhand regard evaluate texts.csv --group group",),
     "evenhand regard balance": ("evenhand regard balance survey.csv --out balanced.csv",),
     "evenhand mitigate equalise": (),
     "evenhand mitigate counterfactual": (),

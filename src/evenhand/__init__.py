@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evenhand.data import check, describe, load_dataset
     from evenhand.data.annotation_files import read_annotations, write_annotations
     from evenhand.data.datasets import example_scores
-    from evenhand.data.group_text_files import read_group_texts
+    from evenhand.data.group_text_files import GroupTextColumns, read_group_texts
     from evenhand.data.group_texts import GroupText, GroupTexts
     from evenhand.data.label_schemes import load_scheme
     from evenhand.data.probes import load_probes
@@ -89,6 +89,7 @@ _HOME = {
     "Finetuning": "evenhand.certificate",
     "GenerationOptions": "evenhand.models.generation",
     "GroupText": "evenhand.data.group_texts",
+    "GroupTextColumns": "evenhand.data.group_text_files",
     "GroupTexts": "evenhand.data.group_texts",
     "HeldOutText": "evenhand.certificate",
     "Instrument": "evenhand.instruments.instrument",
@@ -180,6 +181,7 @@ __all__ = [
     "Finetuning",
     "GenerationOptions",
     "GroupText",
+    "GroupTextColumns",
     "GroupTexts",
     "HeldOutText",
     "Instrument",

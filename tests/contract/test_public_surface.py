@@ -35,6 +35,7 @@ PUBLIC = [
     "Finetuning",
     "GenerationOptions",
     "GroupText",
+    "GroupTextColumns",
     "GroupTexts",
     "HeldOutText",
     "Instrument",
