@@ -48,6 +48,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "evenhand annotate agreement": ("evenhand annotate agreement ada.csv ben.csv cem.csv --json",),
     "evenhand annotate import": ("evenhand annotate import ada.csv ben.csv cem.csv --out annotations.csv",),
     "evenhand annotate export": ("evenhand annotate export annotations.csv --to doccano --out doccano",),
+    "evenhand regard audit": (),
     "evenhand regard train": ("evenhand regard train --language de --out toy --size-seeds 0",),
     "evenhand regard label": (
         "echo 'Die Person hilft anderen gern.' > sentences.txt",
