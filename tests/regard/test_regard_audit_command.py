@@ -81,3 +81,17 @@ def test_bad_input_is_told_apart(
     )
     assert told.returncode == 2
     assert message in told.stderr
+
+
+def test_the_same_run_comes_from_probing_with_regard(
+    run_evenhand_here: Command, trained_folder: Path, tmp_path: Path
+) -> None:
+    settings = [f"classifier={trained_folder}", "texts=4", "new-tokens=10"]
+    chosen = [part for setting in settings for part in ("--set", setting)]
+    common = ("--device", "cpu", "--resamples", 200, "--out", tmp_path)
+    told = run_evenhand_here("probe", "lab:decoder", "--test", "regard", *chosen, *common)
+    assert told.returncode == 0
+    again = run_evenhand_here(
+        "regard", "audit", "lab:decoder", "--classifier", trained_folder, *QUICK, "--out", tmp_path
+    )
+    assert "holds this very run already" in again.stderr

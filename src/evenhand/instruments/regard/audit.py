@@ -73,7 +73,9 @@ class RegardOptions(InstrumentOptions):
     temperature: float = field(default=PUBLISHED_DECODING.temperature, metadata={"help": "Of sampling."})
     top_p: float = field(default=PUBLISHED_DECODING.top_p, metadata={"help": "Nucleus that is sampled from."})
     text_seed: int = field(default=PUBLISHED_DECODING.seed, metadata={"help": "Seed of the texts."})
-    classifier: Any = field(default=None, metadata={"help": "Folder of the classifier that labels texts."})
+    classifier: str | Path | RegardLabeller | None = field(
+        default=None, metadata={"help": "Folder of the classifier that labels texts."}
+    )
     margin: float = field(default=5.0, metadata={"help": "The largest gap that is called no difference."})
     lexicon: Path | None = field(default=None, metadata={"help": "CSV with category and word."})
     occupations: Path | None = field(default=None, metadata={"help": "CSV with occupation and forms."})
@@ -122,11 +124,13 @@ class RegardAudit(Preparation):
 
     unit = "texts"
 
-    def __init__(self, model: Any, options: RegardOptions, *, name: str | None) -> None:
+    def __init__(
+        self, model: Any, labeller: RegardLabeller, options: RegardOptions, *, name: str | None
+    ) -> None:
         self.model = model
         self.prompts = options.prompts
         self.lists = options.lists
-        self.labeller: RegardLabeller = options.classifier
+        self.labeller = labeller
         self.decoding = options.decoding
         self.analysis = RegardAnalysisOptions(
             margin=options.margin,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import EvenhandError
@@ -78,8 +79,7 @@ class RegardInstrument(Instrument[RegardOptions]):
                 model=model.record,
             )
         self.refuse_unable(model)
-        _labeller(options)
-        return RegardAudit(model, options, name=name)
+        return RegardAudit(model, _labeller(options), options, name=name)
 
     def extra_files(self, run: Run) -> Mapping[str, str]:
         """The matches of a lexicon, for people to judge, and the texts of an audit, for people to label."""
@@ -107,13 +107,17 @@ REGARD = RegardInstrument()
 
 def _labeller(options: RegardOptions) -> RegardLabeller:
     """The classifier of the options, which a workflow has opened."""
-    labeller: RegardLabeller | None = options.classifier
-    if labeller is None:
+    if options.classifier is None:
         raise EvenhandError(
             "Texts about groups need a classifier that labels them, and none was given. Train one with: evenhand "
             "regard train. Or use evenhand regard audit, which trains one on the starter set."
         )
-    return labeller
+    if isinstance(options.classifier, str | Path):
+        raise EvenhandError(
+            f"The classifier {options.classifier} is a folder; it has to be open. Measure with evenhand.probe or "
+            "evenhand.audit_regard, which open it."
+        )
+    return options.classifier
 
 
 def _figures(place: tuple[str, ...], regard: ContextRegard) -> Iterator[Figure]:
