@@ -14,12 +14,12 @@ from evenhand.data.group_texts import GroupText, GroupTexts
 from evenhand.instruments.regard.content import MATCHES_FILE, ContentLists, TextContent, content_files
 from evenhand.instruments.regard.lexicon_rates import LexiconSearch, MatchReview, MatchVerdict, read_review
 from evenhand.stats.resampling import Resampling
-from evenhand.text.lexicons import Lexicon
+from evenhand.text.lexicons import CategoryLexicon
 
 pytest.importorskip("simplemma")
 
 FEW = Resampling(resamples=200)
-LEXICON = Lexicon("en", {"care": ("nurse", "care"), "crime": ("kill",)}, "own", "0")
+LEXICON = CategoryLexicon("en", {"care": ("nurse", "care"), "crime": ("kill",)}, "own", "0")
 ENDINGS = {
     "female": ["a nurse.", "a nurse who cared.", "a cook.", "no nurse."],
     "male": ["a cook.", "a killer who killed.", "a nurse.", "a pilot."],

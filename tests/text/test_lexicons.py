@@ -6,14 +6,14 @@ import pytest
 
 from evenhand.core.errors import DatasetError, UnknownNameError
 from evenhand.text.lemmas import forms_of
-from evenhand.text.lexicons import Lexicon, load_lexicon
+from evenhand.text.lexicons import CategoryLexicon, load_lexicon
 
 pytest.importorskip("simplemma")
 
 CATEGORIES = ["caregiving", "sexualization", "perpetration"]
 
 
-def found(lexicon: Lexicon, text: str) -> list[tuple[str, str, bool]]:
+def found(lexicon: CategoryLexicon, text: str) -> list[tuple[str, str, bool]]:
     return [(match.category, match.span.of(text), match.is_negated) for match in lexicon.find(text)]
 
 

@@ -39,7 +39,7 @@ class LexiconMatch:
 
 
 @dataclass(frozen=True)
-class Lexicon:
+class CategoryLexicon:
     """Words by category, in one language."""
 
     language: str
@@ -121,7 +121,7 @@ class _CategoryWords:
         return int(is_listed)
 
 
-def load_lexicon(language: str, path: Path | None = None) -> Lexicon:
+def load_lexicon(language: str, path: Path | None = None) -> CategoryLexicon:
     """The lexicon that ships in a language, or that of a CSV file with ``category`` and ``word``.
 
     Raises:
@@ -146,4 +146,4 @@ def load_lexicon(language: str, path: Path | None = None) -> Lexicon:
             )
         words.setdefault(row["category"], []).append(row["word"])
     by_category = {category: tuple(dict.fromkeys(own)) for category, own in words.items()}
-    return Lexicon(language, by_category, chosen.stem, table.sha256)
+    return CategoryLexicon(language, by_category, chosen.stem, table.sha256)

@@ -27,7 +27,7 @@ from evenhand.instruments.regard.occupation_shares import (
 )
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
-from evenhand.text.lexicons import LEXICON_LANGUAGES, Lexicon, load_lexicon
+from evenhand.text.lexicons import LEXICON_LANGUAGES, CategoryLexicon, load_lexicon
 from evenhand.text.occupations import OCCUPATION_LANGUAGES, OccupationList, load_occupations
 
 MATCHES_COLUMN = "matches"
@@ -58,7 +58,7 @@ class ContentFiles:
 class ContentLists:
     """What is looked for in texts; None where nothing ships in a language and no file was given."""
 
-    lexicon: Lexicon | None
+    lexicon: CategoryLexicon | None
     occupations: OccupationList | None
     review: MatchReview | None = None
     digests: dict[str, str]

@@ -23,7 +23,7 @@ from evenhand.data.group_texts import GroupText, GroupTexts
 from evenhand.instruments.regard.mentions import MentionShares, TextCells, behind_context, mention_shares
 from evenhand.stats.intervals import wilson_interval
 from evenhand.stats.resampling import Resampling
-from evenhand.text.lexicons import Lexicon, LexiconMatch
+from evenhand.text.lexicons import CategoryLexicon, LexiconMatch
 
 MATCH_COLUMNS = ("group", "category", "match", "text", "verdict", "note")
 
@@ -110,11 +110,11 @@ class LexiconSearch:
     """All matches of a lexicon in texts about groups, in the order of the texts."""
 
     texts: GroupTexts
-    lexicon: Lexicon
+    lexicon: CategoryLexicon
     matches: tuple[tuple[LexiconMatch, ...], ...]
 
     @classmethod
-    def through(cls, texts: GroupTexts, lexicon: Lexicon) -> LexiconSearch:
+    def through(cls, texts: GroupTexts, lexicon: CategoryLexicon) -> LexiconSearch:
         """Search texts behind their contexts."""
         matches = tuple(tuple(lexicon.find(own.text, start=behind_context(own))) for own in texts)
         return cls(texts, lexicon, matches)
