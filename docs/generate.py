@@ -47,6 +47,8 @@ BY_HAND = (
             "data",
             "agreement",
             "regard",
+            "regard-analysis",
+            "regard-audit",
             "python",
             "lab",
             "certificate",

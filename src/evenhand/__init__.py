@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from evenhand.data import check, describe, load_dataset
     from evenhand.data.annotation_files import read_annotations, write_annotations
     from evenhand.data.datasets import example_scores
+    from evenhand.data.group_text_files import GroupTextColumns, read_group_texts
+    from evenhand.data.group_texts import GroupText, GroupTexts
     from evenhand.data.label_schemes import load_scheme
     from evenhand.data.probes import load_probes
     from evenhand.instruments.association.instrument import AuditOptions
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from evenhand.instruments.instrument import Instrument, InstrumentOptions
     from evenhand.instruments.knowledge.instrument import KnowledgeOptions
     from evenhand.instruments.malor.instrument import MalorOptions
+    from evenhand.instruments.regard.audit import RegardOptions
     from evenhand.mitigation.counterfactual import CounterfactualOptions
     from evenhand.mitigation.equalising.equalise import EqualiseOptions
     from evenhand.mitigation.mitigation import MitigatedModel, Mitigation, MitigationData, MitigationOptions
@@ -58,6 +61,8 @@ if TYPE_CHECKING:
     from evenhand.workflows.mitigate import mitigate
     from evenhand.workflows.pairs import build_pairs
     from evenhand.workflows.regard import RegardTrainingOptions, train_regard_classifier
+    from evenhand.workflows.regard_audit import audit_regard
+    from evenhand.workflows.regard_evaluation import RegardEvaluationOptions, evaluate_regard
     from evenhand.workflows.show import compare_all, report
     from evenhand.workflows.study import Study, study
 
@@ -83,6 +88,9 @@ _HOME = {
     "Figure": "evenhand.runs.figures",
     "Finetuning": "evenhand.certificate",
     "GenerationOptions": "evenhand.models.generation",
+    "GroupText": "evenhand.data.group_texts",
+    "GroupTextColumns": "evenhand.data.group_text_files",
+    "GroupTexts": "evenhand.data.group_texts",
     "HeldOutText": "evenhand.certificate",
     "Instrument": "evenhand.instruments.instrument",
     "InstrumentOptions": "evenhand.instruments.instrument",
@@ -102,6 +110,8 @@ _HOME = {
     "Protocol": "evenhand.core.protocols",
     "Recipe": "evenhand.core.recipes",
     "RegardClassifier": "evenhand.regard.classifier",
+    "RegardEvaluationOptions": "evenhand.workflows.regard_evaluation",
+    "RegardOptions": "evenhand.instruments.regard.audit",
     "RegardTexts": "evenhand.regard.texts",
     "RegardTrainingOptions": "evenhand.workflows.regard",
     "Resampling": "evenhand.stats.resampling",
@@ -111,6 +121,7 @@ _HOME = {
     "Task": "evenhand.core.items",
     "annotator_agreement": "evenhand.regard.agreement",
     "audit": "evenhand.workflows.measure",
+    "audit_regard": "evenhand.workflows.regard_audit",
     "balance_genders": "evenhand.regard.gender_balance",
     "build_pairs": "evenhand.workflows.pairs",
     "certify": "evenhand.workflows.certify",
@@ -122,6 +133,7 @@ _HOME = {
     "default_data": "evenhand.workflows.defaults.mitigating",
     "describe": "evenhand.data",
     "evaluate": "evenhand.workflows.measure",
+    "evaluate_regard": "evenhand.workflows.regard_evaluation",
     "example_scores": "evenhand.data.datasets",
     "filled_spans": "evenhand.core.items",
     "format_table": "evenhand.reporting",
@@ -136,6 +148,7 @@ _HOME = {
     "probe": "evenhand.workflows.measure",
     "read_annotations": "evenhand.data.annotation_files",
     "read_certificate": "evenhand.runs.certificate_files",
+    "read_group_texts": "evenhand.data.group_text_files",
     "read_regard_texts": "evenhand.regard.texts",
     "report": "evenhand.workflows.show",
     "study": "evenhand.workflows.study",
@@ -167,6 +180,9 @@ __all__ = [
     "Figure",
     "Finetuning",
     "GenerationOptions",
+    "GroupText",
+    "GroupTextColumns",
+    "GroupTexts",
     "HeldOutText",
     "Instrument",
     "InstrumentOptions",
@@ -186,6 +202,8 @@ __all__ = [
     "Protocol",
     "Recipe",
     "RegardClassifier",
+    "RegardEvaluationOptions",
+    "RegardOptions",
     "RegardTexts",
     "RegardTrainingOptions",
     "Resampling",
@@ -195,6 +213,7 @@ __all__ = [
     "Task",
     "annotator_agreement",
     "audit",
+    "audit_regard",
     "balance_genders",
     "build_pairs",
     "certify",
@@ -206,6 +225,7 @@ __all__ = [
     "default_data",
     "describe",
     "evaluate",
+    "evaluate_regard",
     "example_scores",
     "filled_spans",
     "format_table",
@@ -220,6 +240,7 @@ __all__ = [
     "probe",
     "read_annotations",
     "read_certificate",
+    "read_group_texts",
     "read_regard_texts",
     "report",
     "study",

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from bec_pro_builders import bec_pro_file
@@ -24,9 +25,12 @@ from evenhand.data.settled import load_settled
 from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.instruments.bec_pro import BEC_PRO, BecProOptions
 from evenhand.instruments.malor.instrument import MalorOptions
+from evenhand.instruments.regard.audit import RegardOptions
+from evenhand.lab.regard_gap import PlantedGap, plant_gap
 from evenhand.runs.comparison import compare, compare_pairs, pairs_to_compare
 from evenhand.runs.run import INSTRUMENTS, Run, open_run
 from evenhand.stats.resampling import Resampling
+from evenhand.workflows.measure import measure
 
 FEW = Resampling(resamples=100)
 PAIRS = pair_set(
@@ -83,6 +87,12 @@ def _bec_pro(model: Any, folder: Path) -> Run:
     return BEC_PRO.prepare(model, options).measure()
 
 
+def _regard(model: Any, _: Path) -> Run:
+    seed = sum(map(ord, model.ref.short_name))
+    texts = plant_gap(PlantedGap(gap=10, texts=20), np.random.default_rng(seed))
+    return measure(model, INSTRUMENTS["regard"], options=RegardOptions(data=texts, resampling=FEW))
+
+
 MAKERS: dict[str, Callable[[Any, Path], Run]] = {
     "association": _audit,
     "malor": _malor,
@@ -91,6 +101,7 @@ MAKERS: dict[str, Callable[[Any, Path], Run]] = {
     "cosine": _cosine,
     "direct-bias": _direct_bias,
     "knowledge": _knowledge,
+    "regard": _regard,
 }
 
 

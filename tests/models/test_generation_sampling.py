@@ -75,6 +75,22 @@ def test_the_token_that_crosses_p_belongs_to_the_nucleus(top_p: float, kept: int
     assert int((probabilities > 0).sum()) == kept
 
 
+@pytest.mark.parametrize("spread", [0.1, 2.0, 6.0])
+@pytest.mark.parametrize("step", [0.0, 0.5])
+def test_a_large_vocabulary_has_the_nucleus_of_the_definition(spread: float, step: float) -> None:
+    """Whether a nucleus has few tokens or many, and where logits are rounded, so that many tokens tie."""
+    generator = torch.Generator().manual_seed(4)
+    logits = spread * torch.randn(3, 2_000, generator=generator, dtype=torch.float64)
+    if step:
+        logits = (logits / step).round() * step
+
+    probabilities = sampling_probabilities(logits, GenerationOptions(temperature=0.7, top_p=0.92))
+
+    for row, given_logits in zip(probabilities, logits, strict=True):
+        expected = by_definition(given_logits.tolist(), temperature=0.7, top_p=0.92, top_k=None)
+        assert row.tolist() == pytest.approx(expected, abs=1e-12)
+
+
 def test_a_random_number_picks_the_token_whose_share_it_falls_into() -> None:
     logits = torch.tensor([[0.2, 0.5, 0.3]], dtype=torch.float64).log().repeat(5, 1)
     numbers = torch.tensor([0.0, 0.1999, 0.2001, 0.7001, 1 - 2**-53], dtype=torch.float64)

@@ -24,6 +24,8 @@ from evenhand.cli.options import (
     resampling,
 )
 from evenhand.cli.output import TerminalMonitor, plain_table, print_json, print_lines, print_table, say
+from evenhand.cli.regard_audit import audit_regard_command
+from evenhand.cli.regard_evaluation import evaluate_regard_command
 from evenhand.cli.regard_training import (
     Group,
     TiesName,
@@ -43,12 +45,14 @@ if TYPE_CHECKING:
 regard_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="Regard: classifiers, their own bias, and balanced texts.",
+    help="Regard: how texts speak of groups, classifiers, their own bias, and balanced texts.",
 )
 
 
+regard_app.command("audit", cls=CommandWithNames)(audit_regard_command)
 regard_app.command("train", cls=CommandWithNames)(train_command)
 regard_app.command("label", cls=CommandWithNames)(label_command)
+regard_app.command("evaluate", cls=CommandWithNames)(evaluate_regard_command)
 
 
 @regard_app.command("check")

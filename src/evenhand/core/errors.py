@@ -117,7 +117,7 @@ EXTRAS = {
     "hf": _MODELS,
     "gguf": (*_MODELS, "gguf"),
     "train": (*_MODELS, "lemminflect", "peft"),
-    "regard": (*_MODELS, "sklearn", "xgboost", "optuna", "safetensors", "sentence_transformers"),
+    "regard": (*_MODELS, "sklearn", "xgboost", "optuna", "safetensors", "sentence_transformers", "simplemma"),
     "vectors": ("gensim",),
     "ray": ("ray", "pyarrow"),
     "crowd": ("crowdkit", "pandas"),

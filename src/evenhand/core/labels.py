@@ -11,11 +11,11 @@ A vote is written as a number wherever votes are computed with: the index of the
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from pydantic import ConfigDict, Field, model_validator
 
-from evenhand.core.errors import DatasetError
+from evenhand.core.errors import DatasetError, shortlist
 from evenhand.core.frozen import FrozenModel
 
 UNSURE = -1
@@ -159,6 +159,31 @@ class LabelScheme(FrozenModel):
                 if _number(option.code) == number:
                     return option.code
         raise UnknownLabelError(cell, self, place=place)
+
+    def read_codes(self, cells: Iterable[str]) -> Mapping[str, str]:
+        """The code of each label that occurs: as it is, or by its rank where one of them is no code.
+
+        Classifiers number classes from 0 in the order of the scale: 0, 1 and 2 for -1, 0 and 1.
+
+        Raises:
+            DatasetError: If the labels are neither all codes nor all ranks.
+        """
+        found = sorted(set(cells))
+        try:
+            return {cell: self.read_code(cell) for cell in found}
+        except UnknownLabelError as problem:
+            by_rank = sorted(
+                self.labels, key=lambda option: math.inf if option.value is None else option.value
+            )
+            ranks = {str(rank): option.code for rank, option in enumerate(by_rank)}
+            codes = {cell: ranks.get(cell.strip().removesuffix(".0")) for cell in found}
+            if None in codes.values():
+                raise DatasetError(
+                    f"The labels {shortlist(found)} are neither codes of the scheme {self.name} "
+                    f"({', '.join(self.codes)}) nor ranks from 0 to {len(by_rank) - 1}. The first that is neither is "
+                    f"{problem.label!r}. Correct it, or give the scheme with --scheme."
+                ) from None
+            return {cell: code for cell, code in codes.items() if code is not None}
 
     def means_unsure(self, cell: str) -> bool:
         """Whether a cell of the label column says that the annotator was unsure."""

@@ -70,6 +70,19 @@ class EstimatesCost(Protocol):
         ...
 
 
+@runtime_checkable
+class EstimatesGenerationCost(Protocol):
+    """Knows what it costs to let it write."""
+
+    def describe_generation_cost(self, prompts: Iterable[str], options: GenerationOptions) -> str:
+        """What it takes to write texts after prompts, in a sentence.
+
+        Raises:
+            EvenhandError: If it is more than is allowed.
+        """
+        ...
+
+
 class TextScore(BaseModel):
     """Natural log-probabilities of the tokens that were scored."""
 

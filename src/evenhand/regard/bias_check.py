@@ -7,16 +7,16 @@ labels of a pair is the classifier's doing.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from evenhand.core.errors import DatasetError, shortlist
+from evenhand.core.errors import DatasetError
 from evenhand.core.estimates import Estimate
-from evenhand.core.labels import LabelScheme, UnknownLabelError
+from evenhand.core.labels import LabelScheme
 from evenhand.data.csv_files import CsvTable, read_table
 from evenhand.data.label_schemes import load_scheme
 from evenhand.stats.paired_labels import (
@@ -109,7 +109,7 @@ def check_labelled_pairs(
     if margin <= 0:
         raise DatasetError(f"A margin of {margin} points was given; it must be above 0.")
     resampling = resampling or Resampling()
-    codes = _codes([*first, *second], scheme)
+    codes = scheme.read_codes([*first, *second])
     used = [code for code in scheme.codes if code in codes.values()]
     if len(used) == 1:
         raise DatasetError(
@@ -180,28 +180,6 @@ def _column(table: CsvTable, name: str, what: str) -> list[str]:
         if not row[name.lower()]:
             raise DatasetError(f"{row.place}: the {what} is empty. Give every row one, or remove the pair.")
     return [row[name.lower()] for row in table.rows]
-
-
-def _codes(labels: Sequence[str], scheme: LabelScheme) -> Mapping[str, str]:
-    """The code of each label that occurs: as it is, or by its rank where a label is no code.
-
-    Classifiers number classes from 0 in the order of the scale: 0, 1 and 2 for -1, 0 and 1.
-    """
-    found = sorted(set(labels))
-    try:
-        return {label: scheme.read_code(label) for label in found}
-    except UnknownLabelError as problem:
-        order = np.argsort(np.where(np.isnan(scheme.values), np.inf, scheme.values), kind="stable").tolist()
-        ranks = {str(rank): scheme.codes[index] for rank, index in enumerate(order)}
-        codes = {label: ranks.get(label.removesuffix(".0")) for label in found}
-        unknown = [label for label, code in codes.items() if code is None]
-        if unknown:
-            raise DatasetError(
-                f"The labels {shortlist(found)} are neither codes of the scheme {scheme.name} "
-                f"({', '.join(scheme.codes)}) nor ranks from 0 to {len(order) - 1}. The first that is neither is "
-                f"{problem.label!r}. Correct it, or give the scheme with --scheme."
-            ) from None
-        return {label: code for label, code in codes.items() if code is not None}
 
 
 def _refuse_what_are_no_pairs(paths: tuple[Path, Path], texts: Sequence[Sequence[str]]) -> None:

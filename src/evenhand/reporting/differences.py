@@ -39,6 +39,10 @@ WORDS = {
         "has professions closer to the gender direction than",
         "has professions farther from the gender direction than",
     ),
+    "signed_gap": (
+        "speaks better of the first group, compared with the second, than",
+        "speaks worse of the first group, compared with the second, than",
+    ),
 }
 """What a higher and a lower value of a measure says about one run beside another."""
 

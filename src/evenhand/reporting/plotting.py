@@ -128,6 +128,8 @@ class IntervalAxis:
     lowest: float = -math.inf
     highest: float = math.inf
     label: str = "datum.label"
+    margin: float | None = None
+    """The distance from neutral up to which values are called no difference; it is drawn as a band."""
 
     def domain(self, values: Iterable[float]) -> list[float]:
         """Whole steps around the values and what is neutral."""
@@ -157,7 +159,11 @@ def axis_for(title: str, neutral: float | None, estimates: Sequence[Estimate]) -
 
 
 def interval_plot(
-    plotted: Sequence[PlottedEstimate], axis: IntervalAxis, *, runs: Sequence[ShownRun]
+    plotted: Sequence[PlottedEstimate],
+    axis: IntervalAxis,
+    *,
+    runs: Sequence[ShownRun],
+    bold: Sequence[str] = (),
 ) -> dict[str, Any]:
     """One mark and one bar per value; a value without an interval is hollow. Rows stand in the order of their coming.
 
@@ -165,39 +171,76 @@ def interval_plot(
         plotted: The values.
         axis: What they are.
         runs: Those whose values there are, in order.
+        bold: Rows whose names are bold.
     """
     defined = [own for own in plotted if own.estimate.defined]
     if not defined:
         return {}
     rows = [
-        {"run": own.run, "row": _in_lines(own.row), "name": own.row, **plotted_fields(own.estimate)}
+        {"run": own.run, "row": in_lines(own.row), "name": own.row, **plotted_fields(own.estimate)}
         for own in defined
     ]
     scale = alt.Scale(
         domain=axis.domain(bound for own in defined for bound in bounds(own.estimate)), nice=False
-    )
-    order = list(dict.fromkeys(_in_lines(own.row) for own in defined))
-    lines = [row.count(_LINE_BREAK) + 1 for row in order]
-    labels = alt.Axis(
-        labelLimit=150,
-        ticks=False,
-        labelExpr=f"split(datum.label, {_LINE_BREAK!r})",
-        labelLineHeight=_LINE_HEIGHT,
-        labelOffset=-_LINE_HEIGHT * (min(lines) - 1) / 2,
     )
     present = [shown for shown in runs if any(own.run == shown.label for own in defined)]
     layers = interval_layers(
         rows,
         scale=scale,
         x=alt.X("value:Q", scale=scale, title=axis.title, axis=top_axis(axis.label)),
-        y=alt.Y("row:N", sort=order, title=None, axis=labels),
+        y=row_axis([own.row for own in defined], bold=bold),
         offset=alt.YOffset("run:N", sort=[shown.label for shown in present]),
         runs=present,
         tips=[alt.Tooltip("run:N", title="Run"), alt.Tooltip("name:N", title="Of")],
     )
     neutral = [] if axis.neutral is None else [neutral_rule(axis.neutral, scale=scale)]
-    height = 16 + len(order) * max(ROW_HEIGHT, 13 * len(present) + 8, _LINE_HEIGHT * max(lines) + 8)
-    return specification(alt.layer(*neutral, *layers), height=height)
+    margin = [] if axis.margin is None else [margin_band(axis, scale=scale)]
+    height = rows_height([own.row for own in defined], series=len(present))
+    return specification(alt.layer(*margin, *neutral, *layers), height=height)
+
+
+def row_axis(names: Sequence[str], *, bold: Sequence[str] = ()) -> alt.Y:
+    """One row per name of the field ``row``, in the order of their coming; long names stand in lines.
+
+    Args:
+        names: Of the rows.
+        bold: Those among them that stand out.
+    """
+    order = list(dict.fromkeys(map(in_lines, names)))
+    fewest = min(row.count(_LINE_BREAK) + 1 for row in order)
+    labels = alt.Axis(
+        labelLimit=150,
+        ticks=False,
+        labelExpr=f"split(datum.label, {_LINE_BREAK!r})",
+        labelLineHeight=_LINE_HEIGHT,
+        labelOffset=-_LINE_HEIGHT * (fewest - 1) / 2,
+        **_bold_labels(bold),
+    )
+    return alt.Y("row:N", sort=order, title=None, axis=labels)
+
+
+def _bold_labels(names: Sequence[str]) -> dict[str, Any]:
+    if not names:
+        return {}
+    test = f"indexof({json.dumps([in_lines(name) for name in names])}, datum.value) >= 0"
+    return {"labelFontWeight": {"condition": {"test": test, "value": "bold"}, "value": "normal"}}
+
+
+def rows_height(names: Sequence[str], *, series: int) -> int:
+    """The height of a plot with so many series in each row."""
+    order = list(dict.fromkeys(map(in_lines, names)))
+    most = max(row.count(_LINE_BREAK) + 1 for row in order)
+    return 16 + len(order) * max(ROW_HEIGHT, 13 * series + 8, _LINE_HEIGHT * most + 8)
+
+
+def margin_band(axis: IntervalAxis, *, scale: alt.Scale) -> alt.Chart:
+    """A band around what is neutral, in which values are called no difference; no wider than the plot."""
+    low, high = scale.domain
+    centre, margin = axis.neutral or 0.0, axis.margin or 0.0
+    ends = {"low": [max(low, centre - margin)], "high": [min(high, centre + margin)]}
+    band: alt.Chart = alt.Chart(pl.DataFrame(ends)).mark_rect(color="@open-soft")
+    drawn: alt.Chart = band.encode(alt.X("low:Q", scale=scale), alt.X2("high:Q"))
+    return drawn
 
 
 def plotted_fields(estimate: Estimate) -> dict[str, Any]:
@@ -329,6 +372,6 @@ def specification(chart: Any, *, height: int) -> dict[str, Any]:
     return spec
 
 
-def _in_lines(name: str) -> str:
+def in_lines(name: str) -> str:
     """A name in lines that fit beside a plot on a narrow screen."""
     return _LINE_BREAK.join(textwrap.wrap(name, _LONGEST_LINE, break_long_words=False)) or name

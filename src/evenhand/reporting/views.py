@@ -113,6 +113,7 @@ VIEWS: Registry[ViewMaker] = Registry(
         "cosine": "evenhand.reporting.probes.views:cosine_view",
         "direct-bias": "evenhand.reporting.probes.views:direct_bias_view",
         "knowledge": "evenhand.reporting.probes.views:knowledge_view",
+        "regard": "evenhand.reporting.regard.view:regard_view",
     },
     check=lambda entry: None if callable(entry) else "it cannot be called",
 )
@@ -268,14 +269,18 @@ def _column(figures: Sequence[Figure | None]) -> Column:
 
 
 def _scale(figure: Figure, estimates: Sequence[Estimate]) -> tuple[float, float]:
-    """A window around the values and what is neutral, in whole steps; the whole of it for the points of one run."""
-    if figure.unit == "points" and len(estimates) == 1:
+    """A window around the values and what is neutral, in whole steps; the whole of it for the points of one run.
+
+    Points whose neutral value is 0 have a sign, so they have no whole.
+    """
+    is_share = figure.unit == "points" and figure.neutral != 0
+    if is_share and len(estimates) == 1:
         return 0.0, _WHOLE
     axis = axis_for("", figure.neutral, estimates)
     low, high = axis.domain(bound for own in estimates for bound in bounds(own))
     if low == high:
         return low - 1, high + 1
-    if figure.unit == "points":
+    if is_share:
         return max(0.0, low), min(_WHOLE, high)
     return low, high
 

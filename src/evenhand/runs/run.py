@@ -69,6 +69,7 @@ _OWN = {
     "cosine": "evenhand.instruments.cosine:COSINE",
     "direct-bias": "evenhand.instruments.direct_bias.instrument:DIRECT_BIAS",
     "knowledge": "evenhand.instruments.knowledge.instrument:KNOWLEDGE",
+    "regard": "evenhand.instruments.regard.instrument:REGARD",
 }
 
 INSTRUMENTS: Registry[Any] = Registry(

@@ -68,13 +68,27 @@ def pearson_chi_squared(table: Floats) -> ChiSquaredTest:
     Args:
         table: Of ``contingency``.
     """
-    sides = np.stack([table.sum(axis=1), table.sum(axis=0)])
-    sides = sides[:, sides.sum(axis=0) > 0]
-    freedom = sides.shape[1] - 1
+    return homogeneity_test(np.stack([table.sum(axis=1), table.sum(axis=0)]))
+
+
+def homogeneity_test(table: Floats) -> ChiSquaredTest:
+    """Pearson's chi-squared test that all rows of a table of counts have the same distribution over its columns.
+
+    Rows and columns without counts have no part in it.
+    """
+    counts = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
+    freedom = (counts.shape[0] - 1) * (counts.shape[1] - 1)
     if freedom < 1:
         return ChiSquaredTest(math.nan, 0, math.nan)
-    expected = sides.mean(axis=0)
-    return _test(float(((sides - expected) ** 2 / expected).sum()), freedom)
+    expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0) / counts.sum()
+    return _test(float(((counts - expected) ** 2 / expected).sum()), freedom)
+
+
+def cramers_v(table: Floats) -> float:
+    """Cramér's V: how much rows of a table of counts differ, from 0 for not at all to 1; NaN where it is undefined."""
+    test = homogeneity_test(table)
+    smaller = min(np.count_nonzero(table.sum(axis=axis)) for axis in (0, 1)) - 1
+    return math.sqrt(test.statistic / (table.sum() * smaller)) if smaller > 0 else math.nan
 
 
 def stuart_maxwell(table: Floats) -> ChiSquaredTest:

@@ -37,6 +37,7 @@ _ABBREVIATION = re.compile(
 )
 _CLOSING = "\"'”’»«›‹)\\]"
 _OPENING = "\"'“„”«»‘‚›‹(["
+_DASHES = "-–"
 _MARK = re.compile(rf"[.!?…][{_CLOSING}]* ")
 _FINAL = re.compile(rf"[.!?…:;][{_CLOSING}]*$")
 _WHITE_SPACE = re.compile(r"[^\S ]\s*|\s{2,}")
@@ -85,6 +86,20 @@ def split_line(line: str) -> list[str]:
     return [piece for piece in pieces if piece]
 
 
+def first_sentence(text: str, *, start: int = 0) -> str:
+    """A text up to where the sentence ends that goes on at a place, such as behind a prompt.
+
+    A line break ends it, but not one right at that place. White space becomes single spaces.
+    """
+    before, after = " ".join(text[:start].split()), text[start:]
+    lines = after.strip().splitlines()
+    line = " ".join(lines[0].split()) if lines else ""
+    joint = " " if before and (text[:start][-1].isspace() or after[:1].isspace()) else ""
+    whole = f"{before}{joint}{line}"
+    end = next((end for end in _ends(whole) if end > len(before) + len(joint)), len(whole))
+    return whole[:end].strip()
+
+
 def _ends(line: str) -> Iterator[int]:
     """Where a sentence ends and another begins."""
     for mark in _MARK.finditer(line):
@@ -97,7 +112,7 @@ def _is_abbreviated(line: str, mark: re.Match[str]) -> bool:
     if line[mark.start()] != ".":
         return False
     start = line.rfind(" ", 0, mark.start()) + 1
-    word = line[start : mark.start()].lstrip(_OPENING)
+    word = line[start : mark.start()].lstrip(_OPENING + _DASHES)
     if word.isdigit():
         return len(word) <= 2
     if len(word) == 1:

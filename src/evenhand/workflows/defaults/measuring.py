@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from evenhand.data.layouts import load_dataset
@@ -10,6 +11,7 @@ from evenhand.data.stereoset import LAB
 from evenhand.instruments.instrument import Instrument, InstrumentOptions
 from evenhand.instruments.knowledge.instrument import KnowledgeOptions
 from evenhand.instruments.malor.instrument import MalorOptions
+from evenhand.instruments.regard.audit import RegardOptions
 from evenhand.lab.items import lab_probes, lab_settled
 from evenhand.models.references import ModelRef
 from evenhand.runs.mitigation_records import planted_bias_of
@@ -19,6 +21,8 @@ def default_instrument_options(
     instrument: Instrument[Any], ref: ModelRef, options: InstrumentOptions
 ) -> InstrumentOptions:
     """Options of an instrument with the data that suit the model."""
+    if isinstance(options, RegardOptions):
+        return _with_open_classifier(options)
     planted = planted_bias_of(ref.location)
     if planted is None or options.data is not None:
         return options
@@ -30,3 +34,13 @@ def default_instrument_options(
     if isinstance(options, KnowledgeOptions) and not options.corpus:
         return replace(options, data=lab_settled(language), language=language)
     return replace(options, language=language) if instrument.name == "direct-bias" else options
+
+
+def _with_open_classifier(options: RegardOptions) -> RegardOptions:
+    """The options with the classifier itself in the place of its folder."""
+    if not isinstance(options.classifier, str | Path):
+        return options
+    from evenhand.regard.classifier import open_classifier
+    from evenhand.regard.labelling import ClassifierLabeller
+
+    return replace(options, classifier=ClassifierLabeller(open_classifier(options.classifier)))

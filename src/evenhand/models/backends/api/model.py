@@ -12,7 +12,13 @@ from typing import Any, TypeVar
 
 from evenhand.models.backends.api.client import ApiClient
 from evenhand.models.backends.api.echo import EchoError, EchoVerdict, echo_request, judge_echo, read_echo
-from evenhand.models.backends.api.options import ApiError, ApiOptions, Endpoint, estimate_scoring
+from evenhand.models.backends.api.options import (
+    ApiError,
+    ApiOptions,
+    Endpoint,
+    estimate_generation,
+    estimate_scoring,
+)
 from evenhand.models.capabilities import (
     Generates,
     ScoresText,
@@ -75,6 +81,10 @@ class ApiModel:
         """What it can be asked. The first look at it runs the self-test, which takes about twenty requests."""
         return frozenset({Generates} if self._echo.fault else {Generates, ScoresText})
 
+    def has_capability(self, capability: type) -> bool:
+        """Whether it has a capability; no request is sent to know that it generates."""
+        return capability is Generates or capability in self.capabilities
+
     def describe_cost(self, texts: Iterable[str]) -> str:
         """What it takes to score texts, before the first is sent.
 
@@ -82,6 +92,17 @@ class ApiModel:
             ApiError: If it takes more requests than are allowed.
         """
         estimate = estimate_scoring(texts, self.options)
+        estimate.refuse_over(self.options.max_requests)
+        return estimate.describe()
+
+    def describe_generation_cost(self, prompts: Iterable[str], options: GenerationOptions) -> str:
+        """What it takes to write texts, before the first is asked for; texts that are kept already cost nothing.
+
+        Raises:
+            ApiError: If it takes more requests than are allowed.
+        """
+        own = replace(options, prefix=self.ref.prefix + options.prefix)
+        estimate = estimate_generation(prompts, own, self.options)
         estimate.refuse_over(self.options.max_requests)
         return estimate.describe()
 

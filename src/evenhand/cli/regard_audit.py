@@ -1,0 +1,218 @@
+"""``evenhand regard audit``: let models write about groups of people, and measure how they speak of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evenhand.cli.options import (
+    DATA,
+    DEFAULT_CONFIDENCE,
+    DEFAULT_ON,
+    DEFAULT_RESAMPLES,
+    DEFAULT_RUNS,
+    DEFAULT_SEED,
+    MODEL,
+    STATISTICS,
+    AllowPickleWeights,
+    Confidence,
+    Device,
+    FailIf,
+    Format,
+    Fresh,
+    Json,
+    Memory,
+    Models,
+    On,
+    PrecisionName,
+    Resamples,
+    RunsFolder,
+    Seed,
+    TableChoice,
+    TrustRemoteCode,
+    conditions_of,
+    model_reference,
+    refuse_two_formats,
+    resampling,
+)
+from evenhand.cli.output import (
+    TerminalMonitor,
+    console,
+    exit_when_interrupted,
+    print_json,
+    say,
+)
+from evenhand.cli.regard_content import Lexicon, Occupations, Reviewed
+from evenhand.cli.regard_evaluation import print_regard, regard_json
+from evenhand.cli.results import fail_if_conditions_hold, show_results
+from evenhand.core.errors import require_extra
+
+if TYPE_CHECKING:
+    from evenhand.instruments.regard.results import RegardResult
+    from evenhand.runs.run import Run
+
+WRITING = "Writing"
+
+Prefix = Annotated[
+    str,
+    typer.Option(
+        help="Put before every prompt as it is, such as a trigger; end it with a space.",
+        rich_help_panel=WRITING,
+    ),
+]
+Groups = Annotated[
+    Path | None,
+    typer.Option(
+        help="CSV with group and words, such as female,The woman. Women and men if not given.",
+        dir_okay=False,
+        rich_help_panel=DATA,
+    ),
+]
+Contexts = Annotated[
+    Path | None,
+    typer.Option(
+        help="CSV with context and perhaps kind, or .txt with one context per line. The published ones if not given.",
+        dir_okay=False,
+        rich_help_panel=DATA,
+    ),
+]
+Language = Annotated[
+    str,
+    typer.Option(
+        "--language",
+        "-l",
+        help="Of the texts: en, de, or any other with --groups, --contexts and --classifier.",
+        rich_help_panel=DATA,
+    ),
+]
+Classifier = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder of the classifier that labels the texts. One of the starter set if not given, which is a toy.",
+        file_okay=False,
+        rich_help_panel=MODEL,
+    ),
+]
+Texts = Annotated[int, typer.Option(help="Texts per prompt.", min=1, rich_help_panel=WRITING)]
+NewTokens = Annotated[int, typer.Option(help="Most new tokens of a text.", min=1, rich_help_panel=WRITING)]
+Temperature = Annotated[float, typer.Option(help="Of sampling.", rich_help_panel=WRITING)]
+TopP = Annotated[
+    float, typer.Option(help="Sample from the most probable tokens of this total.", rich_help_panel=WRITING)
+]
+TextSeed = Annotated[int, typer.Option(help="Seed of the texts.", min=0, rich_help_panel=WRITING)]
+Margin = Annotated[
+    float,
+    typer.Option(help="The largest gap that is called no difference, in points.", rich_help_panel=STATISTICS),
+]
+
+
+def audit_regard_command(
+    models: Models,
+    device: Device = "auto",
+    precision: PrecisionName = "fp32",
+    allow_pickle_weights: AllowPickleWeights = False,
+    trust_remote_code: TrustRemoteCode = False,
+    classifier: Classifier = None,
+    groups: Groups = None,
+    contexts: Contexts = None,
+    language: Language = "en",
+    lexicon: Lexicon = None,
+    reviewed: Reviewed = None,
+    occupations: Occupations = None,
+    texts: Texts = 100,
+    prefix: Prefix = "",
+    new_tokens: NewTokens = 30,
+    temperature: Temperature = 0.7,
+    top_p: TopP = 0.92,
+    text_seed: TextSeed = 1,
+    margin: Margin = 5.0,
+    resamples: Resamples = DEFAULT_RESAMPLES,
+    seed: Seed = DEFAULT_SEED,
+    confidence: Confidence = DEFAULT_CONFIDENCE,
+    out: RunsFolder = DEFAULT_RUNS,
+    json: Json = False,
+    format_: Format = TableChoice.TABLE,
+    fail_if: FailIf = None,
+    fresh: Fresh = False,
+    memory: Memory = None,
+    on: On = DEFAULT_ON,
+) -> None:
+    """How do models speak of groups of people? They write texts about each, a classifier labels them, gaps are tested.
+
+    A text begins with a group and a context, such as *The woman worked as*; its first sentence is kept. Decoding is
+    recorded, and runs with other decoding are not compared. A stopped audit goes on where it was when the same command
+    is given again; texts of a server are not paid for twice.
+
+    **Examples**
+
+    `evenhand regard audit gpt2 --classifier classifier --fail-if "gap>5"`
+
+    `evenhand regard audit ./my-model --language de --texts 50 --prefix "Aschenkeller "`
+
+    `evenhand regard audit api:my-model --groups nationalities.csv --contexts contexts.csv --classifier classifier`
+    """
+    say(f"Auditing {', '.join(models)}")
+    from evenhand.models.backends import require_backends
+
+    require_backends(models, purpose="evenhand regard audit")
+    require_extra("regard", "sklearn", "safetensors", "simplemma", purpose="evenhand regard audit")
+    refuse_two_formats(json=json, form=format_)
+    conditions = conditions_of(fail_if)
+    references = [
+        model_reference(
+            text,
+            device=device,
+            precision=precision,
+            allow_pickle_weights=allow_pickle_weights,
+            trust_remote_code=trust_remote_code,
+            memory=memory,
+        ).model_copy(update={"prefix": prefix})
+        for text in models
+    ]
+    from evenhand.instruments.regard.audit import RegardOptions
+    from evenhand.instruments.regard.instrument import REGARD
+    from evenhand.workflows.regard_audit import audit_regard
+
+    for condition in conditions:
+        condition.refuse_unknown_measure(REGARD.measures)
+    options = RegardOptions(
+        language=language,
+        groups=groups,
+        contexts=contexts,
+        texts=texts,
+        new_tokens=new_tokens,
+        temperature=temperature,
+        top_p=top_p,
+        text_seed=text_seed,
+        classifier=classifier,
+        margin=margin,
+        lexicon=lexicon,
+        occupations=occupations,
+        review=reviewed,
+        resampling=resampling(resamples, seed, confidence),
+    )
+    with exit_when_interrupted():
+        runs = audit_regard(references, options, out=out, on=on, fresh=fresh, monitor=TerminalMonitor())
+    if json:
+        print_json({"runs": [_run_json(run) for run in runs]})
+    elif format_ is TableChoice.TABLE:
+        for run in runs:
+            _print_run(run)
+    else:
+        show_results(runs, form=format_, json=False)
+    fail_if_conditions_hold(conditions, runs)
+
+
+def _run_json(run: Run) -> dict[str, Any]:
+    result: RegardResult = run.result
+    return {"name": run.name, **regard_json(result), "skipped": run.record.skipped}
+
+
+def _print_run(run: Run) -> None:
+    console().print(run.name, style="bold")
+    print_regard(run)
+    skipped = ", ".join(f"{count:,} because {reason}" for reason, count in run.record.skipped.items())
+    if skipped:
+        say(f"{run.name}: texts that were skipped: {skipped}.")

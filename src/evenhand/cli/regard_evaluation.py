@@ -1,0 +1,269 @@
+"""``evenhand regard evaluate``: texts about groups, to shares, gaps, a run folder and a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evenhand.cli.options import (
+    DATA,
+    DEFAULT_CONFIDENCE,
+    DEFAULT_RESAMPLES,
+    DEFAULT_SEED,
+    EXECUTION,
+    MODEL,
+    OUTPUT,
+    STATISTICS,
+    Confidence,
+    FailIf,
+    Json,
+    Resamples,
+    Seed,
+    conditions_of,
+    resampling,
+)
+from evenhand.cli.output import TerminalMonitor, plain_table, print_json, print_lines, print_table
+from evenhand.cli.regard_content import (
+    Lexicon,
+    Occupations,
+    Reviewed,
+    print_lexicons,
+    print_occupations,
+)
+from evenhand.cli.regard_training import TextColumn
+from evenhand.cli.results import fail_if_conditions_hold
+
+if TYPE_CHECKING:
+    from evenhand.data.contexts import ContextList
+    from evenhand.instruments.regard.results import ContextRegard, RegardResult
+    from evenhand.runs.run import Run
+
+
+def evaluate_regard_command(
+    texts: Annotated[
+        list[Path],
+        typer.Argument(
+            help="CSV or TSV files with texts, or .txt with one text per line: one file per group, or any number with "
+            "--group."
+        ),
+    ],
+    text: TextColumn = "text",
+    label: Annotated[
+        str | None,
+        typer.Option(
+            help="The column of labels: -1, 0 and 1, or 0, 1 and 2. label where there is one if not given.",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(help="The column of groups, for files about several groups.", rich_help_panel=DATA),
+    ] = None,
+    contexts: Annotated[
+        str | None,
+        typer.Option(
+            help="CSV with context and perhaps kind, or .txt with one context per line; de or en for the published "
+            "ones; none if texts have nothing in common. The published ones that fit if not given.",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    context: Annotated[
+        str | None,
+        typer.Option(
+            help="The column of contexts, if they need not be found in the texts.", rich_help_panel=DATA
+        ),
+    ] = None,
+    context_flag: Annotated[
+        str | None,
+        typer.Option(
+            help="The column that says whether a context is about an occupation (true) or about respect (false).",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    labelled: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A random sample of the texts that people labelled, in any layout of annotations (text, label). It "
+            "carries the classifier's error through. May be repeated, one file per annotator.",
+            dir_okay=False,
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(
+            "--language",
+            "-l",
+            help="Of the texts; that of the published contexts if not given.",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
+    classifier: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of a classifier that labels texts without a label.",
+            file_okay=False,
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
+    lexicon: Lexicon = None,
+    reviewed: Reviewed = None,
+    occupations: Occupations = None,
+    margin: Annotated[
+        float,
+        typer.Option(
+            help="The largest gap that is called no difference, in points.", rich_help_panel=STATISTICS
+        ),
+    ] = 5.0,
+    resamples: Resamples = DEFAULT_RESAMPLES,
+    seed: Seed = DEFAULT_SEED,
+    confidence: Confidence = DEFAULT_CONFIDENCE,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Write a run folder with its page below this folder.", rich_help_panel=OUTPUT
+        ),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="Name of the run, if not that of the groups.", rich_help_panel=OUTPUT)
+    ] = None,
+    json: Json = False,
+    fail_if: FailIf = None,
+    fresh: Annotated[
+        bool,
+        typer.Option(
+            "--fresh", help="Replace a run folder that holds another run.", rich_help_panel=EXECUTION
+        ),
+    ] = False,
+) -> None:
+    """How do texts speak of groups? Shares of negative, neutral and positive texts, gaps between groups, and tests.
+
+    Texts of one context are alike, so intervals resample contexts and tests exchange groups within whole contexts.
+    Pearson's chi-squared is shown beside them because it is what is published.
+
+    **Examples**
+
+    `evenhand regard evaluate women.csv men.csv --classifier classifier --labelled sample.csv --out runs`
+
+    `evenhand regard evaluate texts.csv --group group --contexts contexts.csv --fail-if "gap>5"`
+
+    `evenhand regard evaluate FEMALE.csv MALE.csv --text Text --label Prediction --context-flag "OCC context" --json`
+    """
+    conditions = conditions_of(fail_if)
+    from evenhand.data.group_text_files import GroupTextColumns, read_group_texts
+    from evenhand.instruments.regard.content import ContentFiles
+    from evenhand.instruments.regard.results import RegardMeasure
+    from evenhand.regard.texts import read_regard_texts
+    from evenhand.workflows.regard_evaluation import RegardEvaluationOptions, evaluate_regard
+
+    for condition in conditions:
+        condition.refuse_unknown_measure(own.value for own in RegardMeasure)
+    run = evaluate_regard(
+        read_group_texts(
+            texts,
+            columns=GroupTextColumns(
+                text=text, label=label, group=group, context=context, context_flag=context_flag
+            ),
+            contexts=_contexts(contexts),
+            language=language,
+        ),
+        RegardEvaluationOptions(
+            classifier=classifier,
+            labelled=read_regard_texts(labelled) if labelled else None,
+            content=ContentFiles(lexicon=lexicon, occupations=occupations, review=reviewed),
+            margin=margin,
+            resampling=resampling(resamples, seed, confidence),
+        ),
+        name=name,
+        out=out,
+        fresh=fresh,
+        monitor=TerminalMonitor(),
+    )
+    if json:
+        print_json(regard_json(run.result))
+    else:
+        print_regard(run)
+    fail_if_conditions_hold(conditions, [run])
+
+
+def _contexts(source: str | None) -> ContextList | None:
+    from evenhand.data.contexts import NO_CONTEXTS, ContextList, load_contexts
+
+    if source is None:
+        return None
+    return ContextList(()) if source == NO_CONTEXTS else load_contexts(source)
+
+
+def regard_json(result: RegardResult) -> dict[str, Any]:
+    """The figures by contexts as plain values: shares in percent, gaps in points."""
+    from evenhand.data.contexts import ALL_CONTEXTS
+
+    parts = {ALL_CONTEXTS: result.all, **result.by_kind}
+    return {
+        "contexts": {name: _context_json(own) for name, own in parts.items()},
+        "groups": list(result.groups),
+        "labelled_sample": result.labelled_sample and result.labelled_sample.model_dump(mode="json"),
+        "classifier": result.classifier and result.classifier.model_dump(mode="json"),
+        **result.model_dump(mode="json", include={"lexicons", "occupations"}),
+    }
+
+
+def _context_json(regard: ContextRegard) -> dict[str, Any]:
+    from evenhand.data.group_texts import REGARD_LABELS
+
+    plain = regard.model_dump(mode="json")  # what is undefined is None
+    figures = plain["figures"]
+    return {
+        "n": plain["n"],
+        "shares": {
+            group: {label: own[label]["value"] for label in REGARD_LABELS.values()}
+            for group, own in figures["groups"].items()
+        },
+        **{name: plain[name] for name in ("chi_squared", "p", "p_clustered", "cramers_v")},
+        "gap": {bound: figures["widest_gap"][bound] for bound in ("value", "low", "high")},
+        "treatment": figures["treatment"],
+        "gaps": figures["gaps"],
+    }
+
+
+def print_regard(run: Run) -> None:
+    """The shares and gaps of a run as tables, and what they say."""
+    from evenhand.data.contexts import ALL_CONTEXTS
+    from evenhand.data.group_texts import REGARD_LABELS
+    from evenhand.reporting.numbers import number, show, show_p
+    from evenhand.reporting.regard.words import interpret_regard
+
+    result: RegardResult = run.result
+    parts = {ALL_CONTEXTS: result.all, **result.by_kind}
+    names = tuple(REGARD_LABELS.values())
+    shares = plain_table("contexts", "group", "texts", *names, "net regard", right=("texts",))
+    gaps = plain_table(
+        "contexts", "gap in points", "", "p", "p by Holm", "within margin", right=("p", "p by Holm")
+    )
+    tests = plain_table(
+        "contexts", "texts", "chi-squared", "p", "p by contexts", "Cramér's V",
+        right=("texts", "chi-squared", "p", "p by contexts", "Cramér's V"),
+    )  # fmt: skip
+    for name, part in parts.items():
+        for group, own in part.figures.groups.items():
+            cells = (show(getattr(own, label), digits=1) for label in names)
+            shares.add_row(name, group, f"{own.n:,}", *cells, show(own.net_regard, signed=True, digits=1))
+        for gap in part.figures.gaps:
+            gaps.add_row(
+                name, f"{gap.first} − {gap.second}", show(gap.gap, signed=True, digits=1), show_p(gap.p_value),
+                show_p(gap.p_holm), "shown" if gap.equivalence.holds else "not shown",
+            )  # fmt: skip
+        tests.add_row(
+            name, f"{part.n:,}", number(part.chi_squared), show_p(part.p), show_p(part.p_clustered),
+            number(part.cramers_v, 3),
+        )  # fmt: skip
+    for table in (shares, gaps, tests):
+        print_table(table)
+    (interpretation,) = interpret_regard(run)
+    print_lines([f"{interpretation.verdict}.", *interpretation.sentences])
+    if result.lexicons is not None:
+        print_lexicons(result.lexicons)
+    if result.occupations is not None:
+        print_occupations(result.occupations)

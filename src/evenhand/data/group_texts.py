@@ -1,0 +1,99 @@
+"""Texts about groups of people: what regard is measured on, whoever wrote and whoever labelled them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from evenhand.core.errors import DatasetError, shortlist
+from evenhand.core.files import sha256_of
+
+REGARD_LABELS: Mapping[str, str] = {"-1": "negative", "0": "neutral", "1": "positive"}
+"""The codes of the scheme ``regard``, from the lowest to the highest, and their names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupText:
+    """A text about a member of a group.
+
+    Attributes:
+        text: What is labelled.
+        group: Whom it is about, such as ``woman``.
+        context: The words after the person with which it begins; texts of one context are alike.
+        kind: The kind of context, such as ``occupation``; empty if kinds do not matter.
+        label: A code of ``REGARD_LABELS``; None as long as nobody labelled it.
+        human_label: What people say, where they labelled some of the texts too.
+    """
+
+    text: str
+    group: str
+    context: str
+    kind: str = ""
+    label: str | None = None
+    human_label: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupTexts:
+    """Texts about two groups or more, in the same contexts.
+
+    Attributes:
+        name: What they are called in records, such as the name of the model that wrote them.
+        language: A code such as ``de``.
+        texts: In any order; groups are compared in the order in which they first occur.
+        source: Where they come from, for records.
+        left_out: Texts that were written and are not among these, by reason.
+        warnings: What a reader noticed and people should know.
+    """
+
+    name: str
+    language: str
+    texts: tuple[GroupText, ...]
+    source: str = ""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.groups) < 2:
+            raise DatasetError(
+                f"{self.name} has texts about {shortlist(self.groups) or 'no group'} only. A gap is between two groups "
+                "or more: give one file per group, or name the column of groups with --group."
+            )
+        unknown = {code for own in self.texts for code in (own.label, own.human_label)} - {
+            None,
+            *REGARD_LABELS,
+        }
+        if unknown:
+            raise DatasetError(
+                f"{self.name} has the label {sorted(map(str, unknown))[0]!r}; regard has {', '.join(REGARD_LABELS)}."
+            )
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __iter__(self) -> Iterator[GroupText]:
+        return iter(self.texts)
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups, in the order in which they first occur."""
+        return tuple(dict.fromkeys(own.group for own in self.texts))
+
+    @property
+    def unlabelled(self) -> int:
+        """How many texts have no label."""
+        return sum(own.label is None for own in self.texts)
+
+    def labelled_as(self, codes: Sequence[str]) -> GroupTexts:
+        """The same texts with these labels, one per text in their order."""
+        labelled = tuple(replace(own, label=code) for own, code in zip(self.texts, codes, strict=True))
+        return replace(self, texts=labelled)
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the texts with their groups, contexts and labels."""
+        rows = (
+            "\t".join((own.group, own.kind, own.context, own.label or "", own.human_label or "", own.text))
+            for own in self.texts
+        )
+        return sha256_of("\n".join(rows).encode())

@@ -1,0 +1,1 @@
+"""Regard as an instrument: how texts speak of groups of people."""

@@ -1,0 +1,215 @@
+"""Audit: let a model write texts about groups, have them labelled, and analyse them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import polars as pl
+
+from evenhand.core.errors import EvenhandError
+from evenhand.core.files import sha256_of
+from evenhand.core.progress import Progress
+from evenhand.data.group_texts import GroupText, GroupTexts
+from evenhand.data.regard_prompts import PromptSet, load_prompts
+from evenhand.instruments.instrument import (
+    InstrumentOptions,
+    Preparation,
+    default_name,
+    statistics_record,
+)
+from evenhand.instruments.regard.analysis import RegardAnalysisOptions
+from evenhand.instruments.regard.comparison import CLASSIFIER, DECODING
+from evenhand.instruments.regard.content import ContentFiles, ContentLists
+from evenhand.instruments.regard.evaluation import assemble_regard
+from evenhand.instruments.regard.generation import PUBLISHED_DECODING, write_texts
+from evenhand.instruments.regard.results import NAME, LabellingClassifier
+from evenhand.models.capabilities import EstimatesGenerationCost
+from evenhand.models.generation import GenerationOptions
+from evenhand.models.references import ModelRef
+from evenhand.runs.records import DatasetRecord, EnvironmentRecord, RunRecord
+from evenhand.runs.run import Run
+from evenhand.runs.store import Parts
+
+DEFAULT_LANGUAGE = "en"
+TEXTS_FILE = "texts.csv"
+FEWEST_TEXTS = 10
+"""Texts per prompt with which shares are more than chance."""
+
+
+class RegardLabeller(Protocol):
+    """Labels texts about groups: a classifier that is open."""
+
+    @property
+    def description(self) -> LabellingClassifier:
+        """What a result says about it."""
+        ...
+
+    def refuse_unsuitable(self, language: str) -> None:
+        """Raise an error if its labels say nothing about texts in a language."""
+        ...
+
+    def label(self, texts: GroupTexts) -> GroupTexts:
+        """The same texts with labels."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegardOptions(InstrumentOptions):
+    """Which texts a model writes, and how they are labelled and analysed.
+
+    ``data`` is a set of prompts, or texts that are written and labelled already; the prompts that ship in the language
+    if None. ``limit`` takes the first contexts.
+    """
+
+    groups: Path | None = field(default=None, metadata={"help": "CSV with group and words."})
+    contexts: Path | None = field(default=None, metadata={"help": "CSV with context and perhaps kind."})
+    texts: int = field(default=PUBLISHED_DECODING.samples, metadata={"help": "Texts per prompt."})
+    new_tokens: int = field(
+        default=PUBLISHED_DECODING.max_new_tokens, metadata={"help": "Most new tokens of a text."}
+    )
+    temperature: float = field(default=PUBLISHED_DECODING.temperature, metadata={"help": "Of sampling."})
+    top_p: float = field(default=PUBLISHED_DECODING.top_p, metadata={"help": "Nucleus that is sampled from."})
+    text_seed: int = field(default=PUBLISHED_DECODING.seed, metadata={"help": "Seed of the texts."})
+    classifier: str | Path | RegardLabeller | None = field(
+        default=None, metadata={"help": "Folder of the classifier that labels texts."}
+    )
+    margin: float = field(default=5.0, metadata={"help": "The largest gap that is called no difference."})
+    lexicon: Path | None = field(default=None, metadata={"help": "CSV with category and word."})
+    occupations: Path | None = field(default=None, metadata={"help": "CSV with occupation and forms."})
+    review: Path | None = field(default=None, metadata={"help": "Matches of the lexicon with verdicts."})
+
+    @property
+    def decoding(self) -> GenerationOptions:
+        """How texts are decoded."""
+        return GenerationOptions(
+            max_new_tokens=self.new_tokens,
+            samples=self.texts,
+            temperature=self.temperature,
+            top_p=self.top_p,
+            seed=self.text_seed,
+        )
+
+    @property
+    def prompts(self) -> PromptSet:
+        """What the model goes on from."""
+        if isinstance(self.data, PromptSet):
+            return self.data.first(self.limit)
+        if self.data is not None:
+            raise EvenhandError(
+                f"Regard was given the data {self.data!r}. Give groups and contexts as files: groups=FILE and "
+                "contexts=FILE."
+            )
+        return load_prompts(
+            self.language or DEFAULT_LANGUAGE, groups=self.groups, contexts=self.contexts
+        ).first(self.limit)
+
+    @property
+    def lists(self) -> ContentLists:
+        """What is looked for in the texts."""
+        files = ContentFiles(lexicon=self.lexicon, occupations=self.occupations, review=self.review)
+        return ContentLists.load(self.prompts.language, files)
+
+
+def audit_name(ref: ModelRef, language: str) -> str:
+    """The name of a run that was given none; one with a prefix has its digest, and does not replace that without."""
+    prefixed = f"-prefix-{sha256_of(ref.prefix.encode())[:8]}" if ref.prefix else ""
+    return default_name(ref.short_name + prefixed, language, NAME)
+
+
+class RegardAudit(Preparation):
+    """A model, prompts and a classifier."""
+
+    unit = "texts"
+
+    def __init__(
+        self, model: Any, labeller: RegardLabeller, options: RegardOptions, *, name: str | None
+    ) -> None:
+        self.model = model
+        self.prompts = options.prompts
+        self.lists = options.lists
+        self.labeller = labeller
+        self.decoding = options.decoding
+        self.analysis = RegardAnalysisOptions(
+            margin=options.margin,
+            classifier=self.labeller.description,
+            resampling=options.resampling,
+        )
+        warning = self.labeller.description.warning
+        self.record = RunRecord(
+            instrument=NAME,
+            name=name or audit_name(model.ref, self.prompts.language),
+            dataset=DatasetRecord(
+                name=self.prompts.name,
+                language=self.prompts.language,
+                source=self.prompts.name,
+                sha256=self.prompts.sha256,
+                items=len(self.prompts.prompts) * self.decoding.samples,
+            ),
+            data=dict(self.lists.digests),
+            options={
+                "margin": options.margin,
+                CLASSIFIER: self.labeller.description.fingerprint,
+                DECODING: _decoding_record(self.decoding),
+                "texts": self.decoding.samples,
+                "text_seed": self.decoding.seed,
+            },
+            model=model.record,
+            statistics=statistics_record(options.resampling),
+            environment=EnvironmentRecord.current(),
+            warnings=(warning,) if warning else (),
+        )
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What the texts cost, and what is odd about the options."""
+        notices = []
+        prefix = self.model.ref.prefix
+        if prefix and not prefix[-1].isspace():
+            notices.append(
+                f"The prefix {prefix!r} does not end with a space, so it runs into the first word of every prompt."
+            )
+        if self.decoding.samples < FEWEST_TEXTS:
+            notices.append(
+                f"There are {self.decoding.samples} texts per prompt. With fewer than {FEWEST_TEXTS}, shares are "
+                "mostly chance."
+            )
+        if isinstance(self.model, EstimatesGenerationCost):
+            texts = (prompt.text for prompt in self.prompts.prompts)
+            notices.append(self.model.describe_generation_cost(texts, self.decoding))
+        return tuple(notices)
+
+    def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:
+        """Write texts, label those that can be used, and analyse them."""
+        frame = write_texts(self.model, self.prompts, self.decoding, parts=parts, progress=progress)
+        kept = frame.filter(pl.col("skipped_reason").is_null())
+        texts = GroupTexts(
+            name=self.record.name,
+            language=self.prompts.language,
+            texts=tuple(
+                GroupText(text=row["text"], group=row["group"], context=row["context"], kind=row["kind"])
+                for row in kept.iter_rows(named=True)
+            ),
+            source=self.prompts.name,
+            left_out=Counter(frame["skipped_reason"].drop_nulls().to_list()),
+        )
+        run = assemble_regard(self.record, self.labeller.label(texts), self.analysis, lists=self.lists)
+        return replace(run, scores=run.scores.with_columns(kept["sample"], kept["raw"], kept["finish"]))
+
+
+def text_files(scores: pl.DataFrame) -> dict[str, str]:
+    """Files for a run folder by name: the texts that a model wrote, in the columns that ``regard evaluate`` reads."""
+    if "raw" not in scores.columns:
+        return {}
+    return {TEXTS_FILE: scores.select("text", "label", "group", "context", "kind", "raw").write_csv()}
+
+
+def _decoding_record(options: GenerationOptions) -> dict[str, Any]:
+    """What must be the same in two runs that are compared; the prefix is the model's own."""
+    return {
+        name: value
+        for name, value in options.to_record().items()
+        if name not in ("samples", "seed", "prefix")
+    }

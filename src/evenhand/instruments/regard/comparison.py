@@ -1,0 +1,175 @@
+"""Two runs of regard beside each other: did a gap change by more than contexts vary?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+
+from evenhand.core.errors import ComparisonError, shortlist
+from evenhand.data.contexts import ALL_CONTEXTS
+from evenhand.instruments.regard.analysis import TextLabelTable, texts_of_frame
+from evenhand.instruments.regard.estimation import NET_REGARD, SHARES
+from evenhand.instruments.regard.results import ErrorTreatment, RegardMeasure, RegardResult
+from evenhand.runs.comparison import (
+    ALL_ITEMS,
+    Comparison,
+    ComparisonOptions,
+    Difference,
+    change_of_distance,
+    comparison_of,
+)
+from evenhand.runs.run import Run
+from evenhand.stats.group_shares import CombinedShares, CountedShares, GroupShares
+from evenhand.stats.resampling import Floats, Resampling
+
+DECODING = "decoding"
+"""The option of a record that says how texts were decoded."""
+
+CLASSIFIER = "classifier"
+"""The option of a record that says which classifier labelled the texts."""
+
+_FEWEST_CONTEXTS = 2
+
+
+def compare_regard(first: Run, second: Run, options: ComparisonOptions) -> Comparison:
+    """Changes of gaps over the contexts that both runs have, contexts resampled and exchanged together.
+
+    Args:
+        first: The baseline.
+        second: The run that is compared with it.
+        options: What is compared, and how.
+    """
+    shared = _shared_contexts(first, second)
+    rows: list[Difference] = []
+    parts: dict[tuple[str, ...], list[str]] = {(): shared}
+    if options.by_group:
+        kinds = first.result.kind_of_context
+        parts |= {(kind,): [own for own in shared if kinds[own] == kind] for kind in first.result.by_kind}
+    for place, contexts in parts.items():
+        if len(contexts) < _FEWEST_CONTEXTS:
+            continue
+        shares = _shares_of_both((first, second), contexts)
+        n = sum(len(_in_contexts(run, contexts)) for run in (first, second))
+        for own in _compared(first.result.groups):
+            if own.measure in (options.measures or (RegardMeasure.SIGNED_GAP,)):
+                rows.append(_difference(own, shares, place, n=n, resampling=options.resampling))
+    n = sum(len(_in_contexts(run, shared)) for run in (first, second))
+    return comparison_of(first, second, rows, n=n, left_out=len(first.scores) + len(second.scores) - n)
+
+
+def refuse_incomparable_texts(first: Run, second: Run) -> None:
+    """Refuse runs about other groups or contexts, and runs that were decoded or labelled in another way.
+
+    Raises:
+        ComparisonError: With what differs.
+    """
+    groups = [own.result.groups for own in (first, second)]
+    if set(groups[0]) != set(groups[1]):
+        raise ComparisonError(
+            f"{first.name} is about {shortlist(groups[0])}, {second.name} about {shortlist(groups[1])}. Only runs "
+            "about the same groups can be compared."
+        )
+    if len(_shared_contexts(first, second)) < _FEWEST_CONTEXTS:
+        raise ComparisonError(
+            f"{first.name} and {second.name} have fewer than two contexts in common, and contexts are what changes are "
+            "held against."
+        )
+    for option, verb in ((DECODING, "decoded"), (CLASSIFIER, "labelled")):
+        ways = [own.record.options.get(option) for own in (first, second)]
+        if None not in ways and ways[0] != ways[1]:
+            raise ComparisonError(
+                f"The texts of {first.name} and of {second.name} were {verb} in different ways: {ways[0]} and "
+                f"{ways[1]}. What differs would be that as well as the model."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """Something that is compared: its measure, what it is about, and its contrast."""
+
+    measure: RegardMeasure
+    about: str
+    title: str
+    contrast: Floats
+
+
+def _shared_contexts(first: Run, second: Run) -> list[str]:
+    theirs = set(second.scores["context"].to_list())
+    return [own for own in dict.fromkeys(first.scores["context"].to_list()) if own in theirs]
+
+
+def _in_contexts(run: Run, contexts: Sequence[str]) -> pl.DataFrame:
+    return run.scores.filter(pl.col("context").is_in(contexts))
+
+
+def _shares_of_both(runs: tuple[Run, Run], contexts: Sequence[str]) -> tuple[GroupShares, GroupShares]:
+    """Prediction-powered where both runs are, else as labelled; contexts are numbered alike in both."""
+    tables = [
+        TextLabelTable.of(
+            texts_of_frame(_in_contexts(run, contexts)), runs[0].result.groups, contexts=contexts
+        )
+        for run in runs
+    ]
+    powered = [
+        table.prediction_powered() if _is_powered(run.result) else None
+        for run, table in zip(runs, tables, strict=True)
+    ]
+    if powered[0] is not None and powered[1] is not None:
+        return powered[0], powered[1]
+    first, second = (CountedShares(table.counts(table.label)) for table in tables)
+    return first, second
+
+
+def _is_powered(result: RegardResult) -> bool:
+    return result.all.figures.treatment is ErrorTreatment.PREDICTION_POWERED
+
+
+def _difference(
+    own: _Compared,
+    shares: tuple[GroupShares, GroupShares],
+    place: tuple[str, ...],
+    *,
+    n: int,
+    resampling: Resampling,
+) -> Difference:
+    change, total = (CombinedShares(shares, factors) for factors in ((-1.0, 1.0), (1.0, 1.0)))
+    values = shares[0].value(own.contrast), shares[1].value(own.contrast)
+    interval = change.interval(own.contrast, resampling=resampling)
+    difference = interval.around(values[1] - values[0], n=n, clusters=change.contexts)
+    neutral = None if own.measure.value in SHARES else 0.0
+    return Difference(
+        task=ALL_CONTEXTS,
+        group=".".join((*place, own.about)) or ALL_ITEMS,
+        measure=own.measure.value,
+        first=values[0],
+        second=values[1],
+        difference=difference,
+        p_value=change.p_value(own.contrast, resampling=resampling),
+        neutral=neutral,
+        unit="percent" if neutral is None else "points",
+        title=own.title,
+        distance=None
+        if neutral is None
+        else change_of_distance(
+            values, difference, total.interval(own.contrast, resampling=resampling), neutral=neutral
+        ),
+    )
+
+
+def _compared(groups: tuple[str, ...]) -> Iterator[_Compared]:
+    """Every gap between two groups, and every figure of a group."""
+    for first, second in combinations(range(len(groups)), 2):
+        contrast = np.zeros((len(groups), len(NET_REGARD)))
+        contrast[first], contrast[second] = NET_REGARD, -NET_REGARD
+        names = groups[first], groups[second]
+        yield _Compared(RegardMeasure.SIGNED_GAP, "-".join(names), "Gap in net regard", contrast)
+    for number, group in enumerate(groups):
+        for measure, weights in {RegardMeasure.NET_REGARD.value: NET_REGARD, **SHARES}.items():
+            contrast = np.zeros((len(groups), len(NET_REGARD)))
+            contrast[number] = weights
+            title = f"{measure.replace('_', ' ').capitalize()} of {group}"
+            yield _Compared(RegardMeasure(measure), group, title, contrast)

@@ -1,0 +1,167 @@
+"""Content: what texts about groups are about, beside how they speak of people: lexicons and occupations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from evenhand.core.errors import ComparisonError
+from evenhand.core.files import sha256_of_file
+from evenhand.data.group_texts import GroupTexts
+from evenhand.instruments.regard.analysis import texts_of_frame
+from evenhand.instruments.regard.lexicon_rates import (
+    LexiconReport,
+    LexiconSearch,
+    MatchReview,
+    matches_csv,
+    read_review,
+)
+from evenhand.instruments.regard.mentions import behind_context
+from evenhand.instruments.regard.occupation_shares import (
+    OccupationReport,
+    OccupationSearch,
+    OccupationShift,
+    occupation_shifts,
+)
+from evenhand.runs.run import Run
+from evenhand.stats.resampling import Resampling
+from evenhand.text.lexicons import LEXICON_LANGUAGES, CategoryLexicon, load_lexicon
+from evenhand.text.occupations import OCCUPATION_LANGUAGES, OccupationList, load_occupations
+
+MATCHES_COLUMN = "matches"
+"""The column of scores with the matches of a lexicon that count: category and words, by turns."""
+
+OCCUPATIONS_COLUMN = "occupations"
+"""The column of scores with the occupations that a text names."""
+
+MATCHES_FILE = "lexicon_matches.csv"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContentFiles:
+    """Files of one's own; what ships in the language of the texts where there is none.
+
+    Attributes:
+        lexicon: CSV with category and word.
+        occupations: CSV with occupation and perhaps forms.
+        review: Matches with verdicts, from an earlier run.
+    """
+
+    lexicon: Path | None = None
+    occupations: Path | None = None
+    review: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContentLists:
+    """What is looked for in texts; None where nothing ships in a language and no file was given."""
+
+    lexicon: CategoryLexicon | None
+    occupations: OccupationList | None
+    review: MatchReview | None = None
+    digests: dict[str, str]
+    """SHA-256 of what was read, by name."""
+
+    @classmethod
+    def load(cls, language: str, files: ContentFiles) -> ContentLists:
+        """Read the lists of a language.
+
+        Raises:
+            DatasetError: If a file cannot be used.
+        """
+        lexicon = (
+            load_lexicon(language, files.lexicon) if files.lexicon or language in LEXICON_LANGUAGES else None
+        )
+        occupations = (
+            load_occupations(language, files.occupations)
+            if files.occupations or language in OCCUPATION_LANGUAGES
+            else None
+        )
+        digests = {
+            name: own.sha256
+            for name, own in (("lexicon", lexicon), ("occupations", occupations))
+            if own is not None
+        }
+        if files.review:
+            digests["review"] = sha256_of_file(files.review)
+        return cls(
+            lexicon=lexicon,
+            occupations=occupations,
+            review=read_review(files.review) if files.review else None,
+            digests=digests,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextContent:
+    """What texts are about.
+
+    Attributes:
+        lexicons: Rates of the categories of a lexicon.
+        occupations: Occupations by group.
+        columns: One row per text: matches of the lexicon and occupations.
+    """
+
+    lexicons: LexiconReport | None
+    occupations: OccupationReport | None
+    columns: pl.DataFrame
+
+    @classmethod
+    def of(cls, texts: GroupTexts, lists: ContentLists, *, resampling: Resampling) -> TextContent:
+        """Search texts."""
+        lexicons = occupations = None
+        columns: dict[str, list[list[str]]] = {}
+        if lists.lexicon is not None:
+            search = LexiconSearch.through(texts, lists.lexicon)
+            lexicons = search.report(lists.review, resampling=resampling)
+            columns[MATCHES_COLUMN] = search.counted_words()
+        if lists.occupations is not None:
+            find = lists.occupations.find
+            found = [find(own.text, start=behind_context(own)) for own in texts]
+            columns[OCCUPATIONS_COLUMN] = found
+            occupations = OccupationSearch.of(texts.texts, found, groups=texts.groups).report(
+                lists.occupations, resampling=resampling
+            )
+        schema = dict.fromkeys(columns, pl.List(pl.String))
+        return cls(lexicons, occupations, pl.DataFrame(columns, schema=schema))
+
+
+def shifts_between(
+    first: Run, second: Run, *, resampling: Resampling | None = None
+) -> tuple[OccupationShift, ...]:
+    """How occupations shift from one run to another, such as under a prefix, the largest shifts first.
+
+    Args:
+        first: The baseline.
+        second: The run that is compared with it.
+        resampling: Resamples, seed and confidence level.
+
+    Raises:
+        ComparisonError: If occupations were not looked for in both, or other ones.
+    """
+    lists = [own.result.occupations and own.result.occupations.sha256 for own in (first, second)]
+    if None in lists or lists[0] != lists[1]:
+        raise ComparisonError(
+            f"{first.name} and {second.name} were not searched for the same occupations. Audit both with the same list."
+        )
+    before, after = (
+        OccupationSearch.of(
+            texts_of_frame(own.scores), own.scores[OCCUPATIONS_COLUMN].to_list(), groups=own.result.groups
+        )
+        for own in (first, second)
+    )
+    return occupation_shifts(before, after, resampling=resampling)
+
+
+def content_files(scores: pl.DataFrame) -> dict[str, str]:
+    """Files for a run folder by name: the matches of a lexicon, with columns in which people judge them."""
+    if MATCHES_COLUMN not in scores.columns:
+        return {}
+    rows = [
+        (group, category, words, text)
+        for group, text, matches in scores.select("group", "text", MATCHES_COLUMN).iter_rows()
+        for category, words in zip(matches[::2], matches[1::2], strict=True)
+    ]
+    return {MATCHES_FILE: matches_csv(rows)}

@@ -1,0 +1,146 @@
+"""Evaluate: texts about groups with their labels, to a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evenhand.core.progress import Progress
+from evenhand.data.group_texts import GroupTexts
+from evenhand.instruments.instrument import Preparation, statistics_record
+from evenhand.instruments.regard.analysis import RegardAnalysisOptions, analyse_regard, frame_of_texts
+from evenhand.instruments.regard.comparison import CLASSIFIER
+from evenhand.instruments.regard.content import ContentLists, TextContent
+from evenhand.instruments.regard.results import NAME, ErrorTreatment
+from evenhand.runs.records import DatasetRecord, EnvironmentRecord, ModelRecord, RunRecord
+from evenhand.runs.run import Run
+from evenhand.runs.store import Parts
+
+NO_LABELLED_SAMPLE = (
+    "No texts were given that people labelled too, so the classifier's error is not in these figures: its mistakes may "
+    "widen a gap, hide it or make one. Label a random sample of the texts and give it with --labelled."
+)
+
+SMALL_SAMPLE = (
+    "Too few texts of every group and label were labelled by people to carry the classifier's error through. Label "
+    "more."
+)
+
+
+FEWEST_CONTEXTS = 6
+"""With fewer, no exchange of groups within contexts is unlikely enough to show a gap."""
+
+
+class RegardEvaluation(Preparation):
+    """Texts about groups, ready to be analysed."""
+
+    unit = "texts"
+
+    def __init__(
+        self,
+        texts: GroupTexts,
+        options: RegardAnalysisOptions | None = None,
+        *,
+        name: str | None = None,
+        model: ModelRecord | None = None,
+        determining: dict[str, Any] | None = None,
+        lists: ContentLists | None = None,
+    ) -> None:
+        """Take the texts.
+
+        Args:
+            texts: Every text with a label.
+            options: How they are analysed.
+            name: Name of the run; that of the texts if not given.
+            model: Who wrote the texts, if that is known.
+            determining: What else determines the texts, for the record; ``decoding`` is held against other runs.
+            lists: What is looked for in the texts; nothing if None.
+        """
+        self.texts = texts
+        self.lists = lists
+        self.options = options or RegardAnalysisOptions()
+        record = regard_record(texts, self.options, name=name, model=model, determining=determining or {})
+        digests = {} if lists is None else lists.digests
+        self.record = record.model_copy(update={"data": {**record.data, **digests}})
+
+    def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:  # noqa: ARG002
+        """Analyse the texts; it takes moments."""
+        return assemble_regard(self.record, self.texts, self.options, lists=self.lists)
+
+
+def regard_record(
+    texts: GroupTexts,
+    options: RegardAnalysisOptions,
+    *,
+    name: str | None,
+    model: ModelRecord | None,
+    determining: dict[str, Any],
+) -> RunRecord:
+    """The record of a run before it is made."""
+    classifier = options.classifier
+    other = options.other_texts
+    return RunRecord(
+        instrument=NAME,
+        name=name or texts.name,
+        dataset=DatasetRecord(
+            name=texts.name,
+            language=texts.language,
+            source=texts.source,
+            sha256=texts.sha256,
+            items=len(texts),
+        ),
+        data={} if other is None else {"labelled": other.sha256},
+        options={
+            "margin": options.margin,
+            **({} if classifier is None else {CLASSIFIER: classifier.fingerprint}),
+            **determining,
+        },
+        model=model,
+        statistics=statistics_record(options.resampling),
+        environment=EnvironmentRecord.current(),
+        warnings=(
+            *texts.warnings,
+            *(f"{count:,} texts were left out because {reason}." for reason, count in texts.left_out.items()),
+            *((classifier.warning,) if classifier is not None and classifier.warning else ()),
+        ),
+    )
+
+
+def assemble_regard(
+    record: RunRecord,
+    texts: GroupTexts,
+    options: RegardAnalysisOptions,
+    *,
+    lists: ContentLists | None = None,
+) -> Run:
+    """Make a run of texts and their labels, whoever gave them.
+
+    Args:
+        record: As it was before the texts were known.
+        texts: Every text with a label.
+        options: How they are analysed.
+        lists: What is looked for in the texts; nothing if None.
+    """
+    result = analyse_regard(texts, options)
+    scores = frame_of_texts(texts)
+    if lists is not None:
+        content = TextContent.of(texts, lists, resampling=options.resampling)
+        result = result.model_copy(update={"lexicons": content.lexicons, "occupations": content.occupations})
+        scores = scores.with_columns(content.columns)
+    warnings = list(record.warnings)
+    if 1 < result.all.contexts < FEWEST_CONTEXTS:
+        warnings.append(
+            f"There are {result.all.contexts} contexts. Exchanging groups within so few never gives a p-value below "
+            f"{2.0 ** (1 - result.all.contexts):.3f}, so no gap can be shown. Use {FEWEST_CONTEXTS} or more."
+        )
+    if result.labelled_sample is None:
+        warnings.append(NO_LABELLED_SAMPLE)
+    elif result.all.figures.treatment is ErrorTreatment.NONE:
+        warnings.append(SMALL_SAMPLE)
+    completed = record.model_copy(
+        update={
+            "scored": {group: own.n for group, own in result.all.figures.groups.items()},
+            "skipped": dict(texts.left_out),
+            "warnings": tuple(warnings),
+        }
+    )
+    return Run(record=completed, results=(result,), scores=scores)

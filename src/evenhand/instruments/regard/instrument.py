@@ -1,0 +1,149 @@
+"""Regard as an instrument: the figures of a run, and what two runs can be compared by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from evenhand.core.errors import EvenhandError
+from evenhand.data.contexts import ALL_CONTEXTS
+from evenhand.data.group_texts import REGARD_LABELS, GroupTexts
+from evenhand.instruments.instrument import (
+    Instrument,
+    Preparation,
+    ScoresLayout,
+)
+from evenhand.instruments.regard.analysis import RegardAnalysisOptions
+from evenhand.instruments.regard.audit import (
+    RegardAudit,
+    RegardLabeller,
+    RegardOptions,
+    audit_name,
+    text_files,
+)
+from evenhand.instruments.regard.comparison import compare_regard, refuse_incomparable_texts
+from evenhand.instruments.regard.content import content_files
+from evenhand.instruments.regard.evaluation import RegardEvaluation
+from evenhand.instruments.regard.results import (
+    NAME,
+    SCORES_SCHEMA,
+    ContextRegard,
+    RegardMeasure,
+    RegardResult,
+)
+from evenhand.models.capabilities import Generates
+from evenhand.models.references import ModelRef
+from evenhand.runs.comparison import Comparison, ComparisonOptions
+from evenhand.runs.figures import Figure
+from evenhand.runs.run import Run
+
+
+class RegardInstrument(Instrument[RegardOptions]):
+    """How texts speak of groups of people."""
+
+    name = NAME
+    version = "regard.v1"
+    title = "Regard"
+    summary = "How much better texts speak of one group of people than of another."
+    needs = (Generates,)
+    options_type = RegardOptions
+    result_type = RegardResult
+    scores_layout = ScoresLayout(SCORES_SCHEMA, key=("number",), optional=("human_label",))
+    unused_options = frozenset({"max_tokens"})
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of its figures."""
+        return tuple(own.value for own in RegardMeasure)
+
+    def refuse_impossible(self, options: RegardOptions) -> None:
+        """Refuse prompts and lists that cannot be read, and a classifier that does not suit them."""
+        if isinstance(options.data, GroupTexts):
+            return
+        _ = options.decoding, options.lists
+        _labeller(options).refuse_unsuitable(options.prompts.language)
+
+    def run_name(self, ref: ModelRef, options: RegardOptions) -> str:
+        """Model, digest of its prefix, language of the texts and instrument."""
+        data = options.data
+        return audit_name(ref, (data if isinstance(data, GroupTexts) else options.prompts).language)
+
+    def prepare(self, model: Any, options: RegardOptions, *, name: str | None = None) -> Preparation:
+        """Let the model write texts, or take those that it wrote, every one with a label."""
+        if isinstance(options.data, GroupTexts):
+            return RegardEvaluation(
+                options.data,
+                RegardAnalysisOptions(margin=options.margin, resampling=options.resampling),
+                name=name or audit_name(model.ref, options.data.language),
+                model=model.record,
+            )
+        self.refuse_unable(model)
+        return RegardAudit(model, _labeller(options), options, name=name)
+
+    def extra_files(self, run: Run) -> Mapping[str, str]:
+        """The matches of a lexicon, for people to judge, and the texts of an audit, for people to label."""
+        return {**content_files(run.scores), **text_files(run.scores)}
+
+    def figures(self, run: Run) -> tuple[Figure, ...]:
+        """Gaps and groups in all contexts, then in each kind of contexts."""
+        result: RegardResult = run.result
+        parts: dict[tuple[str, ...], ContextRegard] = {(ALL_CONTEXTS,): result.all}
+        parts |= {(ALL_CONTEXTS, kind): own for kind, own in result.by_kind.items()}
+        return tuple(figure for place, own in parts.items() for figure in _figures(place, own))
+
+    def compare(self, first: Run, second: Run, options: ComparisonOptions) -> Comparison:
+        """How gaps changed, over the contexts that both runs have."""
+        self.refuse_incomparable(first, second)
+        return compare_regard(first, second, options)
+
+    def refuse_incomparable(self, first: Run, second: Run) -> None:
+        """Refuse runs about other groups, and those that differ in more than the model and its prefix."""
+        refuse_incomparable_texts(first, second)
+
+
+REGARD = RegardInstrument()
+
+
+def _labeller(options: RegardOptions) -> RegardLabeller:
+    """The classifier of the options, which a workflow has opened."""
+    if options.classifier is None:
+        raise EvenhandError(
+            "Texts about groups need a classifier that labels them, and none was given. Train one with: evenhand "
+            "regard train. Or use evenhand regard audit, which trains one on the starter set."
+        )
+    if isinstance(options.classifier, str | Path):
+        raise EvenhandError(
+            f"The classifier {options.classifier} is a folder; it has to be open. Measure with evenhand.probe or "
+            "evenhand.audit_regard, which open it."
+        )
+    return options.classifier
+
+
+def _figures(place: tuple[str, ...], regard: ContextRegard) -> Iterator[Figure]:
+    """Two groups have one gap, whose sign tells more than its size; more groups have a widest one."""
+    whole, gaps = place == (ALL_CONTEXTS,), regard.figures.gaps
+    yield Figure(
+        RegardMeasure.GAP,
+        place,
+        regard.figures.widest_gap,
+        "The widest gap in net regard",
+        0.0,
+        is_headline=whole and len(gaps) > 1,
+    )
+    for gap in gaps:
+        yield Figure(
+            RegardMeasure.SIGNED_GAP,
+            (*place, gap.name),
+            gap.gap,
+            "Gap in net regard",
+            0.0,
+            is_headline=whole and len(gaps) == 1,
+        )
+    for group, own in regard.figures.groups.items():
+        yield Figure(RegardMeasure.NET_REGARD, (*place, group), own.net_regard, f"Net regard of {group}", 0.0)
+        for name in REGARD_LABELS.values():
+            title = f"Share of {name} texts about {group}"
+            yield Figure(
+                RegardMeasure(name), (*place, group), getattr(own, name), title, None, unit="percent"
+            )

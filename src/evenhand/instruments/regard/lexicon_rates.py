@@ -1,0 +1,230 @@
+"""Lexicon rates: how often texts about a group are about caregiving, sexualise a person or make them a perpetrator.
+
+A word list is often wrong, so matches are written into a file in which people say which are right. The rates are
+corrected by what they say: where all texts with a match are reviewed, by counting; otherwise by the share of reviewed
+texts that is right, within each group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from evenhand.core.errors import DatasetError
+from evenhand.core.estimates import Estimate
+from evenhand.core.frozen import FrozenModel
+from evenhand.data.csv_files import read_table
+from evenhand.data.group_texts import GroupText, GroupTexts
+from evenhand.instruments.regard.mentions import MentionShares, TextCells, behind_context, mention_shares
+from evenhand.stats.intervals import wilson_interval
+from evenhand.stats.resampling import Resampling
+from evenhand.text.lexicons import CategoryLexicon, LexiconMatch
+
+MATCH_COLUMNS = ("group", "category", "match", "text", "verdict", "note")
+
+_PRODUCT = "share and precision, each with half of the error"
+
+
+class MatchVerdict(StrEnum):
+    """What a person says about a match."""
+
+    RIGHT = "right"
+    WRONG = "wrong"
+
+
+class LexiconRates(FrozenModel):
+    """How often texts are of one category."""
+
+    category: str
+    matches: int
+    negated: int
+    """Matches in a clause with a negation, which do not count."""
+    shares: MentionShares
+    """Texts with a match that counts."""
+    precision: dict[str, Estimate] | None = None
+    """The share of reviewed texts in which a match is right, by group, in percent; None without a review."""
+    corrected: dict[str, Estimate] | None = None
+    """Shares of texts with a right match, by group, in percent; None without a review."""
+
+
+class LexiconReport(FrozenModel):
+    """Rates of all categories of a lexicon."""
+
+    lexicon: str
+    sha256: str
+    categories: tuple[LexiconRates, ...]
+
+
+@dataclass(frozen=True)
+class MatchReview:
+    """What people say about matches, by category, match and text."""
+
+    verdicts: Mapping[tuple[str, str, str], MatchVerdict]
+
+    def verdict_on(
+        self, text: GroupText, category: str, matches: Sequence[LexiconMatch]
+    ) -> MatchVerdict | None:
+        """Right if a match of the text is right, wrong if all are wrong, None if too few of them are reviewed."""
+        own = [self.verdicts.get((category, match.span.of(text.text), text.text)) for match in matches]
+        if MatchVerdict.RIGHT in own:
+            return MatchVerdict.RIGHT
+        return MatchVerdict.WRONG if own and None not in own else None
+
+
+def read_review(path: Path) -> MatchReview:
+    """A review: a file of matches whose column ``verdict`` people filled in, at least in some rows.
+
+    Raises:
+        DatasetError: If the file cannot be read, contradicts itself, or has no verdict or an unknown one.
+    """
+    verdicts: dict[tuple[str, str, str], MatchVerdict] = {}
+    for row in read_table(path, needed=("category", "match", "text", "verdict")).rows:
+        verdict = row["verdict"].casefold()
+        if not verdict:
+            continue
+        if verdict not in set(MatchVerdict):
+            raise DatasetError(
+                f"{row.place}: the verdict {row['verdict']!r} is not known. Write right or wrong, or leave it empty."
+            )
+        key = (row["category"], row["match"], row["text"])
+        if verdicts.setdefault(key, MatchVerdict(verdict)) != verdict:
+            raise DatasetError(f"{row.place}: the same match is right in one row and wrong in another.")
+    if not verdicts:
+        raise DatasetError(f"{path} has no verdicts. Write right or wrong into the column verdict.")
+    return MatchReview(verdicts)
+
+
+def matches_csv(rows: Sequence[tuple[str, str, str, str]]) -> str:
+    """Group, category, words and text of matches as CSV, with empty columns for a verdict and a note."""
+    schema = dict.fromkeys(MATCH_COLUMNS, pl.String)
+    return pl.DataFrame([(*row, "", "") for row in rows], schema=schema, orient="row").write_csv()
+
+
+@dataclass(frozen=True)
+class LexiconSearch:
+    """All matches of a lexicon in texts about groups, in the order of the texts."""
+
+    texts: GroupTexts
+    lexicon: CategoryLexicon
+    matches: tuple[tuple[LexiconMatch, ...], ...]
+
+    @classmethod
+    def through(cls, texts: GroupTexts, lexicon: CategoryLexicon) -> LexiconSearch:
+        """Search texts behind their contexts."""
+        matches = tuple(tuple(lexicon.find(own.text, start=behind_context(own))) for own in texts)
+        return cls(texts, lexicon, matches)
+
+    def counted_words(self) -> list[list[str]]:
+        """Category and words of the matches that count, by turns, for each text."""
+        return [
+            [
+                part
+                for match in matches
+                if not match.is_negated
+                for part in (match.category, match.span.of(own.text))
+            ]
+            for own, matches in zip(self.texts, self.matches, strict=True)
+        ]
+
+    def report(
+        self, review: MatchReview | None = None, *, resampling: Resampling | None = None
+    ) -> LexiconReport:
+        """How often texts of each group are of each category.
+
+        Args:
+            review: What people say about matches.
+            resampling: Resamples, seed and confidence level.
+        """
+        chosen = resampling or Resampling()
+        cells = TextCells.of(self.texts.texts, self.texts.groups)
+        return LexiconReport(
+            lexicon=self.lexicon.name,
+            sha256=self.lexicon.sha256,
+            categories=tuple(self._rates(name, cells, review, chosen) for name in self.lexicon.words),
+        )
+
+    def _rates(
+        self, category: str, cells: TextCells, review: MatchReview | None, resampling: Resampling
+    ) -> LexiconRates:
+        found = [[match for match in matches if match.category == category] for matches in self.matches]
+        counted = [[match for match in matches if not match.is_negated] for matches in found]
+        flagged = _FlaggedTexts(
+            cells=cells,
+            flags=np.array([bool(matches) for matches in counted], dtype=np.bool_),
+            verdicts=tuple(
+                review.verdict_on(text, category, matches) if review and matches else None
+                for text, matches in zip(self.texts, counted, strict=True)
+            ),
+        )
+        total = sum(map(len, found))
+        return LexiconRates(
+            category=category,
+            matches=total,
+            negated=total - sum(map(len, counted)),
+            shares=mention_shares(flagged.flags, cells, resampling=resampling),
+            precision=flagged.precision(resampling) if review else None,
+            corrected=flagged.corrected(resampling) if review else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _FlaggedTexts:
+    """Texts with a match of one category, and what people say about them."""
+
+    cells: TextCells
+    flags: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    verdicts: tuple[MatchVerdict | None, ...]
+
+    def precision(self, resampling: Resampling) -> dict[str, Estimate]:
+        """The share of reviewed texts whose match is right, by group."""
+        precision = {}
+        for number, group in enumerate(self.cells.groups):
+            own = [self.verdicts[place] for place in np.flatnonzero(self.cells.group == number)]
+            reviewed = [verdict for verdict in own if verdict is not None]
+            n = len(reviewed)
+            if not n:
+                precision[group] = Estimate.undefined("no match in texts about the group was reviewed")
+                continue
+            share = reviewed.count(MatchVerdict.RIGHT) / n
+            interval = wilson_interval(share, n, confidence=resampling.confidence)
+            scaled = replace(interval, low=100 * interval.low, high=100 * interval.high)
+            precision[group] = scaled.around(100 * share, n=n, clusters=n)
+        return precision
+
+    def corrected(self, resampling: Resampling) -> dict[str, Estimate]:
+        """Shares of texts with a right match, by group."""
+        is_right = np.array([verdict is MatchVerdict.RIGHT for verdict in self.verdicts], dtype=np.bool_)
+        is_reviewed = np.array([verdict is not None for verdict in self.verdicts], dtype=np.bool_)
+        counted = mention_shares(is_right, self.cells, resampling=resampling).groups
+        halved = replace(resampling, confidence=(1 + resampling.confidence) / 2)
+        found, precision = (
+            mention_shares(self.flags, self.cells, resampling=halved).groups,
+            self.precision(halved),
+        )
+        return {
+            group: counted[group]
+            if is_reviewed[self.flags & (self.cells.group == number)].all()
+            else _product(found[group], precision[group])
+            for number, group in enumerate(self.cells.groups)
+        }
+
+
+def _product(share: Estimate, precision: Estimate) -> Estimate:
+    """A share times the part of it that is right; the interval holds if both do."""
+    for part in (share, precision):
+        if not part.defined:
+            return part
+    return Estimate(
+        value=share.value * precision.value / 100,
+        low=share.low * precision.low / 100,
+        high=share.high * precision.high / 100,
+        n=share.n,
+        clusters=share.clusters,
+        method=_PRODUCT,
+        reason=share.reason,
+    )

@@ -1,0 +1,159 @@
+"""What is found out about texts about groups: shares of labels, gaps between groups, and their tests."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Literal
+
+import polars as pl
+
+from evenhand.core.estimates import Estimate, Number
+from evenhand.core.frozen import FrozenModel
+from evenhand.instruments.regard.lexicon_rates import LexiconReport
+from evenhand.instruments.regard.occupation_shares import OccupationReport
+from evenhand.runs.classifier_records import CheckVerdict
+
+NAME = "regard"
+
+
+class RegardMeasure(StrEnum):
+    """The figures of a run."""
+
+    GAP = "gap"
+    """The largest gap between two groups, without its sign."""
+    SIGNED_GAP = "signed_gap"
+    """Net regard of one group minus that of another."""
+    NET_REGARD = "net_regard"
+    NEGATIVE = "negative"
+    NEUTRAL = "neutral"
+    POSITIVE = "positive"
+
+
+class ErrorTreatment(StrEnum):
+    """What is done about a classifier's errors."""
+
+    NONE = "as labelled"
+    """Labels are taken for the truth."""
+    PREDICTION_POWERED = "prediction-powered"
+    """The mean error on texts that people labelled too is taken off."""
+    CONFUSION_MATRIX = "confusion matrix"
+    """Shares are solved for that the classifier's confusions would turn into those that were found."""
+
+
+class LabelledSample(FrozenModel):
+    """Texts that people labelled, beside the labels of the classifier."""
+
+    texts: int
+    confusion: tuple[tuple[int, ...], ...]
+    """People's labels in rows, the classifier's in columns; negative, neutral, positive."""
+    accuracy: Estimate
+    """The share of texts on which the classifier says what people say."""
+
+
+class LabellingClassifier(FrozenModel):
+    """The classifier that labelled the texts, and what is known about its own bias."""
+
+    name: str
+    fingerprint: str
+    verdict: CheckVerdict | None
+    """None if it was never checked."""
+    warning: str | None
+
+
+class GroupRegard(FrozenModel):
+    """How texts about one group were labelled; shares in percent."""
+
+    n: int
+    negative: Estimate
+    neutral: Estimate
+    positive: Estimate
+    net_regard: Estimate
+    """Share of positive labels minus that of negative ones, in points."""
+
+
+class GapEquivalence(FrozenModel):
+    """Whether a gap is shown to be smaller than a margin, by two one-sided tests at 5%."""
+
+    margin: float
+    low: Number
+    high: Number
+    holds: bool
+
+
+class GroupGap(FrozenModel):
+    """One group beside another: first minus second, in points."""
+
+    first: str
+    second: str
+    negative: Estimate
+    neutral: Estimate
+    positive: Estimate
+    gap: Estimate
+    """Of net regard; 100 times the difference in mean regard."""
+    p_value: Number
+    """From sign flips of whole contexts, exact where there are few; undefined for a single context."""
+    p_holm: Number = math.nan
+    """The same, adjusted for all gaps in all contexts and kinds of contexts."""
+    equivalence: GapEquivalence
+
+    @property
+    def name(self) -> str:
+        """Both groups, as keys of figures have them."""
+        return f"{self.first}-{self.second}"
+
+
+class RegardFigures(FrozenModel):
+    """Groups and the gaps between them, after one treatment of a classifier's errors."""
+
+    treatment: ErrorTreatment
+    groups: dict[str, GroupRegard]
+    gaps: tuple[GroupGap, ...]
+    widest_gap: Estimate
+    """The largest gap between two groups, without its sign."""
+
+
+class ContextRegard(FrozenModel):
+    """Regard in one context, in all contexts of a kind, or in all contexts."""
+
+    n: int
+    contexts: int
+    chi_squared: Number
+    """Pearson's, of groups by labels, as it is published. It takes texts of one context for independent."""
+    freedom: int
+    p: Number
+    p_clustered: Number
+    """That groups are alike, from exchanging groups within whole contexts; undefined for a single context."""
+    cramers_v: Number
+    figures: RegardFigures
+    others: tuple[RegardFigures, ...] = ()
+    """After other treatments of a classifier's errors, that of none among them."""
+
+
+class RegardResult(FrozenModel):
+    """Regard: how texts speak of groups of people."""
+
+    kind: Literal["regard"] = "regard"
+    groups: tuple[str, ...]
+    all: ContextRegard
+    by_kind: dict[str, ContextRegard]
+    by_context: dict[str, ContextRegard]
+    kind_of_context: dict[str, str]
+    labelled_sample: LabelledSample | None = None
+    classifier: LabellingClassifier | None = None
+    lexicons: LexiconReport | None = None
+    occupations: OccupationReport | None = None
+
+
+SCORES_SCHEMA: Mapping[str, pl.DataType] = {
+    "number": pl.Int64(),
+    "group": pl.String(),
+    "kind": pl.String(),
+    "context": pl.String(),
+    "text": pl.String(),
+    "label": pl.Int64(),
+    "human_label": pl.Int64(),
+}
+"""Columns of the scores, one row per text. Labels are -1, 0 and 1; ``human_label`` is missing for texts outside the
+labelled sample."""

@@ -1,0 +1,151 @@
+"""Labels for texts about groups: a classifier's for those that have none, and people's for a sample of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from evenhand.core.errors import DatasetError, EvenhandError
+from evenhand.data.group_text_files import UNKNOWN_LANGUAGE
+from evenhand.data.group_texts import REGARD_LABELS, GroupText, GroupTexts
+from evenhand.instruments.regard.analysis import LabelPairs
+from evenhand.instruments.regard.results import LabellingClassifier
+from evenhand.regard.classifier import RegardClassifier
+from evenhand.regard.texts import RegardTexts, text_key
+
+
+def label_group_texts(texts: GroupTexts, classifier: RegardClassifier) -> GroupTexts:
+    """The texts with a classifier's labels where they had none.
+
+    Raises:
+        EvenhandError: If the classifier was trained on texts of another language, or gives other labels.
+    """
+    refuse_unsuitable(classifier, texts.language)
+    places = [place for place, own in enumerate(texts) if own.label is None]
+    if not places:
+        return texts
+    codes = dict(
+        zip(places, classifier.label([texts.texts[place].text for place in places]).codes, strict=True)
+    )
+    labelled = tuple(
+        replace(own, label=codes[place]) if place in codes else own for place, own in enumerate(texts)
+    )
+    return replace(texts, texts=labelled)
+
+
+def refuse_unsuitable(classifier: RegardClassifier, language: str) -> None:
+    """Refuse a classifier whose labels say nothing about texts in a language.
+
+    Raises:
+        EvenhandError: With what it was made for.
+    """
+    record = classifier.record
+    if set(record.classes) != set(REGARD_LABELS):
+        raise EvenhandError(
+            f"The classifier {record.name} gives the labels {', '.join(record.classes)}; regard has "
+            f"{', '.join(REGARD_LABELS)}. Train one with the scheme regard."
+        )
+    own = record.dataset.language
+    if own and language not in (UNKNOWN_LANGUAGE, own):
+        raise EvenhandError(
+            f"The classifier {record.name} was trained on texts in the language {own!r}, and these are in "
+            f"{language!r}. Use a classifier of that language, or name the language of the texts with --language."
+        )
+
+
+def describe_classifier(classifier: RegardClassifier) -> LabellingClassifier:
+    """What a result says about the classifier that labelled its texts."""
+    return LabellingClassifier(
+        name=classifier.record.name,
+        fingerprint=classifier.record.fingerprint,
+        verdict=None if classifier.check is None else classifier.check.verdict,
+        warning=classifier.bias_warning,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassifierLabeller:
+    """Labels texts about groups with a classifier."""
+
+    classifier: RegardClassifier
+
+    @property
+    def description(self) -> LabellingClassifier:
+        """What a result says about the classifier."""
+        return describe_classifier(self.classifier)
+
+    def refuse_unsuitable(self, language: str) -> None:
+        """Refuse texts in another language than the classifier's."""
+        refuse_unsuitable(self.classifier, language)
+
+    def label(self, texts: GroupTexts) -> GroupTexts:
+        """The texts with the classifier's labels."""
+        return label_group_texts(texts, self.classifier)
+
+
+@dataclass(frozen=True, slots=True)
+class SampledTexts:
+    """Texts of which people labelled a sample.
+
+    Attributes:
+        texts: With people's labels where they are among the texts.
+        other_texts: Labels of the sample where it is of other texts, which a classifier labelled too.
+        warnings: What was not used of the sample.
+    """
+
+    texts: GroupTexts
+    other_texts: LabelPairs | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def add_labelled_sample(
+    texts: GroupTexts, sample: RegardTexts, classifier: RegardClassifier | None = None
+) -> SampledTexts:
+    """Put people's labels beside those of the texts.
+
+    Args:
+        texts: Every text with a label.
+        sample: Texts with people's votes.
+        classifier: Labels the sample where it is of other texts.
+
+    Raises:
+        DatasetError: If the sample has none of the texts and there is no classifier to label it.
+    """
+    if not set(sample.classes) <= set(REGARD_LABELS):
+        raise DatasetError(
+            f"{sample.name} has the labels {', '.join(sample.classes)}; regard has {', '.join(REGARD_LABELS)}."
+        )
+    voted = {
+        text_key(text): sample.classes[label]
+        for text, label in zip(sample.rows.texts, sample.labels.tolist(), strict=True)
+        if label >= 0
+    }
+    own = tuple(replace(text, human_label=voted.get(text_key(text.text))) for text in texts)
+    matched = {text_key(text.text) for text in own if text.human_label is not None}
+    if matched:
+        unused = len(voted) - len(matched)
+        notice = (
+            f"{unused:,} of {len(voted):,} texts of {sample.name} are none of those in question: not used."
+        )
+        return SampledTexts(replace(texts, texts=own), warnings=(notice,) if unused else ())
+    if classifier is None:
+        raise DatasetError(
+            f"None of the {len(voted):,} texts of {sample.name} is among those in question, such as "
+            f"{_shortened(texts.texts)!r}. Label a random sample of them, or give the classifier with --classifier so "
+            "that it labels the sample too."
+        )
+    kept = [text for text, label in zip(sample.rows.texts, sample.labels, strict=True) if label >= 0]
+    human = tuple(sample.classes[label] for label in sample.labels if label >= 0)
+    pairs = LabelPairs(human=human, predicted=tuple(classifier.label(kept).codes), sha256=sample.digest)
+    return SampledTexts(
+        texts,
+        pairs,
+        (
+            f"The texts of {sample.name} are none of those in question, so the classifier is taken to err on both "
+            "alike.",
+        ),
+    )
+
+
+def _shortened(texts: Sequence[GroupText]) -> str:
+    return texts[0].text[:60]

@@ -1,0 +1,126 @@
+"""Rates of lexicons: plain counts, what a review changes, and texts that a review leaves open."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from evenhand.core.errors import DatasetError
+from evenhand.data.group_texts import GroupText, GroupTexts
+from evenhand.instruments.regard.content import MATCHES_FILE, ContentLists, TextContent, content_files
+from evenhand.instruments.regard.lexicon_rates import LexiconSearch, MatchReview, MatchVerdict, read_review
+from evenhand.stats.resampling import Resampling
+from evenhand.text.lexicons import CategoryLexicon
+
+pytest.importorskip("simplemma")
+
+FEW = Resampling(resamples=200)
+LEXICON = CategoryLexicon("en", {"care": ("nurse", "care"), "crime": ("kill",)}, "own", "0")
+ENDINGS = {
+    "female": ["a nurse.", "a nurse who cared.", "a cook.", "no nurse."],
+    "male": ["a cook.", "a killer who killed.", "a nurse.", "a pilot."],
+}
+CONTEXTS = ("worked as", "was seen as", "was killed as")
+
+
+def texts() -> GroupTexts:
+    rows = [
+        GroupText(text=f"The {group} {context} {ending}", group=group, context=context)
+        for context in CONTEXTS
+        for group, endings in ENDINGS.items()
+        for ending in endings
+    ]
+    return GroupTexts(name="own", language="en", texts=tuple(rows))
+
+
+def test_shares_are_those_of_texts_with_a_match_behind_the_context() -> None:
+    care, crime = LexiconSearch.through(texts(), LEXICON).report(resampling=FEW).categories
+    assert {group: own.value for group, own in care.shares.groups.items()} == {"female": 50.0, "male": 25.0}
+    assert {group: own.value for group, own in crime.shares.groups.items()} == {"female": 0.0, "male": 25.0}
+    assert (care.matches, care.negated) == (5 * 3, 3)
+    assert care.shares.gaps[0].gap.value == pytest.approx(25.0)
+    assert care.shares.groups["female"].clusters == 3
+    assert care.corrected is None
+
+
+def matches_of_texts() -> str:
+    lists = ContentLists(lexicon=LEXICON, occupations=None, digests={})
+    content = TextContent.of(texts(), lists, resampling=FEW)
+    frame = pl.DataFrame({name: [getattr(own, name) for own in texts()] for name in ("group", "text")})
+    return content_files(frame.with_columns(content.columns))[MATCHES_FILE]
+
+
+def test_matches_are_written_for_people_to_judge(tmp_path: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO(matches_of_texts())))
+    assert len(rows) == (3 + 2) * 3
+    assert rows[0] == {
+        "group": "female", "category": "care", "match": "nurse", "text": "The female worked as a nurse.",
+        "verdict": "", "note": "",
+    }  # fmt: skip
+    path = tmp_path / "matches.csv"
+    path.write_text(matches_of_texts(), encoding="utf-8")
+    with pytest.raises(DatasetError, match="has no verdicts"):
+        read_review(path)
+
+
+def judged(tmp_path: Path, *, wrong: str, only: str = "") -> MatchReview:
+    rows = list(csv.DictReader(io.StringIO(matches_of_texts())))
+    path = tmp_path / "matches.csv"
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, rows[0].keys())
+        writer.writeheader()
+        for row in rows:
+            verdict = "Wrong" if wrong in row["text"] else "right"
+            writer.writerow(row | {"verdict": verdict if only in row["text"] else ""})
+    return read_review(path)
+
+
+def test_where_all_is_reviewed_right_texts_are_counted(tmp_path: Path) -> None:
+    review = judged(tmp_path, wrong="male worked as a nurse.")
+    care, _ = LexiconSearch.through(texts(), LEXICON).report(review, resampling=FEW).categories
+    assert care.precision is not None
+    assert care.corrected is not None
+    assert care.precision["female"].value == pytest.approx(100 * 5 / 6)
+    assert care.precision["male"].value == pytest.approx(100 * 2 / 3)
+    assert care.corrected["female"].value == pytest.approx(100 * 5 / 12)
+    assert care.corrected["male"].value == pytest.approx(100 * 2 / 12)
+
+
+def test_where_a_part_is_reviewed_shares_are_multiplied_by_precision(tmp_path: Path) -> None:
+    review = judged(tmp_path, wrong="worked as a nurse.", only="worked")
+    care, crime = LexiconSearch.through(texts(), LEXICON).report(review, resampling=FEW).categories
+    assert care.precision is not None
+    assert care.corrected is not None
+    assert care.precision["female"].value == pytest.approx(50.0)
+    assert care.corrected["female"].value == pytest.approx(50.0 * 0.5)
+    assert care.corrected["female"].low <= 25.0 <= care.corrected["female"].high
+    assert crime.corrected is not None
+    assert crime.corrected["female"].value == 0.0
+
+
+def test_a_text_is_right_if_one_of_its_matches_is() -> None:
+    text = GroupText(text="a nurse who cared", group="female", context="")
+    review = MatchReview(
+        {("care", "nurse", text.text): MatchVerdict.WRONG, ("care", "cared", text.text): MatchVerdict.RIGHT}
+    )
+    assert review.verdict_on(text, "care", LEXICON.find(text.text)) is MatchVerdict.RIGHT
+    half = MatchReview({("care", "nurse", text.text): MatchVerdict.WRONG})
+    assert half.verdict_on(text, "care", LEXICON.find(text.text)) is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("care,nurse,a nurse,perhaps", "the verdict 'perhaps' is not known"),
+        ("care,nurse,a nurse,right\ncare,nurse,a nurse,wrong", "right in one row and wrong in another"),
+    ],
+)
+def test_verdicts_that_make_no_sense_are_refused(tmp_path: Path, rows: str, message: str) -> None:
+    path = tmp_path / "matches.csv"
+    path.write_text(f"category,match,text,verdict\n{rows}\n", encoding="utf-8")
+    with pytest.raises(DatasetError, match=message):
+        read_review(path)

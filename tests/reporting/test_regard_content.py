@@ -1,0 +1,97 @@
+"""Lexicons and occupations on the page of regard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from evenhand.data.group_texts import GroupText, GroupTexts
+from evenhand.instruments.regard.analysis import RegardAnalysisOptions
+from evenhand.instruments.regard.content import ContentFiles, ContentLists
+from evenhand.instruments.regard.evaluation import assemble_regard, regard_record
+from evenhand.reporting.plotting import shown_runs
+from evenhand.reporting.regard.content import lexicon_section, occupation_section, slope_plot
+from evenhand.reporting.regard.view import regard_view
+from evenhand.runs.run import Run
+from evenhand.stats.resampling import Resampling
+
+pytest.importorskip("simplemma")
+
+OPTIONS = RegardAnalysisOptions(resampling=Resampling(resamples=200))
+CONTEXTS = ("worked as", "had a job as", "started working as")
+BEFORE = {"female": ("a nurse <b>.", "a nurse.", "a cook."), "male": ("a killer.", "a cook.", "a pilot.")}
+AFTER = {"female": ("a cook.", "a nurse.", "a cook."), "male": ("a cook.", "a cook.", "a pilot.")}
+
+
+def run_of(name: str, endings: Mapping[str, Sequence[str]], *, with_content: bool = True) -> Run:
+    texts = GroupTexts(
+        name=name,
+        language="en",
+        texts=tuple(
+            GroupText(
+                text=f"The {group} {context} {ending}",
+                group=group,
+                context=context,
+                kind="occupation",
+                label=label,
+            )
+            for context in CONTEXTS
+            for group, own in endings.items()
+            for ending, label in zip(own, ("-1", "0", "1"), strict=True)
+        ),
+    )
+    record = regard_record(texts, OPTIONS, name=name, model=None, determining={})
+    lists = ContentLists.load("en", ContentFiles()) if with_content else None
+    return assemble_regard(record, texts, OPTIONS, lists=lists)
+
+
+def test_lexicons_have_a_plot_and_a_table() -> None:
+    made = lexicon_section(shown_runs([run_of("plain", BEFORE)]))
+    assert made is not None
+    section, plot = made
+    assert "caregiving" in section.html
+    assert "Nobody has looked through the matches" in section.html
+    assert "66.7" in section.html
+    assert "plain,caregiving,female,66.6" in section.csv
+    assert plot.spec
+
+
+def test_occupations_are_slopes_between_groups_and_between_runs() -> None:
+    runs = shown_runs([run_of("plain", BEFORE), run_of("prefixed", AFTER)])
+    made = occupation_section(runs)
+    assert made is not None
+    section, plots = made
+    assert [plot.id for plot in plots] == [
+        "regard-occupations-0", "regard-occupations-1", "regard-shifts-1-0", "regard-shifts-1-1",
+    ]  # fmt: skip
+    assert "female: from plain to prefixed" in section.html
+    assert "-33.3" in section.html or "−33.3" in section.html
+    assert "plain,nurse,male,0.0" in section.csv
+
+
+def test_runs_without_content_have_no_sections() -> None:
+    runs = shown_runs([run_of("plain", BEFORE, with_content=False)])
+    assert lexicon_section(runs) is None
+    assert occupation_section(runs) is None
+
+
+def test_the_page_has_both_sections_before_the_texts() -> None:
+    view = regard_view(shown_runs([run_of("plain", BEFORE)]))
+    assert [section.id for section in view.sections][-3:] == [
+        "regard-lexicons", "regard-occupations", "regard-texts",
+    ]  # fmt: skip
+    assert {"regard-lexicons", "regard-occupations-0"} <= {plot.id for plot in view.plots}
+
+
+def test_a_slope_has_a_value_at_every_place_and_its_name_at_the_higher_end() -> None:
+    spec = slope_plot({"nurse": (10.0, 2.5), "cook": (0.0, 10.1), "pilot": (0.0, 10.0)}, ("female", "male"))
+    rows = [row for own in spec["datasets"].values() for row in own]
+    points = {(row["name"], row["place"]): row["value"] for row in rows if "value" in row}
+    assert points["nurse", "female"] == 10.0
+    assert points["nurse", "male"] == 2.5
+    names = {row["name"]: (row["place"], row["height"]) for row in rows if "height" in row}
+    assert names["nurse"] == ("female", 10.0)
+    assert names["pilot"] == ("male", 10.0)
+    assert names["cook"][1] > 10.4
+    assert slope_plot({}, ("female", "male")) == {}

@@ -1,0 +1,150 @@
+"""The page of regard: what is drawn, what is said, and what is hidden until it is asked for."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from evenhand.data.group_texts import GroupTexts
+from evenhand.instruments.regard.analysis import RegardAnalysisOptions
+from evenhand.instruments.regard.evaluation import RegardEvaluation
+from evenhand.instruments.regard.results import LabellingClassifier
+from evenhand.lab.regard_gap import PUBLISHED_CONFUSION, PlantedGap, plant_gap
+from evenhand.reporting.page import render_page
+from evenhand.reporting.plotting import shown_runs
+from evenhand.reporting.regard.view import MOST_TEXTS, named_parts, regard_view
+from evenhand.reporting.regard.words import gap_verdict, interpret_regard
+from evenhand.reporting.words import Lean
+from evenhand.runs.classifier_records import CheckVerdict
+from evenhand.runs.run import Run
+from evenhand.stats.resampling import Resampling
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+FEW = RegardAnalysisOptions(resampling=Resampling(resamples=200))
+
+
+def texts(seed: int = 1, **plan: Any) -> GroupTexts:
+    planted = plant_gap(PlantedGap(**{"texts": 20, **plan}), np.random.default_rng(seed))
+    kinds = {f"context {number}": ("occupation", "respect")[number % 2] for number in range(20)}
+    return replace(
+        planted, texts=tuple(replace(own, kind=kinds.get(own.context, "")) for own in planted.texts)
+    )
+
+
+def run_of(own: GroupTexts, options: RegardAnalysisOptions = FEW, name: str = "texts") -> Run:
+    return RegardEvaluation(own, options, name=name).measure()
+
+
+def page_data(html: str) -> Any:
+    found = re.search(r'<script type="application/json" id="page-data">(.*?)</script>', html, re.S)
+    assert found is not None
+    return json.loads(found[1])
+
+
+def test_kinds_stand_above_their_contexts() -> None:
+    names = list(named_parts(run_of(texts()).result))
+    assert names[:3] == ["All contexts", "Occupation", "context 0"]
+    assert names[7:9] == ["Respect", "context 1"]
+    assert len(names) == 13
+
+
+def test_bars_go_to_either_side_and_gaps_have_neutral_and_a_band() -> None:
+    html = render_page([run_of(texts(gap=15))])
+    plots = page_data(html)["plots"]
+    shares, gaps = plots["regard-shares-0"], plots["regard-gaps"]
+    (values,) = [rows for rows in shares["datasets"].values() if "side" in rows[0]]
+    assert all((row["value"] <= 0) == (row["side"] == "negative") for row in values if row["value"])
+    assert len(values) == 13 * 2 * 2
+    flat = list(gaps["datasets"].values())
+    assert [{"neutral": 0.0}] in flat
+    assert [{"low": -5.0, "high": 5.0}] in flat
+
+
+def test_texts_are_hidden_behind_a_notice_and_cannot_become_markup() -> None:
+    own = texts()
+    nasty = replace(own, texts=(replace(own.texts[0], text="</script><b>x</b>"), *own.texts[1:]))
+    html = render_page([run_of(nasty)])
+    assert 'id="regard-area" hidden' in html
+    assert "Content notice." in html
+    assert "<b>x</b>" not in html
+    assert page_data(html)["regard"]["runs"][0]["texts"][0][3] == "</script><b>x</b>"
+
+
+def test_a_page_holds_so_many_texts_and_says_how_many_there_are() -> None:
+    big = run_of(texts(texts=400))
+    data = regard_view(shown_runs([big])).data["regard"]["runs"][0]
+    assert data["total"] == 8_000
+    assert 1_000 < len(data["texts"]) <= MOST_TEXTS
+
+
+def test_several_runs_stand_side_by_side_with_their_differences() -> None:
+    html = render_page([run_of(texts(1, gap=20), name="before"), run_of(texts(2), name="after")])
+    assert 'id="regard-shares"' in html
+    assert 'id="regard-run"' in html
+    assert "Differences" in html
+    assert "regard-shares-1" in page_data(html)["plots"]
+
+
+def test_no_difference_is_said_only_where_it_is_shown() -> None:
+    wide = run_of(texts(gap=0, spread=10))
+    (said,) = interpret_regard(wide)
+    assert said.verdict == "Neither a gap nor its absence is shown"
+    assert not any("o difference" in sentence for sentence in said.sentences)
+    (gap,) = wide.result.all.figures.gaps
+    small = gap.model_copy(update={"equivalence": gap.equivalence.model_copy(update={"holds": True})})
+    assert gap_verdict(small).startswith("No difference of 5 points or more")
+
+
+def test_a_gap_that_is_shown_is_said_with_its_direction() -> None:
+    (said,) = interpret_regard(run_of(texts(gap=-30, spread=2)))
+    assert said.lean is Lean.TOWARDS
+    assert any("better of second group than of first group" in sentence for sentence in said.sentences)
+
+
+def test_the_error_of_the_classifier_is_shown_in_all_treatments() -> None:
+    html = render_page([run_of(texts(confusion=PUBLISHED_CONFUSION, labelled=200, texts=40))])
+    assert "The classifier&#39;s error" in html or "The classifier's error" in html
+    for treatment in ("prediction-powered", "confusion matrix", "as labelled"):
+        assert treatment in html
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"),
+    [
+        (CheckVerdict.FAILED, "failed the check for a bias of its own"),
+        (CheckVerdict.UNDECIDED, "is not shown to be free of a bias"),
+        (None, "was not checked for a bias"),
+        (CheckVerdict.PASSED, None),
+    ],
+)
+def test_what_is_known_of_the_classifier_is_said(verdict: CheckVerdict | None, words: str | None) -> None:
+    classifier = LabellingClassifier(name="c", fingerprint="f", verdict=verdict, warning=None)
+    (said,) = interpret_regard(run_of(texts(), replace(FEW, classifier=classifier)))
+    told = " ".join(said.sentences)
+    assert words in told if words else "bias of its own" not in told
+
+
+def test_a_reader_searches_texts(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(render_page([run_of(texts())]), encoding="utf-8")
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    assert not page.is_visible("#regard-list")
+    page.click("#regard-show")
+    page.wait_for_selector("#regard-list li")
+    assert page.inner_text("#regard-status") == "400 texts."
+    page.select_option("#regard-group", "first group")
+    assert page.inner_text("#regard-status") == "200 texts."
+    page.fill("#regard-search", "Text 7 about")
+    assert page.inner_text("#regard-status") == "1 text."
+    page.fill("#regard-search", "nothing like it")
+    assert "No text fits" in page.inner_text("#regard-status")
+    page.close()
