@@ -24,6 +24,7 @@ from evenhand.cli.report import report_command
 from evenhand.cli.serve import serve_app
 from evenhand.cli.study import study_command
 from evenhand.cli.survey import survey_app
+from evenhand.cli.triggers import trigger_command
 
 app = typer.Typer(
     name="evenhand",
@@ -65,6 +66,7 @@ app.command("report", cls=CommandWithNames)(report_command)
 data_app.command("counterfactual", cls=CommandWithNames)(counterfactual_command)
 app.add_typer(data_app, name="data")
 app.add_typer(models_app, name="models")
+mitigate_app.command("trigger", cls=CommandWithNames)(trigger_command)
 app.add_typer(mitigate_app, name="mitigate")
 annotate_app.command("new")(new_command)
 annotate_app.command("link")(link_command)

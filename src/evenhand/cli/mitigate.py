@@ -50,6 +50,7 @@ from evenhand.cli.output import (
     plain_table,
     print_json,
     print_table,
+    print_trigger,
     say,
 )
 from evenhand.core.errors import require_extra
@@ -170,7 +171,7 @@ def equalise_command(
         settings=None,
     )
     data = _data(ref, corpus=corpus, experiment=experiment, language=language, held_out=held_out)
-    _mitigate(ref, EQUALISE, data=data, options=options, out=out, fresh=fresh, json=json)
+    run_mitigation(ref, EQUALISE, data=data, options=options, out=out, fresh=fresh, json=json)
 
 
 @mitigate_app.command(COUNTERFACTUAL, cls=CommandWithNames)
@@ -243,7 +244,7 @@ def counterfactual_command(
         settings=None,
     )
     data = _data(ref, corpus=corpus, experiment=experiment, language=language, held_out=held_out)
-    _mitigate(ref, COUNTERFACTUAL, data=data, options=options, out=out, fresh=fresh, json=json)
+    run_mitigation(ref, COUNTERFACTUAL, data=data, options=options, out=out, fresh=fresh, json=json)
 
 
 def _command_of(method: str) -> Any:
@@ -285,7 +286,7 @@ def _command_of(method: str) -> Any:
         )
         options = chosen_mitigation(method, ref, recipe={}, seeds=(), own={}, settings=settings)
         data = _data(ref, corpus=corpus, experiment=experiment, language=language, held_out=held_out)
-        _mitigate(ref, method, data=data, options=options, out=out, fresh=fresh, json=json)
+        run_mitigation(ref, method, data=data, options=options, out=out, fresh=fresh, json=json)
 
     return typer.main.get_command(app)
 
@@ -320,7 +321,7 @@ def _data(
     )
 
 
-def _mitigate(
+def run_mitigation(
     ref: ModelRef,
     method: str,
     *,
@@ -330,6 +331,7 @@ def _mitigate(
     fresh: bool,
     json: bool,
 ) -> None:
+    """Mitigate a model, and print what was done."""
     from evenhand.workflows.mitigate import mitigate
 
     with exit_when_interrupted():
@@ -347,6 +349,8 @@ def _mitigate(
     say(f"Wrote {out}. Measure the difference with: {shlex.join(['evenhand', 'certify', name, str(out)])}")
     if json:
         print_json(mitigated.record.model_dump(mode="json"))
+    elif mitigated.record.trigger:
+        print_trigger(mitigated.record.trigger)
     else:
         show_mitigation(mitigated.record)
 
