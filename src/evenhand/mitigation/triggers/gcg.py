@@ -23,9 +23,8 @@ def gcg_step(space: SearchSpace, state: SearchState, *, seed: int) -> None:
     if current is None:
         state.stopped = "no flip of any trigger in the buffer was better"
         return
+    flipped = _drawn_flips(space, current, seed=seed)
     current.visits += 1
-    generator = np.random.default_rng([seed, 1 + state.step])
-    flipped = _drawn_flips(space, current.tokens, generator)
     shard = space.shard(state.step)
     ranked = (
         [trigger for _, trigger in sorted(zip(shard.losses(flipped), flipped, strict=True))]
@@ -43,21 +42,17 @@ def gcg_step(space: SearchSpace, state: SearchState, *, seed: int) -> None:
     state.step += 1
 
 
-def _drawn_flips(space: SearchSpace, tokens: Tokens, generator: np.random.Generator) -> list[Tokens]:
-    """Triggers with one token replaced, drawn from the promising ones of all slots, as many as a step tries."""
-    promising = space.promising(tokens)
-    flips = [(slot, token) for slot, own in enumerate(promising) for token in own]
-    order = generator.permutation(len(flips)).tolist()
+def _drawn_flips(space: SearchSpace, current: ScoredTrigger, *, seed: int) -> list[Tokens]:
+    """Triggers with one token replaced, drawn from the promising ones of all slots; at every visit other ones."""
+    tokens = current.tokens
+    flips = [(slot, token) for slot, own in enumerate(space.promising(tokens)) for token in own]
+    order = np.random.default_rng([seed, *tokens]).permutation(len(flips)).tolist()
     count = space.recipe.flips
-    found: list[Tokens] = []
-    for start in range(0, len(order), 2 * count):
-        chosen = [flips[place] for place in order[start : start + 2 * count]]
-        triggers = [(*tokens[:slot], token, *tokens[slot + 1 :]) for slot, token in chosen]
-        fits = space.vocabulary.fitting(triggers)
-        found += [trigger for trigger, usable in zip(triggers, fits, strict=True) if usable]
-        if len(found) >= count:
-            break
-    return found[:count]
+    chosen = [flips[place] for place in order[current.visits * count : (current.visits + 1) * count]]
+    triggers = [(*tokens[:slot], token, *tokens[slot + 1 :]) for slot, token in chosen]
+    return [
+        trigger for trigger, fits in zip(triggers, space.vocabulary.fitting(triggers), strict=True) if fits
+    ]
 
 
 def _joined_flips(tokens: Tokens, ranked: Sequence[Tokens]) -> list[Tokens]:

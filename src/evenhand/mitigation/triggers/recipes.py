@@ -65,7 +65,7 @@ class TriggerRecipe(FrozenModel):
         slots: Tokens of the trigger.
         tokens: Tried in a slot at most: those that the gradient promises most of.
         steps: At most; a sweep of HotFlip over all slots is one.
-        flips: Tried in each step, of all slots and tokens; HotFlip tries all tokens of a slot.
+        flips: Tried in each step, drawn from the tokens of all slots; HotFlip tries all tokens of one slot.
         finalists: Flips of a step that are scored on all targets; the others only on a part of them.
         buffer: Triggers from which a search goes on, the best so far.
         patience: Steps from one trigger before another of the buffer is tried.
@@ -82,8 +82,8 @@ class TriggerRecipe(FrozenModel):
     slots: StrictInt = 6
     tokens: StrictInt = 100
     steps: StrictInt = 60
-    flips: StrictInt = 64
-    finalists: StrictInt = 8
+    flips: StrictInt = 128
+    finalists: StrictInt = 4
     buffer: StrictInt = 8
     patience: StrictInt = 3
     starts: StrictInt = 32

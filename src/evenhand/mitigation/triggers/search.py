@@ -129,6 +129,7 @@ class SearchSpace:
         self._shards = [scorer(number, count) for number in range(count)] if count > 1 else [self.scorer]
         allowed = torch.from_numpy(vocabulary.allowed)
         self._barred = ~allowed.to(model.loaded.device)
+        self._promising: dict[Tokens, list[list[int]]] = {}
 
     def shard(self, step: int) -> TriggerScorer:
         """The part of the targets for a first look at the flips of a step."""
@@ -148,12 +149,13 @@ class SearchSpace:
 
         The token in place is not among them.
         """
-        changes = self.scorer.gradient(trigger)
-        changes[:, self._barred] = torch.inf
-        changes[torch.arange(len(trigger)), list(trigger)] = torch.inf
-        count = min(self.recipe.tokens, int((~self._barred).sum()) - 1)
-        found: list[list[int]] = changes.topk(count, dim=1, largest=False).indices.tolist()
-        return found
+        if trigger not in self._promising:
+            changes = self.scorer.gradient(trigger)
+            changes[:, self._barred] = torch.inf
+            changes[torch.arange(len(trigger)), list(trigger)] = torch.inf
+            count = min(self.recipe.tokens, int((~self._barred).sum()) - 1)
+            self._promising = {trigger: changes.topk(count, dim=1, largest=False).indices.tolist()}
+        return self._promising[trigger]
 
     def start(self, seed: int) -> ScoredTrigger:
         """Where the search of a seed starts: the recipe's word in all slots, or the best of random triggers."""
