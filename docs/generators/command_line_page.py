@@ -63,6 +63,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "evenhand regard balance": ("evenhand regard balance survey.csv --out balanced.csv",),
     "evenhand mitigate equalise": (),
     "evenhand mitigate counterfactual": (),
+    "evenhand mitigate trigger": (),
     "evenhand certify": (),
     "evenhand study": (),
     "evenhand models inspect": (),

@@ -8,7 +8,7 @@ import certificates
 import probe_runs
 import pytest
 
-from evenhand.certificate.certify import caveats_of
+from evenhand.certificate.caveats import caveats_of
 from evenhand.certificate.measuring import Measurements
 
 SAME_FILES = certificates.model("bert-small", "sha256 1")

@@ -16,7 +16,7 @@ from certificate_runs import nudged
 
 from evenhand.certificate import CertificatePlan, Measurement, certify
 from evenhand.certificate.bias import KeyedRow, split_by_training
-from evenhand.certificate.certify import caveats_of
+from evenhand.certificate.caveats import caveats_of
 from evenhand.certificate.measuring import Measurements
 from evenhand.core.errors import DatasetError
 from evenhand.core.probes import (

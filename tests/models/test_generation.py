@@ -11,6 +11,7 @@ from torch import Tensor
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import EvenhandError
+from evenhand.core.items import Span
 from evenhand.models.capabilities import Generates
 from evenhand.models.engine.memory import MemoryBudget
 from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, stepping
@@ -161,12 +162,12 @@ def test_the_prefix_of_a_model_comes_first_and_is_recorded(menagerie: Zoo) -> No
     assert triggered.record.prefix == "Once "
 
 
-def test_a_model_with_a_prefix_is_not_scored_without_it(menagerie: Zoo) -> None:
+def test_a_model_with_a_prefix_reads_no_vectors_without_it(menagerie: Zoo) -> None:
     ref = ModelRef(id=str(menagerie.folder("gpt2")), device="cpu", prefix="Once ")
     triggered = load_language_model(ref)
 
-    with pytest.raises(EvenhandError, match="has the prefix 'Once ', which counts when it writes texts"):
-        triggered.score_texts(["A man"])
+    with pytest.raises(EvenhandError, match="has the prefix 'Once ', which counts where it writes texts"):
+        triggered.embed_words(["A man"], [Span(2, 5)])
 
 
 def test_text_and_prompt_together_read_as_the_model_wrote_them(menagerie: Zoo) -> None:

@@ -138,7 +138,13 @@ class ModelMeasurer:
         def compute() -> Floats:
             loaded = self.model.loaded
             with self._stage("held-out passages", "passages"), self._shifted():
-                rows = decoder_rows(text.sentences, loaded.tokenizer, loaded.config, longest=PASSAGE_TOKENS)
+                rows = decoder_rows(
+                    text.sentences,
+                    loaded.tokenizer,
+                    loaded.config,
+                    longest=PASSAGE_TOKENS,
+                    prefix=loaded.ref.prefix,
+                )
                 loss = HeldOut(text.sentences, self.model, rows=rows).loss(loaded.model)
             return np.array([loss.nats, loss.tokens], dtype=np.float64)
 

@@ -27,6 +27,7 @@ from evenhand.cli.serve import serve_app
 from evenhand.cli.study import study_command
 from evenhand.cli.survey import survey_app
 from evenhand.cli.translate import publish_command, translate_command
+from evenhand.cli.triggers import trigger_command
 
 app = typer.Typer(
     name="evenhand",
@@ -72,6 +73,7 @@ data_app.command("review", cls=CommandWithNames)(review_command)
 data_app.command("publish", cls=CommandWithNames)(publish_command)
 app.add_typer(data_app, name="data")
 app.add_typer(models_app, name="models")
+mitigate_app.command("trigger", cls=CommandWithNames)(trigger_command)
 app.add_typer(mitigate_app, name="mitigate")
 annotate_app.command("new")(new_command)
 annotate_app.command("link")(link_command)

@@ -35,10 +35,12 @@ from evenhand.cli.options import (
     Memory,
     On,
     PrecisionName,
+    Prefix,
     Resamples,
     Seed,
     model_reference,
     resampling,
+    with_prefix,
 )
 from evenhand.cli.output import (
     QUALITY_LOST,
@@ -155,6 +157,7 @@ def certify_command(
     json: Json = False,
     memory: Memory = None,
     on: On = DEFAULT_ON,
+    prefix: Prefix = None,
 ) -> None:
     """Certify what a mitigation did: bias lowered or not, quality kept, lost or undecided.
 
@@ -173,12 +176,16 @@ def certify_command(
     `evenhand certify bert-base-uncased ./bert-evened --labelled sst2/ --finetune-seeds 5 --margin accuracy=1`
 
     `evenhand certify lab:masked lab:masked-neutral`
+
+    `evenhand certify gpt2 gpt2 --prefix "All people deserve respect."`
     """
     say(f"Certifying {after}")
     require_extra("hf", purpose="evenhand certify")
     references = [
         model_reference(text, precision=precision, device=device, memory=memory) for text in (before, after)
     ]
+    if prefix is not None:
+        references[1] = with_prefix(references[1], prefix)
     from evenhand.data.probes import ProbeFiles
     from evenhand.workflows.certify import certify, certify_seeds
     from evenhand.workflows.defaults.mitigating import CertifyOptions, default_margins

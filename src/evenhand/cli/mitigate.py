@@ -53,6 +53,7 @@ from evenhand.cli.output import (
     plain_table,
     print_json,
     print_table,
+    print_trigger,
     say,
 )
 from evenhand.core.errors import require_extra
@@ -185,7 +186,7 @@ def equalise_command(
         held_out=held_out,
         probe_files=(structures, occupations, terms),
     )
-    _mitigate(ref, EQUALISE, data=data, options=options, out=out, fresh=fresh, json=json)
+    run_mitigation(ref, EQUALISE, data=data, options=options, out=out, fresh=fresh, json=json)
 
 
 @mitigate_app.command(COUNTERFACTUAL, cls=CommandWithNames)
@@ -268,7 +269,7 @@ def counterfactual_command(
         held_out=held_out,
         probe_files=(structures, occupations, terms),
     )
-    _mitigate(ref, COUNTERFACTUAL, data=data, options=options, out=out, fresh=fresh, json=json)
+    run_mitigation(ref, COUNTERFACTUAL, data=data, options=options, out=out, fresh=fresh, json=json)
 
 
 def _command_of(method: str) -> Any:
@@ -320,7 +321,7 @@ def _command_of(method: str) -> Any:
             held_out=held_out,
             probe_files=(structures, occupations, terms),
         )
-        _mitigate(ref, method, data=data, options=options, out=out, fresh=fresh, json=json)
+        run_mitigation(ref, method, data=data, options=options, out=out, fresh=fresh, json=json)
 
     return typer.main.get_command(app)
 
@@ -358,7 +359,7 @@ def _data(
     )
 
 
-def _mitigate(
+def run_mitigation(
     ref: ModelRef,
     method: str,
     *,
@@ -368,6 +369,7 @@ def _mitigate(
     fresh: bool,
     json: bool,
 ) -> None:
+    """Mitigate a model, and print what was done."""
     from evenhand.workflows.mitigate import mitigate
 
     with exit_when_interrupted():
@@ -385,6 +387,8 @@ def _mitigate(
     say(f"Wrote {out}. Measure the difference with: {shlex.join(['evenhand', 'certify', name, str(out)])}")
     if json:
         print_json(mitigated.record.model_dump(mode="json"))
+    elif mitigated.record.trigger:
+        print_trigger(mitigated.record.trigger)
     else:
         show_mitigation(mitigated.record)
 

@@ -81,6 +81,14 @@ Memory = Annotated[
 ]
 
 
+Prefix = Annotated[
+    str | None,
+    typer.Option(
+        help="Words that stand before every text of the mitigated model, a decoder; a space is put behind them.",
+        rich_help_panel=MODEL,
+    ),
+]
+
 SchemeName = Annotated[
     str | None,
     typer.Option(
@@ -257,6 +265,15 @@ def model_reference(
         trust_remote_code=trust_remote_code,
         memory=memory,
     )
+
+
+def with_prefix(ref: ModelRef, words: str) -> ModelRef:
+    """The same model with words before every text."""
+    if not words.strip():
+        raise EvenhandError(
+            "--prefix is empty. Give the words that stand before every text, or leave it out."
+        )
+    return ref.model_copy(update={"prefix": words if words[-1].isspace() else f"{words} "})
 
 
 def precision_named(text: str) -> Precision:

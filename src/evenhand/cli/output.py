@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from evenhand.core.estimates import Estimate
+    from evenhand.runs.trigger_records import TriggerRecord
 
 
 USER_ERROR = 2
@@ -193,6 +194,18 @@ def strip(estimate: Estimate, *, width: int = 25) -> str:
     cells[width // 2] = "┿" if places[0] <= width // 2 <= places[2] else "┊"
     cells[places[1]] = "●"
     return "".join(cells)
+
+
+def print_trigger(trigger: TriggerRecord) -> None:
+    """What a trigger does beside other prefixes, on every model that it was tried on."""
+    from evenhand.reporting.prefixes import PREFIX_COLUMNS, prefix_rows
+
+    for comparison in (trigger.comparison, *trigger.transfer):
+        title = f"{comparison.model}   {trigger.text!r}"
+        table = plain_table(*PREFIX_COLUMNS, right=PREFIX_COLUMNS[2:], title=title)
+        for row in prefix_rows(comparison):
+            table.add_row(*row)
+        print_table(table)
 
 
 def print_lines(lines: Iterable[str]) -> None:

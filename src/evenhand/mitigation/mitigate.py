@@ -187,7 +187,9 @@ def mitigate(
                 model=original,
                 lab=planted_bias_of(model.loaded.ref.location),
                 language=data.probes.language,
-                experiments=tuple(experiment.value for experiment in data.experiments),
+                experiments=tuple(experiment.value for experiment in data.experiments)
+                if outcome.trigger is None
+                else (),
                 probes=data.probes.sha256,
                 data=outcome.data,
                 settings=dict(mitigation.settings(chosen) if outcome.settings is None else outcome.settings),
@@ -198,6 +200,7 @@ def mitigate(
                 before=dict(outcome.before),
                 after=dict(outcome.after),
                 frontier=outcome.frontier,
+                trigger=outcome.trigger,
                 reference=_changed_reference(ref, outcome),
                 environment=EnvironmentRecord.current(),
                 libraries={name: version(name) for name in _LIBRARIES},

@@ -35,6 +35,7 @@ from evenhand.models.references import ModelRef
 from evenhand.runs.mitigation_records import DataRecord, MitigationRecord, SeedRecord
 from evenhand.runs.mitigation_summaries import FrontierPoint
 from evenhand.runs.store import Job
+from evenhand.runs.trigger_records import TriggerRecord
 
 Setting = float | int | str | bool
 
@@ -83,6 +84,7 @@ class MitigationOutcome:
     Attributes:
         reference: How the mitigated model is referred to where more than its weights changed; the folder is put in.
         settings: In place of those of the options.
+        trigger: What stands before every prompt, where that is the mitigation; nothing is said of experiments then.
         beside: Folders to keep beside the weights, by name, such as trained adapters.
     """
 
@@ -97,6 +99,7 @@ class MitigationOutcome:
     before: Mapping[str, Estimate] = field(default_factory=dict)
     after: Mapping[str, Estimate] = field(default_factory=dict)
     frontier: tuple[FrontierPoint, ...] = ()
+    trigger: TriggerRecord | None = None
     beside: Mapping[str, Path] = field(default_factory=dict)
 
 

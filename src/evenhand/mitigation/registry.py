@@ -19,6 +19,7 @@ MITIGATIONS: Registry[Mitigation[Any]] = Registry(
     {
         "equalise": "evenhand.mitigation.equalising.equalise:EQUALISE",
         "counterfactual": "evenhand.mitigation.counterfactual:COUNTERFACTUAL",
+        "trigger": "evenhand.mitigation.triggers.trigger:TRIGGER",
     },
     check=lambda entry: lacks(entry, "name", "title", "summary", "options_type", "mitigate"),
 )

@@ -181,6 +181,7 @@ class TrainingMitigation(Mitigation[TrainedOptions]):
     ) -> MitigationOutcome:
         """Train every variant with every seed, and leave the model with the best weights."""
         require(model, Trains, purpose="be mitigated by training")
+        model.ref.refuse_prefix()
         return _Training(self, model, data, options, job, monitor).run()
 
 

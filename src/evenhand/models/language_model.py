@@ -214,7 +214,8 @@ class LanguageModel:
         self, requests: Sequence[Request], *, max_tokens: int | None = None, share_prefixes: bool = True
     ) -> tuple[ForwardPlan, ForwardInputs]:
         """Everything that has to be run to answer the requests."""
-        self.ref.refuse_prefix()
+        if not self.reads_left_to_right:  # the methods of a decoder put the prefix before every text
+            self.ref.refuse_prefix()
         memory, config = self.batch_memory, self.loaded.config
         share = share_prefixes and self.shares_prefixes and fits_window(config, requests)
         longest = min(longest_tree(config), memory.longest_row) if share else None

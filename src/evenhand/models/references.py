@@ -38,7 +38,8 @@ class ModelRef(BaseModel):
     allow_pickle_weights: bool = False
     trust_remote_code: bool = False
     prefix: str = ""
-    """A trigger: put before every prompt as it is, when the model writes texts."""
+    """A trigger: put before every prompt as it is when the model writes texts, and before every text that a decoder
+    scores."""
     adapters: tuple[str, ...] = ()
     """Folders of peft's adapters, merged into the weights one after the other."""
     memory: int | None = None
@@ -85,11 +86,11 @@ class ModelRef(BaseModel):
         return "_".join(parts[-2:]) if not name.startswith(("/", ".")) else (parts[-1] if parts else "model")
 
     def refuse_prefix(self) -> None:
-        """A prefix steers what the model writes; a score that ignores it would not be the model's."""
+        """A prefix steers what the model writes; whatever ignores it would not be the model's."""
         if self.prefix:
             raise ModelError(
-                f"{self.id} has the prefix {self.prefix!r}, which counts when it writes texts. Leave it out to score "
-                "texts or to read vectors."
+                f"{self.id} has the prefix {self.prefix!r}, which counts where it writes texts and where a decoder "
+                "scores them. Leave it out to fill blanks, to read vectors or to train."
             )
 
 

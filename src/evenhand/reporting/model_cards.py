@@ -12,8 +12,10 @@ from evenhand.core.recipes import Recipe
 from evenhand.instruments.association.measures import MEASURES
 from evenhand.instruments.association.results import MEASURE_NAMES
 from evenhand.reporting.numbers import has_interval, show
+from evenhand.reporting.prefixes import NEUTRAL_GAP, prefix_table
 from evenhand.runs.mitigation_records import MALOR, DataRecord, MitigationRecord, metric_title
 from evenhand.runs.run import Run
+from evenhand.runs.trigger_records import TriggerRecord
 
 
 def model_card_snippet(runs: Sequence[Run] | Run) -> str:
@@ -105,16 +107,22 @@ def mitigation_card(record: MitigationRecord, *, command: str | None = None) -> 
 
 
 def _parts(record: MitigationRecord, command: str | None) -> Iterator[str]:
-    yield f"# {record.model.id}, gender lean lowered by {record.method}"
+    if record.trigger:
+        yield f"# {record.model.id} with a trigger"
+    else:
+        yield f"# {record.model.id}, gender lean lowered by {record.method}"
     yield _summary(record)
+    if record.trigger:
+        yield from _trigger_parts(record.trigger)
     training, recipe = record.chosen, record.recipe
     if training and recipe and not training.keeps_quality:
         yield (
             f"**No epoch stayed within the quality margin of {recipe.quality_margin:.1%}.** The one that lost least "
             "was kept."
         )
-    yield "## What changed"
-    yield _changes(record)
+    if not record.trigger:
+        yield "## What changed"
+        yield _changes(record)
     if len(record.seeds) > 1:
         yield _over_seeds(record)
     if any(key.endswith(f".{MALOR}") for key in record.before):
@@ -145,6 +153,31 @@ def _summary(record: MitigationRecord) -> str:
     return (
         f"{about} Trained for {', '.join(record.experiments)}; epoch {training.best.epoch} of "
         f"{len(training.curve.trained)} was kept. The weights are in full precision (fp32)."
+    )
+
+
+def _trigger_parts(trigger: TriggerRecord) -> Iterator[str]:
+    yield (
+        f"The trigger is `{trigger.text}`, with a space behind it. Evenhand puts it before every text that the model "
+        "writes or scores; elsewhere, put it before your prompts. The words are no statement about anything: they were "
+        "kept because of what follows them. They steer all that the model writes, so look at what they change besides."
+    )
+    yield f"## What it does\n\n{prefix_table(trigger.comparison)}"
+    judged = "contexts" if trigger.targets.by_context else "texts"
+    yield f"Over {trigger.comparison.pairs:,} target pairs of {judged} that the search did not see. {NEUTRAL_GAP}"
+    for other in trigger.transfer:
+        yield f"### Carried to {other.model}\n\n{prefix_table(other)}"
+    seeds = [
+        f"| {own.seed} | `{own.text}` | {own.loss:.4f} | {own.steps} | {own.stopped} |"
+        for own in trigger.seeds
+    ]
+    yield "\n".join(
+        [
+            "### Seeds\n",
+            "| seed | trigger | loss | steps | stopped because |",
+            "|---|---|---|---|---|",
+            *seeds,
+        ]
     )
 
 

@@ -19,6 +19,7 @@ from evenhand.core.planted_bias import PlantedBias, read_planted_bias
 from evenhand.core.recipes import Plateau, Recipe
 from evenhand.runs.mitigation_summaries import FrontierPoint
 from evenhand.runs.records import EnvironmentRecord, ModelRecord
+from evenhand.runs.trigger_records import TriggerRecord
 
 MALOR = "MALoR"
 
@@ -285,6 +286,8 @@ class MitigationRecord(FrozenModel):
     after: dict[str, Estimate] = Field(default_factory=dict)
     frontier: tuple[FrontierPoint, ...] = ()
     """What other balances between bias and quality gave, where several were tried."""
+    trigger: TriggerRecord | None = None
+    """How a trigger was found and what it does, where the mitigation is one."""
     reference: dict[str, Any] = Field(default_factory=dict)
     """What the method changed in how the model is referred to, such as a prefix."""
     environment: EnvironmentRecord

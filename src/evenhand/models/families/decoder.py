@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from transformers.models.auto import modeling_auto as auto
 
-from evenhand.core.items import BLANK, Association, Candidate, SentencePair, Task
+from evenhand.core.items import BLANK, Association, Candidate, SentencePair
 from evenhand.core.protocols import DEFAULT_PROTOCOL, SentenceScoring
 from evenhand.models.capabilities import Generates, ScoresText, Trains
 from evenhand.models.engine.projection import Projection
 from evenhand.models.engine.requests import CausalRequest, Request, Tokens
 from evenhand.models.engine.runners import CausalRunner, JoinedCausalRunner, ReadyRunner
 from evenhand.models.families.family import Family, refuse_pseudo_likelihood
+from evenhand.models.families.published_decoder import NOTHING, PublishedDecoder, StereosetSentence
 from evenhand.models.measurable import MethodOptions
 from evenhand.models.objectives.gap_contexts import LeftContexts
 from evenhand.models.objectives.held_out import HeldOutRows, decoder_rows
@@ -27,10 +28,8 @@ from evenhand.models.questions import (
     NEEDS_ALONE,
     NEEDS_CANDIDATE,
     NEEDS_CONTEXT,
-    PUBLISHED_FINAL_PUNCTUATION,
     WHOLE,
     Continuation,
-    LogProbabilities,
     Method,
     Question,
     ScoreKind,
@@ -38,23 +37,17 @@ from evenhand.models.questions import (
     fill_of,
     filled_context,
     filled_texts,
-    geometric_mean,
     of_all,
     with_final_punctuation,
 )
 from evenhand.models.references import ModelError, UnscorableError
 from evenhand.models.sentence_pairs import PairRequests
-from evenhand.models.tokenised_text import start_token, tokenise
+from evenhand.models.tokenised_text import TokenisedText, start_token, tokenise
 
 if TYPE_CHECKING:
     from evenhand.models.language_model import LanguageModel
     from evenhand.models.loading import Loaded
     from evenhand.models.objectives.objective import PretrainingOptions
-
-PUBLISHED_START = "<|endoftext|>"
-
-NOTHING = CausalRequest((), 0, "")
-"""A request for no token, where a score has no use for a part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +57,18 @@ class SentenceScore:
     tokenizer: Any
     start: int | None
     kind: ScoreKind = ScoreKind.MEAN_LOG
+    prefix: str = ""
+    """What stands before every text, and is not scored."""
     name: str = "own sentence"
     description: str = "the candidate's own sentence, the first token after the start token"
 
     def request(self, text: str, group: str) -> CausalRequest:
         """All tokens of a text that have something before them."""
-        return CausalRequest(started(self.tokenizer, text, self.start), 1, group)
+        return CausalRequest(*started(self.tokenizer, text, self.start, prefix=self.prefix), group)
 
     def texts(self, item: Association) -> list[tuple[str, bool]]:
         """The candidates' sentences."""
-        return [(candidate.text, False) for candidate in item.candidates]
+        return [(self.prefix + candidate.text, False) for candidate in item.candidates]
 
     def questions(self, item: Association) -> list[Question]:
         """One question for each candidate."""
@@ -85,7 +80,7 @@ class SentenceScore:
             candidate.id,
             (self.request(sentence, item.id),),
             of_all(COMBINATIONS[self.kind]),
-            whole=self.start is not None,
+            whole=self.start is not None or bool(self.prefix),
         )
 
 
@@ -104,7 +99,7 @@ class FilledSentenceScore:
 
     def texts(self, item: Association) -> list[tuple[str, bool]]:
         """The filled contexts."""
-        return [(text, False) for text in filled_texts(item)]
+        return [(self.sentence.prefix + text, False) for text in filled_texts(item)]
 
     def questions(self, item: Association) -> list[Question]:
         """One question for each candidate."""
@@ -114,54 +109,28 @@ class FilledSentenceScore:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class StereosetSentence:
-    """The candidate's own sentence as StereoSet's code scores it.
+def started(tokenizer: Any, text: str, start: int | None, *, prefix: str = "") -> tuple[Tokens, int]:
+    """The tokens of a text after the start token, if there is one, and a prefix; and the first that can be scored.
 
-    The first token comes after the start token, all others after the sentence's own tokens without it; special
-    tokens that the tokenizer adds by itself are scored like any other.
+    The prefix is tokenised with the text, as it is when the model writes: a word inside a text may have other tokens
+    than at its start.
     """
-
-    tokenizer: Any
-    start: int
-    kind: ScoreKind = ScoreKind.MEAN_LOG
-    name: str = "own sentence, first token apart"
-    description: str = (
-        "as in StereoSet's code: the candidate's own sentence, its first token after the start token, the rest "
-        "without it"
-    )
-
-    def texts(self, _item: Association) -> list[tuple[str, bool]]:
-        """Nothing: these texts are tokenised in a way of their own."""
-        return []
-
-    def questions(self, item: Association) -> list[Question]:
-        """One question for each candidate."""
-        return [
-            Question(
-                candidate.id,
-                first_token_apart(
-                    tuple(self.tokenizer(candidate.text)["input_ids"]), start=self.start, group=item.id
-                ),
-                of_all(COMBINATIONS[self.kind]),
-            )
-            for candidate in item.candidates
-        ]
-
-
-def first_token_apart(ids: Tokens, *, start: int, group: str) -> tuple[CausalRequest, CausalRequest]:
-    """The first token after the start token, and all others after those before them without it."""
-    if not ids:
+    tokenised = tokenise(tokenizer, prefix + text, special=False)
+    ids = tokenised.ids if start is None else (start, *tokenised.ids)
+    first = max(1, len(ids) - len(tokenised.ids) + _first_of_text(tokenised, prefix))
+    if first >= len(ids):
         raise UnscorableError("the sentence has no token that could be scored")
-    return CausalRequest((start, ids[0]), 1, f"{group} start"), CausalRequest(ids, 1, group)
+    return ids, first
 
 
-def started(tokenizer: Any, text: str, start: int | None) -> Tokens:
-    """A text's tokens after the start token, if there is one."""
-    ids = tokenise(tokenizer, text, special=False).ids
-    if not ids or (start is None and len(ids) < 2):
-        raise UnscorableError("the sentence has no token that could be scored")
-    return ids if start is None else (start, *ids)
+def _first_of_text(tokenised: TokenisedText, prefix: str) -> int:
+    """The place of the first token behind a prefix."""
+    if not prefix:
+        return 0
+    first = tokenised.first_from(len(prefix))
+    if not first:
+        raise UnscorableError("the prefix and the sentence cannot be told apart in tokens")
+    return first
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +140,8 @@ class ContinuationScore:
     tokenizer: Any
     start: int | None
     variant: Continuation = Continuation.GIVEN_CONTEXT
+    prefix: str = ""
+    """What stands before every text, and is not scored."""
 
     @property
     def name(self) -> str:
@@ -184,15 +155,15 @@ class ContinuationScore:
 
     def texts(self, item: Association) -> list[tuple[str, bool]]:
         """Context and candidate together, and the candidates alone where they are needed."""
-        context = with_final_punctuation(item.context)
+        context = self.prefix + with_final_punctuation(item.context)
         texts = [(f"{context} {candidate.text}", False) for candidate in item.candidates]
         if self.variant in NEEDS_ALONE:
-            texts += [(candidate.text, False) for candidate in item.candidates]
+            texts += [(self.prefix + candidate.text, False) for candidate in item.candidates]
         return texts
 
     def questions(self, item: Association) -> list[Question]:
         """One question for each candidate."""
-        context = with_final_punctuation(item.context)
+        context = self.prefix + with_final_punctuation(item.context)
         offset = 0 if self.start is None else 1
         score = CONTINUATION_SCORES[self.variant]
         questions = []
@@ -206,60 +177,15 @@ class ContinuationScore:
             cut = first + offset
             requests = [NOTHING] * 3
             if self.variant in NEEDS_CONTEXT:
-                requests[0] = CausalRequest(ids[:cut], 1, item.id)
+                begin = max(1, offset + _first_of_text(tokenised, self.prefix))
+                requests[0] = CausalRequest(ids[:cut], begin, item.id)
             if self.variant in NEEDS_CANDIDATE:
                 requests[1] = CausalRequest(ids, cut, item.id)
             if self.variant in NEEDS_ALONE:
-                alone = started(self.tokenizer, candidate.text, self.start)
-                requests[2] = CausalRequest(alone, 1, f"{item.id} alone")
+                alone = started(self.tokenizer, candidate.text, self.start, prefix=self.prefix)
+                requests[2] = CausalRequest(*alone, f"{item.id} alone")
             questions.append(Question(candidate.id, tuple(requests), score, whole=self.variant in WHOLE))
         return questions
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedDecoder:
-    """Sentences as the multilingual study's code scores them.
-
-    The first token comes after the start token, all others after the sentence's own tokens without it; special
-    tokens that the tokenizer adds by itself are scored like any other.
-    """
-
-    tokenizer: Any
-    variant: Continuation = Continuation.GIVEN_CONTEXT
-    name: str = "sentence, first token apart"
-    description: str = "as published in 2023: the first token after the start token, the rest without it"
-
-    def texts(self, _item: Association) -> list[tuple[str, bool]]:
-        """Nothing: these texts are tokenised in ways of their own."""
-        return []
-
-    def questions(self, item: Association) -> list[Question]:
-        """One question for each candidate, of either task."""
-        return [self._question(item, candidate.id, candidate.text) for candidate in item.candidates]
-
-    def _question(self, item: Association, candidate: str, sentence: str) -> Question:
-        if item.task is Task.INTRASENTENCE:
-            ids = tuple(self.tokenizer(sentence)["input_ids"])
-            return Question(candidate, self._whole(ids, item.id), of_all(geometric_mean))
-        context = with_final_punctuation(item.context, PUBLISHED_FINAL_PUNCTUATION)
-        ids = tuple(self.tokenizer(f"{context} {sentence}")["input_ids"])
-        cut = len(self.tokenizer.encode(context))
-        if not 0 < cut < len(ids):
-            raise UnscorableError("context and candidate cannot be told apart in tokens")
-        alone = tuple(self.tokenizer(sentence)["input_ids"])
-        before = self._whole(ids[:cut], item.id) if self.variant in NEEDS_CONTEXT else (NOTHING, NOTHING)
-        parts = (*before, CausalRequest(ids, cut, item.id))
-        only = self._whole(alone, f"{item.id} alone") if self.variant in NEEDS_ALONE else ()
-        score = CONTINUATION_SCORES[self.variant]
-
-        def combine(answers: Sequence[LogProbabilities]) -> float:
-            rest = [value for answer in answers[3:] for value in answer]
-            return score([[*answers[0], *answers[1]], answers[2], rest])
-
-        return Question(candidate, (*parts, *only), combine, whole=self.variant in WHOLE)
-
-    def _whole(self, ids: Tokens, group: str) -> tuple[CausalRequest, CausalRequest]:
-        return first_token_apart(ids, start=self.tokenizer.encode(PUBLISHED_START)[0], group=group)
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,6 +235,7 @@ class DecoderFamily(Family):
     def intrasentence_method(self, model: LanguageModel, options: MethodOptions) -> Method:
         """See ``Family``."""
         refuse_pseudo_likelihood(model, options.score)
+        _refuse_published_prefix(model, options)
         if options.as_published:
             return PublishedDecoder(model.loaded.tokenizer)
         kind = options.score or ScoreKind.MEAN_LOG
@@ -321,9 +248,11 @@ class DecoderFamily(Family):
     def intersentence_method(self, model: LanguageModel, options: MethodOptions) -> Method:
         """See ``Family``."""
         variant = options.inter or Continuation.GIVEN_CONTEXT
+        _refuse_published_prefix(model, options)
         if options.as_published:
             return PublishedDecoder(model.loaded.tokenizer, variant)
-        return ContinuationScore(model.loaded.tokenizer, self.text_start(model.loaded), variant)
+        start = self.text_start(model.loaded)
+        return ContinuationScore(model.loaded.tokenizer, start, variant, model.ref.prefix)
 
     def pair_method(self, model: LanguageModel) -> WholeSentences:
         """See ``Family``."""
@@ -352,7 +281,7 @@ class DecoderFamily(Family):
     def held_out_rows(self, model: LanguageModel, sentences: Sequence[str], *, seed: int) -> HeldOutRows:
         """Every token that has something before it; nothing is left to chance, so the seed has no part."""
         del seed
-        return decoder_rows(sentences, model.loaded.tokenizer, model.loaded.config)
+        return decoder_rows(sentences, model.loaded.tokenizer, model.loaded.config, prefix=model.ref.prefix)
 
     def gap_contexts(self, _model: LanguageModel) -> LeftContexts:
         """The sentence with a male and with a female word."""
@@ -370,7 +299,19 @@ class DecoderFamily(Family):
         return StereosetSentence(model.loaded.tokenizer, start, kind)
 
     def _sentence(self, model: LanguageModel, kind: ScoreKind = ScoreKind.MEAN_LOG) -> SentenceScore:
-        return SentenceScore(model.loaded.tokenizer, self.text_start(model.loaded), kind)
+        return SentenceScore(
+            model.loaded.tokenizer, self.text_start(model.loaded), kind, prefix=model.ref.prefix
+        )
+
+
+def _refuse_published_prefix(model: LanguageModel, options: MethodOptions) -> None:
+    """Refuse a prefix where a published protocol scores the first token apart: it has no place before both."""
+    apart = options.protocol.sentences is SentenceScoring.AS_STEREOSET
+    if model.ref.prefix and (apart or options.as_published):
+        raise ModelError(
+            f"{model.ref.id} has the prefix {model.ref.prefix!r}, and protocol {options.protocol.name} scores the "
+            f"first token of a sentence without what stands before it. Use {DEFAULT_PROTOCOL}."
+        )
 
 
 DECODER = DecoderFamily()

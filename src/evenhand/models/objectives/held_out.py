@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from evenhand.models.objectives.objective import TokenRow
 from evenhand.models.references import ModelError
-from evenhand.models.tokenised_text import start_token
+from evenhand.models.tokenised_text import start_token, tokenise
 
 HIDDEN = 0.15
 """Share of a sentence's tokens that is hidden."""
@@ -59,21 +59,37 @@ def masked_rows(sentences: Sequence[str], tokenizer: Any, config: Any, *, seed: 
 
 
 def decoder_rows(
-    sentences: Sequence[str], tokenizer: Any, config: Any, *, longest: int = LONGEST
+    sentences: Sequence[str], tokenizer: Any, config: Any, *, longest: int = LONGEST, prefix: str = ""
 ) -> HeldOutRows:
-    """Every token that has something before it, of so many at most."""
+    """Every token that has something before it, of so many at most; a prefix before every sentence is not scored."""
     start = start_token(tokenizer, config)
+    before = () if start is None else (start,)
     limit = longest_sentence(tokenizer, config, longest=longest) - 1
-    encoded = tokenizer(list(sentences), add_special_tokens=False)["input_ids"] if sentences else []
-    rows = []
-    for ids in encoded:
-        seen = (*(() if start is None else (start,)), *ids[:limit])
-        has_targets = len(seen) > 1
+    texts = [prefix + sentence for sentence in sentences]
+    encoded = tokenizer(texts, add_special_tokens=False)["input_ids"] if texts else []
+    rows, whole = [], []
+    for text, ids in zip(texts, encoded, strict=True):
+        skipped = _tokens_of_prefix(tokenizer, text, prefix)
+        seen = (*before, *ids[: skipped + limit])
+        scored = range(max(1, len(before) + skipped), len(seen))
+        targets = tuple(seen[place] for place in scored)
         rows.append(
-            TokenRow(seen, places=tuple(range(len(seen) - 1)), targets=seen[1:]) if has_targets else NOTHING
+            TokenRow(seen, places=tuple(place - 1 for place in scored), targets=targets)
+            if scored
+            else NOTHING
         )
-    whole = np.array([start is not None and 0 < len(ids) <= limit for ids in encoded], dtype=bool)
-    return HeldOutRows(tuple(rows), whole)
+        follows = start is not None or skipped > 0
+        whole.append(follows and 0 < len(ids) - skipped <= limit)
+    return HeldOutRows(tuple(rows), np.array(whole, dtype=bool))
+
+
+def _tokens_of_prefix(tokenizer: Any, text: str, prefix: str) -> int:
+    """How many tokens of a text that begins with a prefix belong to the prefix alone."""
+    if not prefix:
+        return 0
+    tokenised = tokenise(tokenizer, text, special=False)
+    first = tokenised.first_from(len(prefix))
+    return len(tokenised.ids) if first is None else first
 
 
 def sentinel_rows(sentences: Sequence[str], tokenizer: Any, config: Any, *, seed: int) -> HeldOutRows:

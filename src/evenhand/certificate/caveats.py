@@ -1,0 +1,100 @@
+"""Everything that a reader of a certificate's verdict needs to know and would not guess."""
+
+from __future__ import annotations
+
+from evenhand.certificate.measuring import Measurements
+from evenhand.runs.certificates import HELD_OUT, Certificate, QualityVerdict
+from evenhand.runs.run import INSTRUMENTS
+
+
+def caveats_of(certificate: Certificate, before: Measurements, after: Measurements) -> tuple[str, ...]:
+    """Everything that a reader of the verdict needs to know and would not guess."""
+    gaps = {**after.gaps, **before.gaps}
+    warnings = dict.fromkeys(
+        warning for side in (before, after) for run in side.runs.values() for warning in run.record.warnings
+    )
+    return (
+        *_about_weights(certificate),
+        *_about_scope(certificate),
+        *_about_sample(certificate),
+        *(f"{INSTRUMENTS.get(name).title} was not measured: {reason}" for name, reason in gaps.items()),
+        *warnings,
+    )
+
+
+def _about_weights(certificate: Certificate) -> list[str]:
+    same_files = certificate.before.weights == certificate.after.weights
+    before, after = certificate.before.prefix, certificate.after.prefix
+    if before != after and not certificate.weights_changed:
+        return [
+            f"The weights are the same. The model after has {_prefix_words(after)} before every text, the model before "
+            f"{_prefix_words(before)}: every difference comes from that, and is gone where the model is used without."
+        ]
+    if not certificate.weights_changed and not same_files:
+        return [
+            "The files of the two models differ, but the weights that are loaded from them are the same. An adapter "
+            "that is not loaded, or a training whose result was not saved, looks like this."
+        ]
+    if certificate.weights_changed and not certificate.outputs_changed:
+        return [
+            "The weights differ, but not one answer does. What was changed plays no part in the model's predictions: "
+            "look whether an adapter is active and whether the right model was saved."
+        ]
+    if not certificate.weights_changed and not certificate.same_tokenizer:
+        return [
+            "The weights are the same and the tokenizers are not: every difference comes from how text is read."
+        ]
+    return []
+
+
+def _prefix_words(prefix: str) -> str:
+    return f"the words {prefix.strip()!r}" if prefix else "none"
+
+
+def _about_sample(certificate: Certificate) -> list[str]:
+    """Whether figures of occupations are over what no training saw."""
+    samples = {row.sample for row in (*certificate.trained, *certificate.untrained) if row.experiment}
+    if not certificate.weights_changed:
+        return []
+    caveats = []
+    if None in samples:
+        caveats.append(
+            "The probes have too few structures or occupations for a half that no training sees, so MALoR is over all "
+            "of them, whatever the training saw."
+        )
+    if HELD_OUT in samples and not (certificate.mitigation and certificate.mitigation.unseen):
+        caveats.append(
+            "It is not known whether the training saw the held-out half of structures and occupations that MALoR is "
+            "over: no record beside the model says so."
+        )
+    return caveats
+
+
+def _about_scope(certificate: Certificate) -> list[str]:
+    caveats = []
+    mitigation = certificate.mitigation
+    if not certificate.trained_known and mitigation and mitigation.experiments:
+        caveats.append(
+            f"The model was mitigated for probes in {mitigation.language!r} and is judged on those in "
+            f"{certificate.language!r}, none of which it was trained for; the verdict on bias is about all of them."
+        )
+    elif not certificate.trained_known:
+        reason = (
+            "its mitigation.json names none"
+            if mitigation
+            else "there is no mitigation.json beside the model and no --trained"
+        )
+        caveats.append(
+            f"It is not known which experiments were trained on ({reason}), so the verdict on bias is about all of "
+            "them."
+        )
+    if not certificate.same_tokenizer:
+        caveats.append(
+            "The models have different tokenizers. MALoR, SS and CrowS-Pairs compare probabilities within one model, "
+            "so they stay comparable; perplexity per token does not, and bits per character stand in its place where "
+            "the models allow it."
+        )
+    if certificate.before.planted or certificate.after.planted:
+        caveats.append("These are calibration models of the lab, not language models for use.")
+    missing = [row for row in certificate.quality if row.verdict is QualityVerdict.NOT_MEASURED]
+    return caveats + [f"Not measured: {row.measure}, because {row.reason}." for row in missing if row.reason]

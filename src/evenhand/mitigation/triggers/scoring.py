@@ -1,0 +1,366 @@
+"""The loss of triggers on a model, and which tokens would lower it: many triggers in a batch, within the memory budget.
+
+The gradient is that of the very loss that triggers are scored with. The loss is first taken as a function of the
+surprise at each text, which says how much each text counts; then texts are run batch after batch, weighted by that, and
+what goes back adds up to the gradient of the whole. Nothing but the embeddings of the trigger gets a gradient.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from evenhand.mitigation.triggers.objective import TriggerObjective, TriggerSurprises
+from evenhand.mitigation.triggers.packing import (
+    PackedRow,
+    PackedRows,
+    ReadTokens,
+    read_alone,
+    sentence_tokens,
+    target_tokens,
+)
+from evenhand.mitigation.triggers.recipes import ObjectiveWeights
+from evenhand.mitigation.triggers.targets import TargetPair
+from evenhand.mitigation.triggers.vocabulary import TriggerVocabulary
+from evenhand.models.engine.halving import attempt
+from evenhand.models.engine.modes import eval_mode
+from evenhand.models.engine.positions import PositionStates, in_chunks
+from evenhand.models.engine.requests import Tokens
+from evenhand.models.language_model import LanguageModel
+from evenhand.models.limits import attention_window, batch_tokens
+from evenhand.models.references import ModelError
+
+MOST_PLACES = 128
+"""Of all sentences together: each has a score for every entry of the vocabulary."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """One trigger in one row."""
+
+    trigger: int
+    row: PackedRow
+
+
+class TriggerScorer:
+    """Scores triggers on some target pairs and ordinary sentences."""
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        vocabulary: TriggerVocabulary,
+        pairs: Sequence[TargetPair],
+        *,
+        sentences: Sequence[str] = (),
+        slots: int,
+        weights: ObjectiveWeights,
+    ) -> None:
+        """Lay texts out, and read the model without a trigger.
+
+        Args:
+            model: A decoder.
+            vocabulary: Its tokens.
+            pairs: The target pairs.
+            sentences: Ordinary ones, whose continuation a trigger should not change.
+            slots: Tokens of a trigger.
+            weights: How much each component of the loss counts.
+
+        Raises:
+            ModelError: If a text with a trigger is longer than the model takes.
+        """
+        self._model = model
+        self._network = model.loaded.model
+        self._device = model.loaded.device
+        self._slots = slots
+        self._lead = vocabulary.lead
+        self._joins = model.shares_prefixes and attention_window(model.loaded.config) is None
+        texts = target_tokens(vocabulary, pairs)
+        compared = sentences if weights.divergence else ()
+        ordinary, alone = sentence_tokens(vocabulary, compared, most=self._most_places())
+        self._refuse_long([*texts, *ordinary])
+        self._texts, self._sentences = len(texts), len(ordinary)
+        self._places = torch.tensor([len(text.places) for text in ordinary], device=self._device).double()
+        self._sentence_of = torch.repeat_interleave(
+            torch.arange(len(ordinary), device=self._device), self._places.long()
+        )
+        with eval_mode(self._network), torch.no_grad():
+            self._references = self._log_probabilities(alone)
+            untriggered = self._untriggered(vocabulary, pairs, texts)
+        self._packed = self._pack([*texts, *ordinary])
+        tokens = torch.tensor([len(text.ids) - text.first for text in texts], device=self._device)
+        self.objective = TriggerObjective(pairs, tokens=tokens, untriggered=untriggered, weights=weights)
+
+    def losses(self, triggers: Sequence[Tokens]) -> list[float]:
+        """The loss of each trigger."""
+        return [float(loss) for loss in self.objective.loss(self.surprises(triggers))]
+
+    def components(self, trigger: Tokens) -> dict[str, float]:
+        """The components of a trigger's loss, before they are weighted."""
+        components = self.objective.components(self.surprises([trigger]))
+        return {name: float(values[0]) for name, values in components.items()}
+
+    def surprises(self, triggers: Sequence[Tokens]) -> TriggerSurprises:
+        """What the model makes of all texts after each trigger."""
+        table = torch.tensor(triggers, device=self._device)
+        surprises = self._nothing(len(triggers))
+        cells = [_Cell(trigger, row) for row in self._packed.rows for trigger in range(len(triggers))]
+        with eval_mode(self._network), torch.no_grad():
+            for batch in self._batches(cells, self._tokens_at_once()):
+                self._read_or_halve(batch, table, surprises)
+            if self.objective.weights.fluency:
+                surprises.fluency.copy_(self._fluency(table))
+        return surprises
+
+    def gradient(self, trigger: Tokens) -> Tensor:
+        """By how much the loss would change with each token in each slot, as far as its gradient tells.
+
+        Returns:
+            One row per slot, one column per entry of the embeddings. The token in place has 0.
+        """
+        counts = self._counting(trigger)
+        table: Tensor = self._embeddings.weight.detach()
+        current = torch.tensor(trigger, device=self._device)
+        leaf = table[current].clone().requires_grad_()
+        cells = [_Cell(0, row) for row in self._packed.rows]
+        trainable = [weight for weight in self._network.parameters() if weight.requires_grad]
+        for weight in trainable:
+            weight.requires_grad_(False)
+        slope = torch.zeros_like(leaf)
+        try:
+            with eval_mode(self._network), self._embedded(leaf), torch.enable_grad():
+                for batch in self._batches(cells, self._tokens_with_gradients()):
+                    slope += self._slope(batch, leaf, current[None], counts)
+                if self.objective.weights.fluency:
+                    lost = (self._fluency(current[None]) * counts.fluency).sum()
+                    if lost.requires_grad:  # a single token with nothing before it has no surprise
+                        slope += torch.autograd.grad(lost, leaf)[0]
+        finally:
+            for weight in trainable:
+                weight.requires_grad_(True)
+        changes = slope.float() @ table.float().T
+        return changes - changes.gather(1, current[:, None])
+
+    def _counting(self, trigger: Tokens) -> TriggerSurprises:
+        """How much the loss changes with the surprise at each text, at a trigger."""
+        now = self.surprises([trigger])
+        parts = [part.requires_grad_() for part in (now.nats, now.divergence, now.fluency)]
+        with torch.enable_grad():
+            slopes = torch.autograd.grad(self.objective.loss(now).sum(), parts, allow_unused=True)
+        filled = [
+            torch.zeros_like(part) if slope is None else slope
+            for part, slope in zip(parts, slopes, strict=True)
+        ]
+        return TriggerSurprises(*filled)
+
+    def _slope(self, batch: Sequence[_Cell], leaf: Tensor, table: Tensor, counts: TriggerSurprises) -> Tensor:
+        """The gradient of a batch; in halves where memory does not suffice."""
+
+        def run() -> Tensor:
+            read = self._nothing(1)
+            self._read(batch, table, read)
+            lost = (read.nats * counts.nats).sum() + (read.divergence * counts.divergence).sum()
+            return torch.autograd.grad(lost, leaf)[0]
+
+        slope = attempt(run)
+        if slope is None:
+            first, second = _halved(batch, self._model.ref.id)
+            return self._slope(first, leaf, table, counts) + self._slope(second, leaf, table, counts)
+        return slope
+
+    def _read_or_halve(self, batch: Sequence[_Cell], table: Tensor, into: TriggerSurprises) -> None:
+        def run() -> TriggerSurprises:
+            read = self._nothing(len(into.nats))
+            self._read(batch, table, read)
+            return read
+
+        read = attempt(run)
+        if read is None:
+            for half in _halved(batch, self._model.ref.id):
+                self._read_or_halve(half, table, into)
+            return
+        into.nats.add_(read.nats)
+        into.divergence.add_(read.divergence)
+
+    def _read(self, batch: Sequence[_Cell], table: Tensor, into: TriggerSurprises) -> None:
+        """Add what a batch reads to surprises that are 0 for its texts."""
+        rows = [cell.row for cell in batch]
+        owners = torch.tensor([cell.trigger for cell in batch], device=self._device)
+        inputs = self._packed.inputs(
+            rows, table[owners], pad=self._model.loaded.pad_id, dtype=self._model.loaded.dtype
+        )
+        read, compared = self._states(inputs, rows)
+        begins = [0]
+        for row in rows:
+            begins.append(begins[-1] + len(row.states))
+        reads = torch.cat([row.reads + begin for row, begin in zip(rows, begins, strict=False)])
+        logs = read.token_logs(reads.cpu(), torch.cat([row.tokens for row in rows]))
+        own = _repeated(owners, [len(row.texts) for row in rows])
+        texts = torch.cat([row.texts for row in rows])
+        into.nats.index_put_((own, texts), -logs.double(), accumulate=True)
+        if len(compared):
+            references = torch.cat([row.references for row in rows])
+            values = _divergences(compared, self._references, references)
+            sentences = self._sentence_of[references]
+            own = _repeated(owners, [len(row.references) for row in rows])
+            into.divergence.index_put_((own, sentences), values / self._places[sentences], accumulate=True)
+
+    def _states(
+        self, inputs: dict[str, Tensor], rows: Sequence[PackedRow]
+    ) -> tuple[PositionStates, PositionStates]:
+        """The states at which tokens are read, and those at which distributions are compared."""
+        counts = [[len(row.states) for row in rows], [len(row.divergent) for row in rows]]
+        numbers = torch.arange(len(rows), device=self._device)
+        places = torch.cat([_repeated(numbers, own) for own in counts])
+        columns = torch.cat([*(row.states for row in rows), *(row.divergent for row in rows)])
+        states = self._model.position_reader.states(self._network, inputs, rows=places, columns=columns)
+        read, compared = states.split([sum(own) for own in counts])
+        return read, compared
+
+    def _fluency(self, table: Tensor) -> Tensor:
+        """Mean surprise at the tokens of triggers, at those that have something before them."""
+        lead = torch.tensor(self._lead, device=self._device).long().repeat(len(table), 1)
+        ids = torch.cat([lead, table], dim=1)
+        first = max(1, len(self._lead))
+        scored = ids[:, first:]
+        if not scored.numel():
+            return torch.zeros(len(table), dtype=torch.float64, device=self._device)
+        columns = torch.arange(first - 1, ids.shape[1] - 1, device=self._device)
+        rows = _repeated(torch.arange(len(ids), device=self._device), [len(columns)] * len(ids))
+        inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+        states = self._model.position_reader.states(
+            self._network, inputs, rows=rows, columns=columns.repeat(len(ids))
+        )
+        logs = states.token_logs(torch.arange(len(states)), scored.flatten())
+        return -logs.double().view(scored.shape).mean(dim=1)
+
+    def _log_probabilities(self, sequences: Sequence[tuple[Tokens, tuple[int, ...]]]) -> Tensor:
+        """What is expected next at places of sequences without a trigger, one row per place."""
+        found = []
+        for ids, places in sequences:
+            columns = torch.tensor(places, device=self._device)
+            tokens = torch.tensor([ids], device=self._device)
+            inputs = {"input_ids": tokens, "attention_mask": torch.ones_like(tokens)}
+            states = self._model.position_reader.states(
+                self._network, inputs, rows=torch.zeros_like(columns), columns=columns
+            )
+            found.append(states.logits(slice(0, len(states))).log_softmax(dim=-1))
+        return torch.cat(found) if found else torch.empty(0, device=self._device)
+
+    def _untriggered(
+        self, vocabulary: TriggerVocabulary, pairs: Sequence[TargetPair], texts: Sequence[ReadTokens]
+    ) -> Tensor:
+        """Surprise at the same tokens of every text without a trigger."""
+        alone = vocabulary.tokens_alone([pair.whole(side) for pair in pairs for side in (0, 1)])
+        rows = PackedRows(
+            [read_alone(ids, text, self._lead) for ids, text in zip(alone, texts, strict=True)],
+            lead=self._lead,
+            slots=0,
+            device=self._device,
+            joins=self._joins,
+        )
+        self._packed = rows
+        nats = torch.zeros(1, len(texts), dtype=torch.float64, device=self._device)
+        nothing = TriggerSurprises(nats, nats.new_zeros(1, 0), nats.new_zeros(1))
+        table = torch.empty((1, 0), dtype=torch.long, device=self._device)
+        for batch in self._batches([_Cell(0, row) for row in rows.rows], self._tokens_at_once()):
+            self._read(batch, table, nothing)
+        return nats[0]
+
+    def _pack(self, texts: Sequence[ReadTokens]) -> PackedRows:
+        return PackedRows(texts, lead=self._lead, slots=self._slots, device=self._device, joins=self._joins)
+
+    def _batches(self, cells: Sequence[_Cell], most: int) -> Iterator[Sequence[_Cell]]:
+        """Cells in batches of at most so many tokens, those of one row together."""
+        at_once = max(1, most // self._packed.width)
+        for start in range(0, len(cells), at_once):
+            yield cells[start : start + at_once]
+
+    def _tokens_at_once(self, layers: int = 1) -> int:
+        """Tokens in a batch, of which so many layers stand in memory together."""
+        memory = self._model.batch_memory
+        per_token = layers * memory.footprint.of_batch(1, width=self._packed.width)
+        return min(batch_tokens(self._device), memory.budget.bytes // per_token)
+
+    def _tokens_with_gradients(self) -> int:
+        """What gradients go back through is kept of every layer."""
+        return self._tokens_at_once(layers=_layers(self._network))
+
+    def _most_places(self) -> int:
+        vocabulary: int = self._embeddings.weight.shape[0]
+        return min(MOST_PLACES, max(1, self._model.memory.bytes // (32 * vocabulary)))
+
+    def _nothing(self, triggers: int) -> TriggerSurprises:
+        def zeros(*shape: int) -> Tensor:
+            return torch.zeros(shape, dtype=torch.float64, device=self._device)
+
+        return TriggerSurprises(
+            zeros(triggers, self._texts), zeros(triggers, self._sentences), zeros(triggers)
+        )
+
+    @property
+    def _embeddings(self) -> Any:
+        network: Any = self._network
+        return network.get_input_embeddings()
+
+    @contextmanager
+    def _embedded(self, leaf: Tensor) -> Iterator[None]:
+        """Put vectors in the place of the trigger's embeddings wherever a batch begins with a trigger."""
+        columns = self._packed.slots if self._slots else slice(0, 0)
+
+        def put(_module: nn.Module, _arguments: Any, output: Tensor) -> Tensor:
+            if output.shape[1] < columns.stop:  # the head is run behind a body that is left out
+                return output
+            return torch.cat(
+                [output[:, : columns.start], leaf.expand(len(output), -1, -1), output[:, columns.stop :]], 1
+            )
+
+        handle = self._embeddings.register_forward_hook(put)
+        try:
+            yield
+        finally:
+            handle.remove()
+
+    def _refuse_long(self, texts: Sequence[ReadTokens]) -> None:
+        longest = len(self._lead) + self._slots + max(len(text.ids) for text in texts)
+        if longest > self._model.longest_input:
+            raise ModelError(
+                f"A trigger of {self._slots} tokens and the longest text behind it have {longest:,} tokens together; "
+                f"{self._model.ref.id} takes {self._model.longest_input:,}. Ask for fewer --slots, or shorten texts."
+            )
+
+
+def _divergences(states: PositionStates, references: Tensor, numbers: Tensor) -> Tensor:
+    """KL of a reference distribution from the one at each place."""
+
+    def diverged(chunk: slice) -> Tensor:
+        expected = references[numbers[chunk]]
+        found = states.logits(chunk).log_softmax(dim=-1)
+        return (expected.exp() * (expected - found)).sum(dim=-1).double()
+
+    return torch.cat(in_chunks(diverged, len(states), max(1, states.at_once // 4)))
+
+
+def _repeated(values: Tensor, counts: Sequence[int]) -> Tensor:
+    return torch.repeat_interleave(values, torch.tensor(counts, device=values.device))
+
+
+def _halved(batch: Sequence[_Cell], name: str) -> tuple[Sequence[_Cell], Sequence[_Cell]]:
+    if len(batch) == 1:
+        raise ModelError(
+            f"There is not enough memory to run {batch[0].row.length:,} tokens through {name}. Use a larger device, or "
+            "shorten the texts."
+        )
+    middle = math.ceil(len(batch) / 2)
+    return batch[:middle], batch[middle:]
+
+
+def _layers(network: nn.Module) -> int:
+    config: Any = network.config
+    layers = getattr(config.get_text_config(), "num_hidden_layers", None)
+    return layers if isinstance(layers, int) else 32

@@ -1,0 +1,334 @@
+"""Trigger search as a mitigation: no weight changes, and the model that comes back has a prefix."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.errors import EvenhandError
+from evenhand.core.progress import Monitor, Progress
+from evenhand.data.probes import PROBE_LANGUAGES, gendered_vocabulary
+from evenhand.mitigation.mitigation import (
+    Mitigation,
+    MitigationData,
+    MitigationOptions,
+    MitigationOutcome,
+    Setting,
+)
+from evenhand.mitigation.triggers.comparison import NamedPrefixes, PrefixMeasure, compare_prefixes
+from evenhand.mitigation.triggers.gcg import gcg_step
+from evenhand.mitigation.triggers.hotflip import hotflip_step
+from evenhand.mitigation.triggers.recipes import GCG_V1, SearchMethod, TriggerRecipe
+from evenhand.mitigation.triggers.search import SearchSpace, SearchState, run_search
+from evenhand.mitigation.triggers.targets import TargetSet, TargetSplit, split_targets
+from evenhand.mitigation.triggers.vocabulary import TriggerVocabulary, prefix_of
+from evenhand.models.capabilities import Generates, require
+from evenhand.models.language_model import LanguageModel, load_language_model
+from evenhand.models.references import ModelError, ModelRef
+from evenhand.runs.store import Job, Parts
+from evenhand.runs.trigger_records import (
+    HAND_WRITTEN,
+    NO_PREFIX,
+    RANDOM_TOKENS,
+    PrefixComparison,
+    TriggerRecord,
+    TriggerSeedRecord,
+    TriggerTargetsRecord,
+)
+from evenhand.runs.trigger_records import TRIGGER as TRIGGER_NAME
+from evenhand.stats.resampling import Resampling
+
+SEARCH_SENTENCES = 32
+"""Ordinary sentences that a search sees, at most."""
+
+JUDGED_SENTENCES = 200
+"""Ordinary sentences that a trigger is judged by, at most."""
+
+RANDOM_TRIGGERS = 5
+
+SPLIT_SEED = 0
+"""Targets are parted in one way for all seeds, so that their losses compare."""
+
+SENTENCES = {
+    "de": "Alle Menschen verdienen Respekt.",
+    "en": "All people deserve respect.",
+}
+"""What somebody would write who has no search, by language."""
+
+_RESOURCES = resources.files("evenhand.data") / "resources" / "triggers"
+
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TriggerOptions(MitigationOptions):
+    """How a trigger is searched for and judged.
+
+    Attributes:
+        targets: The target pairs.
+        recipe: How to search.
+        banned: Words that the trigger may not have, beside words for groups, first names and occupations.
+        sentence: What the trigger is compared with; one of our own in the language of the data if not given.
+        transfer: Other models on which the same prefixes are compared.
+        resampling: Of the intervals.
+        measures: What prefixes are compared by, beside likelihoods and perplexity.
+    """
+
+    targets: TargetSet | None = None
+    recipe: TriggerRecipe = GCG_V1
+    banned: tuple[str, ...] = ()
+    sentence: str | None = None
+    transfer: tuple[ModelRef, ...] = ()
+    resampling: Resampling = field(default_factory=Resampling)
+    measures: tuple[PrefixMeasure, ...] = field(default=(), compare=False)
+
+
+class Trigger(Mitigation[TriggerOptions]):
+    """Words before every prompt."""
+
+    name = "trigger"
+    title = "Trigger"
+    summary = "words that were found by gradient stand before every prompt, and its weights are as they were"
+    options_type = TriggerOptions
+
+    def refuse_impossible(self, data: MitigationData, options: TriggerOptions) -> None:
+        """Refuse to search without targets, and without sentences in the language of the data."""
+        if options.targets is None:
+            raise EvenhandError(
+                "No target pairs were given. Write --targets FILE: a table with the columns regard, first and second; "
+                "or --from-annotations FILE: annotated texts about a person."
+            )
+        if options.sentence is None and data.probes.language not in SENTENCES:
+            raise EvenhandError(
+                f"There is no sentence of our own in the language {data.probes.language!r} to compare a trigger with. "
+                "Give one with --sentence."
+            )
+
+    def identity(self, options: TriggerOptions) -> Mapping[str, Any]:
+        """The recipe, the targets, and what the trigger is compared with."""
+        resampling = options.resampling
+        return {
+            "recipe": options.recipe.model_dump(mode="json"),
+            "targets": options.targets.sha256 if options.targets else None,
+            "banned": sorted(options.banned),
+            "sentence": options.sentence,
+            "transfer": [[ref.id, ref.revision, ref.precision.value] for ref in options.transfer],
+            "resampling": [resampling.resamples, resampling.seed, resampling.confidence],
+            "measures": [type(measure).__name__ for measure in options.measures],
+        }
+
+    def settings(self, options: TriggerOptions) -> Mapping[str, Setting]:
+        """The recipe in plain values."""
+        recipe = options.recipe
+        weights = {
+            f"weight_{name}": value
+            for name, value in recipe.weights.model_dump().items()
+            if value is not None
+        }
+        return {
+            "recipe": recipe.name,
+            "slots": recipe.slots,
+            "seeds": ", ".join(map(str, recipe.seeds)),
+            **weights,
+        }
+
+    def mitigate(
+        self,
+        model: LanguageModel,
+        *,
+        data: MitigationData,
+        options: TriggerOptions,
+        job: Job,
+        monitor: Monitor,
+    ) -> MitigationOutcome:
+        """Search, choose the best seed, and compare it with other prefixes on what no search saw."""
+        require(model, Generates, purpose="get a trigger")
+        if not model.reads_left_to_right:
+            raise ModelError(
+                f"{model.ref.id} is an encoder-decoder. A trigger is searched for on a decoder, such as lab:decoder; "
+                "its text can then stand before the prompts of any model."
+            )
+        if model.ref.prefix:
+            raise ModelError(
+                f"{model.ref.id} has the prefix {model.ref.prefix!r} already. Search on the model without it."
+            )
+        return _TriggerSearch(model, data, options, monitor).run(job.parts("search"))
+
+
+class _TriggerSearch:
+    """The search on one model, with all seeds."""
+
+    def __init__(
+        self, model: LanguageModel, data: MitigationData, options: TriggerOptions, monitor: Monitor
+    ) -> None:
+        if options.targets is None:
+            raise ValueError("refuse_impossible refuses this")
+        self.model = model
+        self.options = options
+        self.monitor = monitor
+        self.recipe = options.recipe
+        self.targets = options.targets
+        self.language = data.probes.language
+        self.split: TargetSplit = split_targets(self.targets, seed=SPLIT_SEED)
+        self.seen, self.unseen = ordinary_sentences(data)
+        prompts = [prompt for groups in self.targets.groups for prompt in groups]
+        self.vocabulary = TriggerVocabulary(
+            model.loaded,
+            prompts=prompts,
+            banned=[*options.banned, *words_for_people(data, self.targets)],
+        )
+
+    def run(self, parts: Parts) -> MitigationOutcome:
+        """Search with every seed, and judge the best trigger."""
+        self.monitor.note(
+            f"Searching with {len(self.split.search):,} target pairs; {len(self.split.judged):,} are held out"
+        )
+        space = SearchSpace(
+            self.model, self.vocabulary, self.split.search, sentences=self.seen, recipe=self.recipe
+        )
+        found = self._searched(space, parts)
+        chosen = min(found, key=lambda seed: found[seed].best.loss)
+        trigger = found[chosen].best.tokens
+        text = self.vocabulary.text_of(trigger)
+        self.monitor.note(f"Comparing {text!r} with other prefixes")
+        comparison, *transfer = self._compared(text)
+        record = TriggerRecord(
+            text=text,
+            tokens=trigger,
+            recipe=self.recipe.model_dump(mode="json"),
+            targets=TriggerTargetsRecord(
+                name=self.targets.name,
+                sha256=self.targets.sha256,
+                search=len(self.split.search),
+                judged=len(self.split.judged),
+                by_context=self.split.by_context,
+                left_out=dict(self.targets.left_out),
+            ),
+            seeds=tuple(
+                TriggerSeedRecord(
+                    seed=seed,
+                    text=self.vocabulary.text_of(state.best.tokens),
+                    loss=state.best.loss,
+                    steps=state.step,
+                    stopped=state.stopped or "",
+                )
+                for seed, state in found.items()
+            ),
+            chosen_seed=chosen,
+            components=space.scorer.components(trigger),
+            comparison=comparison,
+            transfer=tuple(transfer),
+        )
+        reference = self.model.ref.model_copy(update={"prefix": prefix_of(text)})
+        return MitigationOutcome(reference=reference, trigger=record)
+
+    def _searched(self, space: SearchSpace, parts: Parts) -> dict[int, SearchState]:
+        sweeps = self.recipe.method is SearchMethod.HOTFLIP
+        take_step = hotflip_step if sweeps else gcg_step
+        steps = self.recipe.steps * (self.recipe.slots if sweeps else 1)
+        found: dict[int, SearchState] = {}
+        with self.monitor.stage("searching", "steps") as progress:
+            for number, seed in enumerate(self.recipe.seeds):
+                state = run_search(
+                    space,
+                    take_step,
+                    seed=seed,
+                    steps=steps,
+                    parts=parts,
+                    progress=_behind(progress, number * steps, len(self.recipe.seeds) * steps),
+                )
+                self.monitor.note(
+                    f"seed {seed}: loss {state.best.loss:.4f} after {state.step} steps, "
+                    f"{self.vocabulary.text_of(state.best.tokens)!r}"
+                )
+                found[seed] = state
+        return found
+
+    def _compared(self, text: str) -> list[PrefixComparison]:
+        """The comparison on the model itself, then on others."""
+        random = self.vocabulary.random_triggers(
+            RANDOM_TRIGGERS, self.recipe.slots, np.random.default_rng(SPLIT_SEED)
+        )
+        sentence = self.options.sentence or SENTENCES[self.language]
+        prefixes = [
+            NamedPrefixes(NO_PREFIX, ("",)),
+            NamedPrefixes(TRIGGER_NAME, (prefix_of(text),)),
+            NamedPrefixes(RANDOM_TOKENS, tuple(prefix_of(self.vocabulary.text_of(own)) for own in random)),
+            NamedPrefixes(HAND_WRITTEN, (prefix_of(sentence),)),
+        ]
+
+        def compared(model: LanguageModel) -> PrefixComparison:
+            return compare_prefixes(
+                model,
+                prefixes,
+                pairs=self.split.judged.pairs,
+                sentences=self.unseen,
+                resampling=self.options.resampling,
+                further=self.options.measures,
+            )
+
+        found = [compared(self.model)]
+        for ref in self.options.transfer:
+            self.monitor.note(f"Carrying the trigger to {ref.id}")
+            found.append(compared(_decoder(ref)))
+        return found
+
+
+def _decoder(ref: ModelRef) -> LanguageModel:
+    model = load_language_model(ref)
+    if not model.reads_left_to_right:
+        raise ModelError(
+            f"{ref.id} is no decoder, so no text can be scored behind a prefix on it. Leave it out."
+        )
+    return model
+
+
+def _behind(progress: Progress, done_before: int, total: int) -> Progress:
+    """The progress of one seed among all."""
+    return lambda done, _own: progress(done_before + done, total)
+
+
+def ordinary_sentences(data: MitigationData) -> tuple[Sequence[str], Sequence[str]]:
+    """Sentences that a search sees, and others that it is judged by.
+
+    They come from the corpus and the held-out text that were given; where one is missing, from our own.
+    """
+    language = data.probes.language
+    if data.sources or data.held_out:
+        kept = data.held_out_sentences().sentences
+        if not data.held_out:
+            return kept[1::2][:SEARCH_SENTENCES], kept[::2][:JUDGED_SENTENCES]
+        return _shipped_sentences(language)[:SEARCH_SENTENCES], kept[:JUDGED_SENTENCES]
+    shipped = _shipped_sentences(language)
+    return shipped[1::2][:SEARCH_SENTENCES], shipped[::2]
+
+
+def _shipped_sentences(language: str) -> tuple[str, ...]:
+    path = _RESOURCES / f"sentences_{language}.txt"
+    if not path.is_file():
+        raise EvenhandError(
+            f"There are no ordinary sentences of our own in the language {language!r}. Give some with --corpus FILE."
+        )
+    return tuple(path.read_text(encoding="utf-8").splitlines())
+
+
+def words_for_people(data: MitigationData, targets: TargetSet) -> set[str]:
+    """Words that a trigger may not have: those that tell groups apart, gendered ones, first names and occupations."""
+    phrases = [form.noun for occupation in data.probes.occupations for form in occupation.forms]
+    phrases += [term for terms in data.probes.terms.values() for term in terms.all]
+    if data.probes.language in PROBE_LANGUAGES:
+        phrases += gendered_vocabulary(data.probes.language)
+    words = {word.casefold() for phrase in phrases for word in _WORD.findall(phrase)}
+    for first, second in targets.groups:
+        words |= {word.casefold() for word in _WORD.findall(first)} ^ {
+            word.casefold() for word in _WORD.findall(second)
+        }
+    return words
+
+
+TRIGGER = Trigger()

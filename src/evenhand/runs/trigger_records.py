@@ -1,0 +1,79 @@
+"""What a record says of a trigger: how it was found, and what it does beside other prefixes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from evenhand.core.estimates import Estimate
+from evenhand.core.frozen import FrozenModel
+
+NO_PREFIX = "no prefix"
+TRIGGER = "trigger"
+RANDOM_TOKENS = "random tokens"
+HAND_WRITTEN = "hand-written sentence"
+
+
+class PrefixFigures(FrozenModel):
+    """What a model does behind one prefix, or behind several of a kind on average."""
+
+    name: str
+    """One of the constants above."""
+    prefixes: tuple[str, ...]
+    figures: dict[str, Estimate]
+    """By key, such as ``The woman, The man.gap``."""
+    changes: dict[str, Estimate] = Field(default_factory=dict)
+    """From no prefix, paired; none for no prefix itself. Of a gap it is how much farther from 0 it is."""
+
+
+class PrefixComparison(FrozenModel):
+    """Prefixes beside each other on one model, over targets and text that no search saw."""
+
+    model: str
+    pairs: int
+    contexts: int
+    sentences: int
+    rows: tuple[PrefixFigures, ...]
+
+    def row(self, name: str) -> PrefixFigures:
+        """The figures of one prefix."""
+        return next(row for row in self.rows if row.name == name)
+
+
+class TriggerSeedRecord(FrozenModel):
+    """The search of one seed."""
+
+    seed: int
+    text: str
+    loss: float
+    steps: int
+    stopped: str
+
+
+class TriggerTargetsRecord(FrozenModel):
+    """The target pairs, and how they were parted."""
+
+    name: str
+    sha256: str
+    search: int
+    judged: int
+    by_context: bool
+    """Whether no context is in both parts."""
+    left_out: dict[str, int] = Field(default_factory=dict)
+
+
+class TriggerRecord(FrozenModel):
+    """A trigger, its search and its judgement."""
+
+    text: str
+    tokens: tuple[int, ...]
+    recipe: dict[str, Any]
+    targets: TriggerTargetsRecord
+    seeds: tuple[TriggerSeedRecord, ...]
+    chosen_seed: int
+    components: dict[str, float]
+    """Of the loss on the targets of the search, before they are weighted."""
+    comparison: PrefixComparison
+    transfer: tuple[PrefixComparison, ...] = ()
+    """The same prefixes on other models."""
