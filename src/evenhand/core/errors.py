@@ -115,6 +115,7 @@ EXTRAS = {
     "regard": (*_MODELS, "sklearn", "xgboost", "optuna", "safetensors", "sentence_transformers"),
     "vectors": ("gensim",),
     "ray": ("ray", "pyarrow"),
+    "wiki": ("mwparserfromhell",),
     "crowd": ("crowdkit", "pandas"),
     "web": ("fastapi", "sqlalchemy", "alembic", "uvicorn", "argon2", "itsdangerous", "python_multipart"),
     "postgres": ("pg8000",),
