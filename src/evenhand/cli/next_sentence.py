@@ -66,7 +66,7 @@ def next_sentence_pairs_command(
     """
     say(f"Reading {', '.join(corpus[:3])}{' ...' if len(corpus) > 3 else ''}")
     from evenhand.data.next_sentence_building import NextSentenceOptions
-    from evenhand.workflows.next_sentence import build_next_sentence_pairs
+    from evenhand.workflows.next_sentence_pairs import build_next_sentence_pairs
 
     options = NextSentenceOptions(language, seed=seed, test_share=test_share)
     with exit_when_interrupted():

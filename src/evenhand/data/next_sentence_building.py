@@ -41,7 +41,7 @@ from evenhand.data.next_sentence_pairs import (
 )
 from evenhand.runs.store import Job, Parts, open_job
 
-BUCKET_BYTES = 2**24
+BUCKET_BYTES = 2**23
 """Text in a bucket, so that one fits into memory several times over."""
 
 MOST_BUCKETS = 2_048

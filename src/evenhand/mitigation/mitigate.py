@@ -25,9 +25,10 @@ from evenhand.mitigation.mitigation import (
 from evenhand.mitigation.registry import MITIGATIONS
 from evenhand.models.description import record_of
 from evenhand.models.language_model import LanguageModel, load_language_model
-from evenhand.models.loading import HEAD_FILE, load_as_declared
+from evenhand.models.loading import load_as_declared
 from evenhand.models.references import ModelRef
 from evenhand.reporting.model_cards import mitigation_card
+from evenhand.runs.head_records import HEAD_FILE, HEAD_WEIGHTS_FILE
 from evenhand.runs.mitigation_records import (
     MITIGATION_FILE,
     MitigationRecord,
@@ -67,12 +68,13 @@ def write_model_folder(
         OSError: If the folder cannot be written.
     """
     try:
-        _save_weights(model, folder)
+        save_weights(model, folder)
     except SafetensorError as problem:  # what the disk said is only in the message
         raise OSError(str(problem)) from None
-    head = Path(model.loaded.ref.location) / HEAD_FILE
-    if head.is_file():
-        shutil.copyfile(head, folder / HEAD_FILE)
+    original = Path(model.loaded.ref.location)
+    # A head with weights of its own would go on judging by those, whatever was done to the model.
+    if (original / HEAD_FILE).is_file() and not (original / HEAD_WEIGHTS_FILE).exists():
+        shutil.copyfile(original / HEAD_FILE, folder / HEAD_FILE)
     for name, kept in (beside or {}).items():
         shutil.copytree(kept, folder / name)
     (folder / MITIGATION_FILE).write_text(record.model_dump_json(indent=1) + "\n", encoding="utf-8")
@@ -105,7 +107,8 @@ def fingerprint_of_model_folder(folder: Path) -> str | None:
     return record.fingerprint
 
 
-def _save_weights(model: LanguageModel, folder: Path) -> None:
+def save_weights(model: LanguageModel, folder: Path) -> None:
+    """Write a model with its tokenizer, and with the heads of its checkpoint that were not loaded."""
     whole = _whole(model)
     disable_progress_bar()
     try:

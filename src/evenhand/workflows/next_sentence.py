@@ -1,87 +1,251 @@
-"""Next-sentence heads: pairs from a corpus, a model that learns from them to judge what follows."""
+"""Train next-sentence heads: a model learns from pairs to judge what follows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
-from evenhand.core.errors import EvenhandError
-from evenhand.core.progress import SILENT, Monitor, Progress
-from evenhand.data import next_sentence_building
-from evenhand.data.corpus_sources import corpus_sources
-from evenhand.data.next_sentence_building import NextSentenceOptions, SplitSource, split_here
-from evenhand.data.next_sentence_pairs import NextSentencePairs
-from evenhand.workflows.executors import HERE, Assignment, Executor, executor_at
+import numpy as np
+import numpy.typing as npt
+from safetensors.torch import save_file
+
+from evenhand.core.errors import EvenhandError, OutputError, RunError
+from evenhand.core.estimates import Estimate
+from evenhand.core.files import read_stored, sha256_of, sha256_of_file, write_text
+from evenhand.core.progress import SILENT, Monitor
+from evenhand.core.recipes import Precision, Recipe
+from evenhand.data.next_sentence_pairs import TEST, TRAIN, NextSentencePairs, open_next_sentence_pairs
+from evenhand.mitigation.mitigate import save_weights
+from evenhand.models.judges import judge_weights, new_head_record, new_judge
+from evenhand.models.language_model import LanguageModel, load_language_model
+from evenhand.models.next_sentence import PairEncoder
+from evenhand.models.references import ModelRef
+from evenhand.reporting.head_page import render_head_page
+from evenhand.runs.head_records import (
+    HEAD_CURVE_FILE,
+    HEAD_FILE,
+    HEAD_PAGE_FILE,
+    HEAD_WEIGHTS_FILE,
+    HeadKind,
+    HeadRecord,
+    HeadTraining,
+    NextSentenceCurve,
+    NextSentenceRecipe,
+    UsedPairs,
+    read_head_record,
+)
+from evenhand.runs.records import EnvironmentRecord
+from evenhand.runs.store import Job, claim_place, open_job
+from evenhand.stats.cluster_shares import profile_interval
+from evenhand.training.encoded_pairs import PairSelection, encode_pairs
+from evenhand.training.next_sentence import JudgeTraining, recipe_for, right_answers
+from evenhand.training.trainer import refuse_missing_reporters
+
+CONFIDENCE = 0.95
+
+ACCURACY_BY = {
+    HeadKind.OWN: "Its answer is the likelier class.",
+    HeadKind.POOLED: "Its answer is the likelier class.",
+    HeadKind.LABELS: "Its answer is what it writes by itself, never led by the right label.",
+}
 
 
-def build_next_sentence_pairs(
-    corpus: str | Path | Sequence[str | Path],
-    out: str | Path,
+@dataclass(frozen=True, slots=True)
+class NextSentenceTraining:
+    """A model that judges next sentences, and how it learned to."""
+
+    ref: ModelRef
+    record: HeadRecord
+    curve: NextSentenceCurve
+
+
+def train_next_sentence(
+    ref: ModelRef,
+    pairs: Sequence[str | Path],
     *,
-    options: NextSentenceOptions,
-    split: str = "train",
-    column: str = "text",
-    on: str | Executor = HERE,
+    out: Path,
+    recipe: Mapping[str, Any] | None = None,
+    max_pairs: int | None = None,
+    prompt: str = "",
     replace: bool = False,
     monitor: Monitor = SILENT,
-) -> NextSentencePairs:
-    """Take sentences and their successors from articles, and pair each with a stranger too.
+) -> NextSentenceTraining:
+    """Train a next-sentence head with its body, and write both beside the model as it is.
 
-    Killed at any moment and called again, it goes on with the sources that were not finished and ends with the same
-    bytes.
+    Interrupted and called again, it goes on from its last checkpoint and ends, on the same CPU, with the same bytes.
 
     Args:
-        corpus: Text, JSON Lines, MediaWiki dumps, folders of text, or ``hub:NAME[:CONFIG][@REVISION]``.
-        out: The folder of pairs.
-        options: Language, seed, and how many articles are kept for testing.
-        split: Of a dataset of the hub.
-        column: Of a dataset of the hub, the one with the text.
-        on: ``here``, ``ray`` or ``ray:ADDRESS``, for splitting sources into sentences. The bytes are the same.
-        replace: Whether another folder of pairs at ``out`` may be replaced.
+        ref: The model.
+        pairs: Folders of pairs, one per language; as many pairs are taken of each.
+        out: Folder for the model with its head; new, empty, or of this very training.
+        recipe: What is to be other than ``recipe_for`` says.
+        max_pairs: The most pairs to train on, of all languages together.
+        prompt: What stands before every pair, for models that answer in text.
+        replace: Start afresh, and let another result at ``out`` give way.
         monitor: Told how it goes.
     """
-    places = [corpus] if isinstance(corpus, str | Path) else list(corpus)
+    opened = _opened_pairs(pairs)
+    with claim_place(out, fingerprint_at=fingerprint_of_head, replace=replace) as claim:
+        monitor.note(f"Loading {ref.id}")
+        model = load_language_model(ref.model_copy(update={"precision": Precision.FP32}))
+        head = new_head_record(model.loaded, prompt=prompt)
+        chosen = recipe_for(head.kind, **(recipe or {}))
+        refuse_missing_reporters(Recipe(report_to=chosen.report_to))
+        fingerprint = _fingerprint(model, head, opened, chosen, max_pairs)
+        with open_job(
+            out, fingerprint, fingerprint_at=fingerprint_of_head, replace=replace, claim=claim
+        ) as job:
+            if not job.is_done:
+                _train_head(model, head, opened, job, recipe=chosen, max_pairs=max_pairs, monitor=monitor)
+    return open_next_sentence_training(out)
+
+
+def open_next_sentence_training(folder: Path) -> NextSentenceTraining:
+    """What a training wrote.
+
+    Raises:
+        RunError: If the folder has no trained head.
+    """
+    record = read_head_record(folder)
+    if record is None or record.training is None:
+        raise RunError(f"{folder} has no next-sentence head that was trained. Train one with evenhand train.")
+    curve = NextSentenceCurve.model_validate_json(read_stored(folder / HEAD_CURVE_FILE, error=RunError))
+    return NextSentenceTraining(ModelRef(id=str(folder)), record, curve)
+
+
+def fingerprint_of_head(folder: Path) -> str | None:
+    """The fingerprint of the training or conversion that made the head of a folder; None if the folder is free.
+
+    Raises:
+        OutputError: If it holds something else.
+    """
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return None
+    record = read_head_record(folder) if folder.is_dir() else None
+    if record is None or record.weights is None:
+        raise OutputError(f"{folder} holds something else than a next-sentence head. Choose another --out.")
+    return record.training.fingerprint if record.training else record.weights
+
+
+def _opened_pairs(places: Sequence[str | Path]) -> tuple[NextSentencePairs, ...]:
     if not places:
-        raise EvenhandError("No corpus was given. Write --corpus PATH: text files, folders, or hub:NAME.")
-    listing = corpus_sources(places, split=split, column=column)
-    if listing.files_left_out:
-        monitor.note(f"{len(listing.files_left_out):,} files are not named like text and are left alone.")
-    target = Path(out)
-    with monitor.stage(target.name, "bytes") as progress:
-        pairs = next_sentence_building.build_next_sentence_pairs(
-            listing.sources,
-            target,
-            options=options,
-            splitter=split_here if on == HERE else partial(_split_with, executor_at(on)),
-            replace=replace,
-            report=progress,
+        raise EvenhandError(
+            "No pairs were given. Make some with evenhand data next-sentence, and give --pairs FOLDER."
         )
-    record = pairs.record
-    monitor.note(
-        f"{target} holds {record.train_pairs:,} pairs for training and {record.test_pairs:,} for testing."
+    opened = tuple(open_next_sentence_pairs(place) for place in places)
+    languages = [own.record.language for own in opened]
+    twice = sorted({language for language in languages if languages.count(language) > 1})
+    if twice:
+        raise EvenhandError(
+            f"Two folders of pairs are in {twice[0]!r}: a sentence may train in one and test in the other. "
+            "Make one folder of both corpora."
+        )
+    return opened
+
+
+def _fingerprint(
+    model: LanguageModel,
+    head: HeadRecord,
+    pairs: Sequence[NextSentencePairs],
+    recipe: NextSentenceRecipe,
+    max_pairs: int | None,
+) -> str:
+    determining = {
+        "weights": model.record.weights,
+        "head": head.model_dump(mode="json"),
+        "pairs": [own.record.fingerprint for own in pairs],
+        "recipe": recipe.model_dump(mode="json", exclude={"report_to"}),
+        "device": model.loaded.device.type,
+        "max_pairs": max_pairs,
+        "evenhand": version("evenhand"),
+    }
+    return sha256_of(json.dumps(determining, sort_keys=True).encode())
+
+
+def _train_head(
+    model: LanguageModel,
+    head: HeadRecord,
+    pairs: tuple[NextSentencePairs, ...],
+    job: Job,
+    *,
+    recipe: NextSentenceRecipe,
+    max_pairs: int | None,
+    monitor: Monitor,
+) -> None:
+    loaded = model.loaded
+    judge = new_judge(loaded, head, seed=recipe.seed)
+    encoder = PairEncoder(loaded.tokenizer, head)
+    longest = min(recipe.max_tokens, model.longest_input)
+    encoded = {}
+    for part, most in ((TRAIN, max_pairs), (TEST, recipe.test_pairs)):
+        with monitor.stage(f"Encoding pairs to {part}", "pairs") as progress:
+            encoded[part] = encode_pairs(
+                PairSelection(pairs, part, most), job.folder / f"{part}-pairs", encoder,
+                longest=longest, progress=progress,
+            )  # fmt: skip
+    with monitor.stage("Training", "steps") as progress:
+        training = JudgeTraining(
+            judge,
+            encoded[TRAIN],
+            encoded[TEST],
+            recipe,
+            device=loaded.device,
+            memory=model.memory,
+            pad=loaded.pad_id,
+            folder=job.subfolder("checkpoints"),
+            progress=progress,
+            on_checkpoint=lambda curve: monitor.note(
+                f"{curve.last.pairs:,} pairs: {curve.last.accuracy:.1%} of some test pairs are right"
+            ),
+        )
+        curve = training.run()
+    right = right_answers(judge, encoded[TEST], pad=loaded.pad_id)
+    weights = judge_weights(judge)
+    with job.result_folder() as folder:
+        save_weights(model, folder)
+        save_file(weights, folder / HEAD_WEIGHTS_FILE)
+        (folder / HEAD_WEIGHTS_FILE).chmod(0o644)  # safetensors lets only its writer read
+        record = head.model_copy(
+            update={
+                "weights": sha256_of_file(folder / HEAD_WEIGHTS_FILE),
+                "test_accuracy": accuracy_estimate(right, encoded[TEST].articles),
+                "accuracy_by": ACCURACY_BY[head.kind],
+                "training": HeadTraining(
+                    fingerprint=job.fingerprint,
+                    model=model.record,
+                    pairs=tuple(
+                        UsedPairs(
+                            language=own.record.language,
+                            fingerprint=own.record.fingerprint,
+                            train_pairs=encoded[TRAIN].counts[own.record.language],
+                            test_pairs=encoded[TEST].counts[own.record.language],
+                        )
+                        for own in pairs
+                    ),
+                    recipe=recipe,
+                    precision=training.precision,
+                    steps=training.steps,
+                    environment=EnvironmentRecord.current(),
+                    libraries=dict(model.libraries),
+                ),
+            }
+        )
+        write_text(folder / HEAD_CURVE_FILE, curve.model_dump_json(indent=1) + "\n")
+        write_text(folder / HEAD_PAGE_FILE, render_head_page(record, curve, name=job.place.name))
+        write_text(folder / HEAD_FILE, record.model_dump_json(indent=1) + "\n")
+
+
+def accuracy_estimate(right: npt.NDArray[np.bool_], articles: npt.NDArray[np.uint64]) -> Estimate:
+    """The share that is right, with its interval over articles."""
+    _, clusters = np.unique(articles, return_inverse=True)
+    sizes = np.bincount(clusters).astype(float)
+    if len(sizes) < 2:
+        return Estimate.undefined("all pairs are of one article", n=len(right), clusters=len(sizes))
+    interval = profile_interval(
+        np.bincount(clusters, weights=right).astype(float), sizes, confidence=CONFIDENCE
     )
-    return pairs
-
-
-def _split_with(executor: Executor, sources: Sequence[SplitSource], report: Progress) -> None:
-    """Split each source as a job of its own, which writes into the folder of the job here."""
-    total = sum(own.source.size for own in sources)
-    done = 0
-
-    def finished(number: int, _: None) -> None:
-        nonlocal done
-        done += sources[number].source.size
-        report(done, total)
-
-    executor.execute(
-        [
-            Assignment(title=own.source.name, work=partial(_split_one, own), folder=own.articles)
-            for own in sources
-        ],
-        finished=finished,
-    )
-
-
-def _split_one(source: SplitSource, _: Monitor) -> None:
-    source.split()
+    return interval.around(float(right.mean()), n=len(right), clusters=len(sizes))

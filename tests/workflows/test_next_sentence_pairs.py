@@ -9,7 +9,7 @@ import pytest
 from running import Command
 
 from evenhand.data.next_sentence_building import NextSentenceOptions
-from evenhand.workflows.next_sentence import build_next_sentence_pairs
+from evenhand.workflows.next_sentence_pairs import build_next_sentence_pairs
 
 
 def corpus(folder: Path) -> Path:
