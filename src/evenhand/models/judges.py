@@ -190,6 +190,13 @@ class LabelJudge(Judge):
         return iter(())
 
 
+def usual_prompt(loaded: Loaded, languages: Sequence[str]) -> str:
+    """What stands before pairs as published: a few words for T5 in one language, nothing for anybody else."""
+    if loaded.config.model_type != "t5" or len(languages) != 1:
+        return ""
+    return PROMPTS.get(languages[0], "")
+
+
 def new_head_record(loaded: Loaded, *, prompt: str = "") -> HeadRecord:
     """What a new head of a model is like, as suits its family.
 
@@ -222,7 +229,9 @@ def _state_size(loaded: Loaded) -> int:
     """Numbers in a state of the body; a configuration does not always say so."""
     token = torch.zeros(1, 1, dtype=torch.long, device=loaded.device)
     with torch.no_grad():
-        states: Tensor = loaded.family.body(loaded.model)(input_ids=token)[0]
+        states: Tensor = loaded.family.body(loaded.model)(
+            input_ids=token, attention_mask=torch.ones_like(token)
+        )[0]
     return states.shape[-1]
 
 

@@ -115,9 +115,8 @@ class UsedPairs(FrozenModel):
 
 
 class HeadTraining(FrozenModel):
-    """How a head came about."""
+    """How a head was trained."""
 
-    fingerprint: str
     model: ModelRecord
     pairs: tuple[UsedPairs, ...]
     recipe: NextSentenceRecipe
@@ -147,6 +146,8 @@ class HeadRecord(FrozenModel):
     """Digest of the vocabulary that pairs were encoded with."""
     weights: str | None = None
     """Digest of ``next_sentence.safetensors``; None for a head that is in the checkpoint itself."""
+    fingerprint: str = ""
+    """Digest of all that determined the head."""
     origin: str = ""
     """Where a head comes from that was not trained here."""
     training: HeadTraining | None = None

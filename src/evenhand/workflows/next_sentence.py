@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +20,11 @@ from evenhand.core.progress import SILENT, Monitor
 from evenhand.core.recipes import Precision, Recipe
 from evenhand.data.next_sentence_pairs import TEST, TRAIN, NextSentencePairs, open_next_sentence_pairs
 from evenhand.mitigation.mitigate import save_weights
-from evenhand.models.judges import judge_weights, new_head_record, new_judge
+from evenhand.models.judges import Judge, judge_weights, new_head_record, new_judge, usual_prompt
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.next_sentence import PairEncoder
 from evenhand.models.references import ModelRef
+from evenhand.models.stereoset_head import converted_judge
 from evenhand.reporting.head_page import render_head_page
 from evenhand.runs.head_records import (
     HEAD_CURVE_FILE,
@@ -70,7 +71,7 @@ def train_next_sentence(
     out: Path,
     recipe: Mapping[str, Any] | None = None,
     max_pairs: int | None = None,
-    prompt: str = "",
+    prompt: str | None = None,
     replace: bool = False,
     monitor: Monitor = SILENT,
 ) -> NextSentenceTraining:
@@ -84,7 +85,7 @@ def train_next_sentence(
         out: Folder for the model with its head; new, empty, or of this very training.
         recipe: What is to be other than ``recipe_for`` says.
         max_pairs: The most pairs to train on, of all languages together.
-        prompt: What stands before every pair, for models that answer in text.
+        prompt: What stands before every pair, for models that answer in text; as published if not given.
         replace: Start afresh, and let another result at ``out`` give way.
         monitor: Told how it goes.
     """
@@ -92,7 +93,10 @@ def train_next_sentence(
     with claim_place(out, fingerprint_at=fingerprint_of_head, replace=replace) as claim:
         monitor.note(f"Loading {ref.id}")
         model = load_language_model(ref.model_copy(update={"precision": Precision.FP32}))
-        head = new_head_record(model.loaded, prompt=prompt)
+        languages = [own.record.language for own in opened]
+        head = new_head_record(
+            model.loaded, prompt=usual_prompt(model.loaded, languages) if prompt is None else prompt
+        )
         chosen = recipe_for(head.kind, **(recipe or {}))
         refuse_missing_reporters(Recipe(report_to=chosen.report_to))
         fingerprint = _fingerprint(model, head, opened, chosen, max_pairs)
@@ -128,7 +132,7 @@ def fingerprint_of_head(folder: Path) -> str | None:
     record = read_head_record(folder) if folder.is_dir() else None
     if record is None or record.weights is None:
         raise OutputError(f"{folder} holds something else than a next-sentence head. Choose another --out.")
-    return record.training.fingerprint if record.training else record.weights
+    return record.fingerprint
 
 
 def _opened_pairs(places: Sequence[str | Path]) -> tuple[NextSentencePairs, ...]:
@@ -204,39 +208,49 @@ def _train_head(
         )
         curve = training.run()
     right = right_answers(judge, encoded[TEST], pad=loaded.pad_id)
+    facts = HeadTraining(
+        model=model.record,
+        pairs=tuple(
+            UsedPairs(
+                language=own.record.language,
+                fingerprint=own.record.fingerprint,
+                train_pairs=encoded[TRAIN].counts[own.record.language],
+                test_pairs=encoded[TEST].counts[own.record.language],
+            )
+            for own in pairs
+        ),
+        recipe=recipe,
+        precision=training.precision,
+        steps=training.steps,
+        environment=EnvironmentRecord.current(),
+        libraries=dict(model.libraries),
+    )
+    record = head.model_copy(
+        update={
+            "test_accuracy": accuracy_estimate(right, encoded[TEST].articles),
+            "accuracy_by": ACCURACY_BY[head.kind],
+            "training": facts,
+        }
+    )
+    page = render_head_page(record, curve, name=job.place.name)
+    beside = {HEAD_CURVE_FILE: curve.model_dump_json(indent=1) + "\n", HEAD_PAGE_FILE: page}
+    _write_head(model, judge, record, job, beside=beside)
+
+
+def _write_head(
+    model: LanguageModel, judge: Judge, record: HeadRecord, job: Job, *, beside: Mapping[str, str]
+) -> None:
+    """Write the model as it is, and its head with the body that belongs to it."""
     weights = judge_weights(judge)
     with job.result_folder() as folder:
         save_weights(model, folder)
         save_file(weights, folder / HEAD_WEIGHTS_FILE)
         (folder / HEAD_WEIGHTS_FILE).chmod(0o644)  # safetensors lets only its writer read
-        record = head.model_copy(
-            update={
-                "weights": sha256_of_file(folder / HEAD_WEIGHTS_FILE),
-                "test_accuracy": accuracy_estimate(right, encoded[TEST].articles),
-                "accuracy_by": ACCURACY_BY[head.kind],
-                "training": HeadTraining(
-                    fingerprint=job.fingerprint,
-                    model=model.record,
-                    pairs=tuple(
-                        UsedPairs(
-                            language=own.record.language,
-                            fingerprint=own.record.fingerprint,
-                            train_pairs=encoded[TRAIN].counts[own.record.language],
-                            test_pairs=encoded[TEST].counts[own.record.language],
-                        )
-                        for own in pairs
-                    ),
-                    recipe=recipe,
-                    precision=training.precision,
-                    steps=training.steps,
-                    environment=EnvironmentRecord.current(),
-                    libraries=dict(model.libraries),
-                ),
-            }
-        )
-        write_text(folder / HEAD_CURVE_FILE, curve.model_dump_json(indent=1) + "\n")
-        write_text(folder / HEAD_PAGE_FILE, render_head_page(record, curve, name=job.place.name))
-        write_text(folder / HEAD_FILE, record.model_dump_json(indent=1) + "\n")
+        digest = sha256_of_file(folder / HEAD_WEIGHTS_FILE)
+        written = record.model_copy(update={"weights": digest, "fingerprint": job.fingerprint})
+        for name, content in beside.items():
+            write_text(folder / name, content)
+        write_text(folder / HEAD_FILE, written.model_dump_json(indent=1) + "\n")
 
 
 def accuracy_estimate(right: npt.NDArray[np.bool_], articles: npt.NDArray[np.uint64]) -> Estimate:
@@ -249,3 +263,41 @@ def accuracy_estimate(right: npt.NDArray[np.bool_], articles: npt.NDArray[np.uin
         np.bincount(clusters, weights=right).astype(float), sizes, confidence=CONFIDENCE
     )
     return interval.around(float(right.mean()), n=len(right), clusters=len(sizes))
+
+
+def convert_stereoset_head(
+    ref: ModelRef,
+    head: Path,
+    *,
+    out: Path,
+    follows_class: Literal[0, 1],
+    replace: bool = False,
+    monitor: Monitor = SILENT,
+) -> HeadRecord:
+    """Put a head in the layout of StereoSet's own code beside the model that it was trained with.
+
+    Args:
+        ref: The model; pickles are read only if it allows them.
+        head: The state dict: three linear layers, with or without the body that was trained with them.
+        out: Folder for the model with its head.
+        follows_class: The class that means "follows"; the file does not say.
+        replace: Let another result at ``out`` give way.
+        monitor: Told how it goes.
+    """
+    with claim_place(out, fingerprint_at=fingerprint_of_head, replace=replace) as claim:
+        monitor.note(f"Loading {ref.id}")
+        model = load_language_model(ref)
+        judge = converted_judge(
+            model.loaded, head, follows_class=follows_class, allow_pickle=ref.allow_pickle_weights
+        )
+        determining = [model.record.weights, sha256_of_file(head), follows_class, version("evenhand")]
+        fingerprint = sha256_of(json.dumps(determining).encode())
+        with open_job(
+            out, fingerprint, fingerprint_at=fingerprint_of_head, replace=replace, claim=claim
+        ) as job:
+            if not job.is_done:
+                _write_head(model, judge, judge.record, job, beside={})
+    record = read_head_record(out)
+    if record is None:
+        raise RunError(f"{out} has no next-sentence head. Give the same command again.")
+    return record
