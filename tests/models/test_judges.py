@@ -16,13 +16,14 @@ from safetensors.torch import load_file, save_file
 from zoo_items import inter_items
 
 from evenhand.core.items import Task
+from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.models.judges import LabelJudge, new_head_record, new_judge, usual_prompt
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.loading import load
 from evenhand.models.next_sentence import PairEncoder
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.runs.head_records import HeadKind, HeadRecord, PairEncoding
-from evenhand.workflows.measure import AuditOptions, audit
+from evenhand.workflows.measure import audit
 from evenhand.workflows.next_sentence import train_next_sentence
 
 NAMES = ("gpt2", "llama", "opt", "t5", "mt5", "bert", "roberta", "distilbert")
@@ -147,11 +148,11 @@ def test_an_encoder_decoder_is_right_only_if_it_writes_the_label_by_itself(judge
     end = model.tokenizer.eos_token_id
 
     def answer(*written: int) -> int:
-        network: Any = judge.network  # type: ignore[union-attr]
+        network: Any = judge.network
         row = torch.tensor([[network.config.decoder_start_token_id, *written]])
         original, network.generate = network.generate, lambda **_: row
         try:
-            return int(judge.answers(*batch)[0])  # type: ignore[union-attr]
+            return int(judge.answers(*batch)[0])
         finally:
             network.generate = original
 

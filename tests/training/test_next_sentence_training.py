@@ -29,7 +29,7 @@ from evenhand.runs.head_records import HeadKind, NextSentenceCurve
 from evenhand.training.batches import StageBatches
 from evenhand.training.encoded_pairs import PairSelection, encode_pairs
 from evenhand.training.half_precision import ScaledHalfPrecision
-from evenhand.training.next_sentence import recipe_for, right_answers
+from evenhand.training.next_sentence import JudgeTraining, recipe_for, right_answers
 from evenhand.workflows import next_sentence as workflow
 from evenhand.workflows.next_sentence import NextSentenceTraining, accuracy_estimate, train_next_sentence
 
@@ -77,7 +77,7 @@ def test_what_is_left_out_is_less_than_a_stage(examples: int, stages: int) -> No
 
 def test_a_decoder_learns_which_sentences_go_together(tmp_path: Path, menagerie: Zoo) -> None:
     pairs = small_pairs(tmp_path / "pairs", articles=75)
-    rates = {"body_rate": 2e-3, "head_rate": 2e-3, "batch_size": 16}
+    rates: dict[str, Any] = {"body_rate": 2e-3, "head_rate": 2e-3, "batch_size": 16}
     result = trained(menagerie.folder("llama"), pairs, tmp_path / "out", passes=8, test_pairs=200, **rates)
 
     losses = [point.loss for point in result.curve.losses]
@@ -148,7 +148,7 @@ def test_pairs_of_several_languages_count_the_same(
 def test_every_precision_learns(
     tmp_path: Path, menagerie: Zoo, pairs: NextSentencePairs, precision: Precision
 ) -> None:
-    rates = {"body_rate": 2e-3, "head_rate": 2e-3}
+    rates: dict[str, Any] = {"body_rate": 2e-3, "head_rate": 2e-3}
     result = trained(
         menagerie.folder("gpt2"), pairs, tmp_path / "out", passes=4, precision=precision, **rates
     )
@@ -202,14 +202,14 @@ def small_training(source: Path, pairs: Path, out: Path, killed_after: int | Non
     torch.set_num_threads(1)
     patch = pytest.MonkeyPatch()
     if killed_after is not None:
-        original = workflow.JudgeTraining._point
+        original = JudgeTraining._point
 
         def point(self: Any, epoch: int, **options: Any) -> Any:
             if epoch == killed_after + 1:
                 die()
             return original(self, epoch, **options)
 
-        patch.setattr(workflow.JudgeTraining, "_point", point)
+        patch.setattr(JudgeTraining, "_point", point)
     trained(source, open_next_sentence_pairs(pairs), out)
     patch.undo()
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -166,6 +166,39 @@ def _words(sentence: Sentence) -> Iterator[tuple[int, int, float]]:
         yield *match.span(), slots.get(match.span(), 1.0)
 
 
+Story: TypeAlias = tuple[str, str, float]
+"""An opening, its continuation, and how often both are told."""
+
+
+def stories_of(documents: Iterable[tuple[Document, float]]) -> list[Story]:
+    """The documents of two sentences."""
+    return [
+        (document[0].text, document[1].text, probability)
+        for document, probability in documents
+        if len(document) == 2
+    ]
+
+
+def story_pairs(stories: Sequence[Story], count: int, generator: np.random.Generator) -> list[Story]:
+    """Half stories, half openings with any continuation, each with how likely the pair is a story."""
+    probabilities = {(first, second): probability for first, second, probability in stories}
+    firsts: defaultdict[str, float] = defaultdict(float)
+    for (first, _), probability in probabilities.items():
+        firsts[first] += probability
+    openings, continuations = list(firsts), sorted({second for _, second in probabilities})
+    drawn = draw([probability for _, _, probability in stories], count // 2, generator)
+    rest = draw(list(firsts.values()), count - len(drawn), generator)
+    pairs = [stories[number][:2] for number in drawn]
+    pairs += [
+        (openings[number], continuations[int(generator.integers(len(continuations)))]) for number in rest
+    ]
+    likely = [probabilities.get(pair, 0.0) for pair in pairs]
+    return [
+        (first, second, own / (own + firsts[first] / len(continuations)))
+        for (first, second), own in zip(pairs, likely, strict=True)
+    ]
+
+
 class MaskedTeacher:
     """BERT: the next token of a word at one mask, and whether one sentence follows another."""
 
@@ -177,11 +210,7 @@ class MaskedTeacher:
             for place in range(gap.first, gap.last):
                 ids = (*gap.ids[:place], tokenizer.mask_token_id, *gap.ids[gap.last :])
                 self.answers.add((ids, place), gap.ids[place], gap.weight)
-        self.stories = [
-            (document[0].text, document[1].text, probability)
-            for document, probability in documents
-            if len(document) == 2
-        ]
+        self.stories = stories_of(documents)
 
     def lessons(self, count: int, generator: np.random.Generator) -> list[Lesson | _PairLesson]:
         """Half gaps, half pairs."""
@@ -193,24 +222,10 @@ class MaskedTeacher:
         return [*gaps, *self._pairs(count - count // 2, generator)]
 
     def _pairs(self, count: int, generator: np.random.Generator) -> Iterator[_PairLesson]:
-        """Half stories, half openings with any continuation; the label is how likely a pair is a story."""
-        probabilities = {(first, second): probability for first, second, probability in self.stories}
-        firsts: defaultdict[str, float] = defaultdict(float)
-        for (first, _), probability in probabilities.items():
-            firsts[first] += probability
-        openings, continuations = list(firsts), sorted({second for _, second in probabilities})
-        stories = draw([probability for _, _, probability in self.stories], count // 2, generator)
-        rest = draw(list(firsts.values()), count - len(stories), generator)
-        pairs = [self.stories[number][:2] for number in stories]
-        pairs += [
-            (openings[number], continuations[int(generator.integers(len(continuations)))]) for number in rest
-        ]
-        encoded = self.tokenizer(*map(list, zip(*pairs, strict=True)), return_token_type_ids=True)
-        for (first, second), ids, types in zip(
-            pairs, encoded["input_ids"], encoded["token_type_ids"], strict=True
-        ):
-            likely = probabilities.get((first, second), 0.0)
-            yield _PairLesson(ids, types, likely / (likely + firsts[first] / len(continuations)))
+        pairs = story_pairs(self.stories, count, generator)
+        firsts, seconds, follows = (list(column) for column in zip(*pairs, strict=True))
+        encoded = self.tokenizer(firsts, seconds, return_token_type_ids=True)
+        return map(_PairLesson, encoded["input_ids"], encoded["token_type_ids"], follows)
 
     def collate(self, lessons: list[Lesson | _PairLesson]) -> Batch:
         """Gaps and pairs apart, because pairs are longer."""

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError
-from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 
 from evenhand.core.errors import EvenhandError, OutputError
 from evenhand.core.files import sha256_of
@@ -25,7 +24,6 @@ from evenhand.mitigation.mitigation import (
 from evenhand.mitigation.registry import MITIGATIONS
 from evenhand.models.description import record_of
 from evenhand.models.language_model import LanguageModel, load_language_model
-from evenhand.models.loading import load_as_declared
 from evenhand.models.references import ModelRef
 from evenhand.reporting.model_cards import mitigation_card
 from evenhand.runs.head_records import HEAD_FILE, HEAD_WEIGHTS_FILE
@@ -39,7 +37,7 @@ from evenhand.runs.mitigation_records import (
 from evenhand.runs.records import EnvironmentRecord
 from evenhand.runs.run import INSTRUMENTS
 from evenhand.runs.store import claim_place, open_job
-from evenhand.training.checkpoints import put_weights
+from evenhand.training.model_folders import save_weights
 
 CARD_FILE = "README.md"
 
@@ -105,30 +103,6 @@ def fingerprint_of_model_folder(folder: Path) -> str | None:
     if record is None:
         raise OutputError(f"{folder} is not empty. Choose another place with --out, or empty it first.")
     return record.fingerprint
-
-
-def save_weights(model: LanguageModel, folder: Path) -> None:
-    """Write a model with its tokenizer, and with the heads of its checkpoint that were not loaded."""
-    whole = _whole(model)
-    disable_progress_bar()
-    try:
-        whole.save_pretrained(folder)
-        model.loaded.tokenizer.save_pretrained(folder)
-    finally:
-        enable_progress_bar()
-
-
-def _whole(model: LanguageModel) -> Any:
-    """The trained weights among all that the original's checkpoint has."""
-    trained = model.loaded.model
-    whole = load_as_declared(model.loaded)
-    if whole is None:
-        return trained
-    weights = {name: weight.detach() for name, weight in trained.named_parameters()}
-    if not set(weights) <= {name for name, _ in whole.named_parameters()}:
-        return trained
-    put_weights(whole, weights)
-    return whole
 
 
 _LIBRARIES = ("torch", "transformers", "tokenizers", "accelerate")

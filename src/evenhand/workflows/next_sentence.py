@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from safetensors.torch import save_file
 
 from evenhand.core.errors import EvenhandError, OutputError, RunError
 from evenhand.core.estimates import Estimate
@@ -19,8 +18,7 @@ from evenhand.core.files import read_stored, sha256_of, sha256_of_file, write_te
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.core.recipes import Precision, Recipe
 from evenhand.data.next_sentence_pairs import TEST, TRAIN, NextSentencePairs, open_next_sentence_pairs
-from evenhand.mitigation.mitigate import save_weights
-from evenhand.models.judges import Judge, judge_weights, new_head_record, new_judge, usual_prompt
+from evenhand.models.judges import new_head_record, new_judge, usual_prompt
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.next_sentence import PairEncoder
 from evenhand.models.references import ModelRef
@@ -28,9 +26,7 @@ from evenhand.models.stereoset_head import converted_judge
 from evenhand.reporting.head_page import render_head_page
 from evenhand.runs.head_records import (
     HEAD_CURVE_FILE,
-    HEAD_FILE,
     HEAD_PAGE_FILE,
-    HEAD_WEIGHTS_FILE,
     HeadKind,
     HeadRecord,
     HeadTraining,
@@ -43,6 +39,7 @@ from evenhand.runs.records import EnvironmentRecord
 from evenhand.runs.store import Job, claim_place, open_job
 from evenhand.stats.cluster_shares import profile_interval
 from evenhand.training.encoded_pairs import PairSelection, encode_pairs
+from evenhand.training.model_folders import write_head
 from evenhand.training.next_sentence import JudgeTraining, recipe_for, right_answers
 from evenhand.training.trainer import refuse_missing_reporters
 
@@ -230,27 +227,15 @@ def _train_head(
             "test_accuracy": accuracy_estimate(right, encoded[TEST].articles),
             "accuracy_by": ACCURACY_BY[head.kind],
             "training": facts,
+            "fingerprint": job.fingerprint,
         }
     )
     page = render_head_page(record, curve, name=job.place.name)
     beside = {HEAD_CURVE_FILE: curve.model_dump_json(indent=1) + "\n", HEAD_PAGE_FILE: page}
-    _write_head(model, judge, record, job, beside=beside)
-
-
-def _write_head(
-    model: LanguageModel, judge: Judge, record: HeadRecord, job: Job, *, beside: Mapping[str, str]
-) -> None:
-    """Write the model as it is, and its head with the body that belongs to it."""
-    weights = judge_weights(judge)
     with job.result_folder() as folder:
-        save_weights(model, folder)
-        save_file(weights, folder / HEAD_WEIGHTS_FILE)
-        (folder / HEAD_WEIGHTS_FILE).chmod(0o644)  # safetensors lets only its writer read
-        digest = sha256_of_file(folder / HEAD_WEIGHTS_FILE)
-        written = record.model_copy(update={"weights": digest, "fingerprint": job.fingerprint})
         for name, content in beside.items():
             write_text(folder / name, content)
-        write_text(folder / HEAD_FILE, written.model_dump_json(indent=1) + "\n")
+        write_head(model, judge, record, folder)
 
 
 def accuracy_estimate(right: npt.NDArray[np.bool_], articles: npt.NDArray[np.uint64]) -> Estimate:
@@ -296,8 +281,10 @@ def convert_stereoset_head(
             out, fingerprint, fingerprint_at=fingerprint_of_head, replace=replace, claim=claim
         ) as job:
             if not job.is_done:
-                _write_head(model, judge, judge.record, job, beside={})
-    record = read_head_record(out)
-    if record is None:
+                with job.result_folder() as folder:
+                    record = judge.record.model_copy(update={"fingerprint": job.fingerprint})
+                    write_head(model, judge, record, folder)
+    converted = read_head_record(out)
+    if converted is None:
         raise RunError(f"{out} has no next-sentence head. Give the same command again.")
-    return record
+    return converted

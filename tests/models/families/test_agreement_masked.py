@@ -12,9 +12,10 @@ from zoo_fixtures import Zoo
 from zoo_items import MALFORMED_BLANKS, inter_items, intra_items, starter_items
 
 from evenhand.core.items import Candidate, Task
+from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.models.families.masked import MASKED
 from evenhand.models.references import ModelError
-from evenhand.workflows.measure import AuditOptions, audit
+from evenhand.workflows.measure import audit
 
 MODELS = zoo.names(MASKED)
 
