@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from evenhand.data.annotation_files import read_annotations, write_annotations
     from evenhand.data.datasets import example_scores
     from evenhand.data.label_schemes import load_scheme
+    from evenhand.data.next_sentence_building import NextSentenceOptions
     from evenhand.data.probes import load_probes
     from evenhand.instruments.association.instrument import AuditOptions
     from evenhand.instruments.association.measures import MEASURES
@@ -56,6 +57,8 @@ if TYPE_CHECKING:
     from evenhand.workflows.defaults.mitigating import CertifyOptions, default_data
     from evenhand.workflows.measure import MeasurementJob, audit, evaluate, measure_all, probe
     from evenhand.workflows.mitigate import mitigate
+    from evenhand.workflows.next_sentence import train_next_sentence
+    from evenhand.workflows.next_sentence_pairs import build_next_sentence_pairs
     from evenhand.workflows.pairs import build_pairs
     from evenhand.workflows.regard import RegardTrainingOptions, train_regard_classifier
     from evenhand.workflows.show import compare_all, report
@@ -98,6 +101,7 @@ _HOME = {
     "MitigationOptions": "evenhand.mitigation.mitigation",
     "ModelRef": "evenhand.models.references",
     "Monitor": "evenhand.core.progress",
+    "NextSentenceOptions": "evenhand.data.next_sentence_building",
     "PairOptions": "evenhand.mitigation.pairs.building",
     "Protocol": "evenhand.core.protocols",
     "Recipe": "evenhand.core.recipes",
@@ -112,6 +116,7 @@ _HOME = {
     "annotator_agreement": "evenhand.regard.agreement",
     "audit": "evenhand.workflows.measure",
     "balance_genders": "evenhand.regard.gender_balance",
+    "build_next_sentence_pairs": "evenhand.workflows.next_sentence_pairs",
     "build_pairs": "evenhand.workflows.pairs",
     "certify": "evenhand.workflows.certify",
     "check": "evenhand.data",
@@ -139,6 +144,7 @@ _HOME = {
     "read_regard_texts": "evenhand.regard.texts",
     "report": "evenhand.workflows.show",
     "study": "evenhand.workflows.study",
+    "train_next_sentence": "evenhand.workflows.next_sentence",
     "train_regard_classifier": "evenhand.workflows.regard",
     "write_annotations": "evenhand.data.annotation_files",
     "write_certificate_page": "evenhand.reporting",
@@ -182,6 +188,7 @@ __all__ = [
     "MitigationOptions",
     "ModelRef",
     "Monitor",
+    "NextSentenceOptions",
     "PairOptions",
     "Protocol",
     "Recipe",
@@ -196,6 +203,7 @@ __all__ = [
     "annotator_agreement",
     "audit",
     "balance_genders",
+    "build_next_sentence_pairs",
     "build_pairs",
     "certify",
     "check",
@@ -223,6 +231,7 @@ __all__ = [
     "read_regard_texts",
     "report",
     "study",
+    "train_next_sentence",
     "train_regard_classifier",
     "write_annotations",
     "write_certificate_page",
