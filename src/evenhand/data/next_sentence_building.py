@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -83,7 +84,7 @@ class SplitSource:
         """Write the articles of the source, one per line, and then that it is finished."""
         identity = self.source.identity()
         counts = ArticleCounts()
-        test: list[int] = []
+        test = array("Q")
         with file_written_whole(self.path) as stream:
             for sentences in read_articles(
                 self.source, language=self.options.language, counts=counts, report=report
@@ -92,7 +93,7 @@ class SplitSource:
                     key = article_key(sentences, seed=self.options.seed)
                     stream.write(json.dumps([key, *sentences], ensure_ascii=False).encode() + b"\n")
                     if is_test(key, self.options.test_share):
-                        test += [sentence_key(sentence) for sentence in sentences]
+                        test.extend(map(sentence_key, sentences))
         # These tell what training must not see; without them the file counts as unfinished.
         with file_written_whole(self.test_path) as stream:
             np.save(stream, np.array(test, dtype=np.uint64), allow_pickle=False)
@@ -339,7 +340,7 @@ class _PairMaker:
             numbers += [place] * len(articles[key])
         keys = np.array(sorted(articles), dtype=np.uint64)
         owners = np.array(numbers)
-        shown = ~np.isin(np.array([sentence_key(sentence) for sentence in flat], dtype=np.uint64), hidden)
+        shown = ~_found_in(np.array([sentence_key(sentence) for sentence in flat], dtype=np.uint64), hidden)
         self.left_out["sentence also in a test article"] += int((~shown).sum())
         places = np.flatnonzero(shown)
         firsts = places[:-1][(np.diff(places) == 1) & (owners[places[:-1]] == owners[places[1:]])]
@@ -379,6 +380,15 @@ class _PairMaker:
         pl.DataFrame(order, schema=PAIR_COLUMNS, orient="row").write_parquet(self.folder / name)
         self.shards[name] = sha256_of_file(self.folder / name)
         self.pairs[part] += len(order)
+
+
+def _found_in(keys: npt.NDArray[np.uint64], ordered: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+    """Whether each key is among many in order, which are not gone through for that."""
+    places = np.searchsorted(ordered, keys)
+    inside = places < len(ordered)
+    found = np.zeros(len(keys), dtype=np.bool_)
+    found[inside] = ordered[places[inside]] == keys[inside]
+    return found
 
 
 def _drawn_strangers(

@@ -15,6 +15,9 @@ from evenhand.models.engine.requests import PairRequest, Tokens
 from evenhand.models.questions import Question, with_final_punctuation
 from evenhand.runs.head_records import HeadKind, HeadRecord, PairEncoding
 
+_FEWEST_WORDS = 2
+"""Of a pair that does not fit; if they are still too long, their tokens are cut."""
+
 _SHORTER = 0.9
 """Share of its words that the longer sentence of a pair keeps, again and again until the pair fits."""
 
@@ -52,30 +55,30 @@ class PairEncoder:
         encoded = self._encode(pairs)
         if longest is None:
             return encoded
-        for number, (ids, _) in enumerate(encoded):
-            first, second = (text.split() for text in pairs[number])
-            while len(ids) > longest and len(first) + len(second) > 2:
-                if len(first) > len(second):
-                    first = first[len(first) - int(_SHORTER * len(first)) :]
-                else:
-                    second = second[: int(_SHORTER * len(second))]
-                (encoded[number],) = self._encode([(" ".join(first), " ".join(second))])
-                ids = encoded[number][0]  # noqa: PLW2901 # until it fits
-            if len(ids) > longest:
-                encoded[number] = (ids[:longest], encoded[number][1][:longest])
-        return encoded
+        return [
+            own if len(own[0]) <= longest else self._shortened(pair, longest)
+            for own, pair in zip(encoded, pairs, strict=True)
+        ]
+
+    def _shortened(self, pair: tuple[str, str], longest: int) -> EncodedPair:
+        first, second = (text.split() for text in pair)
+        while len(first) + len(second) > _FEWEST_WORDS:
+            if len(first) > len(second):
+                first = first[-max(1, int(_SHORTER * len(first))) :]
+            else:
+                second = second[: max(1, int(_SHORTER * len(second)))]
+            ((ids, types),) = self._encode([(" ".join(first), " ".join(second))])
+            if len(ids) <= longest:
+                return ids, types
+        ((ids, types),) = self._encode([(" ".join(first), " ".join(second))])
+        return ids[:longest], types[:longest]
 
     def _encode(self, pairs: Sequence[tuple[str, str]]) -> list[EncodedPair]:
         if self.record.encoding is PairEncoding.PAIR:
             texts = [list(side) for side in zip(*pairs, strict=True)]
         else:
             prompt = self.record.prompt
-            texts = [
-                [
-                    f"{prompt}{with_final_punctuation(first)} {second}" if first else second
-                    for first, second in pairs
-                ]
-            ]
+            texts = [[f"{prompt}{with_final_punctuation(first)} {second}" for first, second in pairs]]
         encoded = self.tokenizer(*texts, return_token_type_ids=True)
         return [
             (tuple(ids), tuple(types))
