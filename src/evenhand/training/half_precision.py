@@ -32,6 +32,7 @@ class HalfPrecision:
 
     def __init__(self, model: nn.Module, dtype: torch.dtype = torch.bfloat16) -> None:
         self._double = in_half(model, dtype).train()
+        self._format = "bf16" if dtype is torch.bfloat16 else "fp16"
         pairs = zip(model.parameters(), self._double.parameters(), strict=True)
         trained = [(weight, copied) for weight, copied in pairs if weight.requires_grad]
         rooms = [math.ceil(weight.numel() / _ALIGNED) * _ALIGNED for weight, _ in trained]
@@ -67,7 +68,7 @@ class HalfPrecision:
             if not any(name in str(problem) for name in ("BFloat16", "Half")):
                 raise
             raise ModelError(
-                f"{type(self._double).__name__} does not compute in 16 bits: {problem}. Use --precision fp32."
+                f"{type(self._double).__name__} does not compute in {self._format}: {problem}. Use --precision fp32."
             ) from problem
         self._hand_back()
         return lost.detach()
