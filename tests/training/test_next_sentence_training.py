@@ -64,6 +64,16 @@ def test_stages_go_through_every_example_once_in_a_pass() -> None:
     assert seen[0] != seen[1]
 
 
+@pytest.mark.parametrize(("stages", "passes"), [(3, 8), (1, 5), (20, 3)])
+def test_every_stage_has_as_many_full_batches_as_it_says(stages: int, passes: int) -> None:
+    batches = StageBatches(np.arange(1, 120), batch_size=16, seed=0, stages=stages, passes=passes)
+
+    assert batches.stages % passes == 0
+    for epoch in range(batches.stages):
+        batches.set_epoch(epoch)
+        assert [len(batch) for batch in batches] == [16] * len(batches)
+
+
 @pytest.mark.parametrize(("examples", "stages"), [(5, 20), (100, 7), (1_003, 20)])
 def test_what_is_left_out_is_less_than_a_stage(examples: int, stages: int) -> None:
     batches = StageBatches(np.ones(examples, dtype=np.int64), batch_size=4, seed=0, stages=stages, passes=1)
@@ -362,7 +372,7 @@ def test_t5_shaped_models_train_and_are_tested_by_what_they_write(
     tmp_path: Path, pairs: NextSentencePairs
 ) -> None:
     source = model_folder("t5", tmp_path / "t5")
-    result = trained(source, pairs, tmp_path / "out", passes=2, body_rate=2e-2, test_pairs=20)
+    result = trained(source, pairs, tmp_path / "out", passes=10, body_rate=2e-2, test_pairs=20)
 
     assert result.record.test_accuracy is not None
     assert result.record.test_accuracy.value > 0.2

@@ -158,7 +158,7 @@ def _lines(
             tooltip=[alt.Tooltip("pairs:Q", format=","), alt.Tooltip(f"{field}:Q", format=".4g"), "curve:N"],
         )
     )
-    return specification(chart, height=_HEIGHT)
+    return specification(alt.layer(chart), height=_HEIGHT)
 
 
 def _recipe_facts(training: HeadTraining) -> list[tuple[str, str]]:

@@ -84,7 +84,7 @@ class StageBatches(EpochBatches):
     """Batches of which an epoch is only a stage: a pass over all examples takes several, all of one length.
 
     Checkpoints are written after epochs, and a pass over millions of examples is too long to wait for one. What does
-    not fill the last stage is left out, less than one stage in all.
+    not fill the last stage of a pass is left out, less than one stage. No stage is longer than a pass.
     """
 
     def __init__(
@@ -93,8 +93,8 @@ class StageBatches(EpochBatches):
         super().__init__((), batch_size=batch_size, seed=seed)
         self._lengths = lengths
         steps = max(1, len(lengths) // batch_size)
-        self._steps = max(1, steps * passes // stages)
-        self._per_pass = max(1, steps // self._steps)
+        self._steps = min(steps, max(1, steps * passes // stages))
+        self._per_pass = steps // self._steps
         self.stages = self._per_pass * passes
         """How many there are in all."""
 
