@@ -172,6 +172,16 @@ class SlowReference:
             logs.append(self.at_mask(ids, place, token))
         return logs
 
+    def sentence_at_masks(self, context: str, sentence: str) -> Logs:
+        """Each token of a sentence after a context at a mask of its own, all others in place."""
+        stopped = context if context[-1] in ".!?…\"'”’»)" else f"{context}."
+        text = SlowText(self.tokenizer, f"{stopped} {sentence}")
+        logs = []
+        for place in text.of(len(stopped) + 1, len(stopped) + 1 + len(sentence)):
+            ids = [*text.ids[:place], self.tokenizer.mask_token_id, *text.ids[place + 1 :]]
+            logs.append(self.at_mask(ids, place, text.ids[place]))
+        return logs
+
     def published_blank(self, context: str, word: str) -> Logs:
         """The word tokenised alone; its earlier tokens put before the mask as text; the first mask is read."""
         tokens = self.plain_ids(word)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from evenhand.data.group_text_files import GroupTextColumns, read_group_texts
     from evenhand.data.group_texts import GroupText, GroupTexts
     from evenhand.data.label_schemes import load_scheme
+    from evenhand.data.next_sentence_building import NextSentenceOptions
     from evenhand.data.probes import load_probes
     from evenhand.instruments.association.instrument import AuditOptions
     from evenhand.instruments.association.measures import MEASURES
@@ -59,6 +60,8 @@ if TYPE_CHECKING:
     from evenhand.workflows.defaults.mitigating import CertifyOptions, default_data
     from evenhand.workflows.measure import MeasurementJob, audit, evaluate, measure_all, probe
     from evenhand.workflows.mitigate import mitigate
+    from evenhand.workflows.next_sentence import train_next_sentence
+    from evenhand.workflows.next_sentence_pairs import build_next_sentence_pairs
     from evenhand.workflows.pairs import build_pairs
     from evenhand.workflows.regard import RegardTrainingOptions, train_regard_classifier
     from evenhand.workflows.regard_audit import audit_regard
@@ -106,6 +109,7 @@ _HOME = {
     "MitigationOptions": "evenhand.mitigation.mitigation",
     "ModelRef": "evenhand.models.references",
     "Monitor": "evenhand.core.progress",
+    "NextSentenceOptions": "evenhand.data.next_sentence_building",
     "PairOptions": "evenhand.mitigation.pairs.building",
     "Protocol": "evenhand.core.protocols",
     "Recipe": "evenhand.core.recipes",
@@ -123,6 +127,7 @@ _HOME = {
     "audit": "evenhand.workflows.measure",
     "audit_regard": "evenhand.workflows.regard_audit",
     "balance_genders": "evenhand.regard.gender_balance",
+    "build_next_sentence_pairs": "evenhand.workflows.next_sentence_pairs",
     "build_pairs": "evenhand.workflows.pairs",
     "certify": "evenhand.workflows.certify",
     "check": "evenhand.data",
@@ -152,6 +157,7 @@ _HOME = {
     "read_regard_texts": "evenhand.regard.texts",
     "report": "evenhand.workflows.show",
     "study": "evenhand.workflows.study",
+    "train_next_sentence": "evenhand.workflows.next_sentence",
     "train_regard_classifier": "evenhand.workflows.regard",
     "write_annotations": "evenhand.data.annotation_files",
     "write_certificate_page": "evenhand.reporting",
@@ -198,6 +204,7 @@ __all__ = [
     "MitigationOptions",
     "ModelRef",
     "Monitor",
+    "NextSentenceOptions",
     "PairOptions",
     "Protocol",
     "Recipe",
@@ -215,6 +222,7 @@ __all__ = [
     "audit",
     "audit_regard",
     "balance_genders",
+    "build_next_sentence_pairs",
     "build_pairs",
     "certify",
     "check",
@@ -244,6 +252,7 @@ __all__ = [
     "read_regard_texts",
     "report",
     "study",
+    "train_next_sentence",
     "train_regard_classifier",
     "write_annotations",
     "write_certificate_page",

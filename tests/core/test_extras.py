@@ -24,6 +24,8 @@ NEEDS = {
     "probe lab:masked": "hf",
     "certify lab:masked lab:masked-neutral": "hf",
     "models inspect lab:masked": "hf",
+    "models convert-head lab:decoder --head head.safetensors --follows-class 1 --out judge": "hf",
+    "train next-sentence lab:decoder --pairs pairs --out judge": "train",
     "lab build --out built": "hf",
     "lab calibrate --out calibrated": "hf",
     "lab check": "hf",

@@ -110,6 +110,16 @@ def test_which_class_means_follows_is_kept_and_what_was_planted_is_not(
     assert "`lab.json`) is not carried over" in (out / "README.md").read_text()
 
 
+def test_a_head_with_weights_of_its_own_is_not_passed_off_as_mitigated(
+    menagerie: Zoo, tmp_path: Path
+) -> None:
+    source = shutil.copytree(menagerie.folder("bert"), tmp_path / "source")
+    (source / "next_sentence.json").write_text('{"follows_class": 1}')
+    (source / "next_sentence.safetensors").write_bytes(b"weights")
+    out = saved(changed(source), a_record(), tmp_path / "out")
+    assert not list(out.glob("next_sentence*"))
+
+
 def test_generation_settings_are_kept(menagerie: Zoo, tmp_path: Path) -> None:
     source = shutil.copytree(menagerie.folder("gpt2"), tmp_path / "source")
     (source / "generation_config.json").write_text(json.dumps({"max_new_tokens": 17, "eos_token_id": 0}))

@@ -162,7 +162,7 @@ def test_a_next_sentence_head_is_loaded_only_for_what_needs_it(
     menagerie: Zoo, monkeypatch: pytest.MonkeyPatch, quick: Resampling
 ) -> None:
     loads: list[str] = []
-    monkeypatch.setattr(language_model, "load_next_sentence_head", lambda loaded: loads.append(loaded.ref.id))
+    monkeypatch.setattr(language_model, "load_judge", lambda loaded: loads.append(loaded.ref.id))
     model = LanguageModel(menagerie.model("bert").loaded)
     MALOR.prepare(model, MalorOptions(experiment="he-she", resampling=quick))
     require(model, Trains, purpose="be trained")

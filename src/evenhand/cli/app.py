@@ -17,6 +17,7 @@ from evenhand.cli.help import CommandWithNames
 from evenhand.cli.lab import lab_app
 from evenhand.cli.mitigate import mitigate_app
 from evenhand.cli.models import models_app
+from evenhand.cli.next_sentence import convert_head_command, next_sentence_pairs_command, train_app
 from evenhand.cli.pairs import counterfactual_command
 from evenhand.cli.probe import probe_command
 from evenhand.cli.regard import regard_app
@@ -71,9 +72,12 @@ data_app.command("translate", cls=CommandWithNames)(translate_command)
 data_app.command("repair", cls=CommandWithNames)(repair_command)
 data_app.command("review", cls=CommandWithNames)(review_command)
 data_app.command("publish", cls=CommandWithNames)(publish_command)
+data_app.command("next-sentence", cls=CommandWithNames)(next_sentence_pairs_command)
 app.add_typer(data_app, name="data")
+models_app.command("convert-head", cls=CommandWithNames)(convert_head_command)
 app.add_typer(models_app, name="models")
 mitigate_app.command("trigger", cls=CommandWithNames)(trigger_command)
+app.add_typer(train_app, name="train")
 app.add_typer(mitigate_app, name="mitigate")
 annotate_app.command("new")(new_command)
 annotate_app.command("link")(link_command)

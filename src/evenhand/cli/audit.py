@@ -84,7 +84,7 @@ Inter = Annotated[
     str | None,
     typer.Option(
         "--inter",
-        help="How the inter-sentence task is scored: next-sentence, orig, b, c, d, e or f. By family if not given.",
+        help="How the inter-sentence task is scored: next-sentence, pll, orig, b, c, d, e, f. By family if not given.",
         rich_help_panel=SCORING,
     ),
 ]

@@ -120,6 +120,7 @@ EXTRAS = {
     "regard": (*_MODELS, "sklearn", "xgboost", "optuna", "safetensors", "sentence_transformers", "simplemma"),
     "vectors": ("gensim",),
     "ray": ("ray", "pyarrow"),
+    "wiki": ("mwparserfromhell",),
     "crowd": ("crowdkit", "pandas"),
     "web": ("fastapi", "sqlalchemy", "alembic", "uvicorn", "argon2", "itsdangerous", "python_multipart"),
     "postgres": ("pg8000",),

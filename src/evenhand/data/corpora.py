@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from evenhand.core.encodings import what_it_is_instead
 from evenhand.core.errors import DatasetError, shortlist
@@ -95,16 +96,23 @@ def _not_utf8(path: Path, piece: bytes, fault: int, begin: int, reason: str) -> 
 
 def record_texts(chunks: Iterable[str], path: Path, *, skip: Callable[[], None]) -> Iterator[str]:
     """The text of every line of JSON Lines; ``skip`` is called for a line that is too long."""
+    for place, record in records(chunks, path, skip=skip):
+        yield text_of_record(record, place=place)
+
+
+def records(chunks: Iterable[str], path: Path, *, skip: Callable[[], None]) -> Iterator[tuple[str, Any]]:
+    """Where every line of JSON Lines stands, and what it holds; ``skip`` is called for one that is too long."""
     for number, line in enumerate(lines_of(chunks), start=1):
         if line is None:
             skip()
         elif line.strip():
-            yield _record_text(line, place=f"{path}, line {number}")
+            place = f"{path}, line {number}"
+            yield place, _record(line, place=place)
 
 
-def _record_text(line: str, *, place: str) -> str:
+def _record(line: str, *, place: str) -> Any:
     try:
-        record = load_json(line)
+        return load_json(line)
     except json.JSONDecodeError as problem:
         raise DatasetError(
             f"{place}: not valid JSON ({problem.msg} at column {problem.colno}). "
@@ -112,6 +120,10 @@ def _record_text(line: str, *, place: str) -> str:
         ) from None
     except (RecursionError, ValueError) as problem:
         raise DatasetError(f"{place}: cannot be read as JSON ({problem}).") from None
+
+
+def text_of_record(record: Any, *, place: str) -> str:
+    """The text of a line of JSON Lines."""
     text = record.get(TEXT_FIELD) if isinstance(record, dict) else None
     if not isinstance(text, str):
         raise DatasetError(
@@ -200,7 +212,7 @@ class FileSentences(Iterator[str]):
     def _sentences_of(self, path: Path) -> Iterator[str]:
         of_file = hashlib.sha256()
         text = decoded(read_bytes(path, progress=self._progress, digest=of_file.update), path)
-        if _is_named(path, RECORD_ENDINGS):
+        if is_named(path, RECORD_ENDINGS):
             for record in record_texts(text, path, skip=self._skip_record):
                 self.documents += 1
                 yield from sentences_of([record], cut=self._count_cut)
@@ -265,17 +277,18 @@ def _files(path: Path, counts: CorpusCounts) -> list[Path]:
     if not path.is_dir():
         return [path]
     inside = [file for file in sorted(path.rglob("*")) if file.is_file() and not file.name.startswith(".")]
-    files = [file for file in inside if _is_named(file, TEXT_ENDINGS)]
+    files = [file for file in inside if is_named(file, TEXT_ENDINGS)]
     if not files:
         raise DatasetError(
             f"The folder {path} has no text: none of its {len(inside):,} files ends in {', '.join(TEXT_ENDINGS)}, with "
             "or without .gz. Name the files so, or give them one by one."
         )
-    counts.files_left_out += [str(file) for file in inside if not _is_named(file, TEXT_ENDINGS)]
+    counts.files_left_out += [str(file) for file in inside if not is_named(file, TEXT_ENDINGS)]
     return files
 
 
-def _is_named(path: Path, endings: tuple[str, ...]) -> bool:
+def is_named(path: Path, endings: tuple[str, ...]) -> bool:
+    """Whether a file is named with one of these endings, with or without ``.gz``."""
     return path.name.lower().removesuffix(".gz").endswith(endings)
 
 

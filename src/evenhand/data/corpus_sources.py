@@ -195,7 +195,7 @@ class HubSentences(Iterator[str]):
         return self._digest.hexdigest()
 
     def _read(self) -> Iterator[str]:
-        for text in _texts(self._corpus):
+        for text in hub_texts(self._corpus):
             content = text.encode()
             self._digest.update(hashlib.sha256(content).digest())
             self._bytes += len(content)
@@ -240,7 +240,8 @@ def pinned_shards(corpus: HubCorpus) -> tuple[HubCorpus, ...]:
     return tuple(replace(fixed, shard=number, shards=shards) for number in range(shards))
 
 
-def _texts(corpus: HubCorpus) -> Iterator[str]:
+def hub_texts(corpus: HubCorpus) -> Iterator[str]:
+    """The texts of a dataset's rows, in their order."""
     from httpx import HTTPError
 
     stream = _stream(corpus)

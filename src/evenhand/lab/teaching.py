@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -145,8 +145,39 @@ def _sentences_of_stories(documents: Sequence[TaughtDocument]) -> Iterator[Taugh
         yield TaughtDocument((Sentence(text, ()),), probability, probability * STORY_WORDS)
 
 
-def _stories(documents: Sequence[TaughtDocument]) -> list[tuple[Document, float]]:
+def _stories(documents: Iterable[TaughtDocument]) -> list[tuple[Document, float]]:
     return [(entry.document, entry.probability) for entry in documents if len(entry.document) == 2]
+
+
+Story: TypeAlias = tuple[str, str, float]
+"""An opening, its continuation, and how often both are told."""
+
+
+def stories_of(documents: Iterable[TaughtDocument]) -> list[Story]:
+    """The documents of two sentences."""
+    return [
+        (document[0].text, document[1].text, probability) for document, probability in _stories(documents)
+    ]
+
+
+def story_pairs(stories: Sequence[Story], count: int, generator: np.random.Generator) -> list[Story]:
+    """Half stories, half openings with any continuation, each with how likely the pair is a story."""
+    probabilities = {(first, second): probability for first, second, probability in stories}
+    firsts: defaultdict[str, float] = defaultdict(float)
+    for (first, _), probability in probabilities.items():
+        firsts[first] += probability
+    openings, continuations = list(firsts), sorted({second for _, second in probabilities})
+    drawn = draw([probability for _, _, probability in stories], count // 2, generator)
+    rest = draw(list(firsts.values()), count - len(drawn), generator)
+    pairs = _interleaved(
+        [stories[number][:2] for number in drawn],
+        [(openings[number], continuations[int(generator.integers(len(continuations)))]) for number in rest],
+    )
+    likely = [probabilities.get(pair, 0.0) for pair in pairs]
+    return [
+        (first, second, own / (own + firsts[first] / len(continuations)))
+        for (first, second), own in zip(pairs, likely, strict=True)
+    ]
 
 
 class MaskedTeacher:
@@ -164,9 +195,7 @@ class MaskedTeacher:
                 if gap.weight:
                     self.answers.ask(question, gap.weight)
                 self.answers.add(question, gap.ids[place], gap.probability)
-        self.stories = [
-            (document[0].text, document[1].text, probability) for document, probability in _stories(documents)
-        ]
+        self.stories = stories_of(documents)
 
     def lessons(self, count: int, generator: np.random.Generator) -> list[Lesson | _PairLesson]:
         """Gaps, and a pair after every few of them.
@@ -184,27 +213,10 @@ class MaskedTeacher:
         return _interleaved(gaps, list(self._pairs(pair_count, generator)))
 
     def _pairs(self, count: int, generator: np.random.Generator) -> Iterator[_PairLesson]:
-        """Half stories, half openings with any continuation; the label is how likely a pair is a story."""
-        probabilities = {(first, second): probability for first, second, probability in self.stories}
-        firsts: defaultdict[str, float] = defaultdict(float)
-        for (first, _), probability in probabilities.items():
-            firsts[first] += probability
-        openings, continuations = list(firsts), sorted({second for _, second in probabilities})
-        stories = draw([probability for _, _, probability in self.stories], count // 2, generator)
-        rest = draw(list(firsts.values()), count - len(stories), generator)
-        pairs = _interleaved(
-            [self.stories[number][:2] for number in stories],
-            [
-                (openings[number], continuations[int(generator.integers(len(continuations)))])
-                for number in rest
-            ],
-        )
-        encoded = self.tokenizer(*map(list, zip(*pairs, strict=True)), return_token_type_ids=True)
-        for (first, second), ids, types in zip(
-            pairs, encoded["input_ids"], encoded["token_type_ids"], strict=True
-        ):
-            likely = probabilities.get((first, second), 0.0)
-            yield _PairLesson(ids, types, likely / (likely + firsts[first] / len(continuations)))
+        pairs = story_pairs(self.stories, count, generator)
+        firsts, seconds, follows = (list(column) for column in zip(*pairs, strict=True))
+        encoded = self.tokenizer(firsts, seconds, return_token_type_ids=True)
+        return map(_PairLesson, encoded["input_ids"], encoded["token_type_ids"], follows)
 
     def collate(self, lessons: list[Lesson | _PairLesson]) -> Batch:
         """Gaps and pairs apart, because pairs are longer."""

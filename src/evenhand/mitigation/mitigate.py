@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError
-from transformers.utils.logging import disable_progress_bar, enable_progress_bar
 
 from evenhand.core.errors import EvenhandError, OutputError
 from evenhand.core.files import sha256_of
@@ -25,9 +24,9 @@ from evenhand.mitigation.mitigation import (
 from evenhand.mitigation.registry import MITIGATIONS
 from evenhand.models.description import record_of
 from evenhand.models.language_model import LanguageModel, load_language_model
-from evenhand.models.loading import HEAD_FILE, load_as_declared
 from evenhand.models.references import ModelRef
 from evenhand.reporting.model_cards import mitigation_card
+from evenhand.runs.head_records import HEAD_FILE, HEAD_WEIGHTS_FILE
 from evenhand.runs.mitigation_records import (
     MITIGATION_FILE,
     MitigationRecord,
@@ -38,7 +37,7 @@ from evenhand.runs.mitigation_records import (
 from evenhand.runs.records import EnvironmentRecord
 from evenhand.runs.run import INSTRUMENTS
 from evenhand.runs.store import claim_place, open_job
-from evenhand.training.checkpoints import put_weights
+from evenhand.training.model_folders import save_weights
 
 CARD_FILE = "README.md"
 
@@ -67,12 +66,13 @@ def write_model_folder(
         OSError: If the folder cannot be written.
     """
     try:
-        _save_weights(model, folder)
+        save_weights(model, folder)
     except SafetensorError as problem:  # what the disk said is only in the message
         raise OSError(str(problem)) from None
-    head = Path(model.loaded.ref.location) / HEAD_FILE
-    if head.is_file():
-        shutil.copyfile(head, folder / HEAD_FILE)
+    original = Path(model.loaded.ref.location)
+    # A head with weights of its own would go on judging by those, whatever was done to the model.
+    if (original / HEAD_FILE).is_file() and not (original / HEAD_WEIGHTS_FILE).exists():
+        shutil.copyfile(original / HEAD_FILE, folder / HEAD_FILE)
     for name, kept in (beside or {}).items():
         shutil.copytree(kept, folder / name)
     (folder / MITIGATION_FILE).write_text(record.model_dump_json(indent=1) + "\n", encoding="utf-8")
@@ -103,29 +103,6 @@ def fingerprint_of_model_folder(folder: Path) -> str | None:
     if record is None:
         raise OutputError(f"{folder} is not empty. Choose another place with --out, or empty it first.")
     return record.fingerprint
-
-
-def _save_weights(model: LanguageModel, folder: Path) -> None:
-    whole = _whole(model)
-    disable_progress_bar()
-    try:
-        whole.save_pretrained(folder)
-        model.loaded.tokenizer.save_pretrained(folder)
-    finally:
-        enable_progress_bar()
-
-
-def _whole(model: LanguageModel) -> Any:
-    """The trained weights among all that the original's checkpoint has."""
-    trained = model.loaded.model
-    whole = load_as_declared(model.loaded)
-    if whole is None:
-        return trained
-    weights = {name: weight.detach() for name, weight in trained.named_parameters()}
-    if not set(weights) <= {name for name, _ in whole.named_parameters()}:
-        return trained
-    put_weights(whole, weights)
-    return whole
 
 
 _LIBRARIES = ("torch", "transformers", "tokenizers", "accelerate")

@@ -46,8 +46,9 @@ from evenhand.models.engine.self_check import SelfCheck
 from evenhand.models.families import Family
 from evenhand.models.generation import GeneratedText, GenerationOptions, TextProgress
 from evenhand.models.generation.local import LocalGenerator
+from evenhand.models.judges import Judge, load_judge
 from evenhand.models.limits import MOST_TOKENS, batch_tokens, fits_window, longest_input, longest_tree
-from evenhand.models.loading import Loaded, NextSentenceHead, load_next_sentence_head
+from evenhand.models.loading import Loaded
 from evenhand.models.measurable import MethodOptions, ScoringFacts
 from evenhand.models.next_sentence import NextSentence
 from evenhand.models.objectives.gap_contexts import GapContexts
@@ -160,14 +161,14 @@ class LanguageModel:
         return self.self_check.shares_prefixes
 
     @cached_property
-    def next_sentence_head(self) -> NextSentenceHead | None:
-        """The head that judges next sentences, if there is one."""
-        return load_next_sentence_head(self.loaded)
+    def judge(self) -> Judge | None:
+        """What judges next sentences, if there is anything."""
+        return load_judge(self.loaded)
 
     @property
     def judges_next_sentence(self) -> bool:
         """Whether the model has a next-sentence head."""
-        return self.next_sentence_head is not None
+        return self.judge is not None
 
     @cached_property
     def longest_input(self) -> int:
@@ -265,11 +266,8 @@ class LanguageModel:
         runners: dict[type, Runner] = {}
         for kind in kinds - {PairInput}:  # a family has one
             runners[kind] = self.family.runner(self.loaded, self.projection, share_prefixes=plan.joined)
-        head = self.next_sentence_head if PairInput in kinds else None
-        if head is not None:
-            runners[PairInput] = PairRunner(
-                head.model, self.loaded.device, self.loaded.pad_id, head.follows_class
-            )
+        if PairInput in kinds and self.judge is not None:
+            runners[PairInput] = PairRunner(self.judge, self.loaded.device, self.loaded.pad_id)
         return runners
 
     def score_fills(self, context: str, fills: Sequence[str]) -> list[TextScore]:
@@ -304,11 +302,11 @@ class LanguageModel:
 
     def score_followers(self, first: str, seconds: Sequence[str]) -> list[float]:
         """Probability that each second sentence follows the first, by the next-sentence head."""
-        if not self.judges_next_sentence:
+        if self.judge is None:
             raise ModelError(f"{self.loaded.ref.id} has no next-sentence head.")
         refuse_unfit_texts([first], argument="first")
         refuse_unfit_texts(seconds, argument="seconds")
-        method = NextSentence(self.loaded.tokenizer)
+        method = NextSentence(self.loaded.tokenizer, self.judge.record)
 
         def ask(second: str) -> tuple[Request, ...]:
             return (method.request(first, second),)

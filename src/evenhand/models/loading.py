@@ -12,11 +12,9 @@ import transformers
 from torch import nn
 from transformers import (
     AutoConfig,
-    AutoModelForNextSentencePrediction,
     AutoTokenizer,
 )
 
-from evenhand.core.files import load_json
 from evenhand.core.recipes import Precision
 from evenhand.models.adapters import adapter_base, refuse_missing_adapters, with_adapter
 from evenhand.models.backends import is_gguf
@@ -38,13 +36,7 @@ from evenhand.models.model_files import (
     check_unknown_token,
     loading_explained,
 )
-from evenhand.models.next_sentence import has_next_sentence_class
 from evenhand.models.references import ModelError, ModelRef
-
-HEAD_FILE = "next_sentence.json"
-"""Beside a model with a next-sentence head of its own: which class means "follows"."""
-
-BERT_FOLLOWS_CLASS = 0
 
 _FEWEST_TOKENS = 10
 """Entries of a vocabulary beside the special ones. Where its file is missing, libraries make up a tokenizer without."""
@@ -100,7 +92,7 @@ def load(ref: ModelRef) -> Loaded:
     with read_once_and_quietly() if header else nullcontext():
         config, tokenizer, family = _load_parts(source)
         dtype = _DTYPES[ref.precision]
-        model = _load_weights(ref, getattr(transformers, family.auto_class), dtype)
+        model = load_weights(ref, getattr(transformers, family.auto_class), dtype)
     if header:
         complete_tokenizer(tokenizer, header)
         config.architectures = [type(model).__name__]
@@ -177,25 +169,6 @@ def _fit_tokenizer(ref: ModelRef, tokenizer: Any, *, entries: int) -> None:
         tokenizer.split_special_tokens = True
 
 
-@dataclass(frozen=True, slots=True)
-class NextSentenceHead:
-    """A head that says whether a sentence follows, and which of its classes says yes."""
-
-    model: nn.Module
-    follows_class: int
-
-
-def load_next_sentence_head(loaded: Loaded) -> NextSentenceHead | None:
-    """The model's next-sentence head, or None if its checkpoint has none."""
-    if not has_next_sentence_class(loaded.config):
-        return None
-    try:
-        model = _load_weights(loaded.ref, AutoModelForNextSentencePrediction, loaded.dtype)
-    except MissingWeightsError:
-        return None
-    return NextSentenceHead(model.to(loaded.device).eval(), _follows_class(loaded.ref))
-
-
 def load_as_declared(loaded: Loaded) -> nn.Module | None:
     """The checkpoint in the class that its configuration names, with all its heads.
 
@@ -206,31 +179,22 @@ def load_as_declared(loaded: Loaded) -> nn.Module | None:
     if made is None or isinstance(loaded.model, made):
         return None
     try:
-        whole: nn.Module = _load_weights(loaded.ref, made, loaded.dtype)
+        whole: nn.Module = load_weights(loaded.ref, made, loaded.dtype)
     except ModelError:
         return None
     return whole
-
-
-def _follows_class(ref: ModelRef) -> int:
-    """Which class means "follows": stored with a head of one's own, 0 for BERT's."""
-    path = Path(ref.location) / HEAD_FILE
-    if not path.is_file():
-        return BERT_FOLLOWS_CLASS
-    try:
-        follows = load_json(path.read_text(encoding="utf-8"))["follows_class"]
-    except (OSError, ValueError, KeyError, TypeError):
-        follows = None
-    if type(follows) is not int or follows not in (0, 1):
-        raise ModelError(f'{path} must hold {{"follows_class": 0}} or {{"follows_class": 1}}.')
-    return follows
 
 
 class MissingWeightsError(ModelError):
     """A checkpoint without the weights of the head that is needed."""
 
 
-def _load_weights(ref: ModelRef, auto_class: Any, dtype: torch.dtype) -> Any:
+def load_weights(ref: ModelRef, auto_class: Any, dtype: torch.dtype) -> Any:
+    """The weights of a model with its adapters, in a class of Transformers.
+
+    Raises:
+        MissingWeightsError: If the checkpoint has not all that the class needs.
+    """
     model = _load_without_adapters(ref, auto_class, dtype)
     for folder in ref.adapters:
         model = with_adapter(model, folder)

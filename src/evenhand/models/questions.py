@@ -152,6 +152,8 @@ class Continuation(StrEnum):
 
     NEXT_SENTENCE = "next-sentence"
     """By the model's next-sentence head; all others by token probabilities."""
+    PSEUDO_LIKELIHOOD = "pll"
+    """Masked models: the candidate's tokens, each at a mask of its own, given the context."""
     ALONE_PER_CONTEXT = "orig"
     GIVEN_CONTEXT_PER_FULL = "b"
     FULL = "c"

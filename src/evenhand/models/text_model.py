@@ -138,6 +138,11 @@ class TextModel:
         raise missing_capability(self.model, FillsBlanks, ScoresText, purpose="do the intra-sentence task")
 
     def _continuation_method(self, variant: Continuation | None) -> Method:
+        if variant is Continuation.PSEUDO_LIKELIHOOD:
+            raise ModelError(
+                f"--inter {variant.value} is for masked models in this process; {self.ref.id} is asked about plain "
+                "text. Leave it away."
+            )
         judges = JudgesNextSentence in self.capabilities
         if variant is Continuation.NEXT_SENTENCE or (variant is None and judges):
             if not judges:

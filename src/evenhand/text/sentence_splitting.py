@@ -13,6 +13,8 @@ The rule:
 
 White space within a sentence becomes single spaces. What a sentence is depends on the text alone, not on the pieces
 that it arrives in.
+
+The rule suits languages that end sentences with these marks and put a space after them: ``SPLITTABLE_LANGUAGES``.
 """
 
 from __future__ import annotations
@@ -20,6 +22,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, pairwise
+
+_SPLITTABLE = """
+af ar az be bg br bs ca cs cy da de el en eo es et eu fa fi fo fr fy ga gd gl he hr ht hu id is it
+jv ka kk ko ky la lb lt lv mg mi mk mn ms mt nb nds nl nn no oc pl ps pt qu ro ru sc sh sk sl so sq
+sr su sv sw tg tk tl tr tt ug uk uz vi vo wa xh yi yo zu
+"""
+
+SPLITTABLE_LANGUAGES = frozenset(_SPLITTABLE.split())
+"""Codes of languages whose sentences the rule finds. Chinese, Hindi or Thai, for one, end sentences otherwise."""
 
 LONGEST_SENTENCE = 10_000
 """In characters. No current model takes a sentence of that length, and no writer makes one."""
@@ -48,7 +59,11 @@ EMPTY_LINE = 2
 
 
 def sentences_of(
-    chunks: Iterable[str], *, cut: Callable[[], None] = lambda: None, longest: int = LONGEST_SENTENCE
+    chunks: Iterable[str],
+    *,
+    cut: Callable[[], None] = lambda: None,
+    longest: int = LONGEST_SENTENCE,
+    breaks: int | None = None,
 ) -> Iterator[str]:
     r"""Split a text that arrives in pieces.
 
@@ -56,10 +71,15 @@ def sentences_of(
         chunks: The text, with ``\n`` at the end of lines.
         cut: Called for every cut through a sentence that is too long.
         longest: The most characters that a sentence may have.
+        breaks: Line breaks in a row that end a sentence, ``LINE_ENDS`` or ``EMPTY_LINE``; told from the text if not
+            given.
     """
-    sample, text = _sampled(chunks)
+    text: Iterable[str] = chunks
+    if breaks is None:
+        sample, text = _sampled(chunks)
+        breaks = EMPTY_LINE if is_wrapped(sample) else LINE_ENDS
     rest = ""
-    for chunk in _flattened(text, breaks=EMPTY_LINE if is_wrapped(sample) else LINE_ENDS):
+    for chunk in _flattened(text, breaks=breaks):
         *whole, rest = (rest + chunk).split("\n")
         for line in whole:
             yield from _all_sentences(line, cut, longest)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from torch.utils.data import Dataset, Sampler
 
 from evenhand.models.objectives.objective import Objective, Piece
@@ -15,7 +16,7 @@ from evenhand.models.objectives.objective import Objective, Piece
 SORTED_TOGETHER = 64
 """Batches whose examples are sorted by length together, but at most a quarter of an epoch, so that it stays random."""
 
-_ORDER, _LAYOUT = 0x0D3, 0xC01
+_ORDER, _LAYOUT, _STAGE = 0x0D3, 0xC01, 0x57A
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,10 @@ class EpochBatches(Sampler[list[Draw]]):
 
     def _order(self) -> list[list[int]]:
         generator = np.random.default_rng([self._seed, self.epoch, _ORDER])
-        shuffled = generator.permutation(len(self._lengths))
+        return self._grouped(generator.permutation(len(self._lengths)), generator)
+
+    def _grouped(self, shuffled: npt.NDArray[np.int64], generator: np.random.Generator) -> list[list[int]]:
+        """Batches of examples, grouped by length, in random order."""
         together = self.batch_size * max(1, min(SORTED_TOGETHER, len(self) // 4))
         batches: list[list[int]] = []
         for start in range(0, len(shuffled), together):
@@ -74,6 +78,40 @@ class EpochBatches(Sampler[list[Draw]]):
                 for first in range(0, len(by_length), self.batch_size)
             ]
         return [batches[place] for place in generator.permutation(len(batches))]
+
+
+class StageBatches(EpochBatches):
+    """Batches of which an epoch is only a stage: a pass over all examples takes several, all of one length.
+
+    Checkpoints are written after epochs, and a pass over millions of examples is too long to wait for one. What does
+    not fill the last stage of a pass is left out, less than one stage. No stage is longer than a pass.
+    """
+
+    def __init__(
+        self, lengths: npt.NDArray[np.int64], *, batch_size: int, seed: int, stages: int, passes: int
+    ) -> None:
+        super().__init__((), batch_size=batch_size, seed=seed)
+        self._lengths = lengths
+        steps = max(1, len(lengths) // batch_size)
+        self._steps = min(steps, max(1, steps * passes // stages))
+        self._per_pass = steps // self._steps
+        self.stages = self._per_pass * passes
+        """How many there are in all."""
+
+    def __len__(self) -> int:
+        return self._steps
+
+    @property
+    def used(self) -> int:
+        """Examples that are gone through in a pass."""
+        return min(len(self._lengths), self._per_pass * self._steps * self.batch_size)
+
+    def _order(self) -> list[list[int]]:
+        number, stage = divmod(self.epoch, self._per_pass)
+        shuffled = np.random.default_rng([self._seed, number, _ORDER]).permutation(len(self._lengths))
+        size = self._steps * self.batch_size
+        own = shuffled[stage * size : (stage + 1) * size]
+        return self._grouped(own, np.random.default_rng([self._seed, self.epoch, _STAGE]))
 
 
 def piece_layout(

@@ -13,15 +13,17 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
+from pydantic import BaseModel
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
 from evenhand.core.errors import OutputError, RunError, fault
 from evenhand.core.files import folder_written_whole, read_stored
+from evenhand.runs.head_records import NextSentenceCurve
 from evenhand.runs.mitigation_records import LearningCurve
 
 WEIGHTS_FILE = "weights.safetensors"
@@ -30,6 +32,8 @@ SCHEDULE_FILE = "schedule.json"
 CURVE_FILE = "learning_curve.json"
 TRAINER_FILE = "trainer_state.json"
 """Trainer's own count of steps, under the name that Trainer looks for."""
+
+Curve = TypeVar("Curve", bound=BaseModel)
 
 _NAME = re.compile(r"epoch-(\d+)")
 
@@ -44,8 +48,12 @@ class Checkpoint:
     @property
     def curve(self) -> LearningCurve:
         """The learning curve up to this epoch."""
+        return self.curve_as(LearningCurve)
+
+    def curve_as(self, kind: type[Curve]) -> Curve:
+        """The learning curve up to this epoch, of a kind."""
         try:
-            return LearningCurve.model_validate_json(_stored(self.folder / CURVE_FILE))
+            return kind.model_validate_json(_stored(self.folder / CURVE_FILE))
         except ValueError as problem:
             raise _damaged(self.folder, problem) from None
 
@@ -103,7 +111,13 @@ class Checkpoints:
         return Checkpoint(self.folder / f"epoch-{epoch:05d}", epoch)
 
     def save(
-        self, model: nn.Module, curve: LearningCurve, *, optimizer: Any, scheduler: Any, state: Any
+        self,
+        model: nn.Module,
+        curve: LearningCurve | NextSentenceCurve,
+        *,
+        optimizer: Any,
+        scheduler: Any,
+        state: Any,
     ) -> None:
         """Write the checkpoint of the curve's last epoch."""
         epoch = curve.last.epoch

@@ -1,4 +1,4 @@
-"""Compute in bf16 and keep the weights in 32 bits, in which small steps of training are not lost.
+"""Compute in bf16 or fp16 and keep the weights in 32 bits, in which small steps of training are not lost.
 
 A double of the model does the computing. All weights are copied to it at once before a step, and all its gradients to
 the model's own weights after it, where they lie one after the other and are clipped as one. Casting each weight and
@@ -23,11 +23,16 @@ _ALIGNED = 64
 """Gradients start at multiples of so many numbers, as fast kernels like it."""
 
 
+_GOOD_STEPS = 2_000
+"""Steps after which losses are scaled up more."""
+
+
 class HalfPrecision:
     """A model in training, and its double."""
 
-    def __init__(self, model: nn.Module) -> None:
-        self._double = in_bf16(model).train()
+    def __init__(self, model: nn.Module, dtype: torch.dtype = torch.bfloat16) -> None:
+        self._double = in_half(model, dtype).train()
+        self._format = "bf16" if dtype is torch.bfloat16 else "fp16"
         pairs = zip(model.parameters(), self._double.parameters(), strict=True)
         trained = [(weight, copied) for weight, copied in pairs if weight.requires_grad]
         rooms = [math.ceil(weight.numel() / _ALIGNED) * _ALIGNED for weight, _ in trained]
@@ -60,10 +65,10 @@ class HalfPrecision:
             torch.autograd.backward(lost)
         except RuntimeError as problem:
             self._double.zero_grad()  # what went back before it failed
-            if "BFloat16" not in str(problem):
+            if not any(name in str(problem) for name in ("BFloat16", "Half")):
                 raise
             raise ModelError(
-                f"{type(self._double).__name__} does not compute in bf16: {problem}. Use --precision fp32."
+                f"{type(self._double).__name__} does not compute in {self._format}: {problem}. Use --precision fp32."
             ) from problem
         self._hand_back()
         return lost.detach()
@@ -83,18 +88,56 @@ class HalfPrecision:
             pair.copied.grad = None
 
 
-def in_bf16(model: nn.Module) -> nn.Module:
-    """A copy as Transformers would load it in bf16: what is not saved, such as rotary frequencies, stays as it is.
+class ScaledHalfPrecision(HalfPrecision):
+    """In fp16, whose small numbers vanish: losses are scaled up and gradients down again.
 
-    Weights that are in bf16 already and that no training changes are not copied but shared.
+    Where gradients are no numbers, the scale was too large: it is halved and the step left out. After many good steps
+    it is doubled.
     """
-    shared = [
-        weight for weight in model.parameters() if weight.dtype is torch.bfloat16 and not weight.requires_grad
-    ]
+
+    def __init__(self, model: nn.Module, scale: float = 2.0**16) -> None:
+        super().__init__(model, torch.float16)
+        self.scale = scale
+        self._good = 0
+
+    def forget_good_steps(self) -> None:
+        """Count the steps after which losses are scaled up more from now on."""
+        self._good = 0
+
+    def add(self, model: nn.Module, loss: PieceLoss) -> Tensor:
+        """See ``Gradients``; the loss that it says is not scaled."""
+        return super().add(model, lambda network: loss(network) * self.scale) / self.scale
+
+    def clip(self, most: float) -> Tensor:
+        """See ``Gradients``; weights without gradients are left as they are by the optimizer."""
+        self._gradients.div_(self.scale)
+        length = super().clip(most)
+        if torch.isfinite(length):
+            self._good += 1
+            if self._good == _GOOD_STEPS:
+                self._good, self.scale = 0, 2 * self.scale
+        else:
+            self._good, self.scale = 0, self.scale / 2
+            for pair in self._pairs:
+                pair.weight.grad = None
+        return length
+
+
+def in_bf16(model: nn.Module) -> nn.Module:
+    """A copy in bf16."""
+    return in_half(model, torch.bfloat16)
+
+
+def in_half(model: nn.Module, dtype: torch.dtype) -> nn.Module:
+    """A copy as Transformers would load it in 16 bits: what is not saved, such as rotary frequencies, stays as it is.
+
+    Weights that have this format already and that no training changes are not copied but shared.
+    """
+    shared = [weight for weight in model.parameters() if weight.dtype is dtype and not weight.requires_grad]
     double = copy.deepcopy(model, {id(weight): weight for weight in shared})
     for saved in double.state_dict(keep_vars=True).values():
         if saved.is_floating_point():
-            saved.data = saved.data.to(torch.bfloat16)
+            saved.data = saved.data.to(dtype)
     return double
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
@@ -203,6 +203,17 @@ _CHANCE = 0x5EED
 _ATTENTION = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 """All but cuDNN's, which plans anew for every shape of a batch; batches padded to their own longest have many."""
 
+
+@dataclass(frozen=True, slots=True)
+class StepPlan:
+    """How batches follow one another and what is done with them, where a recipe alone does not say."""
+
+    batches: EpochBatches
+    gradients: Gradients
+    arguments: Mapping[str, Any]
+    """Further ones of Transformers' Trainer, such as those of its schedule."""
+
+
 AfterEpoch = Callable[[int, "EpochTrainer"], bool]
 """Called with the epoch that is done; says whether that is enough."""
 
@@ -221,12 +232,18 @@ class EpochTrainer(LossTrainer):
         scratch: Path,
         after_epoch: AfterEpoch,
         progress: Progress | None = None,
+        plan: StepPlan | None = None,
     ) -> None:
-        self.batches = EpochBatches(objective.examples, batch_size=recipe.batch_size, seed=recipe.seed)
+        self.batches = (
+            plan.batches
+            if plan
+            else EpochBatches(objective.examples, batch_size=recipe.batch_size, seed=recipe.seed)
+        )
+        further = plan.arguments if plan else {}
         super().__init__(
             loss=objective.loss,
             model=model,
-            args=training_arguments(recipe, device=device, scratch=scratch),
+            args=training_arguments(recipe, device=device, scratch=scratch, **further),
             train_dataset=DrawnExamples(objective.examples),
             data_collator=piece_layout(objective, seed=recipe.seed),
             callbacks=[
@@ -236,7 +253,9 @@ class EpochTrainer(LossTrainer):
         )
         self.remove_callback(PrinterCallback)
         in_half = chosen_precision(recipe, device) is Precision.BF16
-        self._gradients: Gradients = HalfPrecision(self.model) if in_half else FullPrecision(self.model)
+        self._gradients: Gradients = (
+            plan.gradients if plan else HalfPrecision(self.model) if in_half else FullPrecision(self.model)
+        )
         self._objective = objective
         self._memory = memory
 
@@ -316,11 +335,13 @@ class _EpochByEpoch(TrainerCallback):  # type: ignore[misc]
         control.should_log = logs_loss  # Trainer takes whatever is logged meanwhile for its own logging
 
 
-def training_arguments(recipe: Recipe, *, device: torch.device, scratch: Path) -> TrainingArguments:
-    """Trainer's own words for a recipe."""
+def training_arguments(
+    recipe: Recipe, *, device: torch.device, scratch: Path, **further: Any
+) -> TrainingArguments:
+    """Trainer's own words for a recipe, and for what it does not say."""
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise ModelError(
-            "A mitigation trains in one process, on one device. Start it without torchrun; several seeds or models can "
+            "Training runs in one process, on one device. Start it without torchrun; several seeds or models can "
             "run side by side, each with its own --out."
         )
     if device.type == "cuda" and device.index not in (None, 0):
@@ -328,22 +349,23 @@ def training_arguments(recipe: Recipe, *, device: torch.device, scratch: Path) -
             f"Training runs on the first GPU that is visible, not on {device}. Choose one with "
             f"CUDA_VISIBLE_DEVICES={device.index} and --device cuda."
         )
-    arguments = TrainingArguments(
-        output_dir=str(scratch),
-        num_train_epochs=recipe.epochs,
-        per_device_train_batch_size=recipe.batch_size,
-        learning_rate=recipe.learning_rate,
-        lr_scheduler_type="linear",
-        seed=recipe.seed,
-        data_seed=recipe.seed,
-        use_cpu=device.type == "cpu",
-        save_strategy="no",
-        logging_strategy="epoch" if recipe.report_to else "no",
-        report_to=list(recipe.report_to),
-        logging_nan_inf_filter=False,  # it would wait for the GPU at every step
-        disable_tqdm=True,
-        remove_unused_columns=False,
-    )
+    options: dict[str, Any] = {
+        "output_dir": str(scratch),
+        "num_train_epochs": recipe.epochs,
+        "per_device_train_batch_size": recipe.batch_size,
+        "learning_rate": recipe.learning_rate,
+        "lr_scheduler_type": "linear",
+        "seed": recipe.seed,
+        "data_seed": recipe.seed,
+        "use_cpu": device.type == "cpu",
+        "save_strategy": "no",
+        "logging_strategy": "epoch" if recipe.report_to else "no",
+        "report_to": list(recipe.report_to),
+        "logging_nan_inf_filter": False,  # it would wait for the GPU at every step
+        "disable_tqdm": True,
+        "remove_unused_columns": False,
+    }
+    arguments = TrainingArguments(**{**options, **further})
     if arguments.n_gpu > 1:
         # Trainer would split every batch over them, and slow small models down.
         arguments._n_gpu = 1

@@ -12,7 +12,10 @@ from zoo_fixtures import Zoo
 from zoo_items import MALFORMED_BLANKS, inter_items, intra_items, starter_items
 
 from evenhand.core.items import Candidate, Task
+from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.models.families.masked import MASKED
+from evenhand.models.references import ModelError
+from evenhand.workflows.measure import audit
 
 MODELS = zoo.names(MASKED)
 
@@ -78,3 +81,30 @@ def test_class_0_of_a_next_sentence_head_means_follows(menagerie: Zoo, protocol:
         for candidate in item.candidates
     }
     assert_same(engine_scores(menagerie.model("bert"), inter_items(), protocol=protocol), expected)
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta", "albert", "modernbert"])
+def test_a_sentence_after_a_context_is_scored_at_masks_of_its_own_tokens(menagerie: Zoo, name: str) -> None:
+    items = inter_items()[::4]
+    reference = menagerie.reference(name)
+    expected = {
+        candidate.id: two_to_the_mean_log2(reference.sentence_at_masks(item.context, candidate.text))
+        for item in items
+        for candidate in item.candidates
+    }
+    assert_same(engine_scores(menagerie.model(name), items, inter="pll"), expected)
+
+
+def test_masked_models_without_a_head_do_the_inter_sentence_task_for_the_asking(menagerie: Zoo) -> None:
+    model = menagerie.model("roberta")
+    usual = audit(model, options=AuditOptions(limit=2))
+    asked = audit(model, options=AuditOptions(limit=2, inter="pll"))
+
+    assert list(usual.record.scoring.methods) == ["intrasentence"]  # type: ignore[union-attr]
+    assert asked.record.scoring.methods["intersentence"] == "pseudo-log-likelihood after the context"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", ["gpt2", "t5", "bart"])
+def test_only_masked_models_are_scored_at_masks(menagerie: Zoo, name: str) -> None:
+    with pytest.raises(ModelError, match="--inter pll is for masked models"):
+        engine_scores(menagerie.model(name), inter_items()[:1], inter="pll")

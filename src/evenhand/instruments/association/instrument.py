@@ -46,7 +46,9 @@ class AuditOptions(InstrumentOptions):
     tasks: tuple[Task, ...] | None = None
     inter: str | None = field(
         default=None,
-        metadata={"help": "How the inter-sentence task is scored: next-sentence, orig, b, c, d, e or f."},
+        metadata={
+            "help": "How the inter-sentence task is scored: next-sentence, pll, orig, b, c, d, e or f."
+        },
     )
     score: str | None = field(
         default=None,

@@ -15,8 +15,8 @@ from evenhand.instruments.association.evaluation import assemble, evaluation_rec
 from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.instruments.instrument import Preparation
 from evenhand.models.engine.requests import RequestGroup, RequestValues, too_long
-from evenhand.models.measurable import Measurable, choose_method
-from evenhand.models.questions import Method, Question, questions_of, sum_of_logs
+from evenhand.models.measurable import Measurable, choose_method, method_options
+from evenhand.models.questions import Continuation, Method, Question, questions_of, sum_of_logs
 from evenhand.models.text_model import cost_notices
 from evenhand.runs.records import RunRecord, ScoringRecord
 from evenhand.runs.run import Run
@@ -73,6 +73,9 @@ class AuditPreparation(Preparation):
 
     def _methods(self) -> dict[Task, Method]:
         wanted = self.options.tasks or self.model.tasks
+        inter = method_options(self.protocol, inter=self.options.inter).inter
+        if self.options.tasks is None and inter is Continuation.PSEUDO_LIKELIHOOD:
+            wanted = (*wanted, Task.INTERSENTENCE)  # masked models have it for the asking
         return {
             task: choose_method(
                 self.model,

@@ -178,23 +178,25 @@ class Seq2SeqRunner(ReadyRunner):
         return torch.cat([decoder_ids, preferred[:, None]], dim=1)
 
 
+class FollowsReader(Protocol):
+    """What says how likely the second sentence of an encoded pair follows the first."""
+
+    def log_follows(self, ids: Tensor, mask: Tensor, types: Tensor) -> Tensor:
+        """The natural log-probability that each pair follows."""
+        ...
+
+
 class PairRunner(ReadyRunner):
     """Next-sentence heads: the probability that the second sentence follows the first."""
 
-    def __init__(self, model: nn.Module, device: torch.device, pad: int, follows_class: int) -> None:
-        self.model = model
+    def __init__(self, reader: FollowsReader, device: torch.device, pad: int) -> None:
+        self.reader = reader
         self.device = device
         self.pad = pad
-        self.follows_class = follows_class
 
     def ready(self, inputs: Sequence[ForwardInput]) -> Callable[[], Tensor]:
         """See ``ReadyRunner``."""
         pairs = [entry for entry in inputs if isinstance(entry, PairInput)]
         ids, mask = padded([entry.ids for entry in pairs], self.device, fill=self.pad)
         types, _ = padded([entry.types for entry in pairs], self.device)
-
-        def run() -> Tensor:
-            logits: Tensor = self.model(input_ids=ids, attention_mask=mask, token_type_ids=types)[0]
-            return logits.float().log_softmax(-1)[:, self.follows_class]
-
-        return run
+        return lambda: self.reader.log_follows(ids, mask, types)

@@ -43,6 +43,7 @@ from evenhand.models.questions import (
 from evenhand.models.references import ModelError, UnscorableError
 from evenhand.models.sentence_pairs import PairRequests
 from evenhand.models.tokenised_text import TokenisedText, start_token, tokenise
+from evenhand.runs.head_records import HeadKind
 
 if TYPE_CHECKING:
     from evenhand.models.language_model import LanguageModel
@@ -207,6 +208,7 @@ class DecoderFamily(Family):
     """Predicts each token from those before it."""
 
     name = "decoder"
+    head_kind = HeadKind.POOLED
     auto_class = "AutoModelForCausalLM"
     capabilities = frozenset({ScoresText, Generates, Trains})
     reads_left_to_right = True

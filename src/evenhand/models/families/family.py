@@ -22,6 +22,7 @@ from evenhand.models.measurable import MethodOptions
 from evenhand.models.next_sentence import NextSentence
 from evenhand.models.questions import Continuation, Method, ScoreKind, WordMethod
 from evenhand.models.references import ModelError
+from evenhand.runs.head_records import HeadKind
 
 if TYPE_CHECKING:
     from evenhand.models.language_model import LanguageModel
@@ -46,6 +47,12 @@ class Family(ABC):
     """Whether texts are shown with the special tokens that the tokenizer adds."""
     forward_options: Mapping[str, Any] = {}
     """Further arguments of a forward pass."""
+    head_kind: HeadKind | None = None
+    """What a new next-sentence head is; None where there is none."""
+    without_head = "Leave --inter away to score candidates by the probability of their tokens."
+    """What can be done about a missing next-sentence head."""
+    encodes_pairs = False
+    """Whether a tokenizer's own way to encode two sentences means something to its models."""
 
     @abstractmethod
     def recognises(self, config: Any, tokenizer: Any) -> bool:
@@ -86,6 +93,8 @@ class Family(ABC):
             return self.intrasentence_method(model, options)
         if options.inter is Continuation.NEXT_SENTENCE:
             return self.next_sentence_method(model)
+        if options.inter is Continuation.PSEUDO_LIKELIHOOD:
+            return self.pseudo_likelihood_method(model)
         return self.intersentence_method(model, options)
 
     @abstractmethod
@@ -98,13 +107,20 @@ class Family(ABC):
 
     def next_sentence_method(self, model: LanguageModel) -> NextSentence:
         """How a sentence after a context is scored by a next-sentence head."""
-        if not model.judges_next_sentence:
+        if model.judge is None:
             raise ModelError(
-                f"{model.ref.id} has no next-sentence head, which the inter-sentence task needs from a "
-                f"{self.name} model. It can do: {', '.join(task.value for task in self.tasks(model))} (--task). "
-                "Models that can do both: BERT with its next-sentence head, decoders, encoder-decoders."
+                f"{model.ref.id} has no next-sentence head. It can do: "
+                f"{', '.join(task.value for task in self.tasks(model))} (--task). {self.without_head} Train a head "
+                "with: evenhand train next-sentence."
             )
-        return NextSentence(model.loaded.tokenizer)
+        return NextSentence(model.loaded.tokenizer, model.judge.record)
+
+    def pseudo_likelihood_method(self, model: LanguageModel) -> Method:
+        """How a sentence after a context is scored at masks."""
+        raise ModelError(
+            f"--inter {Continuation.PSEUDO_LIKELIHOOD.value} is for masked models; {model.ref.id} is a {self.name}. "
+            "Leave it away."
+        )
 
     @abstractmethod
     def pair_method(self, model: LanguageModel) -> PairMethod:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from transformers.models.auto import modeling_auto as auto
 
-from evenhand.core.items import BLANK, Association, SentencePair, Task
+from evenhand.core.items import BLANK, Association, SentencePair, Span, Task
 from evenhand.models.capabilities import FillsBlanks, ScoresText, Trains
 from evenhand.models.engine.projection import Projection
 from evenhand.models.engine.requests import MaskedRequest, Request, Tokens
@@ -29,12 +29,15 @@ from evenhand.models.questions import (
     filled_blanks,
     filled_context,
     filled_texts,
+    geometric_mean,
     of_all,
     refuse_endless,
+    with_final_punctuation,
 )
 from evenhand.models.references import ModelError, UnscorableError
 from evenhand.models.sentence_pairs import PairRequests, requests_of_shared, with_token
 from evenhand.models.tokenised_text import refuse_long_text, tokenise
+from evenhand.runs.head_records import HeadKind
 
 if TYPE_CHECKING:
     from evenhand.models.language_model import LanguageModel
@@ -184,6 +187,50 @@ class PseudoLogLikelihood:
 
 
 @dataclass(frozen=True, slots=True)
+class SentenceAtMask:
+    """A sentence after a context: every token of the sentence at a mask of its own, all others in place.
+
+    Context and sentence are one text, so that no segment has to mean anything to the model.
+    """
+
+    tokenizer: Any
+    name: str = "pseudo-log-likelihood after the context"
+    description: str = (
+        "geometric mean over the candidate's tokens, each at a mask of its own, given all others"
+    )
+
+    def texts(self, item: Association) -> list[tuple[str, bool]]:
+        """The context with each candidate after it."""
+        return [(self._joined(item.context, candidate.text), True) for candidate in item.candidates]
+
+    def questions(self, item: Association) -> list[Question]:
+        """One question for each candidate."""
+        return [
+            Question(
+                candidate.id,
+                self._requests(item.context, candidate.text),
+                of_all(geometric_mean),
+                whole=False,  # each token is given all others, so their product is no probability
+            )
+            for candidate in item.candidates
+        ]
+
+    def _requests(self, context: str, sentence: str) -> tuple[MaskedRequest, ...]:
+        text = self._joined(context, sentence)
+        tokenised = tokenise(self.tokenizer, text, special=True)
+        places = tokenised.overlapping(Span(len(text) - len(sentence), len(text)))
+        refuse_endless(len(tokenised.ids), inputs=len(places))
+        if not places:
+            raise UnscorableError("the candidate has no token of its own")
+        ids, mask = tokenised.ids, self.tokenizer.mask_token_id
+        return tuple(MaskedRequest(with_token(ids, place, mask), place, ids[place]) for place in places)
+
+    @staticmethod
+    def _joined(context: str, sentence: str) -> str:
+        return f"{with_final_punctuation(context)} {sentence}"
+
+
+@dataclass(frozen=True, slots=True)
 class SharedAtMask:
     """Sentence pairs: each shared token at a mask."""
 
@@ -207,6 +254,9 @@ class MaskedFamily(Family):
     """Sees both sides of a mask."""
 
     name = "masked"
+    head_kind = HeadKind.POOLED
+    encodes_pairs = True
+    without_head = "Use --inter pll to score candidates by the probability of their tokens."
     auto_class = "AutoModelForMaskedLM"
     capabilities = frozenset({FillsBlanks, ScoresText, Trains})
 
@@ -236,7 +286,7 @@ class MaskedFamily(Family):
         ]
 
     def tasks(self, model: LanguageModel) -> tuple[Task, ...]:
-        """Sentences after a context need a next-sentence head."""
+        """Sentences after a context need a next-sentence head, or a way that is asked for by name."""
         return super().tasks(model) if model.judges_next_sentence else (Task.INTRASENTENCE,)
 
     def intrasentence_method(self, model: LanguageModel, options: MethodOptions) -> Method:
@@ -250,13 +300,17 @@ class MaskedFamily(Family):
         return StepwiseBlank(tokenizer, kind)
 
     def intersentence_method(self, model: LanguageModel, options: MethodOptions) -> Method:
-        """By the next-sentence head, the only way that there is."""
+        """By the next-sentence head, unless another way is asked for by name."""
         if options.inter is not None:
             raise ModelError(
                 f"--inter {options.inter.value} needs a model that writes text; {model.ref.id} fills blanks. Use "
-                "--inter next-sentence."
+                "--inter next-sentence or --inter pll."
             )
         return self.next_sentence_method(model)
+
+    def pseudo_likelihood_method(self, model: LanguageModel) -> SentenceAtMask:
+        """See ``Family``."""
+        return SentenceAtMask(model.loaded.tokenizer)
 
     def pair_method(self, model: LanguageModel) -> SharedAtMask:
         """See ``Family``."""

@@ -34,6 +34,7 @@ from evenhand.models.questions import (
 from evenhand.models.references import ModelError, UnscorableError
 from evenhand.models.sentence_pairs import PairRequests, requests_of_shared, with_token
 from evenhand.models.tokenised_text import tokenise
+from evenhand.runs.head_records import HeadKind
 
 if TYPE_CHECKING:
     from evenhand.models.language_model import LanguageModel
@@ -213,6 +214,7 @@ class SentinelFamily(EncoderDecoderFamily):
     """Writes what numbered gaps stand for."""
 
     name = "encoder-decoder with sentinels"
+    head_kind = HeadKind.LABELS
     capabilities = frozenset({FillsBlanks, Generates, Trains})
 
     def recognises(self, config: Any, tokenizer: Any) -> bool:

@@ -1,0 +1,252 @@
+"""Teach a real decoder and a T5 of our own to judge next sentences, and measure both with their heads and without.
+
+    python examples/next_sentence/train_heads.py --corpora CORPORA --decoder SMOLLM2_FOLDER --out runs/next-sentence
+
+``CORPORA`` has ``novels_en/`` and ``wikitext-2/``. Pairs for training come from the novels; pairs from WikiText-2 show
+how far a head carries over to other text. The T5 is trained from scratch on sentences of the novels that are in pairs
+for training. Both models then learn to judge, and both are measured on the inter-sentence items of ``--data`` by their
+head and by the probability of tokens. ``results.json`` has every figure.
+
+Stopped and started again, the same command goes on: finished steps are not repeated, and a head goes on from its last
+checkpoint. Only the T5's own pre-training starts anew. ``--size small`` is a check that takes a few minutes on a CPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import T5Config, T5ForConditionalGeneration, T5Tokenizer
+
+from evenhand.core.files import folder_written_whole
+from evenhand.core.items import Task
+from evenhand.core.progress import Monitor
+from evenhand.core.recipes import Recipe
+from evenhand.data.next_sentence_building import NextSentenceOptions
+from evenhand.data.next_sentence_pairs import NextSentencePairs
+from evenhand.instruments.association.instrument import AuditOptions
+from evenhand.models.language_model import load_language_model
+from evenhand.models.next_sentence import PairEncoder
+from evenhand.models.references import ModelRef
+from evenhand.training.encoded_pairs import PairSelection, encode_pairs
+from evenhand.training.next_sentence import right_answers
+from evenhand.training.pretraining import pretraining_objective
+from evenhand.training.trainer import EpochTrainer
+from evenhand.workflows.measure import audit
+from evenhand.workflows.next_sentence import NextSentenceTraining, accuracy_estimate, train_next_sentence
+from evenhand.workflows.next_sentence_pairs import build_next_sentence_pairs
+
+SENTINELS = 100
+MEASURES = ("LMS", "SS", "ICAT")
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is trained."""
+
+    vocabulary: int
+    width: int
+    layers: int
+    sentences: int | None
+    epochs: int
+    max_pairs: int | None
+    test_pairs: int
+    passes: int
+    limit: int | None
+    """Items of the benchmark."""
+
+
+SIZES = {
+    "full": Size(8_000, 384, 6, None, 40, None, 4_000, 3, None),
+    "small": Size(600, 32, 2, 400, 1, 64, 20, 1, 6),
+}
+VARIANTS = {"decoder": ("next-sentence", "c", "d", "e"), "t5": ("next-sentence", "d")}
+
+
+class Printed:
+    """A monitor that prints what is worth knowing."""
+
+    def stage(self, title: str, unit: str = "items") -> Any:
+        """Nothing is told about the progress of a stage."""
+        from evenhand.core.progress import SILENT
+
+        print(f"  {title}", flush=True)
+        return SILENT.stage(title, unit)
+
+    def note(self, message: str) -> None:
+        """Print it."""
+        print(f"  {message}", flush=True)
+
+    warn = note
+
+
+def sentences_of(pairs: NextSentencePairs, most: int | None) -> list[str]:
+    """The sentences of pairs for training, each once."""
+
+    def firsts() -> Iterator[str]:
+        for frame in pairs.frames("train"):
+            yield from frame.filter(frame["follows"])["first"].to_list()
+
+    return list(islice(dict.fromkeys(firsts()), most))
+
+
+def t5_tokenizer(sentences: list[str], vocabulary: int) -> Any:
+    """Unigram with sentinels, trained on the sentences; both labels are tokens of it."""
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.decoder = decoders.Metaspace()
+    trainer = trainers.UnigramTrainer(
+        vocab_size=vocabulary, special_tokens=["<unk>"], unk_token="<unk>", show_progress=False
+    )
+    tokenizer.train_from_iterator(sentences, trainer)
+    pieces = [(piece, score) for piece, score in json.loads(tokenizer.to_str())["model"]["vocab"][1:]]
+    known = {piece for piece, _ in pieces}
+    rarest = min(score for _, score in pieces)
+    pieces += [(piece, rarest) for piece in ("▁0", "▁1") if piece not in known]
+    sentinels = [f"<extra_id_{number}>" for number in range(SENTINELS)]
+    special = [(piece, 0.0) for piece in ("<pad>", "</s>", "<unk>")]
+    return T5Tokenizer(
+        vocab=[*special, *pieces, *((piece, 0.0) for piece in reversed(sentinels))],
+        extra_ids=SENTINELS,
+        additional_special_tokens=sentinels,
+    )
+
+
+def train_t5(pairs: NextSentencePairs, out: Path, size: Size, *, device: str) -> None:
+    """A T5 from scratch, by span corruption."""
+    sentences = sentences_of(pairs, size.sentences)
+    tokenizer = t5_tokenizer(sentences, size.vocabulary)
+    torch.manual_seed(0)
+    config = T5Config(
+        vocab_size=len(tokenizer),
+        d_model=size.width,
+        d_kv=max(8, size.width // 6),
+        d_ff=4 * size.width,
+        num_layers=size.layers,
+        num_heads=6,
+        decoder_start_token_id=tokenizer.pad_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+    )
+    with tempfile.TemporaryDirectory() as scratch:
+        T5ForConditionalGeneration(config).save_pretrained(scratch)
+        tokenizer.save_pretrained(scratch)
+        model = load_language_model(scratch, device=device)
+        trainer = EpochTrainer(
+            model.loaded.model,
+            pretraining_objective(sentences, model),
+            Recipe(epochs=size.epochs, batch_size=128, learning_rate=1e-3, plateau=None),
+            device=model.loaded.device,
+            memory=model.memory,
+            scratch=Path(scratch) / "logs",
+            after_epoch=lambda epoch, _: print(f"  epoch {epoch}", flush=True) or epoch >= size.epochs,
+        )
+        trainer.train()
+        with folder_written_whole(out) as folder:
+            network: Any = model.loaded.model
+            network.eval().save_pretrained(folder)
+            tokenizer.save_pretrained(folder)
+
+
+def transfer(
+    trained: NextSentenceTraining, pairs: NextSentencePairs, size: Size, *, device: str
+) -> dict[str, Any]:
+    """How often a head is right about pairs of other text."""
+    model = load_language_model(trained.ref.id, device=device)
+    judge = model.judge
+    if judge is None:
+        raise RuntimeError(f"{trained.ref.id} has no head")
+    with tempfile.TemporaryDirectory() as scratch:
+        encoded = encode_pairs(
+            PairSelection((pairs,), "test", size.test_pairs),
+            Path(scratch) / "pairs",
+            PairEncoder(model.tokenizer, judge.record),
+            longest=256,
+        )
+        right = right_answers(judge, encoded, pad=model.loaded.pad_id)
+        return accuracy_estimate(right, encoded.articles).model_dump(mode="json")
+
+
+def measured(
+    folder: Path, variant: str, data: str | None, size: Size, *, device: str, out: Path
+) -> dict[str, Any]:
+    """LMS, SS and ICAT of the inter-sentence items."""
+    run = audit(
+        ModelRef(id=str(folder), device=device),
+        data,
+        language="en",
+        options=AuditOptions(inter=variant, tasks=(Task.INTERSENTENCE,), limit=size.limit),
+        name=f"{folder.name}-{variant}",
+        out=out,
+    )
+    result = run.result.tasks[Task.INTERSENTENCE.value]
+    return {name: getattr(result, name).model_dump(mode="json") for name in MEASURES}
+
+
+def main() -> None:
+    """Pairs, models, heads, figures."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--corpora", type=Path, required=True)
+    parser.add_argument("--decoder", type=Path, required=True, help="Folder of a decoder, such as SmolLM2.")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--data", help="Benchmark; the starter set if not given.")
+    parser.add_argument("--size", choices=SIZES, default="full")
+    parser.add_argument("--device", default="auto")
+    chosen = parser.parse_args()
+    size, out, device = SIZES[chosen.size], chosen.out, chosen.device
+    monitor: Monitor = Printed()
+    options = NextSentenceOptions("en", test_share=0.1)
+    pairs = {
+        name: build_next_sentence_pairs(
+            chosen.corpora / corpus, out / "pairs" / name, options=options, monitor=monitor
+        )
+        for name, corpus in (("novels", "novels_en"), ("wikitext", "wikitext-2"))
+    }
+    if not (out / "t5").exists():
+        print("Training a T5 from scratch", flush=True)
+        train_t5(pairs["novels"], out / "t5", size, device=device)
+    results: dict[str, Any] = {
+        name: own.record.model_dump(mode="json", exclude={"shards", "sources"}) for name, own in pairs.items()
+    }
+    for name, source in (("decoder", chosen.decoder), ("t5", out / "t5")):
+        print(f"Teaching {source} to judge", flush=True)
+        trained = train_next_sentence(
+            ModelRef(id=str(source), device=device),
+            [pairs["novels"].folder],
+            out=out / f"{name}-judge",
+            recipe={"test_pairs": size.test_pairs, "passes": size.passes},
+            max_pairs=size.max_pairs,
+            monitor=monitor,
+        )
+        results[name] = {
+            "head": trained.record.model_dump(mode="json"),
+            "wikitext_accuracy": transfer(trained, pairs["wikitext"], size, device=device),
+            "inter": {
+                variant: measured(
+                    out / f"{name}-judge", variant, chosen.data, size, device=device, out=out / "runs"
+                )
+                for variant in VARIANTS[name]
+            },
+        }
+        (out / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    for name in VARIANTS:
+        accuracy = results[name]["head"]["test_accuracy"]
+        print(
+            f"{name}: {accuracy['value']:.3f} [{accuracy['low']:.3f}, {accuracy['high']:.3f}] of pairs right"
+        )
+        for variant, figures in results[name]["inter"].items():
+            print(f"  {variant:14}", *(f"{measure} {figures[measure]['value']:.2f}" for measure in MEASURES))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,407 @@
+"""Make next-sentence pairs from the articles of a corpus, in memory that does not grow with it.
+
+That takes two walks over the articles on disk:
+
+1. Articles go to *buckets* by a digest of their text and the seed. A bucket fits into memory. Its articles are put in
+   the order of their digests, which is a random one, and a sentence from another article of the bucket is drawn for
+   every sentence and its successor: buckets are random, so it is a random one of the corpus.
+2. What was drawn goes to *shards* by a digest of its first sentence. So whatever has the same first sentence is in one
+   shard, in which pairs that occur twice, or that follow in one article and do not in another, are seen and left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from evenhand.core.errors import DatasetError, EvenhandError, shortlist
+from evenhand.core.files import cannot_write, file_written_whole, sha256_of, sha256_of_file, write_text
+from evenhand.core.progress import Progress, no_progress
+from evenhand.data.articles import ArticleCounts, Sentences, read_articles
+from evenhand.data.corpus_sources import CorpusSource
+from evenhand.data.next_sentence_pairs import (
+    PAIR_COLUMNS,
+    RECORD_FILE,
+    TEST,
+    TRAIN,
+    NextSentencePairs,
+    NextSentenceRecord,
+    PairSource,
+    fingerprint_of_pairs,
+    open_next_sentence_pairs,
+)
+from evenhand.runs.store import Job, Parts, open_job
+
+BUCKET_BYTES = 2**23
+"""Text in a bucket, so that one fits into memory several times over."""
+
+MOST_BUCKETS = 2_048
+BUFFERED_BYTES = 2**25
+"""What waits to be written to the files of all buckets together."""
+
+_DRAWS = 8
+"""Sentences that are drawn in the place of one that is no stranger, before its pair is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class NextSentenceOptions:
+    """Which pairs are made."""
+
+    language: str
+    seed: int = 0
+    test_share: float = 0.05
+    """Of the articles."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.test_share < 1:
+            raise EvenhandError(
+                f"The share of articles for testing is {self.test_share:g}; it must lie between 0 and 1, 0.05 is "
+                "usual."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class SplitSource:
+    """A source and where its articles go once they are split into sentences. It can be sent to other processes."""
+
+    number: int
+    source: CorpusSource
+    options: NextSentenceOptions
+    articles: Path
+    tallies: Parts
+
+    def split(self, report: Progress | None = None) -> None:
+        """Write the articles of the source, one per line, and then that it is finished."""
+        identity = self.source.identity()
+        counts = ArticleCounts()
+        test = array("Q")
+        with file_written_whole(self.path) as stream:
+            for sentences in read_articles(
+                self.source, language=self.options.language, counts=counts, report=report
+            ):
+                if len(sentences) > 1:
+                    key = article_key(sentences, seed=self.options.seed)
+                    stream.write(json.dumps([key, *sentences], ensure_ascii=False).encode() + b"\n")
+                    if is_test(key, self.options.test_share):
+                        test.extend(map(sentence_key, sentences))
+        # These tell what training must not see; without them the file counts as unfinished.
+        with file_written_whole(self.test_path) as stream:
+            np.save(stream, np.array(test, dtype=np.uint64), allow_pickle=False)
+        tally = {"source": identity, "articles": counts.articles, "sentences": counts.sentences}
+        self.tallies.put(f"{self.number:05d}", json.dumps(tally).encode())
+
+    @property
+    def path(self) -> Path:
+        """The file of articles."""
+        return self.articles / f"{self.number:05d}.jsonl"
+
+    @property
+    def test_path(self) -> Path:
+        """The file of the keys of sentences in test articles."""
+        return self.articles / f"{self.number:05d}.npy"
+
+    @property
+    def finished(self) -> PairSource | None:
+        """What was read of the source; None if it is not finished, or has changed since."""
+        piece = self.tallies.get(f"{self.number:05d}")
+        if piece is None or not self.path.is_file() or not self.test_path.is_file():
+            return None
+        tally = json.loads(piece)
+        if tally["source"] != self.source.identity():
+            return None
+        return PairSource(name=self.source.name, articles=tally["articles"], sentences=tally["sentences"])
+
+
+Splitter = Callable[[Sequence[SplitSource], Progress], None]
+"""A way to split sources into sentences: in this process, or on a cluster."""
+
+
+def split_here(sources: Sequence[SplitSource], report: Progress) -> None:
+    """One source after another."""
+    total, before = sum(own.source.size for own in sources), 0
+    for own in sources:
+        own.split(lambda done, _, before=before: report(before + done, total))  # type: ignore[misc]
+        before += own.source.size
+
+
+def build_next_sentence_pairs(
+    sources: Sequence[CorpusSource],
+    out: Path,
+    *,
+    options: NextSentenceOptions,
+    splitter: Splitter = split_here,
+    replace: bool = False,
+    report: Progress = no_progress,
+) -> NextSentencePairs:
+    """Make the pairs of a corpus.
+
+    Killed at any moment and called again, it goes on with the sources that were not split into sentences and ends with
+    the same bytes. Called again when it is done, it opens the result.
+
+    Raises:
+        DatasetError: If a source cannot be read, or the corpus gives no pairs for training and testing.
+        OutputError: If ``out`` holds something else, or cannot be written.
+    """
+    identity = [version("evenhand"), options.language, options.seed, options.test_share]
+    determining = [*identity, [source.identity() for source in sources]]
+    fingerprint = sha256_of(json.dumps(determining, sort_keys=True).encode())
+    with open_job(out, fingerprint, fingerprint_at=fingerprint_of_pairs, replace=replace) as job:
+        if not job.is_done:
+            _build(sources, job, options=options, splitter=splitter, report=report)
+    return open_next_sentence_pairs(out)
+
+
+def _build(
+    sources: Sequence[CorpusSource],
+    job: Job,
+    *,
+    options: NextSentenceOptions,
+    splitter: Splitter,
+    report: Progress,
+) -> None:
+    split = [
+        SplitSource(number, source, options, job.subfolder("articles"), job.parts("tallies"))
+        for number, source in enumerate(sources)
+    ]
+    left = [own for own in split if own.finished is None]
+    if left:
+        splitter(left, report)
+    tallies = [own.finished for own in split]
+    changed = [own.source.name for own, tally in zip(split, tallies, strict=True) if tally is None]
+    if changed:
+        raise DatasetError(
+            f"{shortlist(changed, 3)} changed while being read. Give the same command again to read it once more."
+        )
+    size = sum(own.path.stat().st_size for own in split)
+    with job.result_folder() as folder:
+        maker = _PairMaker(options, folder, size=size, scratch=job.subfolder("spool"))
+        maker.make(split)
+        _refuse_too_few(maker, [tally for tally in tallies if tally is not None])
+        record = NextSentenceRecord(
+            version=version("evenhand"),
+            language=options.language,
+            seed=options.seed,
+            test_share=options.test_share,
+            fingerprint=job.fingerprint,
+            train_pairs=maker.pairs[TRAIN],
+            test_pairs=maker.pairs[TEST],
+            train_articles=maker.articles[TRAIN],
+            test_articles=maker.articles[TEST],
+            left_out={reason: number for reason, number in sorted(maker.left_out.items()) if number},
+            sources=tuple(tally for tally in tallies if tally is not None),
+            shards=maker.shards,
+        )
+        write_text(folder / RECORD_FILE, record.model_dump_json(indent=1) + "\n")
+
+
+def _refuse_too_few(maker: _PairMaker, tallies: Sequence[PairSource]) -> None:
+    read = sum(tally.articles for tally in tallies)
+    sentences = sum(tally.sentences for tally in tallies)
+    usable = maker.articles.total()
+    if read < 2:
+        raise DatasetError(
+            f"The corpus has {read} article of {sentences:,} sentences; the sentence that does not follow comes from "
+            "another one. Give several articles: blank lines part those of plain text, every line of JSON Lines is one."
+        )
+    if not usable:
+        raise DatasetError(
+            f"None of the {read:,} articles has two sentences, so none has a sentence that follows another. Blank "
+            "lines part the articles of plain text: are they between sentences?"
+        )
+    for part in (TRAIN, TEST):
+        if not maker.pairs[part]:
+            raise DatasetError(
+                f"The corpus gives no pairs for {part}ing: {maker.articles[part]:,} of {usable:,} articles with two "
+                "sentences or more are for that, and two are needed. Give more text, or another --test-share or --seed."
+            )
+
+
+def article_key(sentences: Sentences, *, seed: int) -> int:
+    """A number that depends on the sentences and the seed, and looks like chance."""
+    digest = hashlib.blake2b("\n".join(sentences).encode(), digest_size=8, key=str(seed).encode())
+    return int.from_bytes(digest.digest(), "big")
+
+
+def sentence_key(sentence: str) -> int:
+    """A number that two sentences share only if they are equal."""
+    return int.from_bytes(hashlib.blake2b(sentence.encode(), digest_size=8).digest(), "big")
+
+
+def is_test(key: int, share: float) -> bool:
+    """Whether an article is for testing."""
+    return key < share * 2**64
+
+
+class SpoolFiles:
+    """Lines that are sorted into many files, of which few bytes are in memory."""
+
+    def __init__(self, folder: Path, count: int) -> None:
+        self.count = count
+        self._folder = folder
+        self._waiting: list[bytearray] = [bytearray() for _ in range(count)]
+        self._most = BUFFERED_BYTES // count
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for path in folder.iterdir():  # of a killed process
+                path.unlink()
+        except OSError as problem:
+            raise cannot_write(folder, problem) from None
+
+    def put(self, number: int, line: bytes) -> None:
+        """Add a line to a file."""
+        waiting = self._waiting[number]
+        waiting += line
+        waiting += b"\n"
+        if len(waiting) > self._most:
+            self._write(number)
+
+    def take(self, number: int) -> list[bytes]:
+        """The lines of a file, which is removed."""
+        self._write(number)
+        path = self._path(number)
+        lines = path.read_bytes().split(b"\n")[:-1]
+        path.unlink()
+        return lines
+
+    def _write(self, number: int) -> None:
+        try:
+            with self._path(number).open("ab") as stream:
+                stream.write(self._waiting[number])
+        except OSError as problem:
+            raise cannot_write(self._path(number), problem) from None
+        self._waiting[number] = bytearray()
+
+    def _path(self, number: int) -> Path:
+        return self._folder / f"{number:05d}"
+
+
+@dataclass(slots=True)
+class _PairMaker:
+    """Sorts articles into buckets, draws strangers, and sorts what was drawn into shards."""
+
+    options: NextSentenceOptions
+    folder: Path
+    size: int
+    scratch: Path
+    pairs: Counter[str] = field(default_factory=Counter)
+    articles: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+    shards: dict[str, str] = field(default_factory=dict)
+
+    def make(self, sources: Sequence[SplitSource]) -> None:
+        """Write the shards."""
+        shares = {TRAIN: 1 - self.options.test_share, TEST: self.options.test_share}
+        counts = {
+            part: min(MOST_BUCKETS, max(1, round(share * self.size / BUCKET_BYTES)))
+            for part, share in shares.items()
+        }
+        buckets = {part: SpoolFiles(self.scratch / f"{part}-articles", counts[part]) for part in shares}
+        for own in sources:
+            with own.path.open("rb") as lines:
+                for line in lines:
+                    key = int(line[1 : line.index(b",")])
+                    part = TEST if is_test(key, self.options.test_share) else TRAIN
+                    buckets[part].put(key % counts[part], line.rstrip(b"\n"))
+        tested = np.unique(np.concatenate([np.load(own.test_path, allow_pickle=False) for own in sources]))
+        hidden = {TRAIN: tested, TEST: np.empty(0, dtype=np.uint64)}
+        for part in (TRAIN, TEST):
+            shards = SpoolFiles(self.scratch / f"{part}-drawn", counts[part])
+            for number in range(counts[part]):
+                self._draw(part, buckets[part].take(number), shards, hidden=hidden[part], number=number)
+            for number in range(counts[part]):
+                self._write_shard(part, number, shards.take(number))
+
+    def _draw(
+        self,
+        part: str,
+        lines: Iterable[bytes],
+        shards: SpoolFiles,
+        *,
+        hidden: npt.NDArray[np.uint64],
+        number: int,
+    ) -> None:
+        """For every sentence of a bucket and the one that follows it, a stranger from another article."""
+        articles = {row[0]: row[1:] for row in map(json.loads, lines)}
+        self.articles[part] += len(articles)
+        flat: list[str] = []
+        numbers: list[int] = []
+        for place, key in enumerate(sorted(articles)):
+            flat += articles[key]
+            numbers += [place] * len(articles[key])
+        keys = np.array(sorted(articles), dtype=np.uint64)
+        owners = np.array(numbers)
+        shown = ~_found_in(np.array([sentence_key(sentence) for sentence in flat], dtype=np.uint64), hidden)
+        self.left_out["sentence also in a test article"] += int((~shown).sum())
+        places = np.flatnonzero(shown)
+        firsts = places[:-1][(np.diff(places) == 1) & (owners[places[:-1]] == owners[places[1:]])]
+        generator = np.random.default_rng([self.options.seed, part == TEST, number])
+        strangers = _drawn_strangers(firsts, places, owners, generator)
+        for first, stranger in zip(firsts.tolist(), strangers, strict=True):
+            follower = flat[first + 1]
+            for _ in range(_DRAWS):
+                if stranger is None or flat[stranger] not in (flat[first], follower):
+                    break
+                (stranger,) = _drawn_strangers(np.array([first]), places, owners, generator)  # noqa: PLW2901
+            if stranger is None or flat[stranger] in (flat[first], follower):
+                self.left_out["no stranger in another article"] += 1
+                continue
+            row = [flat[first], follower, flat[stranger], int(keys[owners[first]])]
+            line = json.dumps(row, ensure_ascii=False).encode()
+            shards.put(sentence_key(flat[first]) % shards.count, line)
+
+    def _write_shard(self, part: str, number: int, lines: Iterable[bytes]) -> None:
+        drawn = [json.loads(line) for line in lines]
+        following = {(first, follower) for first, follower, _, _ in drawn}
+        rows: dict[tuple[str, str], tuple[str, str, bool, int]] = {}
+        for first, follower, stranger, article in drawn:
+            if (first, stranger) in following:
+                self.left_out["follows in another article"] += 1
+            elif (first, follower) in rows or (first, stranger) in rows:
+                self.left_out["repeated"] += 1
+            else:
+                rows[first, follower] = (first, follower, True, article)
+                rows[first, stranger] = (first, stranger, False, article)
+        if not rows:
+            return
+        order = sorted(
+            rows.values(), key=lambda row: sentence_key(f"{self.options.seed}\n{row[0]}\n{row[1]}")
+        )
+        name = f"{part}-{number:05d}.parquet"
+        pl.DataFrame(order, schema=PAIR_COLUMNS, orient="row").write_parquet(self.folder / name)
+        self.shards[name] = sha256_of_file(self.folder / name)
+        self.pairs[part] += len(order)
+
+
+def _found_in(keys: npt.NDArray[np.uint64], ordered: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+    """Whether each key is among many in order, which are not gone through for that."""
+    places = np.searchsorted(ordered, keys)
+    inside = places < len(ordered)
+    found = np.zeros(len(keys), dtype=np.bool_)
+    found[inside] = ordered[places[inside]] == keys[inside]
+    return found
+
+
+def _drawn_strangers(
+    firsts: npt.NDArray[np.int64],
+    places: npt.NDArray[np.int64],
+    owners: npt.NDArray[np.int64],
+    generator: np.random.Generator,
+) -> list[int | None]:
+    """For each sentence the place of a random one of another article; None if there is no other article."""
+    by_place = owners[places]
+    begins = np.searchsorted(by_place, owners[firsts])
+    own = np.searchsorted(by_place, owners[firsts] + 1) - begins
+    others = len(places) - own
+    drawn = generator.integers(np.maximum(others, 1))
+    chosen = places[np.where(drawn < begins, drawn, np.minimum(drawn + own, len(places) - 1))]
+    return [place if left else None for place, left in zip(chosen.tolist(), others.tolist(), strict=True)]

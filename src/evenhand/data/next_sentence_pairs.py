@@ -1,0 +1,112 @@
+"""Next-sentence pairs: a sentence with the one that follows it, and with one from another article.
+
+A folder of pairs holds ``pairs.json`` and shards in Parquet, one row per pair: ``first``, ``second``, ``follows``, and
+``article``, a number of the article that ``first`` stands in. Every ``first`` has one row that follows and one that
+does not, articles are either for training or for testing, and no sentence stands in articles of both kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+from pydantic import ValidationError
+
+from evenhand.core.errors import DatasetError, OutputError, fault
+from evenhand.core.files import remembered_sha256
+from evenhand.core.frozen import FrozenModel
+
+RECORD_FILE = "pairs.json"
+TRAIN, TEST = "train", "test"
+
+PAIR_COLUMNS = {"first": pl.String, "second": pl.String, "follows": pl.Boolean, "article": pl.UInt64}
+
+
+class PairSource(FrozenModel):
+    """A source of a corpus, and what was read of it."""
+
+    name: str
+    articles: int
+    sentences: int
+
+
+class NextSentenceRecord(FrozenModel):
+    """What pairs were made of, and how many there are; half of them follow."""
+
+    version: str
+    language: str
+    seed: int
+    test_share: float
+    fingerprint: str
+    train_pairs: int
+    test_pairs: int
+    train_articles: int
+    test_articles: int
+    left_out: dict[str, int]
+    sources: tuple[PairSource, ...]
+    shards: dict[str, str]
+    """Digest of each file."""
+
+
+@dataclass(frozen=True, slots=True)
+class NextSentencePairs:
+    """A folder of pairs."""
+
+    folder: Path
+    record: NextSentenceRecord
+
+    def shards(self, part: str) -> list[Path]:
+        """The files of ``train`` or ``test``."""
+        return [self.folder / name for name in sorted(self.record.shards) if name.startswith(f"{part}-")]
+
+    def frames(self, part: str) -> Iterator[pl.DataFrame]:
+        """One table per shard.
+
+        Raises:
+            DatasetError: If a shard is missing or was changed.
+        """
+        for path in self.shards(part):
+            try:
+                intact = remembered_sha256(path) == self.record.shards[path.name]
+                frame = pl.read_parquet(path, schema=PAIR_COLUMNS) if intact else None
+            except (OSError, pl.exceptions.PolarsError):
+                frame = None
+            if frame is None:
+                raise DatasetError(
+                    f"{path} is missing or was changed. Make the pairs again with evenhand data next-sentence."
+                )
+            yield frame
+
+
+def open_next_sentence_pairs(folder: str | Path) -> NextSentencePairs:
+    """Open a folder of pairs.
+
+    Raises:
+        DatasetError: If it is none.
+    """
+    place = Path(folder)
+    try:
+        record = NextSentenceRecord.model_validate_json((place / RECORD_FILE).read_bytes())
+    except OSError:
+        raise DatasetError(
+            f"{place} is no folder of next-sentence pairs: it has no {RECORD_FILE}. Make one with: evenhand data "
+            f"next-sentence --corpus TEXTS --language en --out {place}"
+        ) from None
+    except ValidationError as problem:
+        raise DatasetError(f"{place / RECORD_FILE} is damaged ({fault(problem)}).") from None
+    return NextSentencePairs(place, record)
+
+
+def fingerprint_of_pairs(folder: Path) -> str | None:
+    """The fingerprint of the pairs in a folder; None if it is free.
+
+    Raises:
+        OutputError: If it holds something else.
+    """
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return None
+    if not (folder / RECORD_FILE).is_file():
+        raise OutputError(f"{folder} holds something else than next-sentence pairs. Choose another --out.")
+    return open_next_sentence_pairs(folder).record.fingerprint

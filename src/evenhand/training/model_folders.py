@@ -1,0 +1,65 @@
+"""Models in folders: as they were loaded or trained, and with a next-sentence head beside them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import save_file
+from transformers.utils.logging import disable_progress_bar, enable_progress_bar
+
+from evenhand.core.files import sha256_of_file, write_text
+from evenhand.models.judges import Judge, judge_weights
+from evenhand.models.language_model import LanguageModel
+from evenhand.models.loading import load_as_declared
+from evenhand.runs.head_records import HEAD_FILE, HEAD_WEIGHTS_FILE, HeadRecord
+from evenhand.training.checkpoints import put_weights
+
+
+def save_weights(model: LanguageModel, folder: Path) -> None:
+    """Write a model with its tokenizer, and with the heads of its checkpoint that were not loaded."""
+    whole = _whole(model)
+    disable_progress_bar()
+    try:
+        whole.save_pretrained(folder)
+        model.loaded.tokenizer.save_pretrained(folder)
+    finally:
+        enable_progress_bar()
+
+
+def _whole(model: LanguageModel) -> Any:
+    """The trained weights among all that the original's checkpoint has."""
+    trained = model.loaded.model
+    whole = load_as_declared(model.loaded)
+    if whole is None:
+        return trained
+    weights = {name: weight.detach() for name, weight in trained.named_parameters()}
+    if not set(weights) <= {name for name, _ in whole.named_parameters()}:
+        return trained
+    put_weights(whole, weights)
+    return whole
+
+
+def write_head(model: LanguageModel, judge: Judge, record: HeadRecord, folder: Path) -> HeadRecord:
+    """Write a model as it is, and its head with the body that belongs to it.
+
+    Args:
+        model: The model.
+        judge: With its weights.
+        record: What is known about the head, but for the digest of its weights.
+        folder: An empty folder.
+
+    Raises:
+        OSError: If the folder cannot be written.
+    """
+    try:
+        save_weights(model, folder)
+        save_file(judge_weights(judge), folder / HEAD_WEIGHTS_FILE)
+    except SafetensorError as problem:  # what the disk said is only in the message
+        raise OSError(str(problem)) from None
+    for path in folder.iterdir():
+        path.chmod(0o644)  # safetensors lets only its writer read
+    written = record.model_copy(update={"weights": sha256_of_file(folder / HEAD_WEIGHTS_FILE)})
+    write_text(folder / HEAD_FILE, written.model_dump_json(indent=1) + "\n")
+    return written

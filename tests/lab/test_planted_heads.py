@@ -1,0 +1,45 @@
+"""A head that was planted in a decoder of the lab reads as it was planted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from zoo_fixtures import Zoo
+
+from evenhand.core.errors import OutputError
+from evenhand.core.items import Task
+from evenhand.instruments.association.instrument import AuditOptions
+from evenhand.lab.analytic import AnalyticModel
+from evenhand.lab.items import lab_benchmark
+from evenhand.lab.planted_heads import plant_head
+from evenhand.models.references import ModelError, ModelRef
+from evenhand.workflows.measure import audit, evaluate
+
+FEW = 200
+"""Steps; the defaults come closer, and take longer."""
+
+
+def test_a_planted_head_of_a_decoder_reads_as_planted(tmp_path: Path) -> None:
+    torch.set_num_threads(1)
+    record = plant_head(ModelRef(id="lab:decoder", device="cpu"), tmp_path / "judge", steps=FEW)
+    benchmark = lab_benchmark("en")
+    options = AuditOptions(inter="next-sentence", tasks=(Task.INTERSENTENCE,))
+
+    run = audit(str(tmp_path / "judge"), benchmark, options=options)
+
+    truth = evaluate(AnalyticModel(2.0, "en").scores(benchmark), benchmark)
+    found, true = (own.result.tasks[Task.INTERSENTENCE.value] for own in (run, truth))
+    assert true.SS.value > 85
+    assert abs(found.SS.value - true.SS.value) < 15
+    assert found.SS.low > 50
+    assert found.LMS.value > 95
+    assert (record.follows_class, record.origin) == (1, "planted in the lab at +2 bits")
+
+
+def test_only_models_of_the_lab_have_planted_heads(menagerie: Zoo, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="no model of the lab"):
+        plant_head(ModelRef(id=str(menagerie.folder("gpt2")), device="cpu"), tmp_path / "out")
+    with pytest.raises(OutputError, match="there already"):
+        plant_head(ModelRef(id="lab:decoder", device="cpu"), tmp_path)

@@ -1,0 +1,80 @@
+"""The page of a next-sentence head draws its learning curves."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from evenhand.core.errors import RunError
+from evenhand.core.estimates import Estimate
+from evenhand.core.recipes import Precision
+from evenhand.reporting.head_page import MOST_POINTS, loss_plot, reading, render_head_page
+from evenhand.runs.head_records import (
+    CheckpointPoint,
+    HeadRecord,
+    HeadTraining,
+    LossPoint,
+    NextSentenceCurve,
+    NextSentenceRecipe,
+    UsedPairs,
+)
+from evenhand.runs.records import EnvironmentRecord, ModelRecord
+
+MODEL = ModelRecord(
+    id="gpt2", revision=None, weights="sha256 0", family="decoder", architecture="GPT2LMHeadModel",
+    precision="fp32", device="cpu",
+)  # fmt: skip
+
+
+def a_curve(points: int = 30) -> NextSentenceCurve:
+    losses = tuple(
+        LossPoint(pairs=64 * number, loss=1 / number, body_rate=5e-6 / number, head_rate=1e-3 / number)
+        for number in range(1, points + 1)
+    )
+    checkpoints = tuple(CheckpointPoint(epoch=n, pairs=640 * n, accuracy=0.5 + 0.1 * n) for n in range(4))
+    return NextSentenceCurve(losses=losses, checkpoints=checkpoints)
+
+
+def a_head_record(low: float = 0.7) -> HeadRecord:
+    training = HeadTraining(
+        model=MODEL,
+        pairs=(UsedPairs(language="en", fingerprint="abc", train_pairs=1_920, test_pairs=200),),
+        recipe=NextSentenceRecipe(),
+        precision=Precision.FP32,
+        steps=30,
+        environment=EnvironmentRecord.current(),
+        libraries={},
+    )
+    accuracy = Estimate(value=0.8, low=low, high=0.9, n=200, clusters=40, method="profile")
+    return HeadRecord(follows_class=1, training=training, test_accuracy=accuracy, accuracy_by="By class.")
+
+
+def test_all_curves_are_drawn(tmp_path: Path, browser: Browser) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(render_head_page(a_head_record(), a_curve(), name="judge"), encoding="utf-8")
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    for name in ("loss", "accuracy", "rates"):
+        drawn = page.locator(f"[data-plot={name}] :is(svg, canvas)")
+        drawn.first.wait_for(state="attached")
+    page.close()
+
+
+def test_the_reading_says_when_a_head_only_guesses() -> None:
+    assert any("cannot be told from guessing" in sentence for sentence in reading(a_head_record(low=0.45)))
+    assert not any("guessing: its" in sentence for sentence in reading(a_head_record()))
+    assert "80.0% (70.0% to 90.0%)" in reading(a_head_record())[0]
+
+
+def test_long_curves_are_thinned_before_they_are_drawn() -> None:
+    drawn = re.findall(r"'loss': ", str(loss_plot(a_curve(5 * MOST_POINTS)).spec))
+
+    assert 0 < len(drawn) <= 2 * MOST_POINTS + 2
+
+
+def test_a_head_that_was_not_trained_here_has_no_page() -> None:
+    with pytest.raises(RunError, match="no learning curve"):
+        render_head_page(HeadRecord(follows_class=1), a_curve(), name="judge")
