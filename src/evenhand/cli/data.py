@@ -249,7 +249,7 @@ def _with_translation_checks(
     findings = check_translation(benchmark, original)
     if back_translator is not None:
         plan = plan_translation(benchmark, to=original.language, translator=back_translator)
-        if is_agreed_to(plan.estimate_contexts(), yes=yes):
+        if is_agreed_to(plan.estimate(item.context for item in benchmark), yes=yes):
             with TerminalMonitor().stage("Translating back", "texts") as progress:
                 findings += check_back_translation(
                     benchmark, original, plan.translator, plan.cache, progress=progress

@@ -13,7 +13,9 @@ from evenhand.cli.output import TerminalMonitor, exit_when_interrupted, print_js
 from evenhand.core.errors import EvenhandError
 
 if TYPE_CHECKING:
+    from evenhand.core.items import Benchmark
     from evenhand.translation.folder import TranslationRecord
+    from evenhand.translation.table_files import TextTable
     from evenhand.workflows.translate import TranslationEstimate
 
 
@@ -27,7 +29,11 @@ Yes = Annotated[
 
 def translate_command(
     benchmark: Annotated[
-        str, typer.Argument(help="A dataset's name, or a file in StereoSet's layout.", show_default=False)
+        str,
+        typer.Argument(
+            help="A dataset's name, a file in StereoSet's layout, or a table of pairs, structures or prompts.",
+            show_default=False,
+        ),
     ],
     to: Annotated[str, typer.Option("--to", help="The new language, as a tag: fr.", show_default=False)],
     out: Annotated[
@@ -37,7 +43,15 @@ def translate_command(
         str, typer.Option(help="Who translates: $translators; with MODEL, NAME or CSV after a colon.")
     ] = "apertium",
     language: Annotated[
-        str | None, typer.Option("--language", "-l", help="Of the benchmark, where it has several.")
+        str | None,
+        typer.Option("--language", "-l", help="Of the benchmark, where it has several or does not say it."),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            help="Columns of a table that hold texts, separated by commas.",
+            show_default="sent_more, sent_less, structure, text, prompt, sentence",
+        ),
     ] = None,
     estimate: Annotated[
         bool,
@@ -51,7 +65,7 @@ def translate_command(
     fresh: Fresh = False,
     json: Json = False,
 ) -> None:
-    """Translate a benchmark: contexts with their blanks, targets, and candidates.
+    """Translate a benchmark: contexts with their blanks, targets, and candidates; or a table of texts with their tags.
 
     Answers are kept: what was translated once is never asked or paid for again, and a run that was stopped goes on.
     Afterwards, check and repair the translation.
@@ -63,14 +77,15 @@ def translate_command(
     `evenhand data translate stereoset --to fr --translator amazon --estimate --out translations/fr`
 
     `evenhand data translate starter --to de --translator marian:Helsinki-NLP/opus-mt-en-de --out translations/de`
+
+    `evenhand data translate structures.csv --language en --to es --out translations/structures-es`
     """
-    from evenhand.data import load_dataset
     from evenhand.data.layouts import LANGUAGE_TAG
     from evenhand.workflows.translate import plan_translation, translate
 
     if not LANGUAGE_TAG.fullmatch(to):
         raise EvenhandError(f"--to {to!r} is not a tag of a language, such as fr or pt-BR.")
-    plan = plan_translation(load_dataset(benchmark, language=language), to=to, translator=translator)
+    plan = plan_translation(_source(benchmark, language, columns), to=to, translator=translator)
     cost = plan.estimate()
     if json and estimate:
         print_json(_estimate_json(cost))
@@ -81,6 +96,25 @@ def translate_command(
     with exit_when_interrupted():
         record = translate(plan, out, replace=fresh, monitor=TerminalMonitor())
     _show(record, out, json=json)
+
+
+def _source(data: str, language: str | None, columns: str | None) -> Benchmark | TextTable:
+    """A benchmark, or a table of texts."""
+    from evenhand.data import load_dataset, named_datasets
+    from evenhand.data.layouts import language_named_by
+    from evenhand.translation.table_files import is_text_table, read_text_table
+
+    named = named_datasets().get(data)
+    path = named.file(language) if named else Path(data)
+    if not is_text_table(path):
+        if columns:
+            raise EvenhandError("--columns is for tables: CSV and TSV files.")
+        return load_dataset(data, language=language)
+    known = named.language_for(language) if named else language or language_named_by(path)
+    if known is None:
+        raise EvenhandError(f"{path} does not say its language. Give it with --language.")
+    chosen = [column.strip() for column in (columns or "").split(",") if column.strip()]
+    return read_text_table(path, language=known, columns=chosen, licence=named.licence if named else None)
 
 
 def _described(cost: TranslationEstimate) -> str:
@@ -135,6 +169,9 @@ def _estimate_json(cost: TranslationEstimate) -> dict[str, object]:
 
 
 def _show(record: TranslationRecord, out: Path, *, json: bool) -> None:
+    if record.suffix != ".json":
+        _show_table(record, out, json=json)
+        return
     from evenhand.core.items import BLANK, Task
     from evenhand.translation import read_document
 
@@ -160,6 +197,15 @@ def _show(record: TranslationRecord, out: Path, *, json: bool) -> None:
         ]
     )
     say(f"Next: evenhand data repair {out}")
+
+
+def _show_table(record: TranslationRecord, out: Path, *, json: bool) -> None:
+    path = out / f"{record.language}{record.suffix}"
+    if json:
+        print_json({"folder": str(out), "language": record.language, "file": str(path)})
+        return
+    print_lines([f"Translated table: {path}"])
+    say("Next: read it beside the source, and mend it by hand.")
 
 
 def publish_command(

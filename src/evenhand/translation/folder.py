@@ -56,6 +56,8 @@ class TranslationRecord(FrozenModel):
 
     kind: str = "translation"
     language: str
+    suffix: str = ".json"
+    """How the files end; tables have no rows of changes."""
     untouched_sha256: str
     source: SourceRecord | None = None
     """None for a file that came from elsewhere."""
@@ -68,7 +70,7 @@ class TranslationRecord(FrozenModel):
 
 def is_translation_folder(path: Path) -> bool:
     """Whether a folder holds a translation."""
-    return (path / RECORD).is_file() and (path / UNTOUCHED).is_file()
+    return (path / RECORD).is_file() and any(path.glob(f"{Path(UNTOUCHED).stem}.*"))
 
 
 def read_record(folder: Path) -> TranslationRecord:
@@ -97,9 +99,10 @@ def fingerprint_of_translation(folder: Path) -> str | None:
 
 def write_translation(folder: Path, content: bytes, record: TranslationRecord) -> None:
     """Put an untouched translation into a folder that is there."""
-    write_bytes(folder / UNTOUCHED, content)
-    write_bytes(folder / f"{record.language}.json", content)
-    write_changes(folder / CHANGES, ())
+    write_bytes((folder / UNTOUCHED).with_suffix(record.suffix), content)
+    write_bytes(folder / f"{record.language}{record.suffix}", content)
+    if record.suffix == ".json":
+        write_changes(folder / CHANGES, ())
     write_text(folder / RECORD, record.model_dump_json(indent=2) + "\n")
 
 
@@ -197,6 +200,11 @@ def open_translation(folder: Path) -> Iterator[TranslationFolder]:
         TranslationError: If the untouched file or the rows are not those that the record knows.
     """
     record = read_record(folder)
+    if record.suffix != ".json":
+        raise TranslationError(
+            f"{folder} holds a translated table. Repairs, reviews and publishing are for benchmarks in StereoSet's "
+            f"layout; edit {record.language}{record.suffix} by hand, untouched{record.suffix} keeps what was there."
+        )
     with claimed(folder):
         content = read_stored(folder / UNTOUCHED, error=TranslationError)
         if sha256_of(content) != record.untouched_sha256:

@@ -1,80 +1,141 @@
-"""Translate the texts of a benchmark, with its blanks protected, into a file in StereoSet's layout."""
+"""Translate texts with their tags protected, and benchmarks into files in StereoSet's layout."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from string import ascii_lowercase
+from typing import Any, Protocol
 
 from evenhand.core.items import BLANK, Association, Benchmark, Candidate, Task
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.data.defects import fill_of
-from evenhand.translation.answers import AnswerCache, answer_all, unanswered
+from evenhand.translation.answers import AnswerCache, answer_all
 from evenhand.translation.translators import Translator
 
-PLACEHOLDERS = (BLANK, "Zxq", "QX7", "___")
-"""What stands for a blank in what a translator sees. If one is translated, doubled or lost, the next is tried."""
+PLACEHOLDERS = ("Zxq", "QX7", "___")
+"""What stands for a tag in what a translator sees, where the tag itself is translated, doubled or lost."""
+
+BLANK_TAG = re.compile(BLANK)
+
+
+class TranslationSource(Protocol):
+    """What can be translated: a benchmark of association items, or a table of texts."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+    @property
+    def language(self) -> str:
+        """The tag of its language."""
+        ...
+
+    @property
+    def sha256(self) -> str:
+        """Digest of its file."""
+        ...
+
+    @property
+    def licence(self) -> str | None:
+        """Of the content, if it is known."""
+        ...
+
+    @property
+    def suffix(self) -> str:
+        """How its file ends."""
+        ...
+
+    def texts(self) -> list[str]:
+        """What is translated, each text once."""
+        ...
+
+    def translate(
+        self, translator: Translator, cache: AnswerCache, *, language: str, monitor: Monitor = SILENT
+    ) -> bytes:
+        """The file in another language, as the translator gives it.
+
+        Args:
+            translator: Who translates.
+            cache: The translator's earlier answers; new ones are added.
+            language: The tag of the new language.
+            monitor: Told about the progress.
+
+        Raises:
+            TranslationError: If the translator fails; what it gave before is kept.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
-class BenchmarkTexts:
-    """The texts of a benchmark that are translated: contexts with their blanks, and all others."""
+class AssociationSource:
+    """A benchmark of association items; what is translated are contexts, targets, and candidate words or sentences."""
 
-    contexts: tuple[str, ...]
-    others: tuple[str, ...]
+    benchmark: Benchmark
+    suffix: str = ".json"
+
+    @property
+    def name(self) -> str:
+        """The benchmark's."""
+        return self.benchmark.name
+
+    @property
+    def language(self) -> str:
+        """The benchmark's."""
+        return self.benchmark.language
+
+    @property
+    def sha256(self) -> str:
+        """The benchmark's."""
+        return self.benchmark.sha256
+
+    @property
+    def licence(self) -> str | None:
+        """The benchmark's."""
+        return self.benchmark.licence
+
+    def texts(self) -> list[str]:
+        """Contexts with their blanks last."""
+        contexts, others = _texts_of(self.benchmark)
+        return [*others, *contexts]
+
+    def translate(
+        self, translator: Translator, cache: AnswerCache, *, language: str, monitor: Monitor = SILENT
+    ) -> bytes:
+        """The file in StereoSet's layout."""
+        return _translated_file(self.benchmark, translator, cache, language=language, monitor=monitor)
 
 
-def texts_of(benchmark: Benchmark) -> BenchmarkTexts:
-    """What is translated: context, target, and candidate words (intra-sentence) or sentences (inter-sentence)."""
+def _texts_of(benchmark: Benchmark) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The contexts with blanks, and all other texts."""
     contexts: list[str] = []
     others: list[str] = []
     for item in benchmark:
         (contexts if BLANK in item.context else others).append(item.context)
         others.append(item.target)
         others += [_translatable(item, candidate) for candidate in item.candidates]
-    return BenchmarkTexts(tuple(dict.fromkeys(contexts)), tuple(dict.fromkeys(others)))
+    return tuple(dict.fromkeys(contexts)), tuple(dict.fromkeys(others))
 
 
-def open_texts(benchmark: Benchmark, cache: AnswerCache) -> list[str]:
-    """The texts that a translator still has to be asked for."""
-    texts = texts_of(benchmark)
-    return unanswered((*texts.contexts, *texts.others), cache)
-
-
-def translated_file(
-    benchmark: Benchmark,
-    translator: Translator,
-    cache: AnswerCache,
-    *,
-    language: str,
-    monitor: Monitor = SILENT,
+def _translated_file(
+    benchmark: Benchmark, translator: Translator, cache: AnswerCache, *, language: str, monitor: Monitor
 ) -> bytes:
-    """A benchmark in another language, as the translator gives it.
-
-    Args:
-        benchmark: What is translated.
-        translator: Who translates.
-        cache: The translator's earlier answers; new ones are added.
-        language: The tag of the new language.
-        monitor: Told about the progress.
-
-    Raises:
-        TranslationError: If the translator fails; what it gave before is kept.
-    """
-    texts = texts_of(benchmark)
+    blanks, others = _texts_of(benchmark)
     with monitor.stage("Translating", "texts") as progress:
-        answer_all(translator, (*texts.others, *texts.contexts), cache, progress=progress)
-    contexts = _contexts(texts.contexts, translator, cache, monitor)
-    answers = {text: cache[text].strip() or text for text in texts.others} | contexts
+        answer_all(translator, (*others, *blanks), cache, progress=progress)
+    contexts = translate_tagged(blanks, BLANK_TAG, translator, cache, monitor=monitor)
+    answers = {text: cache[text].strip() or text for text in others} | contexts
     lost = sum(context.count(BLANK) != source.count(BLANK) for source, context in contexts.items())
     if lost:
         monitor.warn(
             f"Contexts without their blank, or with one more: {lost:,}. evenhand data repair mends known leaks; the "
             "rest is for people."
         )
-    unchanged = sum(not cache[text].strip() for text in texts.others)
+    unchanged = sum(not cache[text].strip() for text in others)
     if unchanged:
         monitor.warn(f"Texts that came back empty, and stay as they are in the source: {unchanged:,}.")
     data = {task.value: [_row(item, answers) for item in benchmark.of_task(task)] for task in Task}
@@ -87,34 +148,75 @@ def translated_file(
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _contexts(
-    contexts: tuple[str, ...], translator: Translator, cache: AnswerCache, monitor: Monitor
+def translate_tagged(
+    texts: Sequence[str],
+    tags: re.Pattern[str],
+    translator: Translator,
+    cache: AnswerCache,
+    *,
+    monitor: Monitor = SILENT,
 ) -> dict[str, str]:
-    """Contexts by their source; a context whose blanks do not survive is asked for with another placeholder."""
+    """Translations of texts with tags that must survive, by text.
+
+    A text whose tags do not survive is asked for again with placeholders in their stead. If none saves them, the
+    translation is what the translator made of the text itself, which shows what became of the tag.
+
+    Args:
+        texts: What is translated; the cache has the answers to the texts themselves.
+        tags: What may not change.
+        translator: Who translates.
+        cache: The translator's earlier answers; new ones are added.
+        monitor: Told about the progress.
+    """
     translated: dict[str, str] = {}
-    lacking = list(contexts)
-    for placeholder in PLACEHOLDERS:
-        asked = {context: context.replace(BLANK, placeholder) for context in lacking}
-        if placeholder != BLANK:
-            with monitor.stage(f"Translating with {placeholder} as the blank", "contexts") as progress:
+    lacking = list(texts)
+    for placeholder in (None, *PLACEHOLDERS):
+        names = {text: _names(tags.findall(text), placeholder) for text in lacking}
+        asked = {text: _renamed(text, names[text]) for text in lacking}
+        if placeholder is not None:
+            with monitor.stage(f"Translating with {placeholder} in the place of tags", "texts") as progress:
                 answer_all(translator, asked.values(), cache, progress=progress)
-        for context, text in asked.items():
-            answer = cache[text].strip() or text
-            restored = _restored(answer, placeholder)
-            if restored.count(BLANK) == context.count(BLANK):
-                translated[context] = restored
-            elif placeholder == BLANK:
-                translated[context] = answer  # what the translator makes of the word itself shows the leak
-        lacking = [context for context in lacking if translated[context].count(BLANK) != context.count(BLANK)]
+        for text, sent in asked.items():
+            answer = cache[sent].strip() or sent
+            restored = _restored(answer, names[text])
+            if keeps_tags(restored, text, tags):
+                translated[text] = restored
+            elif placeholder is None:
+                translated[text] = answer
+        lacking = [text for text in lacking if not keeps_tags(translated[text], text, tags)]
         if not lacking:
             break
     return translated
 
 
-def _restored(answer: str, placeholder: str) -> str:
-    """An answer with its placeholder as the blank, in whatever case it came back; a suffix on it stays."""
-    after = r"(?!\w)" if placeholder == BLANK else ""  # German *blankste* is a word, not a blank
-    return re.sub(rf"(?<!\w){re.escape(placeholder)}{after}", BLANK, answer, flags=re.IGNORECASE)
+def keeps_tags(translation: str, text: str, tags: re.Pattern[str]) -> bool:
+    """Whether a translation has each tag as often as its text."""
+    return Counter(tags.findall(translation)) == Counter(tags.findall(text))
+
+
+def _names(tags: Sequence[str], placeholder: str | None) -> dict[str, str]:
+    """What stands for each tag of a text in what a translator sees: the tag itself, or a placeholder."""
+    different = list(dict.fromkeys(tags))
+    if placeholder is None:
+        return {tag: tag for tag in different}
+    if len(different) == 1:
+        return {different[0]: placeholder}
+    return {tag: f"{placeholder}{letter}" for tag, letter in zip(different, ascii_lowercase, strict=False)}
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str:
+    for tag, name in names.items():
+        text = text.replace(tag, name)
+    return text
+
+
+def _restored(answer: str, names: Mapping[str, str]) -> str:
+    """An answer with its tags again, in whatever case their names came back; a suffix on a placeholder stays."""
+    for tag, name in names.items():
+        # German *blankste* is a word, not a blank.
+        after = r"(?!\w)" if name == tag and name[-1].isalnum() else ""
+        answer = tag.join(re.split(rf"(?<!\w){re.escape(name)}{after}", answer, flags=re.IGNORECASE))
+    return answer
 
 
 def _translatable(item: Association, candidate: Candidate) -> str:

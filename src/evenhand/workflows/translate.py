@@ -1,9 +1,9 @@
-"""Translate a benchmark into a folder: estimate, ask, keep, and go on after an interruption."""
+"""Translate a benchmark or a table of texts into a folder: estimate, ask, keep, and go on after an interruption."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +20,8 @@ from evenhand.translation.folder import (
     read_record,
     write_translation,
 )
-from evenhand.translation.translating import open_texts, translated_file
+from evenhand.translation.table_files import TextTable
+from evenhand.translation.translating import AssociationSource, TranslationSource
 from evenhand.translation.translators import LanguagePair, Translator, open_translator
 
 
@@ -50,28 +51,29 @@ class TranslationEstimate:
 
 @dataclass(frozen=True, slots=True)
 class TranslationPlan:
-    """A benchmark, its translator, and the answers that are kept already; nothing has been asked for yet."""
+    """What is translated, its translator, and the answers that are kept already; nothing has been asked for yet."""
 
-    benchmark: Benchmark
+    source: TranslationSource
     languages: LanguagePair
     name: str
     translator: Translator
     cache: AnswerCache
 
-    def estimate(self) -> TranslationEstimate:
-        """What is left to ask for, and what that costs."""
-        return _estimate(self.translator, open_texts(self.benchmark, self.cache))
+    def estimate(self, texts: Iterable[str] | None = None) -> TranslationEstimate:
+        """What is left to ask for, and what that costs.
 
-    def estimate_contexts(self) -> TranslationEstimate:
-        """The same for contexts alone, as they are translated back."""
-        return _estimate(self.translator, unanswered((item.context for item in self.benchmark), self.cache))
+        Args:
+            texts: What is asked for; all texts of the source if None.
+        """
+        asked = self.source.texts() if texts is None else texts
+        return _estimate(self.translator, unanswered(asked, self.cache))
 
 
-def plan_translation(benchmark: Benchmark, *, to: str, translator: str) -> TranslationPlan:
-    """Open a translator for a benchmark.
+def plan_translation(source: Benchmark | TextTable, *, to: str, translator: str) -> TranslationPlan:
+    """Open a translator for a benchmark or a table of texts.
 
     Args:
-        benchmark: What is translated.
+        source: What is translated.
         to: The tag of the new language.
         translator: Its name, as ``apertium`` or ``marian:MODEL``.
 
@@ -79,16 +81,17 @@ def plan_translation(benchmark: Benchmark, *, to: str, translator: str) -> Trans
         UnknownNameError: If there is no such translator.
         TranslationError: If it cannot translate into the language.
     """
-    languages = LanguagePair(benchmark.language, to)
+    languages = LanguagePair(source.language, to)
     opened = open_translator(translator, languages)
     cache = AnswerCache.of(translator, opened.settings, languages)
-    return TranslationPlan(benchmark, languages, translator, opened, cache)
+    texts = AssociationSource(source) if isinstance(source, Benchmark) else source
+    return TranslationPlan(texts, languages, translator, opened, cache)
 
 
 def translate(
     plan: TranslationPlan, place: Path, *, replace: bool = False, monitor: Monitor = SILENT
 ) -> TranslationRecord:
-    """Translate a benchmark into a folder; one that is there already is not translated again.
+    """Translate a benchmark or a table of texts into a folder; one that is there already is not translated again.
 
     Args:
         plan: What is translated, and by whom.
@@ -101,21 +104,23 @@ def translate(
         RunError: If the folder holds another translation.
     """
     settings = dict(plan.translator.settings)
-    key = [plan.benchmark.sha256, plan.languages.source, plan.languages.target, plan.name.partition(":")[0]]
-    fingerprint = sha256_of(json.dumps([*key, sorted(settings.items())]).encode())
+    key = [plan.source.sha256, plan.languages.source, plan.languages.target, plan.name.partition(":")[0]]
+    texts = sha256_of(json.dumps(plan.source.texts()).encode())
+    fingerprint = sha256_of(json.dumps([*key, texts, sorted(settings.items())]).encode())
     with open_job(place, fingerprint, fingerprint_at=fingerprint_of_translation, replace=replace) as job:
         if not job.is_done:
-            content = translated_file(
-                plan.benchmark, plan.translator, plan.cache, language=plan.languages.target, monitor=monitor
+            content = plan.source.translate(
+                plan.translator, plan.cache, language=plan.languages.target, monitor=monitor
             )
             record = TranslationRecord(
                 language=plan.languages.target,
+                suffix=plan.source.suffix,
                 untouched_sha256=sha256_of(content),
                 source=SourceRecord(
-                    name=plan.benchmark.name,
+                    name=plan.source.name,
                     language=plan.languages.source,
-                    sha256=plan.benchmark.sha256,
-                    licence=plan.benchmark.licence,
+                    sha256=plan.source.sha256,
+                    licence=plan.source.licence,
                 ),
                 translator=TranslatorRecord(name=plan.name, settings=settings),
                 fingerprint=fingerprint,
