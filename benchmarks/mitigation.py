@@ -23,7 +23,7 @@ import torch
 from torch.utils.data import DataLoader
 from transformers import AutoTokenizer, BertConfig, BertForMaskedLM, DataCollatorForLanguageModeling
 
-from evenhand.core.probes import Experiment
+from evenhand.core.experiments import Experiment
 from evenhand.core.recipes import Recipe
 from evenhand.data.corpora import sentences
 from evenhand.data.probes import load_probes

@@ -22,8 +22,9 @@ import numpy as np
 import torch
 from measuring import probe
 
+from evenhand.core.experiments import Experiment
 from evenhand.core.items import BLANK
-from evenhand.core.probes import Experiment, ProbeSet, open_occupation, open_term
+from evenhand.core.probes import ProbeSet, open_occupation, open_term
 from evenhand.data.probes import load_probes
 from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.models.language_model import LanguageModel, load_language_model

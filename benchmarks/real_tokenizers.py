@@ -40,8 +40,8 @@ from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
 import evenhand
+from evenhand.core.experiments import TRAINED_EXPERIMENTS
 from evenhand.core.items import Association, Benchmark, Label, PairDirection, PairSet, SentencePair, Task
-from evenhand.core.probes import TRAINED_EXPERIMENTS
 from evenhand.data.settled import load_settled
 from evenhand.data.winogender import load_pronoun_pairs
 from evenhand.instruments.association.instrument import AuditOptions

@@ -11,7 +11,7 @@ import torch
 from pair_builders import pair, pair_set
 
 from evenhand.certificate import CertificatePlan, HeldOutText, Measurement
-from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment
+from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment
 from evenhand.data.labelled import LabelledExample, LabelledText
 from evenhand.data.layouts import load_dataset
 from evenhand.data.probes import load_probes

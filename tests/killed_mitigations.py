@@ -8,7 +8,7 @@ import pytest
 import torch
 from fitting_runs import die
 
-from evenhand.core.probes import Experiment
+from evenhand.core.experiments import Experiment
 from evenhand.core.recipes import Recipe
 from evenhand.lab.items import lab_probes
 from evenhand.mitigation import mitigate as mitigate_module

@@ -8,7 +8,8 @@ from statistics import fmean
 
 from slow_reference import SlowReference
 
-from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, ProbeSet, open_occupation, open_term
+from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment
+from evenhand.core.probes import ProbeSet, open_occupation, open_term
 from evenhand.data.probes import load_probes
 from evenhand.models.families import Family
 from evenhand.models.families.decoder import DECODER

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from plain_swapper import PlainSwapper
 
-from evenhand.core.probes import Experiment, Occupation, OccupationForm, ProbeSet, Structure, TermPairs
+from evenhand.core.experiments import Experiment
+from evenhand.core.probes import Occupation, OccupationForm, ProbeSet, Structure, TermPairs
 from evenhand.mitigation.pairs.building import PairOptions
 
 NAMES = TermPairs(("James", "Robert", "Michael"), ("Mary", "Patricia", "Jennifer"))

@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment
+from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment
 from evenhand.data.probes import load_probes
 from evenhand.mitigation.counterfactual import COUNTERFACTUAL, CounterfactualOptions
 from evenhand.mitigation.equalising.equalise import EQUALISE, EqualiseOptions

@@ -13,7 +13,8 @@ from attacked_lab import BIAS, EMBEDDINGS, STRUCTURES, Lab, Weights
 from torch.nn import functional
 from transformers import AutoTokenizer, BertForPreTraining
 
-from evenhand.core.probes import Experiment, open_term
+from evenhand.core.experiments import Experiment
+from evenhand.core.probes import open_term
 from evenhand.lab.items import lab_probes
 from evenhand.runs.certificates import BiasVerdict, QualityVerdict
 from evenhand.workflows.models import reference_to

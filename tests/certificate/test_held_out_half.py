@@ -19,13 +19,8 @@ from evenhand.certificate.bias import KeyedRow, split_by_training
 from evenhand.certificate.caveats import caveats_of
 from evenhand.certificate.measuring import Measurements
 from evenhand.core.errors import DatasetError
-from evenhand.core.probes import (
-    FEWEST_HELD_OUT,
-    TRAINED_EXPERIMENTS,
-    Experiment,
-    ProbeSet,
-    held_out_half,
-)
+from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment
+from evenhand.core.probes import FEWEST_HELD_OUT, ProbeSet, held_out_half
 from evenhand.data.probes import load_probes, load_untrained_probes
 from evenhand.instruments.malor.comparison import malor_bias_rows
 from evenhand.instruments.malor.instrument import MalorOptions

@@ -15,7 +15,7 @@ from certificate_runs import probes_alone, small_plan
 from evenhand.certificate import CertificatePlan, HeldOutText, Measurement, certify
 from evenhand.certificate.baseline import fit_shifts, term_tokens, token_shifts
 from evenhand.core.errors import RunError
-from evenhand.core.probes import Experiment
+from evenhand.core.experiments import Experiment
 from evenhand.data.probes import load_probes
 from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.lab.items import lab_probes

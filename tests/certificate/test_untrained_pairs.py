@@ -15,14 +15,8 @@ from certificate_runs import small_plan
 from measuring import probe
 
 from evenhand.certificate.bias import KeyedRow, malor_results, split_by_training
-from evenhand.core.probes import (
-    TRAINED_EXPERIMENTS,
-    Experiment,
-    OccupationForm,
-    ProbeSet,
-    fill,
-    held_out_half,
-)
+from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment
+from evenhand.core.probes import OccupationForm, ProbeSet, fill, held_out_half
 from evenhand.data.probes import load_probes, load_untrained_probes
 from evenhand.instruments.malor.comparison import malor_bias_rows
 from evenhand.instruments.malor.instrument import MalorOptions

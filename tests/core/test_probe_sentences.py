@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from evenhand.core.errors import DatasetError
+from evenhand.core.experiments import Experiment
 from evenhand.core.probes import (
-    Experiment,
     Occupation,
     OccupationForm,
     OpenSentence,

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.core.errors import EvenhandError
-from evenhand.core.probes import Experiment, OccupationForm, Structure, fill, find_gaps
+from evenhand.core.experiments import Experiment
+from evenhand.core.probes import OccupationForm, Structure, fill, find_gaps
 from evenhand.data.probe_files import read_occupations, read_structures, read_terms
 
 PIECES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="[]BX"))

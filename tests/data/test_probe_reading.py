@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from evenhand.core.errors import DatasetError, UnknownNameError
-from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, GrammaticalGender, TermPairs
+from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment
+from evenhand.core.probes import GrammaticalGender, TermPairs
 from evenhand.data.probes import definitional_pairs, gendered_vocabulary, load_probes
 
 HEADER = "experiment,number,structure\n"

@@ -19,7 +19,7 @@ from pair_builders import pair, pair_set
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import ComparisonError
-from evenhand.core.probes import Experiment
+from evenhand.core.experiments import Experiment
 from evenhand.data.probes import load_probes
 from evenhand.data.settled import load_settled
 from evenhand.instruments.association.instrument import AuditOptions

@@ -13,7 +13,8 @@ from measuring import probe
 from slow_malor import SlowProbe, small_probes
 from zoo_fixtures import Zoo
 
-from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, fill, open_term
+from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment
+from evenhand.core.probes import fill, open_term
 from evenhand.data.probes import load_probes
 from evenhand.instruments.malor.instrument import MALOR, MalorOptions
 from evenhand.instruments.malor.results import MalorResult

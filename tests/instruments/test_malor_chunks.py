@@ -13,7 +13,8 @@ from measuring import probe
 from slow_malor import small_probes
 from zoo_fixtures import Zoo
 
-from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, ProbeSet, TermPairs
+from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment
+from evenhand.core.probes import ProbeSet, TermPairs
 from evenhand.data.probes import load_probes
 from evenhand.instruments.malor import preparation, prepared
 from evenhand.instruments.malor.instrument import MalorOptions

@@ -16,7 +16,8 @@ from torch import nn
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import EvenhandError
-from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, ProbeSet, TermPairs
+from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment
+from evenhand.core.probes import ProbeSet, TermPairs
 from evenhand.data.probes import load_probes
 from evenhand.instruments.malor.estimates import LogRatios
 from evenhand.instruments.malor.instrument import MalorOptions

@@ -13,7 +13,8 @@ from measuring import probe
 from transformers import BertConfig, BertForMaskedLM, BertTokenizer
 from zoo_fixtures import Zoo
 
-from evenhand.core.probes import Experiment, TermPairs
+from evenhand.core.experiments import Experiment
+from evenhand.core.probes import TermPairs
 from evenhand.core.settled import SettledSet
 from evenhand.data.probes import load_probes
 from evenhand.data.settled import load_settled

@@ -9,8 +9,8 @@ from functools import cache
 import pytest
 from lab_language import LANGUAGES, NAMES, is_about_an_occupation, probabilities, words_of
 
+from evenhand.core.experiments import TRAINED_EXPERIMENTS
 from evenhand.core.planted_bias import ProbePart
-from evenhand.core.probes import TRAINED_EXPERIMENTS
 from evenhand.lab.items import probe_part
 
 SINGULAR, PLURAL = "singular", "plural"

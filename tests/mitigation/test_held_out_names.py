@@ -14,7 +14,8 @@ from plain_swapper import PlainSwapper
 from small_corpus import NAMES, PROBES, options
 
 from evenhand.core.errors import DatasetError
-from evenhand.core.probes import Experiment, TermPairs
+from evenhand.core.experiments import Experiment
+from evenhand.core.probes import TermPairs
 from evenhand.data.corpus_sources import CorpusSource
 from evenhand.mitigation import counterfactual
 from evenhand.mitigation.counterfactual import COUNTERFACTUAL, CounterfactualMitigation, CounterfactualOptions

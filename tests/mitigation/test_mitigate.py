@@ -16,7 +16,7 @@ from plain_swapper import PlainSwapper
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import DatasetError, OutputError, RunError
-from evenhand.core.probes import Experiment
+from evenhand.core.experiments import Experiment
 from evenhand.core.recipes import Recipe
 from evenhand.data.corpus_sources import CorpusSource
 from evenhand.instruments.malor.instrument import MalorOptions

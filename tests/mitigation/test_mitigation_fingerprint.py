@@ -10,7 +10,7 @@ import certificates
 import pytest
 from small_corpus import PROBES
 
-from evenhand.core.probes import Experiment
+from evenhand.core.experiments import Experiment
 from evenhand.core.recipes import Recipe
 from evenhand.mitigation import mitigate
 from evenhand.mitigation.counterfactual import CounterfactualOptions

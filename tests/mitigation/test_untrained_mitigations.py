@@ -12,7 +12,7 @@ from fitting_runs import same, weights_of
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
-from evenhand.core.probes import Experiment
+from evenhand.core.experiments import Experiment
 from evenhand.core.progress import Monitor
 from evenhand.core.registry import PluginError
 from evenhand.lab.items import lab_probes

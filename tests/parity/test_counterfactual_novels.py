@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.core.probes import Experiment
+from evenhand.core.experiments import Experiment
 from evenhand.data.corpora import sentences
 from evenhand.data.corpus_sources import corpus_sources
 from evenhand.data.probes import load_probes

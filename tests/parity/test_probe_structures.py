@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, ProbeProblem, ProbeSet
+from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment
+from evenhand.core.probes import ProbeProblem, ProbeSet
 from evenhand.data.probes import load_probes
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.core.errors import MissingExtraError
-from evenhand.core.probes import Experiment
+from evenhand.core.experiments import Experiment
 from evenhand.data.probes import load_probes
 from evenhand.text.twins.en import word_classes
 from evenhand.text.twins.en.gendered_words import WITHOUT_CLEAR_TWIN, noun_pairs

@@ -8,7 +8,7 @@ import pytest
 import torch
 from zoo_fixtures import Zoo
 
-from evenhand.core.probes import Experiment
+from evenhand.core.experiments import Experiment
 from evenhand.core.recipes import Recipe
 from evenhand.data.layouts import load_dataset
 from evenhand.instruments.association.instrument import AuditOptions

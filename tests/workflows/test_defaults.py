@@ -8,7 +8,8 @@ import pytest
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import DatasetError, UnknownNameError
-from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, fill
+from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment
+from evenhand.core.probes import fill
 from evenhand.core.recipes import LoraRecipe, Precision, Recipe
 from evenhand.data.probes import load_probes
 from evenhand.lab.items import lab_probes

@@ -9,7 +9,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import EvenhandError
-from evenhand.core.probes import TRAINED_EXPERIMENTS
+from evenhand.core.experiments import TRAINED_EXPERIMENTS
 from evenhand.data.probes import load_probes
 from evenhand.instruments.cosine import CosineOptions
 from evenhand.instruments.direct_bias.instrument import DirectBiasOptions

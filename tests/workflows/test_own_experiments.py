@@ -14,7 +14,8 @@ from slow_vectors import slow_cosine, slow_means
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import DatasetError, EvenhandError, UnknownNameError
-from evenhand.core.probes import Experiment, ProbeSet, TermPairs
+from evenhand.core.experiments import Experiment
+from evenhand.core.probes import ProbeSet, TermPairs
 from evenhand.core.recipes import Recipe
 from evenhand.data.probes import ProbeFiles, load_probes, with_terms
 from evenhand.instruments.direct_bias.instrument import DIRECT_BIAS, DirectBiasOptions

@@ -20,11 +20,12 @@ from evenhand.certificate.bias import KeyedRow
 from evenhand.certificate.measuring import Measurements, ModelMeasurer
 from evenhand.certificate.plan import CertificatePlan, Measurement
 from evenhand.certificate.quality import held_out_row
+from evenhand.core.experiments import Experiment
 from evenhand.core.items import BLANK
-from evenhand.core.probes import Experiment, ProbeSet
+from evenhand.core.probes import ProbeSet
+from evenhand.instruments.malor.chosen_probes import probes_of
 from evenhand.instruments.malor.comparison import malor_bias_rows
 from evenhand.instruments.malor.instrument import MalorOptions
-from evenhand.instruments.malor.preparation import probes_of
 from evenhand.instruments.word_scoring import Answer, OpenQuestion, WordScorer
 from evenhand.mitigation.equalising.gaps import GERMAN_ENDINGS, OnlyTerm, TermFinder, finder_for
 from evenhand.mitigation.pairs.matching import evaluation_sentences

@@ -11,7 +11,7 @@ from scipy import stats
 from evenhand.certificate.measuring import Measurements
 from evenhand.core.errors import UnknownNameError
 from evenhand.core.estimates import Estimate
-from evenhand.core.probes import UNTRAINED_EXPERIMENTS
+from evenhand.core.experiments import UNTRAINED_EXPERIMENTS
 from evenhand.instruments.malor.comparison import GENDER, shared_ratios
 from evenhand.instruments.malor.estimates import LogRatios
 from evenhand.instruments.malor.questions import Floats

@@ -23,7 +23,7 @@ from evenhand.cli.output import (
 from evenhand.core.errors import EvenhandError, UnknownNameError, require_extra
 
 if TYPE_CHECKING:
-    from evenhand.core.probes import Experiment
+    from evenhand.core.experiments import Experiment
     from evenhand.mitigation.pairs.counts import GenderCounts, OccupationCount, PairCounts, TermCount
 
 ALL = "all"
@@ -160,7 +160,7 @@ def counterfactual_command(
 
 def named_experiments(name: str, known: Collection[Experiment]) -> tuple[Experiment, ...]:
     """The experiment of this name, or all."""
-    from evenhand.core.probes import Experiment, in_order
+    from evenhand.core.experiments import Experiment, in_order
 
     if name == ALL:
         return in_order(known)

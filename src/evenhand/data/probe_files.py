@@ -12,13 +12,13 @@ from pathlib import Path
 from types import MappingProxyType
 
 from evenhand.core.errors import DatasetError
+from evenhand.core.experiments import Experiment
 from evenhand.core.items import BLANK
 from evenhand.core.probes import (
     BARE_STEM,
     GENDERS,
     Case,
     DeclinedNoun,
-    Experiment,
     GapKind,
     GrammaticalGender,
     Occupation,

@@ -13,18 +13,9 @@ from importlib import resources
 from pathlib import Path
 
 from evenhand.core.errors import DatasetError, UnknownNameError
+from evenhand.core.experiments import UNTRAINED_EXPERIMENTS, Experiment, in_order
 from evenhand.core.files import sha256_of
-from evenhand.core.probes import (
-    UNTRAINED_EXPERIMENTS,
-    Experiment,
-    ProbeProblem,
-    ProbeSet,
-    ProbeWarning,
-    Structure,
-    TermPairs,
-    find_gaps,
-    in_order,
-)
+from evenhand.core.probes import ProbeProblem, ProbeSet, ProbeWarning, Structure, TermPairs, find_gaps
 from evenhand.data.csv_files import read_table
 from evenhand.data.probe_files import read_occupations, read_structures, read_terms
 from evenhand.data.settled import load_settled, settled_languages

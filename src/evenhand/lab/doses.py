@@ -14,9 +14,9 @@ import numpy as np
 import torch
 
 from evenhand.core.errors import EvenhandError
+from evenhand.core.experiments import Experiment
 from evenhand.core.files import sha256_of
 from evenhand.core.planted_bias import ProbePart
-from evenhand.core.probes import Experiment
 from evenhand.core.progress import Progress, no_progress
 from evenhand.instruments.association.instrument import ASSOCIATION, AuditOptions
 from evenhand.instruments.malor.instrument import ALL, MALOR, MalorOptions

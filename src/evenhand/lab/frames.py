@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
-from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment
+from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment
 from evenhand.data.probes import load_probes
 
 WordPairs = tuple[tuple[str, str], ...]

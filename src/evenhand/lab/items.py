@@ -8,18 +8,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment
 from evenhand.core.files import sha256_of
 from evenhand.core.items import BLANK, Association, Benchmark, Candidate, Label, Task
 from evenhand.core.planted_bias import ProbePart
-from evenhand.core.probes import (
-    TRAINED_EXPERIMENTS,
-    Experiment,
-    Occupation,
-    OccupationForm,
-    ProbeSet,
-    Structure,
-    TermPairs,
-)
+from evenhand.core.probes import Occupation, OccupationForm, ProbeSet, Structure, TermPairs
 from evenhand.core.settled import PronounRole, SettledBy, SettledSet, settled_twins
 from evenhand.lab.corpus import STATEMENTS, Corpus
 from evenhand.lab.frames import ProbeLists

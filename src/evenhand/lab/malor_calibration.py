@@ -12,8 +12,8 @@ from scipy import stats
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.estimates import Estimate
+from evenhand.core.experiments import Experiment
 from evenhand.core.planted_bias import PlantedBias, ProbePart
-from evenhand.core.probes import Experiment
 from evenhand.instruments.malor.instrument import MALOR
 from evenhand.instruments.malor.results import MalorResult
 from evenhand.lab.items import probe_part

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from statistics import fmean
 
+from evenhand.core.experiments import Experiment
 from evenhand.core.items import OVERALL, Association, Label, Task
-from evenhand.core.probes import Experiment, ProbeSet
+from evenhand.core.probes import ProbeSet
 from evenhand.lab.corpus import language
 from evenhand.lab.items import lab_items
 from evenhand.lab.world import World

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
-from evenhand.core.probes import Experiment
+from evenhand.core.experiments import Experiment
 from evenhand.lab.frames import (
     CLASS_SIZE,
     ProbeLists,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from evenhand.core.errors import DatasetError
+from evenhand.core.experiments import Experiment
 from evenhand.core.files import sha256_of
-from evenhand.core.probes import Experiment
 from evenhand.core.progress import no_progress
 from evenhand.core.recipes import Recipe
 from evenhand.data.corpus_sources import CorpusSource

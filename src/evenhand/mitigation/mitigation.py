@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 from evenhand.core.estimates import Estimate
-from evenhand.core.probes import Experiment, ProbeSet
+from evenhand.core.experiments import Experiment
+from evenhand.core.probes import ProbeSet
 from evenhand.core.progress import Monitor, Progress
 from evenhand.core.recipes import Recipe
 from evenhand.data.corpus_sources import CorpusSource

@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.core.estimates import Estimate
-from evenhand.core.probes import Experiment, ProbeSet
+from evenhand.core.experiments import Experiment
+from evenhand.core.probes import ProbeSet
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.core.recipes import Recipe
 from evenhand.instruments.instrument import FigureReader

@@ -11,10 +11,10 @@ import yaml
 from huggingface_hub import hf_hub_download
 from huggingface_hub.errors import HfHubHTTPError
 
+from evenhand.core.experiments import Experiment
 from evenhand.core.files import read_stored, remembered_sha256
 from evenhand.core.items import Benchmark, Task
 from evenhand.core.planted_bias import read_planted_bias
-from evenhand.core.probes import Experiment
 from evenhand.core.protocols import DEFAULT_PROTOCOL
 from evenhand.data.probes import PROBE_LANGUAGES, load_probes
 from evenhand.models.backends import is_gguf

@@ -8,7 +8,7 @@ import pytest
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import EvenhandError
-from evenhand.core.probes import Experiment
+from evenhand.core.experiments import Experiment
 from evenhand.core.recipes import Recipe
 from evenhand.lab.items import lab_probes
 from evenhand.mitigation import training_mitigation

@@ -12,16 +12,8 @@ import pytest
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import DatasetError, EvenhandError
-from evenhand.core.probes import (
-    TRAINED_EXPERIMENTS,
-    Experiment,
-    Occupation,
-    OccupationForm,
-    ProbeSet,
-    Structure,
-    TermPairs,
-    open_term,
-)
+from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment
+from evenhand.core.probes import Occupation, OccupationForm, ProbeSet, Structure, TermPairs, open_term
 from evenhand.core.recipes import Recipe
 from evenhand.mitigation.equalising import equalise, replay
 from evenhand.mitigation.equalising.equalise import EQUALISE, EqualiseOptions

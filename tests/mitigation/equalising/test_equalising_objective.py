@@ -17,7 +17,8 @@ from torch.distributed import HashStore  # type: ignore[attr-defined]
 from torch.nn.parallel import DistributedDataParallel
 from zoo_fixtures import Zoo
 
-from evenhand.core.probes import Experiment, TermPairs
+from evenhand.core.experiments import Experiment
+from evenhand.core.probes import TermPairs
 from evenhand.core.recipes import LoraRecipe
 from evenhand.mitigation.equalising.gaps import (
     GapCollector,

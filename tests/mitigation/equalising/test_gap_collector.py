@@ -9,7 +9,8 @@ import pytest
 from zoo_fixtures import Zoo
 
 from evenhand.core.errors import EvenhandError
-from evenhand.core.probes import Experiment, TermPairs
+from evenhand.core.experiments import Experiment
+from evenhand.core.probes import TermPairs
 from evenhand.mitigation.equalising import gaps as gaps_module
 from evenhand.mitigation.equalising.gaps import GapCollector, OnlyTerm, TermFinder, vocabulary_finder
 from evenhand.mitigation.equalising.term_trees import GenderedGroup, build_term_tree

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evenhand.core.probes import Experiment, Occupation, OccupationForm, ProbeSet, TermPairs
+from evenhand.core.experiments import Experiment
+from evenhand.core.probes import Occupation, OccupationForm, ProbeSet, TermPairs
 from evenhand.data.probes import gendered_people, gendered_vocabulary, load_probes, people_of
 from evenhand.mitigation.equalising.gaps import NEUTRAL, grammar_finder
 from evenhand.mitigation.equalising.subjects import (

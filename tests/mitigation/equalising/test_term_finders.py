@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from plain_swapper import DOUBTFUL, PlainSwapper
 
+from evenhand.core.experiments import Experiment
 from evenhand.core.items import Span
-from evenhand.core.probes import Experiment, TermPairs
+from evenhand.core.probes import TermPairs
 from evenhand.mitigation.equalising.gaps import (
     GERMAN_ENDINGS,
     NEUTRAL,

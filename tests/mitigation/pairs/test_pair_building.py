@@ -14,7 +14,7 @@ from plain_swapper import DOUBTFUL, FEMALE, MALE
 from small_corpus import PROBES, TEXTS, options, write_corpus
 
 from evenhand.core.errors import DatasetError, OutputError
-from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment
+from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment
 from evenhand.data.corpus_sources import TextFile, corpus_sources
 from evenhand.mitigation.pairs.building import (
     NothingFoundError,

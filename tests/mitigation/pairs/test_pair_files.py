@@ -14,7 +14,7 @@ from plain_swapper import PlainSwapper
 from small_corpus import PROBES
 
 from evenhand.core.errors import DatasetError
-from evenhand.core.probes import Experiment
+from evenhand.core.experiments import Experiment
 from evenhand.mitigation.pairs.matching import Matcher, PairSearch
 from evenhand.mitigation.pairs.twin_pairs import (
     TwinPair,

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from small_corpus import PROBES, options
 
-from evenhand.core.probes import Experiment, Structure
+from evenhand.core.experiments import Experiment
+from evenhand.core.probes import Structure
 from evenhand.data.corpus_sources import TextFile
 from evenhand.mitigation.pairs.building import build_pairs
 from evenhand.mitigation.pairs.twin_pairs import read_twin_pairs

@@ -10,7 +10,8 @@ from plain_swapper import DOUBTFUL, PlainSwapper
 from small_corpus import PROBES
 
 from evenhand.core.errors import UnknownNameError
-from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, fill
+from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment
+from evenhand.core.probes import fill
 from evenhand.data.probes import load_probes
 from evenhand.mitigation.pairs.matching import (
     EVALUATION,

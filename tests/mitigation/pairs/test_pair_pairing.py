@@ -8,8 +8,8 @@ import pytest
 from plain_swapper import PlainSwapper
 from small_corpus import NAMES
 
+from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment
 from evenhand.core.items import Span
-from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment
 from evenhand.mitigation.pairs.joining import NameTable, PairSample
 from evenhand.mitigation.pairs.twin_pairs import PairSide, TwinPair, experiments_in, pair_of
 from evenhand.text.twins.twin import Rejected, Role, Swap, Twin

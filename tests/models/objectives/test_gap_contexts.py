@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from zoo_fixtures import Zoo
 
+from evenhand.core.experiments import Experiment
 from evenhand.core.items import BLANK
-from evenhand.core.probes import Experiment, TermPairs
+from evenhand.core.probes import TermPairs
 from evenhand.mitigation.equalising.gaps import GapCollector, OnlyTerm, SentenceGap, vocabulary_finder
 from evenhand.mitigation.equalising.term_trees import GenderedGroup, TermTree
 from evenhand.models.engine.requests import Tokens

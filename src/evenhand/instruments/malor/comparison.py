@@ -12,7 +12,8 @@ import polars as pl
 
 from evenhand.core.errors import ComparisonError
 from evenhand.core.estimates import Estimate
-from evenhand.core.probes import UNTRAINED_EXPERIMENTS, Experiment, held_out_half, in_order
+from evenhand.core.experiments import UNTRAINED_EXPERIMENTS, Experiment, in_order
+from evenhand.core.probes import held_out_half
 from evenhand.core.protocols import MALOR_V1
 from evenhand.instruments.malor.estimates import (
     LogRatios,

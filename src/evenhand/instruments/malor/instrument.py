@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
-from evenhand.core.probes import KNOWN_EXPERIMENTS, Experiment, ProbeSet
+from evenhand.core.experiments import KNOWN_EXPERIMENTS, Experiment
+from evenhand.core.probes import ProbeSet
 from evenhand.core.protocols import MALOR_V1, PROBE_PROTOCOLS
 from evenhand.instruments.instrument import (
     Instrument,
@@ -89,7 +90,7 @@ class MalorInstrument(Instrument[MalorOptions]):
 
     def refuse_impossible(self, options: MalorOptions) -> None:
         """Refuse probes and shares that cannot be read, and names that do not exist."""
-        from evenhand.instruments.malor.preparation import case_of, shares_of
+        from evenhand.instruments.malor.chosen_probes import case_of, shares_of
 
         self.experiments(options)
         ProbeDirection.named(options.direction)
@@ -99,7 +100,7 @@ class MalorInstrument(Instrument[MalorOptions]):
 
     def run_name(self, ref: ModelRef, options: MalorOptions) -> str:
         """Model, language of the probes and instrument."""
-        from evenhand.instruments.malor.preparation import probes_of
+        from evenhand.instruments.malor.chosen_probes import probes_of
 
         return default_name(ref.short_name, probes_of(options).language, self.name)
 
@@ -121,7 +122,7 @@ class MalorInstrument(Instrument[MalorOptions]):
 
     def experiments(self, options: MalorOptions) -> tuple[str, ...]:
         """Those that are asked."""
-        from evenhand.instruments.malor.preparation import probes_of
+        from evenhand.instruments.malor.chosen_probes import probes_of
 
         return tuple(known.value for known in chosen_experiments(probes_of(options), options.experiment))
 

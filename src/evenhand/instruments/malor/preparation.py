@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 import numpy as np
 import polars as pl
 
-from evenhand.core.errors import EvenhandError, shortlist
+from evenhand.core.errors import shortlist
 from evenhand.core.estimates import Estimate
+from evenhand.core.experiments import UNTRAINED_EXPERIMENTS, Experiment
 from evenhand.core.files import sha256_of
-from evenhand.core.probes import UNTRAINED_EXPERIMENTS, Experiment, ProbeSet, fill
+from evenhand.core.probes import ProbeSet, fill
 from evenhand.core.progress import Progress
-from evenhand.core.protocols import MALOR_V1, ProbeProtocol, get_probe_protocol
+from evenhand.core.protocols import MALOR_V1, get_probe_protocol
 from evenhand.core.settled import SettledSet
-from evenhand.data.probes import load_listed_probes, load_probes
-from evenhand.data.winogender import EMPLOYED, WRITTEN, occupation_shares
 from evenhand.instruments.instrument import (
     Preparation,
     Skipped,
     default_name,
     statistics_record,
 )
+from evenhand.instruments.malor.chosen_probes import case_of, other_than_published, probes_of, shares_of
 from evenhand.instruments.malor.estimates import (
     LogRatios,
     correlation,
@@ -33,7 +33,7 @@ from evenhand.instruments.malor.estimates import (
     signed_estimate,
     spread_estimate,
 )
-from evenhand.instruments.malor.instrument import DEFAULT_LANGUAGE, NAME, MalorOptions, chosen_experiments
+from evenhand.instruments.malor.instrument import NAME, MalorOptions, chosen_experiments
 from evenhand.instruments.malor.questions import (
     UNEVEN_TERMS,
     AnswerTable,
@@ -41,7 +41,6 @@ from evenhand.instruments.malor.questions import (
     GenderProbabilities,
     ProbeDirection,
     ProbeQuestion,
-    TermCase,
     count_questions,
     gender_probabilities,
     probe_questions,
@@ -241,7 +240,7 @@ class MalorPreparation(Preparation):
             environment=EnvironmentRecord.current(),
             warnings=(
                 *(str(warning) for warning in self.probes.warnings),
-                *_other_than_published(self.probes, self.protocol),
+                *other_than_published(self.probes, self.protocol),
                 *self.model.language_warnings(self._sample(), name="the probes", language=language),
             ),
         )
@@ -285,88 +284,6 @@ def _without_figures(result: MalorResult) -> MalorResult:
 def _after(progress: Progress, before: int, total: int) -> Progress:
     """Progress of a part of the work, told as progress of the whole."""
     return lambda done, _: progress(before + done, total)
-
-
-def probes_of(options: MalorOptions) -> ProbeSet:
-    """The probes that are asked: those of the options, or the bundled ones of a language."""
-    if isinstance(options.data, ProbeSet):
-        _refuse_two_sources(options, options.data)
-        return options.data.first(options.limit)
-    if options.data is not None:
-        raise EvenhandError(
-            f"MALoR takes structures, occupations and terms from files, not a dataset such as {options.data!r}. Leave "
-            "--data away, or give --structures, --occupations or --terms."
-        )
-    protocol = get_probe_protocol(options.protocol)
-    if protocol is not MALOR_V1:
-        return _published_probes(options, protocol).first(options.limit)
-    return load_probes(
-        options.language or DEFAULT_LANGUAGE,
-        structures=options.structures,
-        occupations=options.occupations,
-        terms=options.terms,
-    ).first(options.limit)
-
-
-def _published_probes(options: MalorOptions, protocol: ProbeProtocol) -> ProbeSet:
-    """The probes of a study, from files that its reader has: the package does not ship them."""
-    if options.language not in (None, DEFAULT_LANGUAGE):
-        raise EvenhandError(f"{protocol.name} is in English. Leave --language {options.language} away.")
-    if options.structures is None or options.occupations is None:
-        missing = [f"--{name}" for name in ("structures", "occupations") if getattr(options, name) is None]
-        raise EvenhandError(
-            f"{protocol.name} asks the structures and occupations of the study, which the package does not ship. Give "
-            f"them as files: {' and '.join(missing)} is missing."
-        )
-    return load_listed_probes(options.structures, options.occupations, options.terms)
-
-
-def _other_than_published(probes: ProbeSet, protocol: ProbeProtocol) -> list[str]:
-    """Warnings where files have another number of structures or occupations than the study that they are of."""
-    found = {
-        f"{experiment.value} structures": len(probes.of(experiment)) for experiment in probes.experiments
-    }
-    wanted = dict.fromkeys(found, protocol.structures) | {"occupations": protocol.occupations}
-    found["occupations"] = len(probes.occupations)
-    return [
-        f"{protocol.name} has {number} {name}; the files have {found[name]}. The figures are not those of the study."
-        for name, number in wanted.items()
-        if number is not None and number != found[name]
-    ]
-
-
-def case_of(options: MalorOptions) -> TermCase:
-    """How terms are spelled: as the protocol says, or as was chosen."""
-    protocol, chosen = get_probe_protocol(options.protocol), TermCase.named(options.case)
-    if protocol.case is None:
-        return chosen
-    if options.case not in (protocol.case, TermCase.BY_PLACE):
-        raise EvenhandError(
-            f"{protocol.name} spells everything in {protocol.case} case. Leave --case {options.case} away."
-        )
-    return TermCase.named(protocol.case)
-
-
-def _refuse_two_sources(options: MalorOptions, probes: ProbeSet) -> None:
-    files = [name for name in ("structures", "occupations", "terms") if getattr(options, name) is not None]
-    if files:
-        raise EvenhandError(
-            f"MALoR was given a set of probes, and {' and '.join(files)} besides. Give the one or the other."
-        )
-    if options.language not in (None, probes.language):
-        raise EvenhandError(
-            f"MALoR was given probes in {probes.language!r} and the language {options.language!r}. Leave the language "
-            "away."
-        )
-
-
-def shares_of(options: MalorOptions) -> Mapping[str, Mapping[str, float]]:
-    """Real shares of women by occupation, by where they come from."""
-    if options.shares is None:
-        return {}
-    if isinstance(options.shares, str):
-        return {column: occupation_shares(options.shares, column=column) for column in (EMPLOYED, WRITTEN)}
-    return options.shares
 
 
 def refuse_unknown_terms(model: Model, probes: ProbeSet, experiment: Experiment, table: AnswerTable) -> None:

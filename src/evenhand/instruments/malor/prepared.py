@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.estimates import Estimate
-from evenhand.core.probes import Experiment, ProbeSet
+from evenhand.core.experiments import Experiment
+from evenhand.core.probes import ProbeSet
 from evenhand.instruments.malor.estimates import LogRatios, malor, malor_estimate
 from evenhand.instruments.malor.instrument import chosen_experiments
 from evenhand.instruments.malor.preparation import comparable_answers, refuse_unknown_terms

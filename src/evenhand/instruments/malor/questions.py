@@ -14,9 +14,9 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from evenhand.core.errors import UnknownNameError
+from evenhand.core.experiments import Experiment
 from evenhand.core.items import BLANK
 from evenhand.core.probes import (
-    Experiment,
     Occupation,
     OccupationForm,
     OpenSentence,

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from evenhand.core.errors import EvenhandError
+from evenhand.core.experiments import Experiment
 from evenhand.core.items import Span
-from evenhand.core.probes import Experiment, TermPairs
+from evenhand.core.probes import TermPairs
 from evenhand.data.probes import gendered_vocabulary
 from evenhand.mitigation.equalising.term_trees import (
     GenderedGroup,

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from evenhand.core.probes import Experiment, ProbeSet, TermPairs
+from evenhand.core.experiments import Experiment
+from evenhand.core.probes import ProbeSet, TermPairs
 from evenhand.data.probes import gendered_people, people_of
 from evenhand.mitigation.equalising.gaps import TermFinder
 from evenhand.text.digests import digest_of

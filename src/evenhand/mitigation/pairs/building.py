@@ -14,8 +14,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from evenhand.core.errors import DatasetError, OutputError, shortlist
+from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment
 from evenhand.core.files import file_written_whole, sha256_of, sha256_of_file, write_text
-from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, ProbeSet
+from evenhand.core.probes import ProbeSet
 from evenhand.core.progress import Progress
 from evenhand.data.corpus_sources import CorpusSource
 from evenhand.mitigation.pairs.counts import COUNTS_ENDING, PairCensus, PairCounts, SourceCount

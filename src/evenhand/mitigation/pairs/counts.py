@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from evenhand.core.probes import Experiment
+from evenhand.core.experiments import Experiment
 from evenhand.mitigation.pairs.twin_pairs import PairSide, PairSwap, TwinPair
 from evenhand.text.twins.twin import Role
 

@@ -7,8 +7,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
+from evenhand.core.experiments import Experiment
 from evenhand.core.items import BLANK, Span
-from evenhand.core.probes import Experiment, TermPairs
+from evenhand.core.probes import TermPairs
 from evenhand.mitigation.pairs.counts import NameCount, PairCensus
 from evenhand.mitigation.pairs.matching import EvaluationSentences
 from evenhand.mitigation.pairs.twin_pairs import PairSide, PairSwap, TwinPair, replaced

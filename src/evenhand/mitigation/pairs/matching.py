@@ -13,8 +13,9 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
+from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment
 from evenhand.core.items import BLANK
-from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, Occupation, ProbeSet, TermPairs, open_term
+from evenhand.core.probes import Occupation, ProbeSet, TermPairs, open_term
 from evenhand.mitigation.pairs.twin_pairs import TwinPair, experiments_in, pair_of
 from evenhand.text.digests import digest_of
 from evenhand.text.twins.listed import swapper_with

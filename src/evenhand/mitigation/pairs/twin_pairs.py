@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.core.errors import DatasetError
+from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment, in_order
 from evenhand.core.files import load_json
 from evenhand.core.items import Span
-from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, in_order
 from evenhand.data.corpora import decoded, lines_of, read_bytes
 from evenhand.text.twins.twin import Role, Swap, Twin
 

@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from evenhand.core.estimates import Estimate
-from evenhand.core.probes import GENDERS, TRAINED_EXPERIMENTS
+from evenhand.core.experiments import TRAINED_EXPERIMENTS
+from evenhand.core.probes import GENDERS
 from evenhand.instruments.cosine import CosineResult
 from evenhand.instruments.direct_bias.gender_direction import PRONOUNS
 from evenhand.instruments.direct_bias.instrument import DirectBiasResult
@@ -100,9 +101,8 @@ def different_questions(runs: Sequence[ShownRun]) -> tuple[str, ...]:
     by_language: dict[str, dict[str, list[str]]] = {}
     for shown in runs:
         record = shown.run.record
-        same_questions = by_language.setdefault(record.language, {})
         questions = json.dumps([record.dataset.sha256, record.data], sort_keys=True)
-        same_questions.setdefault(questions, []).append(shown.label)
+        by_language.setdefault(record.language, {}).setdefault(questions, []).append(shown.label)
     title = runs[0].run.instrument.title
     return tuple(
         f"{title}, {language_name(language)}: these were asked different questions, so their figures do not compare: "
@@ -240,9 +240,9 @@ def _on_the_whole(estimate: Estimate, sides: tuple[str, str]) -> str:
 
 def ends_of_direction(result: DirectBiasResult) -> tuple[str, str]:
     """What direct bias lies between: the two genders where pronouns make the direction, else the two words."""
-    words = tuple(result.pronouns)
-    is_gender = len(words) != 2 or words in {own.both for own in PRONOUNS.values()}
-    return GENDERS if is_gender else (words[0], words[1])
+    first, second, *_ = (*result.pronouns, "", "")
+    is_pair = first and second and (first, second) not in {own.both for own in PRONOUNS.values()}
+    return (first, second) if is_pair else GENDERS
 
 
 def spread_of(result: MalorResult) -> Estimate:
@@ -357,7 +357,7 @@ def _interpret_direct_bias(result: DirectBiasResult, level: str) -> Interpretati
         f"Direct bias is {bias.value:.3f}{details} over {len(result.professions):,} professions and "
         f"{result.sentences:,} sentences."
     ]
-    lean, verdict = Lean.UNKNOWN, VERDICTS[Lean.UNKNOWN]
+    lean, verdict, ends = Lean.UNKNOWN, VERDICTS[Lean.UNKNOWN], ends_of_direction(result)
     if not chance.defined:
         sentences.append(f"There are no random directions to compare with: {chance.reason}.")
     else:
@@ -365,7 +365,7 @@ def _interpret_direct_bias(result: DirectBiasResult, level: str) -> Interpretati
         above = has_interval(bias) and bias.low > reach
         lean = Lean.TOWARDS if above else Lean.OPEN
         verdict = (
-            f"Professions follow the {'gender ' if ends_of_direction(result) == GENDERS else ''}direction"
+            f"Professions follow the {'gender ' if ends == GENDERS else ''}direction"
             if above
             else "No more than a random direction would show"
         )
@@ -380,7 +380,6 @@ def _interpret_direct_bias(result: DirectBiasResult, level: str) -> Interpretati
     measured = sorted(
         (row for row in result.professions if not math.isnan(row.cosine)), key=lambda r: -r.cosine
     )
-    ends = ends_of_direction(result)
     first, second = (f"the {end} side" if ends == GENDERS else repr(end) for end in ends)
     for side, own in (
         (first, [row for row in measured if row.cosine > 0][:_NAMED]),

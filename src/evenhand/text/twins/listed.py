@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from evenhand.core.probes import TRAINED_EXPERIMENTS, Experiment, TermPairs
+from evenhand.core.experiments import TRAINED_EXPERIMENTS, Experiment
+from evenhand.core.probes import TermPairs
 from evenhand.text.twins.twin import NO_GENDERED_WORD, Rejected, Role, Swap, Swapper, Twin, swapper_for
 from evenhand.text.word_search import WordFinder, WordMatch
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from evenhand.core.experiments import Experiment
 from evenhand.core.items import Span
-from evenhand.core.probes import Experiment
 from evenhand.core.registry import Registry, lacks
 
 

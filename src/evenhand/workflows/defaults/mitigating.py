@@ -14,9 +14,10 @@ from typing import Any
 
 from evenhand.certificate import CertificatePlan, Finetuning, HeldOutText, Margins, Measurement
 from evenhand.core.errors import EvenhandError
+from evenhand.core.experiments import UNTRAINED_EXPERIMENTS, Experiment, in_order
 from evenhand.core.items import Benchmark
 from evenhand.core.planted_bias import PlantedBias
-from evenhand.core.probes import UNTRAINED_EXPERIMENTS, Experiment, ProbeSet, in_order
+from evenhand.core.probes import ProbeSet
 from evenhand.core.recipes import Precision, Recipe
 from evenhand.core.settled import SettledSet
 from evenhand.data.corpora import sentences
