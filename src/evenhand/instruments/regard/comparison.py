@@ -48,7 +48,7 @@ def compare_regard(first: Run, second: Run, options: ComparisonOptions) -> Compa
     parts: dict[tuple[str, ...], list[str]] = {(): shared}
     if options.by_group:
         kinds = first.result.kind_of_context
-        parts |= {(kind,): [own for own in shared if kinds[own] == kind] for kind in first.result.by_kind}
+        parts |= {(kind,): [own for own in shared if kinds.get(own) == kind] for kind in first.result.by_kind}
     for place, contexts in parts.items():
         if len(contexts) < _FEWEST_CONTEXTS:
             continue

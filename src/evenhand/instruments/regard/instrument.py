@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import polars as pl
+
 from evenhand.core.errors import EvenhandError
 from evenhand.data.contexts import ALL_CONTEXTS
 from evenhand.data.group_texts import REGARD_LABELS, GroupTexts
@@ -66,6 +68,15 @@ class RegardInstrument(Instrument[InstrumentOptions]):
                 "Regard is measured on texts about groups, and none were given as data. Let the model write and a "
                 "classifier label them, or evaluate files of texts: evenhand regard evaluate."
             )
+
+    def read_scores(self, scores: pl.DataFrame) -> pl.DataFrame:
+        """Scores in their layout, with labels that regard has."""
+        checked = super().read_scores(scores)
+        codes = [int(code) for code in REGARD_LABELS]
+        for column in ("label", "human_label"):
+            if not checked[column].drop_nulls().is_in(codes).all():
+                raise ValueError(f"the column {column} has values other than {', '.join(REGARD_LABELS)}")
+        return checked
 
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """Gaps and groups in all contexts, then in each kind of contexts."""
