@@ -67,6 +67,13 @@ def refuse_incomparable_texts(first: Run, second: Run) -> None:
     Raises:
         ComparisonError: With what differs.
     """
+    for run in (first, second):
+        strangers = set(run.scores["group"].to_list()) - set(run.result.groups)
+        if strangers:
+            raise ComparisonError(
+                f"{run.name} has texts about {shortlist(sorted(strangers))}, of whom it has no figures. Make the run "
+                "again with --fresh."
+            )
     groups = [own.result.groups for own in (first, second)]
     if set(groups[0]) != set(groups[1]):
         raise ComparisonError(
