@@ -207,13 +207,14 @@ def row_axis(names: Sequence[str], *, bold: Sequence[str] = ()) -> alt.Y:
         bold: Those among them that stand out.
     """
     order = list(dict.fromkeys(map(in_lines, names)))
-    fewest = min(row.count(_LINE_BREAK) + 1 for row in order)
+    several_lines = f"length(split(datum.label, {_LINE_BREAK!r})) > 1"
     labels = alt.Axis(
         labelLimit=150,
         ticks=False,
         labelExpr=f"split(datum.label, {_LINE_BREAK!r})",
         labelLineHeight=_LINE_HEIGHT,
-        labelOffset=-_LINE_HEIGHT * (fewest - 1) / 2,
+        # The middle of a row is between the first two lines of a name, or in the middle of its only line.
+        labelBaseline={"condition": {"test": several_lines, "value": "bottom"}, "value": "middle"},
         **_bold_labels(bold),
     )
     return alt.Y("row:N", sort=order, title=None, axis=labels)
