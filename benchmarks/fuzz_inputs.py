@@ -10,6 +10,9 @@ from contextlib import suppress
 from importlib import resources
 from pathlib import Path
 
+import numpy as np
+import polars as pl
+
 import evenhand as eh
 from evenhand.core.estimates import Estimate
 from evenhand.core.recipes import Recipe
@@ -17,6 +20,8 @@ from evenhand.data.annotations import Annotation, AnnotationTable
 from evenhand.data.datasets import bundled_calibration_path, example_scores
 from evenhand.data.label_schemes import load_scheme
 from evenhand.data.probes import bundled_probe_path
+from evenhand.instruments.regard.analysis import frame_of_texts
+from evenhand.lab.regard_gap import PlantedGap, plant_gap
 from evenhand.models.backends.lab import embedded_folder
 from evenhand.reporting import render_page
 from evenhand.runs.mitigation_records import (
@@ -74,6 +79,7 @@ def make_runs(place: Path) -> None:
         _probed(fake, "crows-pairs", data=pairs),
         _probed(fake, "cosine", data=winogender),
         _probed(fake, "direct-bias", corpus=(corpus,)),
+        _probed(fake, "regard", data=plant_gap(PlantedGap(texts=6, labelled=60), np.random.default_rng(0))),
     )
     for run in runs:
         run.save(place / run.record.instrument, pages={"report.html": render_page([run])})
@@ -85,6 +91,19 @@ def make_runs(place: Path) -> None:
 def _probed(model: FakeModel, instrument: str, **options: object) -> eh.Run:
     made = eh.INSTRUMENTS.get(instrument).options_type(resampling=QUICK, **options)
     return eh.probe(model, instrument, options=made, name=instrument)
+
+
+def make_group_texts(place: Path) -> None:
+    """Texts about two groups, their contexts, and a labelled sample."""
+    folder = place / "texts"
+    folder.mkdir(parents=True)
+    texts = plant_gap(PlantedGap(texts=4, labelled=30), np.random.default_rng(0))
+    frame = frame_of_texts(texts)
+    frame.select("text", "group", "context", "label").write_csv(folder / "texts.csv")
+    sample = frame.drop_nulls("human_label").select("text", pl.col("human_label").alias("label"))
+    sample.write_csv(folder / "sample.csv")
+    lines = [f"context {number},{'respect' if number % 2 else 'occupation'}" for number in range(10)]
+    (folder / "contexts.csv").write_text("\n".join(["context,kind", *lines]) + "\n", encoding="utf-8")
 
 
 def seal_run(folder: Path) -> None:

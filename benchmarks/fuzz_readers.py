@@ -21,6 +21,7 @@ from evenhand.certificate.mitigated import summarise
 from evenhand.core.errors import EvenhandError
 from evenhand.core.files import write_text
 from evenhand.core.recipes import Plateau
+from evenhand.data.contexts import load_contexts
 from evenhand.data.corpora import sentences
 from evenhand.data.crows_pairs import load_pairs
 from evenhand.data.datasets import read_calibration as load_calibration
@@ -188,6 +189,17 @@ def _masked() -> Any:
     return eh.load("lab:masked", device="cpu")
 
 
+def read_group_texts(folder: Path, _intact: Path, out: Path | None) -> None:
+    """Evaluate texts about groups with a labelled sample."""
+    texts = eh.read_group_texts(
+        [folder / "texts.csv"],
+        columns=eh.GroupTextColumns(group="group", context="context"),
+        contexts=load_contexts(folder / "contexts.csv"),
+    )
+    sample = eh.read_regard_texts([folder / "sample.csv"])
+    eh.evaluate_regard(texts, eh.RegardEvaluationOptions(labelled=sample, resampling=QUICK), out=out)
+
+
 def read_corpus(folder: Path, _intact: Path, out: Path | None) -> None:
     """Read every sentence, hold some out, make pairs and measure direct bias."""
     for _ in sentences(folder):
@@ -231,6 +243,7 @@ READERS = (
     Reader("Winogender files", 1, fuzz_inputs.make_winogender, read_winogender),
     Reader("labelled text", 1, fuzz_inputs.make_labelled, read_labelled),
     Reader("annotations", 2, fuzz_inputs.make_annotations, read_annotated),
+    Reader("texts about groups", 1, fuzz_inputs.make_group_texts, read_group_texts),
     Reader("corpora", 2, fuzz_inputs.make_corpora, read_corpus),
     Reader("twin pairs", 1, fuzz_inputs.make_twin_pairs, read_twins),
     Reader("calibrations", 1, fuzz_inputs.make_calibrations, read_calibration),

@@ -18,7 +18,8 @@ import numpy as np
 from evenhand.instruments.regard.analysis import TextLabelTable
 from evenhand.instruments.regard.estimation import NET_REGARD
 from evenhand.lab.regard_gap import GROUPS, PUBLISHED_CONFUSION, PlantedGap, plant_labels
-from evenhand.stats.group_shares import CountedShares, GroupShares, UnconfusedShares
+from evenhand.stats.group_shares import CountedShares, GroupShares
+from evenhand.stats.label_error import UnconfusedShares
 from evenhand.stats.resampling import Resampling
 from evenhand.stats.vote_aggregation import NO_LABEL
 

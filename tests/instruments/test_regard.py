@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from evenhand.core.errors import ComparisonError, DatasetError, EvenhandError
@@ -20,7 +21,7 @@ from evenhand.instruments.regard.analysis import (
 )
 from evenhand.instruments.regard.evaluation import NO_LABELLED_SAMPLE, SMALL_SAMPLE, RegardEvaluation
 from evenhand.instruments.regard.instrument import REGARD
-from evenhand.instruments.regard.results import ErrorTreatment
+from evenhand.instruments.regard.results import ErrorTreatment, RegardResult
 from evenhand.lab.regard_gap import PUBLISHED_CONFUSION, PlantedGap, plant_gap
 from evenhand.runs.comparison import compare
 from evenhand.runs.conditions import Condition
@@ -271,6 +272,23 @@ def test_runs_about_others_or_in_other_contexts_are_not_compared() -> None:
     elsewhere = replace(texts, texts=tuple(replace(own, context=f"other {own.context}") for own in texts))
     with pytest.raises(ComparisonError, match="fewer than two contexts in common"):
         compare(first, run_of(elsewhere))
+
+
+def test_a_run_whose_texts_and_figures_are_about_others_is_not_compared() -> None:
+    first, other = run_of(planted()), run_of(planted(seed=2))
+    mixed = replace(other, scores=other.scores.with_columns(pl.lit("somebody").alias("group")))
+    with pytest.raises(ComparisonError, match="texts about somebody, of whom it has no figures"):
+        compare(first, mixed)
+
+
+def test_damaged_results_and_scores_are_refused() -> None:
+    run = run_of(planted())
+    with pytest.raises(ValueError, match="figures are of"):
+        RegardResult.model_validate({**run.result.model_dump(), "groups": ("a", "b")})
+    with pytest.raises(ValueError, match="do not fit together"):
+        RegardResult.model_validate({**run.result.model_dump(), "kind_of_context": {}})
+    with pytest.raises(ValueError, match="label has values other than"):
+        REGARD.read_scores(run.scores.with_columns(pl.lit(7, dtype=pl.Int64).alias("label")))
 
 
 def test_a_model_without_a_classifier_is_told_what_to_do() -> None:

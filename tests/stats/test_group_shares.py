@@ -13,15 +13,17 @@ from evenhand.stats.group_shares import (
     CombinedShares,
     CountedShares,
     IndependentShares,
-    PredictionPoweredShares,
-    UnconfusedShares,
-    confusion_problem,
     exchange_test,
     gap_equivalence,
-    prediction_power,
     widest_gap_interval,
 )
 from evenhand.stats.intervals import BOOTSTRAP, JACKKNIFE, WILSON, Interval
+from evenhand.stats.label_error import (
+    PredictionPoweredShares,
+    UnconfusedShares,
+    confusion_problem,
+    prediction_power,
+)
 from evenhand.stats.paired_labels import cramers_v, homogeneity_test
 from evenhand.stats.resampling import Floats, Resampling
 

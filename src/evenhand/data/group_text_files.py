@@ -206,7 +206,7 @@ def _refuse_wrong_number(files: Sequence[Path], columns: GroupTextColumns) -> No
             f"{files[0]} is the only file, so all its texts are about one group. Give one file per group, or name the "
             "column that tells the group with --group."
         )
-    twice = repeated(str(file.resolve()) for file in files)
+    twice = repeated(str(file.absolute()) for file in files)
     if twice:
         raise DatasetError(f"{twice[0]} is given twice. Give one file per group.")
     same = repeated(group_names(files))

@@ -1,49 +1,35 @@
-"""Shares of labels per group, where texts come in contexts and a classifier may have labelled them.
+"""Shares of labels per group, where texts come in contexts.
 
 Whatever is asked about shares is a *contrast*: a weight for every group and label. With 100 for the positive and -100
 for the negative label of one group, and the reverse for another, it is the gap in net regard. The value of a contrast,
-its interval and its test come from the same function of weights over contexts, whatever is done about a classifier's
-errors:
-
-* counted: labels are taken for the truth.
-* prediction-powered: on texts that people labelled too, the mean difference of both labels is taken off. It is right
-  whatever errors the classifier makes, also where they differ between groups, as long as the texts that people
-  labelled are a random sample of all. Predictions count by a factor that makes the variance smallest.
-* unconfused: the shares are solved for that the classifier's confusions turn into those that were counted. It is right
-  where the classifier confuses labels equally often in all groups.
+its interval and its test come from the same function of weights over contexts, also where a classifier's errors are
+carried through (``label_error``).
 
 References:
     Agresti and Caffo (2000), "Simple and effective confidence intervals for proportions and differences of
-    proportions"; Angelopoulos et al. (2023), "Prediction-powered inference"; Angelopoulos, Duchi and Zrnic (2023),
-    "PPI++"; Rogan and Gladen (1978), "Estimating prevalence from the results of a screening test"; Zou and Donner
-    (2008), "Construction of confidence limits about effect measures".
+    proportions".
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
 from evenhand.stats.cluster_shares import profile_interval, share_interval
 from evenhand.stats.intervals import Interval, cluster_interval, wilson_interval
 from evenhand.stats.paired_labels import EQUIVALENCE_LEVEL, Equivalence
-from evenhand.stats.resampling import Floats, Resampling
+from evenhand.stats.resampling import Floats, Resampling, Statistic
 from evenhand.stats.significance import clustered_sign_flip
 
 INDEPENDENT = "Agresti-Caffo over texts"
 
-WITH_CONFUSION = "contexts and labelled texts, margins put together as squares"
-
-FEWEST_OF_A_LABEL = 5
-"""With fewer texts of a label that people labelled, nobody knows what a classifier takes them for."""
-
 _TEXTS_MORE = 2.0
+"""Texts that Agresti and Caffo add to each group."""
 
 _ROUNDING = 1e-9
 
@@ -54,7 +40,10 @@ _FEW_CONTEXTS = "an interval needs at least two contexts"
 class GroupShares(ABC):
     """Shares of labels per group as a function of weights over contexts."""
 
-    contexts: int
+    @property
+    @abstractmethod
+    def contexts(self) -> int:
+        """How many contexts there are."""
 
     @abstractmethod
     def shares(self, weights: Floats) -> Floats:
@@ -62,12 +51,12 @@ class GroupShares(ABC):
 
     def value(self, contrast: Floats) -> float:
         """The sum of shares, each times its weight in the contrast; rounding errors around 0 are 0."""
-        value = float(_contrasted(self.shares(np.ones((1, self.contexts))), contrast)[0])
+        value = float(contrast_values(self.shares(np.ones((1, self.contexts))), contrast)[0])
         return 0.0 if abs(value) < _ROUNDING else value
 
     def interval(self, contrast: Floats, *, resampling: Resampling) -> Interval:
         """Interval of a contrast, contexts resampled."""
-        return _over_clusters(self._statistic(contrast), self.contexts, resampling)
+        return context_interval(self._statistic(contrast), self.contexts, resampling=resampling)
 
     def share_interval(self, contrast: Floats, *, resampling: Resampling) -> Interval:
         """Interval of the share of one label in one group, whose entry is the only one of the contrast.
@@ -91,11 +80,11 @@ class GroupShares(ABC):
             return math.nan
         return 2 * float(special.stdtr(self.contexts - 1, -abs(self.value(contrast)) / error))
 
-    def _statistic(self, contrast: Floats) -> Callable[[Floats], Floats]:
+    def _statistic(self, contrast: Floats) -> Statistic:
         value = self.value(contrast)
 
         def statistic(weights: Floats) -> Floats:
-            values = _contrasted(self.shares(weights), contrast)
+            values = contrast_values(self.shares(weights), contrast)
             # A resample without texts about a group, or without a label, says nothing.
             return np.where(np.isnan(values), value, values)
 
@@ -113,13 +102,13 @@ class CountedShares(GroupShares):
     counts: Floats
 
     @property
-    def contexts(self) -> int:  # type: ignore[override] # given by the counts
+    def contexts(self) -> int:
         """How many contexts there are."""
         return len(self.counts)
 
     def shares(self, weights: Floats) -> Floats:
         """Weighted counts of each group over their sum."""
-        return _normalised(np.tensordot(weights, self.counts, axes=1))
+        return label_shares(np.tensordot(weights, self.counts, axes=1))
 
     def share_interval(self, contrast: Floats, *, resampling: Resampling) -> Interval:
         """As any share of texts in clusters; beta-binomial where the label is rare or nearly all texts have it."""
@@ -159,7 +148,7 @@ class IndependentShares(CountedShares):
         if not counts[part].sum(axis=1).all():
             return Interval.missing("there are no texts about one of the groups")
         weights, more = contrast[part], counts[part] + _TEXTS_MORE / counts.shape[1]
-        shares = _normalised(more)
+        shares = label_shares(more)
         means = (shares * weights).sum(axis=1)
         variances = ((shares * weights**2).sum(axis=1) - means**2) / more.sum(axis=1)
         reach = float(special.ndtri((1 + resampling.confidence) / 2)) * math.sqrt(float(variances.sum()))
@@ -182,92 +171,6 @@ class IndependentShares(CountedShares):
 
 
 @dataclass(frozen=True, eq=False)
-class PredictionPoweredShares(GroupShares):
-    """Shares of a classifier's labels, less their mean error on texts that people labelled too.
-
-    Attributes:
-        counts: The classifier's labels of all texts, by context, group and label.
-        human: People's labels of some of them, in the same shape.
-        predicted: The classifier's labels of those.
-        power: How much predictions count, from 0 (people's labels alone) to 1.
-    """
-
-    counts: Floats
-    human: Floats
-    predicted: Floats
-    power: float
-
-    @property
-    def contexts(self) -> int:  # type: ignore[override] # given by the counts
-        """How many contexts there are."""
-        return len(self.counts)
-
-    def shares(self, weights: Floats) -> Floats:
-        """People's labels, and how all predictions differ from those of the texts that people labelled."""
-        everything, human, predicted = (
-            _normalised(np.tensordot(weights, counts, axes=1))
-            for counts in (self.counts, self.human, self.predicted)
-        )
-        return human + self.power * (everything - predicted)
-
-
-@dataclass(frozen=True, eq=False)
-class UnconfusedShares(GroupShares):
-    """The shares that a classifier's confusions turn into those that were counted.
-
-    Attributes:
-        counts: The classifier's labels, by context, group and label.
-        confusions: Texts that people labelled, dealt into clusters: cluster, people's label, the classifier's.
-    """
-
-    counts: Floats
-    confusions: Floats
-
-    @property
-    def contexts(self) -> int:  # type: ignore[override] # given by the counts
-        """How many contexts there are."""
-        return len(self.counts)
-
-    def shares(self, weights: Floats) -> Floats:
-        """Counted shares, with the confusions undone."""
-        counted = _normalised(np.tensordot(weights, self.counts, axes=1))
-        return _unconfused(counted, self.confusions.sum(axis=0)[None])
-
-    def interval(self, contrast: Floats, *, resampling: Resampling) -> Interval:
-        """Contexts resampled with the confusions as they are, and labelled texts with the counts as they are."""
-        by_context = super().interval(contrast, resampling=resampling)
-        counted = _normalised(self.counts.sum(axis=0)[None])
-        value = self.value(contrast)
-
-        def statistic(weights: Floats) -> Floats:
-            shares = _unconfused(counted, np.tensordot(weights, self.confusions, axes=1))
-            values = _contrasted(shares, contrast)
-            return np.where(np.isnan(values), value, values)
-
-        by_text = _over_clusters(statistic, len(self.confusions), resampling)
-        if by_context.reason is not None:
-            return by_context
-        if by_text.reason is not None:  # groups with the same counted shares are alike, whatever is confused
-            by_text = Interval(value, value, by_text.method)
-        return Interval(
-            value - math.hypot(value - by_context.low, value - by_text.low),
-            value + math.hypot(by_context.high - value, by_text.high - value),
-            WITH_CONFUSION,
-        )
-
-    def p_value(self, contrast: Floats, *, resampling: Resampling) -> float:
-        """From the length of the interval, as if it were that of a t distribution."""
-        interval = self.interval(contrast, resampling=resampling)
-        if interval.reason is not None or interval.high <= interval.low:
-            return math.nan
-        freedom = self.contexts - 1
-        reach = float(special.stdtrit(freedom, (1 + resampling.confidence) / 2))
-        value = self.value(contrast)
-        towards_zero = value - interval.low if value > 0 else interval.high - value
-        return 2 * float(special.stdtr(freedom, -abs(value) * reach / towards_zero))
-
-
-@dataclass(frozen=True, eq=False)
 class CombinedShares(GroupShares):
     """Shares of two runs over the same contexts, each times a factor: 1 and -1 for a change.
 
@@ -280,7 +183,7 @@ class CombinedShares(GroupShares):
     factors: tuple[float, float]
 
     @property
-    def contexts(self) -> int:  # type: ignore[override] # given by the parts
+    def contexts(self) -> int:
         """How many contexts there are."""
         return self.parts[0].contexts
 
@@ -292,42 +195,6 @@ class CombinedShares(GroupShares):
     def p_value(self, contrast: Floats, *, resampling: Resampling) -> float:
         """Two-sided p-value of a change, from exchanging the runs within whole contexts."""
         return _sign_flips(self, contrast, resampling)
-
-
-def prediction_power(human: Floats, predicted: Floats, *, cells: npt.NDArray[np.int64]) -> float:
-    """How much predictions should count: the slope of people's values on predicted ones within cells, from 0 to 1.
-
-    Args:
-        human: People's labels as values on a scale.
-        predicted: The classifier's.
-        cells: The context and group of each text, as a number; what cells have in common says nothing about errors.
-    """
-    sizes = np.bincount(cells)
-    inside = [
-        values - (np.bincount(cells, weights=values) / np.maximum(sizes, 1))[cells]
-        for values in (human, predicted)
-    ]
-    spread = float(inside[1] @ inside[1])
-    return min(1.0, max(0.0, float(inside[0] @ inside[1]) / spread)) if spread > 0 else 0.0
-
-
-def confusion_problem(confusion: Floats) -> str | None:
-    """Why confusions cannot be undone; None if they can.
-
-    Args:
-        confusion: People's labels in rows, the classifier's in columns.
-    """
-    of_label = confusion.sum(axis=1)
-    if of_label.min() < FEWEST_OF_A_LABEL:
-        return f"people gave one of the labels to {int(of_label.min())} texts; at least {FEWEST_OF_A_LABEL} are needed"
-    rates = confusion / of_label[:, None]
-    if np.linalg.cond(rates) > _LARGEST_CONDITION:
-        return "the classifier confuses labels so often that nothing can be told from them"
-    return None
-
-
-_LARGEST_CONDITION = 30.0
-"""Beyond it, undoing confusions makes noise thirty times larger."""
 
 
 def gap_equivalence(
@@ -386,7 +253,7 @@ _BLOCK = 1_000
 
 def _sign_flips(shares: GroupShares, contrast: Floats, resampling: Resampling) -> float:
     """P-value of a contrast from flipping its sign in whole contexts, of those in which it is defined."""
-    own = _contrasted(shares.shares(np.eye(shares.contexts)), contrast)
+    own = contrast_values(shares.shares(np.eye(shares.contexts)), contrast)
     known = own[~np.isnan(own)]
     if len(known) < 2:
         return math.nan
@@ -394,13 +261,13 @@ def _sign_flips(shares: GroupShares, contrast: Floats, resampling: Resampling) -
     return 1.0 if math.isnan(p_value) else p_value
 
 
-def _contrasted(shares: Floats, contrast: Floats) -> Floats:
+def contrast_values(shares: Floats, contrast: Floats) -> Floats:
     """The value of a contrast for each table of shares; groups that have no part in it may be undefined."""
     values: Floats = np.tensordot(np.where(contrast == 0, 0.0, shares), contrast, axes=2)
     return values
 
 
-def _normalised(counts: Floats) -> Floats:
+def label_shares(counts: Floats) -> Floats:
     """Counts over labels as shares; NaN where there are none."""
     totals = counts.sum(axis=-1, keepdims=True)
     shares: Floats = np.divide(
@@ -409,16 +276,7 @@ def _normalised(counts: Floats) -> Floats:
     return shares
 
 
-def _unconfused(counted: Floats, confusion: Floats) -> Floats:
-    """Shares pi with ``pi @ rates = counted``, for each matrix of confusions."""
-    rates = _normalised(confusion)
-    usable = ~np.isnan(rates).any(axis=(1, 2)) & (np.abs(np.linalg.det(np.nan_to_num(rates))) > 1e-9)
-    inverses = np.full(rates.shape, math.nan)
-    inverses[usable] = np.linalg.inv(rates[usable])
-    shares: Floats = counted @ inverses
-    return shares
-
-
-def _over_clusters(statistic: Callable[[Floats], Floats], clusters: int, resampling: Resampling) -> Interval:
+def context_interval(statistic: Statistic, clusters: int, *, resampling: Resampling) -> Interval:
+    """Interval of a statistic over contexts, or over texts that people labelled."""
     found = cluster_interval(statistic, clusters, resampling=resampling)
     return found if found.reason is None else Interval.missing(_FEW_CONTEXTS if clusters < 2 else _ALIKE)

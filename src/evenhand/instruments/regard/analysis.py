@@ -28,14 +28,11 @@ from evenhand.stats.classification import (
     estimate_measure,
     independent_clusters,
 )
-from evenhand.stats.group_shares import (
-    CountedShares,
-    GroupShares,
-    IndependentShares,
+from evenhand.stats.group_shares import CountedShares, GroupShares, IndependentShares, exchange_test
+from evenhand.stats.label_error import (
     PredictionPoweredShares,
     UnconfusedShares,
     confusion_problem,
-    exchange_test,
     prediction_power,
 )
 from evenhand.stats.paired_labels import cramers_v, homogeneity_test

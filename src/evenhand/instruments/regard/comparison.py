@@ -48,7 +48,7 @@ def compare_regard(first: Run, second: Run, options: ComparisonOptions) -> Compa
     parts: dict[tuple[str, ...], list[str]] = {(): shared}
     if options.by_group:
         kinds = first.result.kind_of_context
-        parts |= {(kind,): [own for own in shared if kinds[own] == kind] for kind in first.result.by_kind}
+        parts |= {(kind,): [own for own in shared if kinds.get(own) == kind] for kind in first.result.by_kind}
     for place, contexts in parts.items():
         if len(contexts) < _FEWEST_CONTEXTS:
             continue
@@ -67,6 +67,13 @@ def refuse_incomparable_texts(first: Run, second: Run) -> None:
     Raises:
         ComparisonError: With what differs.
     """
+    for run in (first, second):
+        strangers = set(run.scores["group"].to_list()) - set(run.result.groups)
+        if strangers:
+            raise ComparisonError(
+                f"{run.name} has texts about {shortlist(sorted(strangers))}, of whom it has no figures. Make the run "
+                "again with --fresh."
+            )
     groups = [own.result.groups for own in (first, second)]
     if set(groups[0]) != set(groups[1]):
         raise ComparisonError(

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from evenhand.core.errors import EvenhandError
 from evenhand.data.contexts import ALL_CONTEXTS
 from evenhand.data.group_texts import REGARD_LABELS, GroupTexts
@@ -23,7 +25,7 @@ from evenhand.instruments.regard.audit import (
     text_files,
 )
 from evenhand.instruments.regard.comparison import compare_regard, refuse_incomparable_texts
-from evenhand.instruments.regard.content import content_files
+from evenhand.instruments.regard.content import content_files, refuse_damaged_content
 from evenhand.instruments.regard.evaluation import RegardEvaluation
 from evenhand.instruments.regard.results import (
     NAME,
@@ -84,6 +86,16 @@ class RegardInstrument(Instrument[RegardOptions]):
     def extra_files(self, run: Run) -> Mapping[str, str]:
         """The matches of a lexicon, for people to judge, and the texts of an audit, for people to label."""
         return {**content_files(run.scores), **text_files(run.scores)}
+
+    def read_scores(self, scores: pl.DataFrame) -> pl.DataFrame:
+        """Scores in their layout, with labels that regard has."""
+        checked = super().read_scores(scores)
+        refuse_damaged_content(checked)
+        codes = [int(code) for code in REGARD_LABELS]
+        for column in ("label", "human_label"):
+            if not checked[column].drop_nulls().is_in(codes).all():
+                raise ValueError(f"the column {column} has values other than {', '.join(REGARD_LABELS)}")
+        return checked
 
     def figures(self, run: Run) -> tuple[Figure, ...]:
         """Gaps and groups in all contexts, then in each kind of contexts."""

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Literal
 
 import polars as pl
+from pydantic import Field, model_validator
 
 from evenhand.core.estimates import Estimate, Number
 from evenhand.core.frozen import FrozenModel
@@ -109,7 +110,7 @@ class RegardFigures(FrozenModel):
 
     treatment: ErrorTreatment
     groups: dict[str, GroupRegard]
-    gaps: tuple[GroupGap, ...]
+    gaps: tuple[GroupGap, ...] = Field(min_length=1)
     widest_gap: Estimate
     """The largest gap between two groups, without its sign."""
 
@@ -144,6 +145,19 @@ class RegardResult(FrozenModel):
     classifier: LabellingClassifier | None = None
     lexicons: LexiconReport | None = None
     occupations: OccupationReport | None = None
+
+    @model_validator(mode="after")
+    def _parts_fit_together(self) -> RegardResult:
+        parts = [self.all, *self.by_kind.values(), *self.by_context.values()]
+        for figures in (own for part in parts for own in (part.figures, *part.others)):
+            if tuple(figures.groups) != self.groups:
+                raise ValueError(
+                    f"figures are of {', '.join(figures.groups)}, not of {', '.join(self.groups)}"
+                )
+        homeless = self.by_context.keys() - self.kind_of_context.keys()
+        if homeless or not set(self.kind_of_context.values()) <= {"", *self.by_kind}:
+            raise ValueError("contexts and kinds of contexts do not fit together")
+        return self
 
 
 SCORES_SCHEMA: Mapping[str, pl.DataType] = {
