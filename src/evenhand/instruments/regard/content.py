@@ -161,7 +161,7 @@ def refuse_damaged_content(scores: pl.DataFrame) -> None:
     for name in (MATCHES_COLUMN, OCCUPATIONS_COLUMN):
         if name in scores.columns and (scores[name].dtype != pl.List(pl.String) or scores[name].null_count()):
             raise ValueError(f"the column {name} does not have a list of words in every row")
-    if MATCHES_COLUMN in scores.columns and (scores[MATCHES_COLUMN].list.len() % 2).any():
+    if MATCHES_COLUMN in scores.columns and (scores[MATCHES_COLUMN].list.len() % 2 == 1).any():
         raise ValueError(f"the column {MATCHES_COLUMN} has a category without words")
 
 
