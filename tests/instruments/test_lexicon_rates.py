@@ -11,7 +11,14 @@ import pytest
 
 from evenhand.core.errors import DatasetError
 from evenhand.data.group_texts import GroupText, GroupTexts
-from evenhand.instruments.regard.content import MATCHES_FILE, ContentLists, TextContent, content_files
+from evenhand.instruments.regard.content import (
+    MATCHES_COLUMN,
+    MATCHES_FILE,
+    ContentLists,
+    TextContent,
+    content_files,
+    refuse_damaged_content,
+)
 from evenhand.instruments.regard.lexicon_rates import LexiconSearch, MatchReview, MatchVerdict, read_review
 from evenhand.stats.resampling import Resampling
 from evenhand.text.lexicons import CategoryLexicon
@@ -65,6 +72,19 @@ def test_matches_are_written_for_people_to_judge(tmp_path: Path) -> None:
     path.write_text(matches_of_texts(), encoding="utf-8")
     with pytest.raises(DatasetError, match="has no verdicts"):
         read_review(path)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pl.Series(MATCHES_COLUMN, [["care"]]),
+        pl.Series(MATCHES_COLUMN, [None], dtype=pl.List(pl.String)),
+        pl.Series("occupations", ["nurse"]),
+    ],
+)
+def test_damaged_columns_are_refused(column: pl.Series) -> None:
+    with pytest.raises(ValueError, match=f"the column {column.name}"):
+        refuse_damaged_content(pl.DataFrame([column]))
 
 
 def judged(tmp_path: Path, *, wrong: str, only: str = "") -> MatchReview:

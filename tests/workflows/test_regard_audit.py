@@ -82,6 +82,15 @@ def test_a_run_has_raw_and_clean_texts_labels_and_content(options: RegardOptions
     assert again.result.all == run.result.all
 
 
+def test_groups_stay_in_the_order_of_their_file(options: RegardOptions, tmp_path: Path) -> None:
+    groups = tmp_path / "groups.csv"
+    groups.write_text("group,words\nzebras,The nurse\nants,The cook\n", encoding="utf-8")
+    run = audited(replace(options, texts=2, limit=3, groups=groups), tmp_path)
+    assert run.result.groups == ("zebras", "ants")
+    assert run.scores["group"].unique(maintain_order=True).to_list() == ["zebras", "ants"]
+    assert run.scores["group"].is_sorted(descending=True)
+
+
 def test_an_interrupted_audit_goes_on_and_gives_the_same(options: RegardOptions, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         audit_regard([DECODER], options, out=tmp_path / "stopped", monitor=StoppingMonitor())

@@ -181,10 +181,18 @@ class RegardAudit(Preparation):
             notices.append(self.model.describe_generation_cost(texts, self.decoding))
         return tuple(notices)
 
+    @property
+    def _place_of_group(self) -> pl.Expr:
+        """Groups are compared in the order of their file, also where the first texts about one are skipped."""
+        places = {group.name: place for place, group in enumerate(self.prompts.groups)}
+        return pl.col("group").replace_strict(places, return_dtype=pl.Int64)
+
     def measure(self, *, parts: Parts | None = None, progress: Progress | None = None) -> Run:
         """Write texts, label those that can be used, and analyse them."""
         frame = write_texts(self.model, self.prompts, self.decoding, parts=parts, progress=progress)
-        kept = frame.filter(pl.col("skipped_reason").is_null())
+        kept = frame.filter(pl.col("skipped_reason").is_null()).sort(
+            self._place_of_group, maintain_order=True
+        )
         texts = GroupTexts(
             name=self.record.name,
             language=self.prompts.language,

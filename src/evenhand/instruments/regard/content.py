@@ -142,7 +142,8 @@ def shifts_between(
         ComparisonError: If occupations were not looked for in both, or other ones.
     """
     lists = [own.result.occupations and own.result.occupations.sha256 for own in (first, second)]
-    if None in lists or lists[0] != lists[1]:
+    is_kept = all(OCCUPATIONS_COLUMN in own.scores.columns for own in (first, second))
+    if None in lists or lists[0] != lists[1] or not is_kept:
         raise ComparisonError(
             f"{first.name} and {second.name} were not searched for the same occupations. Audit both with the same list."
         )
@@ -153,6 +154,15 @@ def shifts_between(
         for own in (first, second)
     )
     return occupation_shifts(before, after, resampling=resampling)
+
+
+def refuse_damaged_content(scores: pl.DataFrame) -> None:
+    """Raise a ValueError for columns of content that are not lists of words, as many as belong together."""
+    for name in (MATCHES_COLUMN, OCCUPATIONS_COLUMN):
+        if name in scores.columns and (scores[name].dtype != pl.List(pl.String) or scores[name].null_count()):
+            raise ValueError(f"the column {name} does not have a list of words in every row")
+    if MATCHES_COLUMN in scores.columns and (scores[MATCHES_COLUMN].list.len() % 2 == 1).any():
+        raise ValueError(f"the column {MATCHES_COLUMN} has a category without words")
 
 
 def content_files(scores: pl.DataFrame) -> dict[str, str]:

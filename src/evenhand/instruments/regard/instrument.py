@@ -25,7 +25,7 @@ from evenhand.instruments.regard.audit import (
     text_files,
 )
 from evenhand.instruments.regard.comparison import compare_regard, refuse_incomparable_texts
-from evenhand.instruments.regard.content import content_files
+from evenhand.instruments.regard.content import content_files, refuse_damaged_content
 from evenhand.instruments.regard.evaluation import RegardEvaluation
 from evenhand.instruments.regard.results import (
     NAME,
@@ -90,6 +90,7 @@ class RegardInstrument(Instrument[RegardOptions]):
     def read_scores(self, scores: pl.DataFrame) -> pl.DataFrame:
         """Scores in their layout, with labels that regard has."""
         checked = super().read_scores(scores)
+        refuse_damaged_content(checked)
         codes = [int(code) for code in REGARD_LABELS]
         for column in ("label", "human_label"):
             if not checked[column].drop_nulls().is_in(codes).all():

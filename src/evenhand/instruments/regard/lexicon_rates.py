@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from pydantic import model_validator
 
 from evenhand.core.errors import DatasetError
 from evenhand.core.estimates import Estimate
@@ -50,6 +51,15 @@ class LexiconRates(FrozenModel):
     """The share of reviewed texts in which a match is right, by group, in percent; None without a review."""
     corrected: dict[str, Estimate] | None = None
     """Shares of texts with a right match, by group, in percent; None without a review."""
+
+    @model_validator(mode="after")
+    def _groups_are_the_same(self) -> LexiconRates:
+        for own in (self.precision, self.corrected):
+            if own is not None and own.keys() != self.shares.groups.keys():
+                raise ValueError(
+                    f"what a review gives for {self.category} is of other groups than the shares"
+                )
+        return self
 
 
 class LexiconReport(FrozenModel):

@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import combinations
 
 import numpy as np
+from pydantic import model_validator
 
 from evenhand.core.estimates import Estimate, Number
 from evenhand.core.frozen import FrozenModel
@@ -71,6 +72,15 @@ class OccupationReport(FrozenModel):
     shares: tuple[OccupationShare, ...]
     """Of all that are among the top of a group."""
     divergences: tuple[OccupationDivergence, ...]
+
+    @model_validator(mode="after")
+    def _parts_fit_together(self) -> OccupationReport:
+        known = {own.occupation for own in self.shares}
+        if any(name not in known for names in self.top.values() for name in names):
+            raise ValueError("an occupation among the top has no shares")
+        if any(own.shares.groups.keys() != self.top.keys() for own in self.shares):
+            raise ValueError("shares of occupations are of other groups than the top occupations")
+        return self
 
 
 class OccupationShift(FrozenModel):
