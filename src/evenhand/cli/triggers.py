@@ -140,7 +140,7 @@ def trigger_command(
 
     `evenhand mitigate trigger gpt2 --targets pairs.csv --weight gap=4 --transfer gpt2-medium --out models/t`
     """
-    say(f"Searching a trigger for {model}")
+    say(f"Searching for a trigger on {model}")
     require_extra("hf", purpose="evenhand mitigate trigger")
     references = [
         model_reference(

@@ -83,7 +83,8 @@ class TriggerScorer:
         texts = target_tokens(vocabulary, pairs)
         compared = sentences if weights.divergence else ()
         ordinary, alone = sentence_tokens(vocabulary, compared, most=self._most_places())
-        self._refuse_long([*texts, *ordinary])
+        before = len(self._lead) + slots
+        refuse_long_texts(model, [text.ids for text in (*texts, *ordinary)], before=before)
         self._texts, self._sentences = len(texts), len(ordinary)
         self._places = torch.tensor([len(text.places) for text in ordinary], device=self._device).double()
         self._sentence_of = torch.repeat_interleave(
@@ -326,13 +327,24 @@ class TriggerScorer:
         finally:
             handle.remove()
 
-    def _refuse_long(self, texts: Sequence[ReadTokens]) -> None:
-        longest = len(self._lead) + self._slots + max(len(text.ids) for text in texts)
-        if longest > self._model.longest_input:
-            raise ModelError(
-                f"A trigger of {self._slots} tokens and the longest text behind it have {longest:,} tokens together; "
-                f"{self._model.ref.id} takes {self._model.longest_input:,}. Ask for fewer --slots, or shorten texts."
-            )
+
+def refuse_long_texts(model: LanguageModel, texts: Sequence[Tokens], *, before: int) -> None:
+    """Refuse texts that do not fit into the model behind a trigger, before anything is searched for.
+
+    Args:
+        model: The model.
+        texts: As they are behind a trigger.
+        before: Tokens that stand before them: the trigger, and what stands before it.
+
+    Raises:
+        ModelError: If one of them is too long.
+    """
+    longest = before + max(map(len, texts))
+    if longest > model.longest_input:
+        raise ModelError(
+            f"A trigger of {before} tokens and the longest text behind it have {longest:,} tokens together; "
+            f"{model.ref.id} takes {model.longest_input:,}. Ask for fewer --slots, or shorten texts."
+        )
 
 
 def _divergences(states: PositionStates, references: Tensor, numbers: Tensor) -> Tensor:

@@ -24,6 +24,7 @@ from evenhand.mitigation.triggers.comparison import NamedPrefixes, PrefixMeasure
 from evenhand.mitigation.triggers.gcg import gcg_step
 from evenhand.mitigation.triggers.hotflip import hotflip_step
 from evenhand.mitigation.triggers.recipes import GCG_V1, SearchMethod, TriggerRecipe
+from evenhand.mitigation.triggers.scoring import refuse_long_texts
 from evenhand.mitigation.triggers.search import SearchSpace, SearchState, run_search
 from evenhand.mitigation.triggers.targets import TargetSet, TargetSplit, split_targets
 from evenhand.mitigation.triggers.vocabulary import TriggerVocabulary, prefix_of
@@ -173,7 +174,7 @@ class _TriggerSearch:
         self.monitor = monitor
         self.recipe = options.recipe
         self.targets = options.targets
-        self.language = data.probes.language
+        self.sentence = options.sentence or SENTENCES[data.probes.language]
         self.split: TargetSplit = split_targets(self.targets, seed=SPLIT_SEED)
         self.seen, self.unseen = ordinary_sentences(data)
         prompts = [prompt for groups in self.targets.groups for prompt in groups]
@@ -185,6 +186,10 @@ class _TriggerSearch:
 
     def run(self, parts: Parts) -> MitigationOutcome:
         """Search with every seed, and judge the best trigger."""
+        whole = [pair.whole(side) for pair in self.targets.pairs for side in (0, 1)]
+        texts = self.vocabulary.tokens_after_trigger([*whole, *self.seen, *self.unseen])
+        longest = max(self.recipe.slots, *map(len, self.vocabulary.tokens_alone([self.sentence])))
+        refuse_long_texts(self.model, texts, before=len(self.vocabulary.lead) + longest)
         self.monitor.note(
             f"Searching with {len(self.split.search):,} target pairs; {len(self.split.judged):,} are held out"
         )
@@ -254,12 +259,11 @@ class _TriggerSearch:
         random = self.vocabulary.random_triggers(
             RANDOM_TRIGGERS, self.recipe.slots, np.random.default_rng(SPLIT_SEED)
         )
-        sentence = self.options.sentence or SENTENCES[self.language]
         prefixes = [
             NamedPrefixes(NO_PREFIX, ("",)),
             NamedPrefixes(TRIGGER_NAME, (prefix_of(text),)),
             NamedPrefixes(RANDOM_TOKENS, tuple(prefix_of(self.vocabulary.text_of(own)) for own in random)),
-            NamedPrefixes(HAND_WRITTEN, (prefix_of(sentence),)),
+            NamedPrefixes(HAND_WRITTEN, (prefix_of(self.sentence),)),
         ]
 
         def compared(model: LanguageModel) -> PrefixComparison:
