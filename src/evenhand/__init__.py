@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from evenhand.data.annotation_files import read_annotations, write_annotations
     from evenhand.data.datasets import example_scores
     from evenhand.data.label_schemes import load_scheme
-    from evenhand.data.next_sentence_building import NextSentenceOptions
+    from evenhand.data.next_sentence_pairs import NextSentenceOptions
     from evenhand.data.probes import load_probes
     from evenhand.instruments.association.instrument import AuditOptions
     from evenhand.instruments.association.measures import MEASURES
@@ -101,7 +101,7 @@ _HOME = {
     "MitigationOptions": "evenhand.mitigation.mitigation",
     "ModelRef": "evenhand.models.references",
     "Monitor": "evenhand.core.progress",
-    "NextSentenceOptions": "evenhand.data.next_sentence_building",
+    "NextSentenceOptions": "evenhand.data.next_sentence_pairs",
     "PairOptions": "evenhand.mitigation.pairs.building",
     "Protocol": "evenhand.core.protocols",
     "Recipe": "evenhand.core.recipes",
