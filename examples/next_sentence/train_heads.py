@@ -30,8 +30,7 @@ from evenhand.core.files import folder_written_whole
 from evenhand.core.items import Task
 from evenhand.core.progress import Monitor
 from evenhand.core.recipes import Recipe
-from evenhand.data.next_sentence_building import NextSentenceOptions
-from evenhand.data.next_sentence_pairs import NextSentencePairs
+from evenhand.data.next_sentence_pairs import NextSentenceOptions, NextSentencePairs
 from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.models.language_model import load_language_model
 from evenhand.models.next_sentence import PairEncoder

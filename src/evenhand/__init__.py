@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from evenhand.data.group_text_files import GroupTextColumns, read_group_texts
     from evenhand.data.group_texts import GroupText, GroupTexts
     from evenhand.data.label_schemes import load_scheme
-    from evenhand.data.next_sentence_building import NextSentenceOptions
+    from evenhand.data.next_sentence_pairs import NextSentenceOptions
     from evenhand.data.probes import load_probes
     from evenhand.instruments.association.instrument import AuditOptions
     from evenhand.instruments.association.measures import MEASURES
@@ -109,7 +109,7 @@ _HOME = {
     "MitigationOptions": "evenhand.mitigation.mitigation",
     "ModelRef": "evenhand.models.references",
     "Monitor": "evenhand.core.progress",
-    "NextSentenceOptions": "evenhand.data.next_sentence_building",
+    "NextSentenceOptions": "evenhand.data.next_sentence_pairs",
     "PairOptions": "evenhand.mitigation.pairs.building",
     "Protocol": "evenhand.core.protocols",
     "Recipe": "evenhand.core.recipes",

@@ -13,13 +13,14 @@ import pytest
 
 from evenhand.core.errors import DatasetError, EvenhandError, OutputError, RunError
 from evenhand.data import next_sentence_building
+from evenhand.data.article_splitting import SplitSource
 from evenhand.data.corpus_sources import corpus_sources
-from evenhand.data.next_sentence_building import (
+from evenhand.data.next_sentence_building import build_next_sentence_pairs
+from evenhand.data.next_sentence_pairs import (
     NextSentenceOptions,
-    SplitSource,
-    build_next_sentence_pairs,
+    NextSentencePairs,
+    open_next_sentence_pairs,
 )
-from evenhand.data.next_sentence_pairs import NextSentencePairs, open_next_sentence_pairs
 
 HALF = NextSentenceOptions("en", test_share=0.5)
 

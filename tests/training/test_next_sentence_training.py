@@ -291,7 +291,7 @@ def test_pairs_in_letters_that_the_tokenizer_does_not_know_are_refused(
     corpus = tmp_path / "a.jsonl"
     lines = [{"sentences": [f"第{n}々 章々 一", f"第{n}々 章々 二", f"第{n}々 章々 三"]} for n in range(30)]
     corpus.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    from evenhand.data.next_sentence_building import NextSentenceOptions
+    from evenhand.data.next_sentence_pairs import NextSentenceOptions
     from evenhand.workflows.next_sentence_pairs import build_next_sentence_pairs
 
     pairs = build_next_sentence_pairs(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from running import Command
 
-from evenhand.data.next_sentence_building import NextSentenceOptions
+from evenhand.data.next_sentence_pairs import NextSentenceOptions
 from evenhand.workflows.next_sentence_pairs import build_next_sentence_pairs
 
 

@@ -53,6 +53,7 @@ def test_a_head_is_trained_and_audited_by_command(
     assert {"next_sentence.json", "next_sentence.safetensors", "next_sentence.html"} <= {
         path.name for path in out.iterdir()
     }
+    assert list((out / "logs").rglob("*tfevents*"))
     (run,) = (tmp_path / "runs").iterdir()
     methods = json.loads((run / "record.json").read_text())["scoring"]["methods"]
     assert methods["intersentence"] == "next-sentence"

@@ -86,7 +86,7 @@ def next_sentence_pairs_command(
     `evenhand data next-sentence --corpus hub:wikimedia/wikipedia:20231101.de --language de --on ray --out pairs/de`
     """
     say(f"Reading {', '.join(corpus[:3])}{' ...' if len(corpus) > 3 else ''}")
-    from evenhand.data.next_sentence_building import NextSentenceOptions
+    from evenhand.data.next_sentence_pairs import NextSentenceOptions
     from evenhand.workflows.next_sentence_pairs import build_next_sentence_pairs
 
     options = NextSentenceOptions(language, seed=seed, test_share=test_share)

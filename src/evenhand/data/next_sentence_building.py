@@ -11,11 +11,9 @@ That takes two walks over the articles on disk:
 
 from __future__ import annotations
 
-import hashlib
 import json
-from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -24,23 +22,30 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from evenhand.core.errors import DatasetError, EvenhandError, shortlist
-from evenhand.core.files import cannot_write, file_written_whole, sha256_of, sha256_of_file, write_text
+from evenhand.core.errors import DatasetError, shortlist
+from evenhand.core.files import cannot_write, sha256_of, sha256_of_file, write_text
 from evenhand.core.progress import Progress, no_progress
-from evenhand.data.articles import ArticleCounts, Sentences, read_articles
+from evenhand.data.article_splitting import (
+    SplitSource,
+    Splitter,
+    is_test,
+    sentence_key,
+    split_here,
+)
 from evenhand.data.corpus_sources import CorpusSource
 from evenhand.data.next_sentence_pairs import (
     PAIR_COLUMNS,
     RECORD_FILE,
     TEST,
     TRAIN,
+    NextSentenceOptions,
     NextSentencePairs,
     NextSentenceRecord,
     PairSource,
     fingerprint_of_pairs,
     open_next_sentence_pairs,
 )
-from evenhand.runs.store import Job, Parts, open_job
+from evenhand.runs.store import Job, open_job
 
 BUCKET_BYTES = 2**23
 """Text in a bucket, so that one fits into memory several times over."""
@@ -51,87 +56,6 @@ BUFFERED_BYTES = 2**25
 
 _DRAWS = 8
 """Sentences that are drawn in the place of one that is no stranger, before its pair is given up."""
-
-
-@dataclass(frozen=True, slots=True)
-class NextSentenceOptions:
-    """Which pairs are made."""
-
-    language: str
-    seed: int = 0
-    test_share: float = 0.05
-    """Of the articles."""
-
-    def __post_init__(self) -> None:
-        if not 0 < self.test_share < 1:
-            raise EvenhandError(
-                f"The share of articles for testing is {self.test_share:g}; it must lie between 0 and 1, 0.05 is "
-                "usual."
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class SplitSource:
-    """A source and where its articles go once they are split into sentences. It can be sent to other processes."""
-
-    number: int
-    source: CorpusSource
-    options: NextSentenceOptions
-    articles: Path
-    tallies: Parts
-
-    def split(self, report: Progress | None = None) -> None:
-        """Write the articles of the source, one per line, and then that it is finished."""
-        identity = self.source.identity()
-        counts = ArticleCounts()
-        test = array("Q")
-        with file_written_whole(self.path) as stream:
-            for sentences in read_articles(
-                self.source, language=self.options.language, counts=counts, report=report
-            ):
-                if len(sentences) > 1:
-                    key = article_key(sentences, seed=self.options.seed)
-                    stream.write(json.dumps([key, *sentences], ensure_ascii=False).encode() + b"\n")
-                    if is_test(key, self.options.test_share):
-                        test.extend(map(sentence_key, sentences))
-        # These tell what training must not see; without them the file counts as unfinished.
-        with file_written_whole(self.test_path) as stream:
-            np.save(stream, np.array(test, dtype=np.uint64), allow_pickle=False)
-        tally = {"source": identity, "articles": counts.articles, "sentences": counts.sentences}
-        self.tallies.put(f"{self.number:05d}", json.dumps(tally).encode())
-
-    @property
-    def path(self) -> Path:
-        """The file of articles."""
-        return self.articles / f"{self.number:05d}.jsonl"
-
-    @property
-    def test_path(self) -> Path:
-        """The file of the keys of sentences in test articles."""
-        return self.articles / f"{self.number:05d}.npy"
-
-    @property
-    def finished(self) -> PairSource | None:
-        """What was read of the source; None if it is not finished, or has changed since."""
-        piece = self.tallies.get(f"{self.number:05d}")
-        if piece is None or not self.path.is_file() or not self.test_path.is_file():
-            return None
-        tally = json.loads(piece)
-        if tally["source"] != self.source.identity():
-            return None
-        return PairSource(name=self.source.name, articles=tally["articles"], sentences=tally["sentences"])
-
-
-Splitter = Callable[[Sequence[SplitSource], Progress], None]
-"""A way to split sources into sentences: in this process, or on a cluster."""
-
-
-def split_here(sources: Sequence[SplitSource], report: Progress) -> None:
-    """One source after another."""
-    total, before = sum(own.source.size for own in sources), 0
-    for own in sources:
-        own.split(lambda done, _, before=before: report(before + done, total))  # type: ignore[misc]
-        before += own.source.size
 
 
 def build_next_sentence_pairs(
@@ -224,22 +148,6 @@ def _refuse_too_few(maker: _PairMaker, tallies: Sequence[PairSource]) -> None:
                 f"The corpus gives no pairs for {part}ing: {maker.articles[part]:,} of {usable:,} articles with two "
                 "sentences or more are for that, and two are needed. Give more text, or another --test-share or --seed."
             )
-
-
-def article_key(sentences: Sentences, *, seed: int) -> int:
-    """A number that depends on the sentences and the seed, and looks like chance."""
-    digest = hashlib.blake2b("\n".join(sentences).encode(), digest_size=8, key=str(seed).encode())
-    return int.from_bytes(digest.digest(), "big")
-
-
-def sentence_key(sentence: str) -> int:
-    """A number that two sentences share only if they are equal."""
-    return int.from_bytes(hashlib.blake2b(sentence.encode(), digest_size=8).digest(), "big")
-
-
-def is_test(key: int, share: float) -> bool:
-    """Whether an article is for testing."""
-    return key < share * 2**64
 
 
 class SpoolFiles:

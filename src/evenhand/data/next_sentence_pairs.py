@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 from pydantic import ValidationError
 
-from evenhand.core.errors import DatasetError, OutputError, fault
+from evenhand.core.errors import DatasetError, EvenhandError, OutputError, fault
 from evenhand.core.files import remembered_sha256
 from evenhand.core.frozen import FrozenModel
 
@@ -22,6 +22,23 @@ RECORD_FILE = "pairs.json"
 TRAIN, TEST = "train", "test"
 
 PAIR_COLUMNS = {"first": pl.String, "second": pl.String, "follows": pl.Boolean, "article": pl.UInt64}
+
+
+@dataclass(frozen=True, slots=True)
+class NextSentenceOptions:
+    """Which pairs are made."""
+
+    language: str
+    seed: int = 0
+    test_share: float = 0.05
+    """Of the articles."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.test_share < 1:
+            raise EvenhandError(
+                f"The share of articles for testing is {self.test_share:g}; it must lie between 0 and 1, 0.05 is "
+                "usual."
+            )
 
 
 class PairSource(FrozenModel):

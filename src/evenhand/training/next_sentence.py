@@ -30,6 +30,7 @@ from evenhand.runs.head_records import (
 from evenhand.training.batches import StageBatches
 from evenhand.training.checkpoints import Checkpoints
 from evenhand.training.encoded_pairs import EncodedPairs, PairExample
+from evenhand.training.fitting import LOGS_FOLDER
 from evenhand.training.half_precision import HalfPrecision, ScaledHalfPrecision
 from evenhand.training.micro_batches import MOST_TOKENS, FullPrecision, Gradients, grouped
 from evenhand.training.trainer import EpochTrainer, StepPlan, chosen_precision
@@ -216,6 +217,11 @@ class JudgeTraining:
     on_checkpoint: Callable[[NextSentenceCurve], None] = field(default=lambda _: None)
 
     @property
+    def logs(self) -> Path:
+        """Where whoever is reported to writes."""
+        return self.folder / LOGS_FOLDER
+
+    @property
     def precision(self) -> Precision:
         """What is computed in."""
         return self.recipe.precision or chosen_precision(Recipe(), self.device)
@@ -292,7 +298,7 @@ class JudgeTraining:
             recipe=self._recipe(),
             device=self.device,
             memory=self.memory,
-            scratch=self.folder / "logs",
+            scratch=self.logs,
             after_epoch=after_epoch,
             progress=self.progress,
             plan=StepPlan(self.batches, gradients, self._arguments()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -236,6 +237,8 @@ def _train_head(
         for name, content in beside.items():
             write_text(folder / name, content)
         write_head(model, judge, record, folder)
+        if recipe.report_to and training.logs.is_dir():
+            shutil.copytree(training.logs, folder / training.logs.name)
 
 
 def accuracy_estimate(right: npt.NDArray[np.bool_], articles: npt.NDArray[np.uint64]) -> Estimate:

@@ -9,9 +9,9 @@ from pathlib import Path
 from evenhand.core.errors import EvenhandError
 from evenhand.core.progress import SILENT, Monitor, Progress
 from evenhand.data import next_sentence_building
+from evenhand.data.article_splitting import SplitSource, split_here
 from evenhand.data.corpus_sources import corpus_sources
-from evenhand.data.next_sentence_building import NextSentenceOptions, SplitSource, split_here
-from evenhand.data.next_sentence_pairs import NextSentencePairs
+from evenhand.data.next_sentence_pairs import NextSentenceOptions, NextSentencePairs
 from evenhand.workflows.executors import HERE, Assignment, Executor, executor_at
 
 
