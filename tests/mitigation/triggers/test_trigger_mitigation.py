@@ -22,6 +22,7 @@ from evenhand.mitigation.mitigate import mitigate
 from evenhand.mitigation.mitigation import MitigatedModel, MitigationData
 from evenhand.mitigation.texts import SentenceList
 from evenhand.mitigation.triggers import trigger as trigger_module
+from evenhand.mitigation.triggers.gcg import gcg_step
 from evenhand.mitigation.triggers.recipes import GCG_V1, KRAFT_2021
 from evenhand.mitigation.triggers.search import SearchState
 from evenhand.mitigation.triggers.targets import TargetSet
@@ -103,7 +104,7 @@ def test_what_is_written_behind_the_trigger_comes_without_it(menagerie: Zoo, don
 def test_a_killed_search_goes_on_to_the_same_result(
     menagerie: Zoo, done: MitigatedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = trigger_module.gcg_step
+    whole = gcg_step
 
     def killed(space: Any, state: SearchState, *, seed: int) -> None:
         if (seed, state.step) == (1, 1):

@@ -33,7 +33,7 @@ def slow_logs(model: LanguageModel, text: str) -> list[float]:
     encoded = tokenizer(PREFIX + text, add_special_tokens=False, return_offsets_mapping=True)
     plain = encoded["input_ids"]
     before = sum(end <= len(PREFIX) for _, end in encoded["offset_mapping"])
-    start = model.family.text_start(model.loaded)  # type: ignore[attr-defined] # decoders have one
+    start = model.family.text_start(model.loaded)
     ids = [start, *plain]
     with torch.no_grad():
         logits = model.loaded.model(input_ids=torch.tensor([ids]))[0][0]
