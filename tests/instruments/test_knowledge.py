@@ -223,13 +223,14 @@ def test_the_labs_own_sentences_are_of_the_labs_words(tongue: str) -> None:
         word
         for document, _ in language(World(tongue, 0.0))
         for sentence in document
-        for word in sentence.text.replace(",", " ").replace(".", " ").split()
+        for word in sentence.text.casefold().replace(",", " ").replace(".", " ").split()
     }
     settled = lab_settled(tongue).sentences
     used = {
         word
         for sentence in settled
         for word in f"{sentence.text} {sentence.nonsense}".replace(BLANK, sentence.right)
+        .casefold()
         .replace(",", " ")
         .replace(".", " ")
         .split()
