@@ -148,7 +148,7 @@ def evaluate_regard_command(
     from evenhand.workflows.regard_evaluation import RegardEvaluationOptions, evaluate_regard
 
     for condition in conditions:
-        condition.refuse_unknown_measure(RegardMeasure)
+        condition.refuse_unknown_measure(own.value for own in RegardMeasure)
     run = evaluate_regard(
         read_group_texts(
             texts,
