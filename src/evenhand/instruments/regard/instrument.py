@@ -136,7 +136,7 @@ def _figures(place: tuple[str, ...], regard: ContextRegard) -> Iterator[Figure]:
     """Two groups have one gap, whose sign tells more than its size; more groups have a widest one."""
     whole, gaps = place == (ALL_CONTEXTS,), regard.figures.gaps
     yield Figure(
-        RegardMeasure.GAP,
+        RegardMeasure.GAP.value,
         place,
         regard.figures.widest_gap,
         "The widest gap in net regard",
@@ -145,7 +145,7 @@ def _figures(place: tuple[str, ...], regard: ContextRegard) -> Iterator[Figure]:
     )
     for gap in gaps:
         yield Figure(
-            RegardMeasure.SIGNED_GAP,
+            RegardMeasure.SIGNED_GAP.value,
             (*place, gap.name),
             gap.gap,
             "Gap in net regard",
@@ -153,9 +153,9 @@ def _figures(place: tuple[str, ...], regard: ContextRegard) -> Iterator[Figure]:
             is_headline=whole and len(gaps) == 1,
         )
     for group, own in regard.figures.groups.items():
-        yield Figure(RegardMeasure.NET_REGARD, (*place, group), own.net_regard, f"Net regard of {group}", 0.0)
+        yield Figure(
+            RegardMeasure.NET_REGARD.value, (*place, group), own.net_regard, f"Net regard of {group}", 0.0
+        )
         for name in REGARD_LABELS.values():
             title = f"Share of {name} texts about {group}"
-            yield Figure(
-                RegardMeasure(name), (*place, group), getattr(own, name), title, None, unit="percent"
-            )
+            yield Figure(name, (*place, group), getattr(own, name), title, None, unit="percent")
