@@ -3,9 +3,9 @@
     PYTHONPATH=tests python benchmarks/triggers.py [--model lab:decoder] [--language en] [--targets FILE] [--pairs 40]
         [--seeds 3] [--memory 512MB] [--device cpu]
 
-1. **Search.** ``kraft-2021`` runs to its end. ``gcg``, with the same objective, targets and start words, runs until its
-   loss is no higher. Told is the time of the one as a share of the other's, the median over seeds of gcg; needed is a
-   third at most.
+1. **Search.** ``kraft-2021`` runs to its end. ``gcg``, with the same objective and targets and a start of its own, runs
+   until its loss is no higher. Told is the time of the one as a share of the other's, the median over seeds of gcg;
+   needed is a third at most.
 2. **True evaluations.** The flips of one step: as a step scores them, all on a shard of the targets and finalists on
    all targets, against the loop that published code has over all of them, one trigger after the other in batches of
    eight padded texts, with scores over the vocabulary at every place. Needed is five times the speed. Beside it stands
