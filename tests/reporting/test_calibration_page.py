@@ -48,6 +48,14 @@ def test_the_verdict_says_what_was_built_and_that_all_checks_passed(passing: str
     )
 
 
+def test_seeds_that_some_models_lack_are_said_so() -> None:
+    whole = calibrations.plausible()
+    first = whole.measures[0].model_copy(update={"points": whole.measures[0].points[1:]})
+    others = [entry.model_copy(update={"points": ()}) for entry in whole.measures[1:]]
+    page = render_calibration_page(whole.model_copy(update={"measures": (first, *others)}))
+    assert "up to 5 seeds each." in section(page, "verdict")
+
+
 def test_failed_checks_are_shown_with_what_was_found_and_wanted(failing: str) -> None:
     text = section(failing, "verdict")
     assert "1 of 4 measures did not pass every check" in text

@@ -31,12 +31,6 @@ MOST_WHEN_NEUTRAL = 0.03
 """Bits. A trained model is never neutral to the last digit: the lab's models know who is a man and who is a woman, and
 have to learn that occupations do not depend on it where nothing was planted. docs/lab.md says what they read."""
 
-TOO_HIGH = 0.025
-"""How often the lower end of a 95% interval may lie above the truth."""
-
-CHANCE = 0.01
-"""So many neutral models with an interval above 0 that chance would have as many less often than this are too many."""
-
 PlantedResult = tuple[PlantedBias, MalorResult, LeanTarget]
 """What was planted in a model, what was read on it, and what should have been."""
 
@@ -158,24 +152,12 @@ def _checks(calibrated: MeasureCalibration, results: Sequence[PlantedResult]) ->
 
 
 def _neutral_checks(neutral: Sequence[Estimate]) -> list[Check]:
-    """Neutral models read next to nothing, and 0 lies in their intervals as often as it should."""
+    """Neutral models read next to nothing.
+
+    Whether their intervals hold 0 is told and not asked: the hundredths of a bit that training leaves are a lean, and
+    with enough structures an interval that excludes 0 is right.
+    """
     if not neutral:
         return []
     largest = max(estimate.value for estimate in neutral)
-    reading = Check.at_most("largest reading on a neutral model, in bits", largest, MOST_WHEN_NEUTRAL)
-    most = most_above(len(neutral))
-    if most == len(neutral):  # one model alone proves nothing
-        return [reading]
-    above = sum(estimate.low > 0 for estimate in neutral)
-    intervals = Check(
-        name="neutral models whose interval starts above 0",
-        wanted=f"at most {most} of {len(neutral)}",
-        found=above,
-        passed=above <= most,
-    )
-    return [reading, intervals]
-
-
-def most_above(models: int) -> int:
-    """The largest number of intervals above 0 that chance gives often enough (one-sided binomial test)."""
-    return int(stats.binom.ppf(1 - CHANCE, models, TOO_HIGH))
+    return [Check.at_most("largest reading on a neutral model, in bits", largest, MOST_WHEN_NEUTRAL)]

@@ -310,11 +310,13 @@ def _about_models(calibration: Calibration) -> str:
     families = families_of(calibration)
     strengths = calibration.strengths
     spread = f"{signed_bits(strengths[0])} to {signed_bits(strengths[-1])} bits"
+    models = count_models(calibration)
+    is_even = models == len(families) * len(strengths) * calibration.seeds
     return (
-        f"{_counted(count_models(calibration), 'model')} were built: {_counted(len(families), 'family')} "
+        f"{_counted(models, 'model')} were built: {_counted(len(families), 'family')} "
         f"({listed([family_title(family).lower() for family in families])}), "
         f"{_counted(len(strengths), 'strength')} of planted bias from {spread}, "
-        f"{_counted(calibration.seeds, 'seed')} each."
+        f"{'' if is_even else 'up to '}{_counted(calibration.seeds, 'seed')} each."
     )
 
 
