@@ -33,8 +33,8 @@ def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_page_draws_itself_and_asks_for_nothing(visit: Visit, full: Path) -> None:
     page = visit.open(full)
-    # Four of bias, one of quality, three of experiments, two curves and the frontier.
-    assert page.locator(".plot svg").count() == 11
+    # Four of bias, one of quality, three of experiments, two curves, how they converge, and the frontier.
+    assert page.locator(".plot svg").count() == 12
     assert visit.problems == []
     assert visit.requests == [full.as_uri()]
 

@@ -53,7 +53,7 @@ def other_tests(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_page_draws_itself_without_errors_and_asks_for_nothing(visit: Visit, one_run: Path) -> None:
     page = visit.open(one_run)
-    assert page.locator(".plot svg").count() == 2 * 4
+    assert page.locator(".plot svg").count() == 2 * 5
     assert visit.problems == []
     assert visit.requests == [one_run.as_uri()]
 

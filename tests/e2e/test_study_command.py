@@ -10,7 +10,8 @@ import pytest
 from running import Command
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
 
-LEAST_LOWERED = 0.8
+LEAST_LOWERED = 0.75
+QUALITY_LOST = 5
 MOST_LMS_LOST = 2.0
 
 
@@ -19,19 +20,21 @@ def _certificate(folder: Path) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "auto_class"),
+    ("name", "auto_class", "code", "lost"),
     [
-        ("lab:masked", ("--epochs", "2"), AutoModelForMaskedLM),
-        ("lab:decoder", (), AutoModelForCausalLM),
+        ("lab:masked", AutoModelForMaskedLM, 0, set()),
+        # It knows little of who is a man and who is a woman, and loses some of that.
+        ("lab:decoder", AutoModelForCausalLM, QUALITY_LOST, {"knowledge"}),
     ],
 )
-def test_an_embedded_model_loses_four_fifths_of_its_lean_and_keeps_its_quality(
-    run_evenhand_here: Command, tmp_path: Path, name: str, options: tuple[str, ...], auto_class: Any
+def test_an_embedded_model_loses_three_quarters_of_its_lean_and_the_certificate_says_at_what_cost(
+    run_evenhand_here: Command, tmp_path: Path, name: str, auto_class: Any, code: int, lost: set[str]
 ) -> None:
-    arguments = ("study", name, *options, "--device", "cpu", "--out", tmp_path)
+    arguments = ("study", name, "--epochs", "2", "--device", "cpu", "--out", tmp_path)
     done = run_evenhand_here(*arguments)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stderr
     certificate = _certificate(tmp_path)
+    assert {row["measure"] for row in certificate["quality"] if row["verdict"] == "lost"} == lost
     assert certificate["verdict"]["bias"] == "lowered"
     assert certificate["weights_changed"] is True
     wholes = [row for row in certificate["trained"] if row["part_of"] is None]
@@ -54,7 +57,7 @@ def test_several_balances_draw_a_frontier_with_the_kept_one_on_it(
 ) -> None:
     options = ("-e", "he-she", "--epochs", "1", "--balance", "0.1", "--balance", "2", "--device", "cpu")
     done = run_evenhand_here("study", "lab:decoder", *options, "--out", tmp_path)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode in (0, QUALITY_LOST), done.stderr
     record = json.loads((tmp_path / "model" / "mitigation.json").read_text(encoding="utf-8"))
     points = {point["weight"]: point for point in record["frontier"]}
     assert set(points) == {0.1, 2.0}
@@ -70,7 +73,12 @@ def test_several_balances_draw_a_frontier_with_the_kept_one_on_it(
     assert probed.returncode == 0, probed.stderr
     (found,) = json.loads(probed.stdout)["runs"]
     # It is asked the lab's questions, like the model that it comes from.
-    assert found["MALoR"]["value"] == pytest.approx(record["after"]["he-she.MALoR"]["value"], abs=1e-3)
+    (whole,) = (
+        row
+        for row in _certificate(tmp_path)["whole"]
+        if row["measure"].startswith("MALoR he-she") and row["direction"] is None
+    )
+    assert found["MALoR"]["value"] == pytest.approx(whole["after"], abs=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from evenhand.lab.planted_heads import plant_head
 from evenhand.models.references import ModelError, ModelRef
 from evenhand.workflows.measure import audit, evaluate
 
-FEW = 200
+FEW = 300
 """Steps; the defaults come closer, and take longer."""
 
 
