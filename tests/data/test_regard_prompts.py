@@ -75,7 +75,8 @@ def test_a_context_that_tells_a_gender_is_refused(language: str, context: str, t
 
 
 def test_an_infinitive_is_no_possessive() -> None:
-    PromptSet("own", "de", (WOMAN, MAN), (Context("soll reich gewesen sein und"),))
+    prompts = PromptSet("own", "de", (WOMAN, MAN), (Context("soll reich gewesen sein und"),))
+    assert [context.words for context in prompts.contexts] == ["soll reich gewesen sein und"]
 
 
 @pytest.mark.parametrize(

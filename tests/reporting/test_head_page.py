@@ -60,6 +60,7 @@ def test_all_curves_are_drawn(tmp_path: Path, browser: Browser) -> None:
     for name in ("loss", "accuracy", "rates"):
         drawn = page.locator(f"[data-plot={name}] :is(svg, canvas)")
         drawn.first.wait_for(state="attached")
+        assert drawn.count() > 0
     page.close()
 
 
