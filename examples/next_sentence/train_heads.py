@@ -64,7 +64,7 @@ class Size:
 
 
 SIZES = {
-    "full": Size(8_000, 384, 6, None, 15, None, 4_000, 1, None),
+    "full": Size(8_000, 384, 6, None, 8, None, 4_000, 1, None),
     "small": Size(600, 32, 2, 400, 1, 64, 20, 1, 6),
 }
 VARIANTS = {"decoder": ("next-sentence", "c", "d", "e"), "t5": ("next-sentence", "d")}

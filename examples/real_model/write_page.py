@@ -16,8 +16,9 @@ from typing import Any
 
 import altair as alt
 
+from evenhand.reporting.tables import CERTIFICATE_COLUMNS, certificate_rows
 from evenhand.runs.certificate_files import read_certificate
-from evenhand.runs.certificates import BiasRow, Certificate, QualityRow
+from evenhand.runs.certificates import BiasRow, Certificate
 from evenhand.runs.mitigation_records import PERPLEXITY, read_mitigation_record
 from evenhand.runs.run import open_run
 
@@ -104,41 +105,13 @@ def signed(value: float, digits: int = 2) -> str:
     return f"{value:+.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 
-def bias_table(certificate: Certificate) -> str:
-    """One row per measure of bias."""
-    lines = ["| measure | trained on | before | after | difference |", "|---|---|---|---|---|"]
-    for rows, trained in (
-        (certificate.trained, "yes"),
-        (certificate.untrained, "no"),
-        (certificate.whole, "in part"),
-    ):
-        lines += [_bias_row(row, trained) for row in rows]
-    return "\n".join(lines)
-
-
-def _bias_row(row: BiasRow, trained: str) -> str:
-    sides = (
-        f"{value:.2f} [{bounds.low:.2f}, {bounds.high:.2f}]"
-        for value, bounds in ((row.before, row.before_interval), (row.after, row.after_interval))
-    )
-    change = row.difference
-    return (
-        f"| {row.title} | {trained} | {' | '.join(sides)} | "
-        f"{signed(change.value)} [{signed(change.low)}, {signed(change.high)}] |"
-    )
-
-
-def quality_table(certificate: Certificate) -> str:
-    """One row per measure of quality."""
-    lines = ["| measure | before | after | difference | margin | verdict |", "|---|---|---|---|---|---|"]
-    return "\n".join([*lines, *(_quality_row(row) for row in certificate.quality)])
-
-
-def _quality_row(row: QualityRow) -> str:
-    change = row.difference
-    return (
-        f"| {row.title} | {row.before:.2f} | {row.after:.2f} | {signed(change.value)} "
-        f"[{signed(change.low)}, {signed(change.high)}] {row.unit} | {signed(row.margin, 1)} | {row.verdict.value} |"
+def certified_table(certificate: Certificate) -> str:
+    """One row per measure, as the command prints them, without the parts of what was not trained on."""
+    parts = {row.measure for row in certificate.untrained if row.part_of is not None}
+    rows = [row for row in certificate_rows(certificate) if row[0] not in parts]
+    return "\n".join(
+        f"| {' | '.join(cells)} |"
+        for cells in (CERTIFICATE_COLUMNS, ("---",) * len(CERTIFICATE_COLUMNS), *rows)
     )
 
 
@@ -286,8 +259,8 @@ def main() -> None:
         ("measured", measured_table(results["before"])),
         ("trainings", trainings_table(results)),
         ("probed", probed_table(results["probed"])),
-        ("bias", bias_table(certificate)),
-        ("quality", quality_table(certificate)),
+        ("certified", certified_table(certificate)),
+        ("words", "\n".join(f"> {sentence}\n>" for sentence in certificate.words).removesuffix("\n>")),
         ("samples", samples_block(results["samples"])),
     ):
         text = replace_section(text, name, content)
