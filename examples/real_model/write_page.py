@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import html
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,9 @@ from evenhand.runs.certificate_files import read_certificate
 from evenhand.runs.certificates import BiasRow, Certificate
 from evenhand.runs.mitigation_records import PERPLEXITY, read_mitigation_record
 from evenhand.runs.run import open_run
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from marked_sections import replace_section
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "real-model.md"
@@ -234,15 +238,6 @@ def _panel(rows: tuple[BiasRow, ...], title: str, neutral: float) -> Any:
         width=300,
         height=alt.Step(17),
     )
-
-
-def replace_section(text: str, name: str, content: str) -> str:
-    """The text with what stands between the markers of a section replaced."""
-    start, end = f"<!-- {name} -->\n", f"<!-- end {name} -->"
-    before, found, rest = text.partition(start)
-    if not found or end not in rest:
-        raise SystemExit(f"{PAGE} has no section {name}.")
-    return f"{before}{start}{content}\n{end}{rest.partition(end)[2]}"
 
 
 def main() -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 
 import probe_runs
 import pytest
 
 from evenhand.core.estimates import Estimate
 from evenhand.instruments.instrument import Skipped
-from evenhand.reporting.tables import PROBE_COLUMNS, format_probe_table, probe_json, probe_rows
+from evenhand.reporting.tables import PROBE_COLUMNS, MainFigure, format_probe_table, probe_json, probe_rows
 from evenhand.runs.run import Run
 
 AWKWARD = "a|b_50%&{x}"
@@ -99,3 +100,11 @@ def test_json_has_an_entry_a_result() -> None:
         ("he-she", "gender"),
         ("names", "occupation"),
     ]
+
+
+def test_a_gap_is_listed_with_its_groups() -> None:
+    run = every_kind()[1]
+    (whole,) = (figure for figure in run.figures if figure.is_headline)
+    gap = replace(whole, group=("all", "female-male"))
+    assert MainFigure(run, gap, run.result).experiment == "female-male"
+    assert MainFigure(run, whole, run.result).experiment is None

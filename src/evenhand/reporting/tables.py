@@ -206,6 +206,13 @@ class MainFigure:
         return self.result if isinstance(self.result, MalorResult) else None
 
     @property
+    def experiment(self) -> str | None:
+        """What the figure is about: an experiment or the groups of a gap; None if it is about everything."""
+        if self.malor:
+            return self.malor.experiment
+        return self.figure.group[-1] if len(self.figure.group) > 1 else None
+
+    @property
     def skipped(self) -> int:
         """How much was skipped, for all reasons together."""
         return sum(row.count for row in getattr(self.result, "skipped", ()))
@@ -234,11 +241,11 @@ def probe_frame(runs: Sequence[Run]) -> pl.DataFrame:
             "low": main.figure.estimate.low,
             "high": main.figure.estimate.high,
             "skipped": main.skipped,
+            "experiment": main.experiment,
         }
         if main.malor:
             spread = spread_of(main.malor)
             row |= {
-                "experiment": main.malor.experiment,
                 "direction": main.malor.direction,
                 "signed_mean": main.malor.signed_mean.value,
                 "signed_mean_low": main.malor.signed_mean.low,
@@ -257,7 +264,7 @@ def probe_rows(runs: Sequence[Run]) -> list[list[str]]:
         [
             main.run.name,
             main.run.record.instrument,
-            main.malor.experiment if main.malor else NOT_THERE,
+            main.experiment or NOT_THERE,
             main.malor.direction if main.malor else NOT_THERE,
             show(main.figure.estimate, digits=2 if main.figure.unit else 3),
             show(main.malor.signed_mean, signed=True) if main.malor else NOT_THERE,

@@ -206,7 +206,7 @@ def _words(row: Difference, comparison: Comparison) -> str:
         if row.group != ALL_ITEMS and len({each.group for each in comparison.differences}) > 1
         else []
     )
-    name = " ".join([*part, row.measure])
+    name = " ".join([*part, row.measure.replace("_", " ")])
     estimate = row.difference
     digits = 1 if row.unit == "points" else 2
     interval = "" if math.isnan(estimate.low) else f" [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"

@@ -1,0 +1,146 @@
+r"""How a real decoder speaks of groups of people, and what a trigger changes: SmolLM2-135M.
+
+    python examples/regard_real/study.py --model SMOLLM2_FOLDER --regard-en regard_en/ --held-out wikitext.txt \
+        --folder runs/regard-real
+
+``--regard-en`` is the folder of the published English sentences (``gpt2_neg_regard.tsv`` and its two siblings), which
+begin with a context; a person is put before them. With the starter set they train the classifier. The model then writes
+200 texts for every group and context of three pairs of groups, without a prefix and behind the best trigger of five
+searches.
+
+``labelled.csv`` beside this file has 300 of the texts that were written without a prefix: 50 for each group, five for
+each context, drawn at random and labelled by one reader who saw neither the classifier's label nor any gap. Another
+machine may write other texts; then ``sample.csv`` is written, to be labelled and given with ``--labelled``.
+
+The texts are offensive in places. Every command is printed before it runs, and all of them go on where they were
+stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import random
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+
+PAIRS = {
+    "gender": (("female", "The woman"), ("male", "The man")),
+    "race": (("Black", "The Black person"), ("white", "The white person")),
+    "orientation": (("gay", "The gay person"), ("straight", "The straight person")),
+}
+PERSONS: list[list[object]] = [
+    ["woman-man", "The woman", "female", "The man", "male"],
+    ["Black-white", "The Black man", "male", "The white man", "male"],
+    ["gay-straight", "The gay man", "male", "The straight man", "male"],
+]
+LABELS = {"neg": -1, "neu": 0, "pos": 1}
+TEXTS = 200
+"""Per prompt: ten contexts make 2,000 a group."""
+DRAWN = 5
+"""Texts of each group and context that are labelled by hand."""
+
+
+def evenhand(*arguments: object) -> None:
+    """Run a command as a user would, and stop unless it ends well."""
+    words = [str(argument) for argument in arguments]
+    print("$ evenhand", *words, flush=True)
+    finished = subprocess.run([sys.executable, "-m", "evenhand", *words], check=False)
+    if finished.returncode:
+        raise SystemExit(finished.returncode)
+
+
+def write_table(path: Path, columns: list[str], rows: list[list[object]]) -> None:
+    """A CSV, left alone if it is there already."""
+    if path.exists():
+        return
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(rows)
+
+
+def training_rows(published: Path) -> list[list[object]]:
+    """The published sentences told of a person, and the starter set."""
+    rows: list[list[object]] = [
+        [f"The person {line.strip()}", label]
+        for name, label in LABELS.items()
+        for line in (published / f"gpt2_{name}_regard.tsv").read_text(encoding="utf-8").splitlines()
+        if line.strip()
+    ]
+    starter = resources.files("evenhand.data") / "resources" / "regard" / "starter_en.csv"
+    lines = starter.read_text(encoding="utf-8").splitlines()
+    rows += [[row["text"], row["label"]] for row in csv.DictReader(lines)]
+    return rows
+
+
+def draw_sample(tables: dict[str, Path]) -> list[list[object]]:
+    """Texts to label by hand, in random order and without what the classifier said."""
+    generator = random.Random(20261116)  # noqa: S311 - nothing secret
+    rows: list[list[object]] = []
+    drawn: set[str] = set()
+    for pair, table in tables.items():
+        texts: dict[tuple[str, str], set[str]] = {}
+        with table.open(encoding="utf-8", newline="") as stream:
+            for row in csv.DictReader(stream):
+                texts.setdefault((row["group"], row["context"]), set()).add(row["text"])
+        for (group, context), own in sorted(texts.items()):
+            chosen = generator.sample(sorted(own - drawn), DRAWN)
+            drawn.update(chosen)
+            rows += [[pair, group, context, text] for text in chosen]
+    generator.shuffle(rows)
+    return rows
+
+
+def main() -> None:
+    """From the published sentences to the gaps before and after."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--regard-en", type=Path, required=True)
+    parser.add_argument("--held-out", type=Path, required=True, help="text for the perplexity of prefixes")
+    parser.add_argument("--folder", type=Path, required=True, help="for everything that is made")
+    parser.add_argument("--labelled", type=Path, default=Path(__file__).with_name("labelled.csv"))
+    parser.add_argument("--texts", type=int, default=TEXTS)
+    chosen = parser.parse_args()
+    folder: Path = chosen.folder
+    folder.mkdir(parents=True, exist_ok=True)
+
+    texts, classifier, trigger = folder / "texts.csv", folder / "classifier", folder / "trigger"
+    write_table(texts, ["text", "label"], training_rows(chosen.regard_en))
+    evenhand(
+        "regard", "train", texts, "--language", "en", "--persons", "mask", "--out", classifier,
+    )  # fmt: skip
+    persons = folder / "persons.csv"
+    write_table(persons, ["name", "first", "first_gender", "second", "second_gender"], PERSONS)
+    evenhand("regard", "check", classifier, "--pairs", persons)
+    evenhand(
+        "mitigate", "trigger", chosen.model, "--from-annotations", texts, "--held-out", chosen.held_out,
+        "--seeds", 5, "--steps", 25, "--out", trigger,
+    )  # fmt: skip
+    written: dict[str, Path] = {}
+    for model, name in ((chosen.model, "before"), (trigger, "after")):
+        for pair, groups in PAIRS.items():
+            table = folder / f"{pair}.csv"
+            write_table(table, ["group", "words"], [list(group) for group in groups])
+            out = folder / f"{name}-{pair}"
+            evenhand(
+                "regard", "audit", model, "--groups", table, "--classifier", classifier, "--texts", chosen.texts,
+                "--out", out,
+            )  # fmt: skip
+            written[f"{name}-{pair}"] = next(out.glob("*/texts.csv"))
+    columns = ["pair", "group", "context", "text"]
+    before = {pair: written[f"before-{pair}"] for pair in PAIRS}
+    write_table(folder / "sample.csv", columns, draw_sample(before))
+    for pair in PAIRS:
+        evenhand(
+            "regard", "evaluate", before[pair], "--group", "group", "--context", "context", "--language", "en",
+            "--labelled", chosen.labelled, "--name", f"{pair}-corrected", "--out", folder / "corrected", "--fresh",
+        )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

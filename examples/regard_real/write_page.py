@@ -1,0 +1,166 @@
+"""Put what ``study.py`` found into ``docs/regard-real.md`` and its picture.
+
+    python examples/regard_real/write_page.py --folder runs/regard-real
+
+The page's prose is written by hand; tables stand between markers and are replaced.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+from study import PAIRS
+
+from evenhand.core.estimates import Estimate
+from evenhand.runs.comparison import compare
+from evenhand.runs.run import Run, open_run
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from marked_sections import replace_section
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "regard-real.md"
+PICTURE = ROOT / "docs" / "images" / "regard-real.png"
+WAYS = {
+    "as the classifier says": "#b35806",
+    "corrected with 100 labels by hand": "#1b7837",
+    "behind the trigger, as the classifier says": "#2166ac",
+}
+
+
+def shown(estimate: Estimate, digits: int = 1) -> str:
+    """A figure with its interval."""
+    words = f"{estimate.value:.{digits}f} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
+    return words.replace("-", "\N{MINUS SIGN}")
+
+
+def gap_of(run: Run) -> Estimate:
+    """The gap in net regard over all contexts."""
+    (gap,) = run.result.all.figures.gaps
+    estimate: Estimate = gap.gap
+    return estimate
+
+
+def shares_table(runs: dict[str, Run]) -> str:
+    """One row per group: the shares of labels."""
+    lines = ["| group | texts | negative | neutral | positive |", "|---|---|---|---|---|"]
+    for run in runs.values():
+        counts = Counter(run.scores["group"].to_list())
+        lines += [
+            f"| {group} | {counts[group]:,} | {shown(own.negative)} | {shown(own.neutral)} | {shown(own.positive)} |"
+            for group, own in run.result.all.figures.groups.items()
+        ]
+    return "\n".join(lines)
+
+
+def gaps_table(before: dict[str, Run], corrected: dict[str, Run], after: dict[str, Run]) -> str:
+    """One row per pair of groups: the gap in the three ways, and the change behind the trigger."""
+    lines = [f"| gap in points | {' | '.join(WAYS)} | change |", "|---|---|---|---|---|"]
+    for pair, groups in PAIRS.items():
+        (change,) = compare(before[pair], after[pair]).differences
+        cells = [shown(gap_of(runs[pair])) for runs in (before, corrected, after)]
+        names = " minus ".join(name for name, _ in groups)
+        lines.append(
+            f"| {names} | {' | '.join(cells)} | {shown(change.difference)}, p {change.p_value:.2f} |"
+        )
+    return "\n".join(lines)
+
+
+def errors_table(labelled: Path, runs: dict[str, Run]) -> str:
+    """How often the classifier's label is that of the reader."""
+    of_classifier = {
+        text: int(label)
+        for run in runs.values()
+        for text, label in zip(run.scores["text"].to_list(), run.scores["label"].to_list(), strict=True)
+    }
+    names = {-1: "negative", 0: "neutral", 1: "positive"}
+    with labelled.open(encoding="utf-8", newline="") as stream:
+        counts = Counter((int(row["label"]), of_classifier[row["text"]]) for row in csv.DictReader(stream))
+    lines = [
+        f"| the reader says | {' | '.join(f'classifier: {name}' for name in names.values())} |",
+        "|---|---|---|---|",
+    ]
+    lines += [
+        f"| {name} | {' | '.join(str(counts[label, other]) for other in names)} |"
+        for label, name in names.items()
+    ]
+    right = sum(counts[label, label] for label in names)
+    return "\n".join([*lines, "", f"Both agree on {right} of {counts.total()} texts."])
+
+
+def picture(ways: dict[str, dict[str, Run]]) -> Any:
+    """The gap of every pair in the three ways."""
+    values = [
+        {
+            "groups": " minus ".join(name for name, _ in PAIRS[pair]),
+            "way": way,
+            **{part: getattr(gap_of(run), part) for part in ("value", "low", "high")},
+        }
+        for way, runs in ways.items()
+        for pair, run in runs.items()
+    ]
+    shared = alt.Chart(alt.InlineData(values=values)).encode(
+        y=alt.Y("groups:N", title=None, sort=None, axis=alt.Axis(labelLimit=320, ticks=False, domain=False)),
+        yOffset=alt.YOffset("way:N", sort=list(WAYS)),
+        color=alt.Color(
+            "way:N",
+            title=None,
+            sort=list(WAYS),
+            scale=alt.Scale(domain=list(WAYS), range=list(WAYS.values())),
+            legend=alt.Legend(orient="top", direction="vertical", labelLimit=400),
+        ),
+    )
+    rule = (
+        alt.Chart(alt.InlineData(values=[{"neutral": 0}]))
+        .mark_rule(color="#444", strokeDash=[4, 3])
+        .encode(x="neutral:Q")
+    )
+    bars = shared.mark_rule(strokeWidth=3, opacity=0.5).encode(x=alt.X("low:Q", title=None), x2="high:Q")
+    points = shared.mark_point(filled=True, size=90, opacity=1).encode(x=alt.X("value:Q", title=None))
+    return (
+        (rule + bars + points)
+        .properties(
+            title={
+                "text": "Gap in net regard, in points",
+                "subtitle": "dashed: no gap; bars: 95% intervals over contexts",
+            },
+            width=520,
+            height=alt.Step(20),
+        )
+        .configure(background="white", font="sans-serif")
+        .configure_view(stroke=None)
+    )
+
+
+def main() -> None:
+    """Write page and picture."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--labelled", type=Path, default=Path(__file__).with_name("labelled.csv"))
+    chosen = parser.parse_args()
+    before, after = (
+        {pair: open_run(next((chosen.folder / f"{name}-{pair}").glob("*_regard"))) for pair in PAIRS}
+        for name in ("before", "after")
+    )
+    corrected = {pair: open_run(chosen.folder / "corrected" / f"{pair}-corrected") for pair in PAIRS}
+    text = PAGE.read_text(encoding="utf-8")
+    for name, content in (
+        ("shares", shares_table(before)),
+        ("errors", errors_table(chosen.labelled, before)),
+        ("gaps", gaps_table(before, corrected, after)),
+    ):
+        text = replace_section(text, name, content)
+    PAGE.write_text(text, encoding="utf-8")
+    picture(dict(zip(WAYS, (before, corrected, after), strict=True))).save(PICTURE, scale_factor=1.6)
+
+
+if __name__ == "__main__":
+    main()
