@@ -155,7 +155,7 @@ def _show_numbers(comparison: Comparison) -> None:
     table = plain_table("task", "group", "measure", *right, right=right)
     for row in comparison.differences:
         table.add_row(
-            row.task, row.group, row.measure.replace("_", " "), number(row.first), number(row.second),
+            row.task, row.group, row.measure, number(row.first), number(row.second),
             show(row.difference, signed=True), show_p(row.p_value), show_p(row.p_holm),
             style="bold" if is_shown(row) else None,
         )  # fmt: skip
