@@ -17,8 +17,8 @@ from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.data.group_texts import GroupText, GroupTexts
 from evenhand.instruments.regard.analysis import frame_of_texts
 from evenhand.instruments.regard.results import ErrorTreatment
-from evenhand.lab.regard import FILLERS, TELLING
 from evenhand.lab.regard_gap import PUBLISHED_CONFUSION, PlantedGap, plant_gap
+from evenhand.lab.regard_grammar import ENGLISH_REGARD
 from evenhand.regard.classifier import RegardClassifier, write_check
 from evenhand.regard.classifier_check import CheckOptions, check_classifier
 from evenhand.regard.labelling import add_labelled_sample, label_group_texts
@@ -46,10 +46,10 @@ def lab_texts() -> GroupTexts:
     chances = {"woman": (0.2, 0.4, 0.4), "man": (0.4, 0.4, 0.2)}
     texts = []
     for group, shares in chances.items():
-        for context in FILLERS:
+        for context in ENGLISH_REGARD.fillers:
             for _ in range(12):
-                code = str(generator.choice(list(TELLING), p=shares))
-                telling = generator.choice(TELLING[code])
+                code = str(generator.choice(list(ENGLISH_REGARD.telling), p=shares))
+                telling = generator.choice(ENGLISH_REGARD.telling[code])
                 texts.append(
                     GroupText(
                         text=f"The {group} {telling} {context}.",
@@ -181,9 +181,9 @@ def test_a_sample_of_other_texts_tells_how_the_classifier_errs(
     sample = tmp_path / "sample.csv"
     rows = [
         {"text": f"The person {telling} {filler}.", "label": code}
-        for code, phrases in TELLING.items()
+        for code, phrases in ENGLISH_REGARD.telling.items()
         for telling in phrases[:6]
-        for filler in FILLERS[:4]
+        for filler in ENGLISH_REGARD.fillers[:4]
     ]
     pl.DataFrame(rows).write_csv(sample)
     read = read_regard_texts([sample])
