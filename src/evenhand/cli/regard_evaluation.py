@@ -40,6 +40,17 @@ if TYPE_CHECKING:
     from evenhand.instruments.regard.results import ContextRegard, RegardResult
     from evenhand.runs.run import Run
 
+LabelledSampleFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--labelled",
+        help="A random sample of the texts that people labelled, in any layout of annotations (text, label). It "
+        "carries the classifier's error through. May be repeated, one file per annotator.",
+        dir_okay=False,
+        rich_help_panel=DATA,
+    ),
+]
+
 
 def evaluate_regard_command(
     texts: Annotated[
@@ -82,15 +93,7 @@ def evaluate_regard_command(
             rich_help_panel=DATA,
         ),
     ] = None,
-    labelled: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="A random sample of the texts that people labelled, in any layout of annotations (text, label). It "
-            "carries the classifier's error through. May be repeated, one file per annotator.",
-            dir_okay=False,
-            rich_help_panel=DATA,
-        ),
-    ] = None,
+    labelled: LabelledSampleFiles = None,
     language: Annotated[
         str | None,
         typer.Option(

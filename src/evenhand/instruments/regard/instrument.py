@@ -124,6 +124,11 @@ def _labeller(options: RegardOptions) -> RegardLabeller:
             "Texts about groups need a classifier that labels them, and none was given. Train one with: evenhand "
             "regard train. Or use evenhand regard audit, which trains one on the starter set."
         )
+    if options.labelled:
+        raise EvenhandError(
+            "Texts that people labelled were given with a classifier that is open already. Give the folder of the "
+            "classifier to evenhand.probe or evenhand.audit_regard, which open both."
+        )
     if isinstance(options.classifier, str | Path):
         raise EvenhandError(
             f"The classifier {options.classifier} is a folder; it has to be open. Measure with evenhand.probe or "
