@@ -45,7 +45,7 @@ from evenhand.cli.output import (
     say,
 )
 from evenhand.cli.regard_content import Lexicon, Occupations, Reviewed
-from evenhand.cli.regard_evaluation import LabelledSampleFiles, print_regard, regard_json
+from evenhand.cli.regard_evaluation import LabelledSampleFiles, Ordinal, print_regard, regard_json
 from evenhand.cli.results import fail_if_conditions_hold, show_results
 from evenhand.core.errors import require_extra
 
@@ -129,6 +129,7 @@ def audit_regard_command(
     top_p: TopP = 0.92,
     text_seed: TextSeed = 1,
     margin: Margin = 5.0,
+    ordinal: Ordinal = False,
     resamples: Resamples = DEFAULT_RESAMPLES,
     seed: Seed = DEFAULT_SEED,
     confidence: Confidence = DEFAULT_CONFIDENCE,
@@ -192,6 +193,7 @@ def audit_regard_command(
         classifier=classifier,
         labelled=tuple(labelled or ()),
         margin=margin,
+        ordinal=ordinal,
         lexicon=lexicon,
         occupations=occupations,
         review=reviewed,

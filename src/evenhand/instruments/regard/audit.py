@@ -100,6 +100,7 @@ class RegardOptions(InstrumentOptions):
         default=(), metadata={"help": "Annotations of a random sample of the texts, or of others."}
     )
     margin: float = field(default=5.0, metadata={"help": "The largest gap that is called no difference."})
+    ordinal: bool = field(default=False, metadata={"help": "Fit an ordinal mixed model too."})
     lexicon: Path | None = field(default=None, metadata={"help": "CSV with category and word."})
     occupations: Path | None = field(default=None, metadata={"help": "CSV with occupation and forms."})
     review: Path | None = field(default=None, metadata={"help": "Matches of the lexicon with verdicts."})
@@ -158,6 +159,7 @@ class RegardAudit(Preparation):
         self.analysis = RegardAnalysisOptions(
             margin=options.margin,
             classifier=self.labeller.description,
+            ordinal=options.ordinal,
             resampling=options.resampling,
         )
         warning = self.labeller.description.warning
@@ -181,6 +183,7 @@ class RegardAudit(Preparation):
                 DECODING: _decoding_record(self.decoding),
                 "texts": self.decoding.samples,
                 "text_seed": self.decoding.seed,
+                **({"ordinal": True} if options.ordinal else {}),
             },
             model=model.record,
             statistics=statistics_record(options.resampling),

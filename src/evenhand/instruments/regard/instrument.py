@@ -76,7 +76,9 @@ class RegardInstrument(Instrument[RegardOptions]):
         if isinstance(options.data, GroupTexts):
             return RegardEvaluation(
                 options.data,
-                RegardAnalysisOptions(margin=options.margin, resampling=options.resampling),
+                RegardAnalysisOptions(
+                    margin=options.margin, ordinal=options.ordinal, resampling=options.resampling
+                ),
                 name=name or audit_name(model.ref, options.data.language),
                 model=model.record,
             )
