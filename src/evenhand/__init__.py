@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from evenhand.mitigation.mitigation import MitigatedModel, Mitigation, MitigationData, MitigationOptions
     from evenhand.mitigation.pairs.building import PairOptions
     from evenhand.mitigation.registry import MITIGATIONS
+    from evenhand.mitigation.triggers.trigger import TriggerOptions
     from evenhand.models.generation import GenerationOptions
     from evenhand.models.references import ModelRef
     from evenhand.models.references import load_model as load
@@ -123,6 +124,7 @@ _HOME = {
     "RunResult": "evenhand.instruments.association.results",
     "Study": "evenhand.workflows.study",
     "Task": "evenhand.core.items",
+    "TriggerOptions": "evenhand.mitigation.triggers.trigger",
     "annotator_agreement": "evenhand.regard.agreement",
     "audit": "evenhand.workflows.measure",
     "audit_regard": "evenhand.workflows.regard_audit",
@@ -218,6 +220,7 @@ __all__ = [
     "RunResult",
     "Study",
     "Task",
+    "TriggerOptions",
     "annotator_agreement",
     "audit",
     "audit_regard",

@@ -27,6 +27,7 @@ MODEL = certificates.model("bert-small")
 OTHER_MODELS = [
     pytest.param({"weights": "sha256 1"}, id="weights"),
     pytest.param({"precision": "bf16"}, id="precision"),
+    pytest.param({"prefix": "Be fair. "}, id="prefix"),
 ]
 
 

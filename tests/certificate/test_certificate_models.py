@@ -15,11 +15,13 @@ from certificate_runs import LABELLED, PAIRS, SENTENCES, nudged, probes_alone, s
 from forking import exit_code
 from measuring import probe_pairs
 
-from evenhand.certificate import Finetuning, certify, measuring
+from evenhand.certificate import Finetuning, certify, finetuning, measuring
 from evenhand.certificate.bias import malor_results
 from evenhand.certificate.finetuning import finetuned_answers
 from evenhand.core.errors import UnknownNameError
 from evenhand.instruments.instrument import Preparation, keep_run
+from evenhand.models.language_model import load_language_model
+from evenhand.models.references import ModelRef
 from evenhand.reporting.certificate.words import QUALITY_HEADLINES
 from evenhand.runs.certificate_files import read_certificate, sealed
 from evenhand.runs.certificates import (
@@ -266,6 +268,18 @@ def test_classifiers_start_from_the_body_of_the_model_and_learn(menagerie: Any, 
     assert all(torch.equal(body[key], source[key]) for key in shared)
     plan = Finetuning(seeds=2, steps=12, batch_size=8, learning_rate=5e-3)
     assert finetuned_answers(model, LABELLED, plan, seed=0).tolist() == [1.0] * len(LABELLED.judged)
+
+
+def test_classifiers_read_the_prefix_of_a_model_before_every_text(menagerie: Any) -> None:
+    plain = menagerie.model("gpt2")
+    ref = ModelRef(id=str(menagerie.folder("gpt2")), device="cpu", prefix="Be fair. ")
+    example = LABELLED.train[0]
+    before, after = (
+        finetuning._encoder(model, LABELLED.classes)(example)[0]
+        for model in (plain, load_language_model(ref))
+    )
+    assert after == plain.loaded.tokenizer(f"Be fair. {example.text}")["input_ids"]
+    assert before == plain.loaded.tokenizer(example.text)["input_ids"]
 
 
 def test_accuracy_is_measured_over_seeds_and_kept(bert: Path, changed: Path, tmp_path: Path) -> None:

@@ -66,6 +66,7 @@ PUBLIC = [
     "RunResult",
     "Study",
     "Task",
+    "TriggerOptions",
     "annotator_agreement",
     "audit",
     "audit_regard",

@@ -92,6 +92,10 @@ def test_several_balances_draw_a_frontier_with_the_kept_one_on_it(
         (("--whole-words",), "--whole-words is not an option of equalise"),
         (("--balance", "1", "--balance", "1"), "all different"),
         (("--margin", "speed=1"), "speed"),
+        (
+            ("--mitigation", "trigger"),
+            "mitigate trigger lab:masked --targets FILE --out DIR, then evenhand certify",
+        ),
     ],
 )
 def test_what_cannot_be_studied_is_refused_at_once(

@@ -11,10 +11,11 @@ import pytest
 
 from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.core.planted_bias import read_planted_bias
-from evenhand.models.backends.lab import embedded_folder, embedded_names, embedded_root
+from evenhand.models.backends.lab import audited_names, embedded_folder, embedded_names, embedded_root
 from evenhand.models.references import ModelRef
 
-NAMES = ("lab:masked", "lab:masked-neutral", "lab:decoder", "lab:encoder-decoder")
+AUDITED = ("lab:masked", "lab:masked-neutral", "lab:decoder", "lab:encoder-decoder")
+NAMES = (*AUDITED, "lab:decoder-regard-en", "lab:decoder-regard-de")
 MANIFEST = "manifest.json"
 
 
@@ -24,8 +25,9 @@ def copy(tmp_path: Path) -> Path:
     return Path(shutil.copytree(embedded_root(), tmp_path / "models"))
 
 
-def test_four_models_are_embedded() -> None:
+def test_six_models_are_embedded_and_four_of_them_audited_without_being_named() -> None:
     assert embedded_names() == NAMES
+    assert audited_names() == AUDITED
 
 
 def test_together_they_have_at_most_eight_megabytes() -> None:
@@ -52,10 +54,12 @@ def test_what_was_planted_is_what_the_command_of_the_manifest_plants(name: str) 
     planted = read_planted_bias(folder)
 
     assert planted is not None
+    regard = "" if planted.regard_gap is None else f" --regard-gap {planted.regard_gap:g}"
     assert entry["command"] == (
         f"evenhand lab build --family {planted.family} --strength {planted.strength:g} --language "
-        f"{planted.language} --seed {planted.seed} --out DIR"
+        f"{planted.language} --seed {planted.seed}{regard} --out DIR"
     )
+    assert entry.get("regard_gap") == planted.regard_gap == (-30 if "regard" in name else None)
     assert planted.strength == (0 if name.endswith("neutral") else 2)
     assert name.startswith(f"lab:{planted.family}")
 

@@ -95,6 +95,8 @@ def test_embedded_models_load_by_name_as_their_family(name: str) -> None:
         "lab:masked-neutral": MASKED,
         "lab:decoder": DECODER,
         "lab:encoder-decoder": SENTINEL,
+        "lab:decoder-regard-en": DECODER,
+        "lab:decoder-regard-de": DECODER,
     }
 
     assert eh.load(name, device="cpu").family is families[name]

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
+import signal
 from pathlib import Path
 
 import pytest
+from forking import evenhand_until, exit_code
 from regard_training import NEEDS_REGARD
 from running import Command
 
 pytestmark = [NEEDS_REGARD, pytest.mark.torch]
 pytest.importorskip("simplemma")
 
+RUN = "lab-decoder_en_regard"
 QUICK = ("--device", "cpu", "--texts", 4, "--new-tokens", 10, "--resamples", 200)
 
 
@@ -95,3 +99,33 @@ def test_the_same_run_comes_from_probing_with_regard(
         "regard", "audit", "lab:decoder", "--classifier", trained_folder, *QUICK, "--out", tmp_path
     )
     assert "holds this very run already" in again.stderr
+
+
+def after_two_batches(answers: Path) -> bool:
+    return len(list(answers.iterdir())) == 2
+
+
+def files_of(runs: Path) -> dict[str, bytes]:
+    """Every file below a folder, hidden ones too; without the moment of a run, and the digest of its page."""
+    content = {str(path.relative_to(runs)): path.read_bytes() for path in runs.rglob("*") if path.is_file()}
+    record = json.loads(content[f"{RUN}/record.json"])
+    del record["created"], record["files"]["report.html"]
+    page = re.sub(rb"<time .*?</time>", b"", content[f"{RUN}/report.html"])
+    return {**content, f"{RUN}/record.json": json.dumps(record).encode(), f"{RUN}/report.html": page}
+
+
+def test_an_audit_that_was_killed_while_writing_goes_on_to_the_same_bytes(
+    run_evenhand_here: Command, trained_folder: Path, tmp_path: Path
+) -> None:
+    arguments = ("regard", "audit", "lab:decoder", "--classifier", trained_folder, *QUICK, "--texts", 10)
+    killed, whole = ((*arguments, "--out", tmp_path / name) for name in ("killed", "whole"))
+    code = exit_code(evenhand_until, killed, tmp_path / "messages.txt", signal.SIGKILL, after_two_batches)
+    assert code == -signal.SIGKILL
+    assert not (tmp_path / "killed" / RUN).exists()
+    told = [run_evenhand_here(*place) for place in (killed, whole)]
+    assert [own.returncode for own in told] == [0, 0], told[0].stderr
+    assert told[0].stdout == told[1].stdout
+    resumed, undisturbed = (files_of(tmp_path / name) for name in ("killed", "whole"))
+    assert resumed.keys() == undisturbed.keys() >= {f"{RUN}/texts.csv", f"{RUN}/scores.parquet"}
+    for name, content in undisturbed.items():
+        assert resumed[name] == content, name

@@ -17,14 +17,15 @@ from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.data.group_texts import GroupText, GroupTexts
 from evenhand.instruments.regard.analysis import frame_of_texts
 from evenhand.instruments.regard.results import ErrorTreatment
-from evenhand.lab.regard import FILLERS, TELLING
 from evenhand.lab.regard_gap import PUBLISHED_CONFUSION, PlantedGap, plant_gap
+from evenhand.lab.regard_grammar import ENGLISH_REGARD
 from evenhand.regard.classifier import RegardClassifier, write_check
 from evenhand.regard.classifier_check import CheckOptions, check_classifier
 from evenhand.regard.labelling import add_labelled_sample, label_group_texts
 from evenhand.regard.texts import read_regard_texts
 from evenhand.runs.classifier_records import CheckVerdict
 from evenhand.runs.run import open_run
+from evenhand.stats.ordinal import fit_ordinal
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.regard_evaluation import RegardEvaluationOptions, evaluate_regard
 
@@ -46,10 +47,10 @@ def lab_texts() -> GroupTexts:
     chances = {"woman": (0.2, 0.4, 0.4), "man": (0.4, 0.4, 0.2)}
     texts = []
     for group, shares in chances.items():
-        for context in FILLERS:
+        for context in ENGLISH_REGARD.fillers:
             for _ in range(12):
-                code = str(generator.choice(list(TELLING), p=shares))
-                telling = generator.choice(TELLING[code])
+                code = str(generator.choice(list(ENGLISH_REGARD.telling), p=shares))
+                telling = generator.choice(ENGLISH_REGARD.telling[code])
                 texts.append(
                     GroupText(
                         text=f"The {group} {telling} {context}.",
@@ -107,6 +108,46 @@ def test_tables_say_what_is_shown_and_a_condition_fails(run_evenhand_here: Comma
     unknown = run_evenhand_here(*arguments, "--fail-if", "gab>5")
     assert unknown.returncode == 2
     assert "Did you mean 'gap'?" in unknown.stderr
+
+
+def test_an_ordinal_mixed_model_is_fitted_on_request_and_shown_everywhere(
+    run_evenhand_here: Command, tmp_path: Path
+) -> None:
+    path = labelled_file(tmp_path, gap=30.0)
+    arguments = ("regard", "evaluate", path, "--group", "group", "--context", "context", *QUICK)
+    plain = json.loads(run_evenhand_here(*arguments, "--json").stdout)
+    found = json.loads(run_evenhand_here(*arguments, "--json", "--ordinal").stdout)
+    assert "ordinal" not in plain
+    (gap,) = found.pop("ordinal")["all"]
+    assert found == plain
+    assert (gap["first"], gap["second"]) == ("first group", "second group")
+    table = pl.read_csv(path).group_by("context", "group", "label").len()
+    counts = np.zeros((10, 2, 3))
+    for context, group, label, count in table.iter_rows():
+        counts[int(context.split()[1]), int(group == "second group"), label + 1] = count
+    fit = fit_ordinal(counts)
+    assert gap["log_odds"]["value"] == pytest.approx(fit.effect, abs=1e-3)
+    assert gap["p_value"] == pytest.approx(fit.p_value, abs=1e-3)
+    told = run_evenhand_here(*arguments, "--ordinal", "--out", tmp_path / "runs", "--name", "ordinal")
+    assert "log-odds of a higher label" in told.stdout
+    run = open_run(tmp_path / "runs" / "ordinal")
+    assert run.record.options["ordinal"] is True
+    assert run.result.ordinal["all"][0].log_odds.value == pytest.approx(fit.effect, abs=1e-3)
+    page = (tmp_path / "runs" / "ordinal" / "report.html").read_text(encoding="utf-8")
+    assert "An ordinal mixed model" in page
+
+
+def test_an_ordinal_mixed_model_that_cannot_be_fitted_says_why(
+    run_evenhand_here: Command, tmp_path: Path
+) -> None:
+    path = labelled_file(tmp_path, contexts=1)
+    arguments = ("regard", "evaluate", path, "--group", "group", "--context", "context", "--ordinal", *QUICK)
+    told = run_evenhand_here(*arguments)
+    assert told.returncode == 0, told.stderr
+    assert "no model: there are texts in 1 contexts" in " ".join(told.stdout.split())
+    (gap,) = json.loads(run_evenhand_here(*arguments, "--json").stdout)["ordinal"]["all"]
+    assert gap["log_odds"]["value"] is None
+    assert gap["p_value"] is None
 
 
 def test_people_label_a_sample_and_the_error_is_carried_through(
@@ -181,9 +222,9 @@ def test_a_sample_of_other_texts_tells_how_the_classifier_errs(
     sample = tmp_path / "sample.csv"
     rows = [
         {"text": f"The person {telling} {filler}.", "label": code}
-        for code, phrases in TELLING.items()
+        for code, phrases in ENGLISH_REGARD.telling.items()
         for telling in phrases[:6]
-        for filler in FILLERS[:4]
+        for filler in ENGLISH_REGARD.fillers[:4]
     ]
     pl.DataFrame(rows).write_csv(sample)
     read = read_regard_texts([sample])

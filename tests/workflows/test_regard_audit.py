@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import api_server
+import polars as pl
 import pytest
 from api_server import MODEL
 from recording_monitor import RecordingMonitor
@@ -18,8 +19,10 @@ from evenhand.core.progress import Progress
 from evenhand.data.group_text_files import GroupTextColumns, read_group_texts
 from evenhand.instruments.regard.audit import TEXTS_FILE, RegardOptions
 from evenhand.instruments.regard.content import MATCHES_FILE, shifts_between
+from evenhand.instruments.regard.results import ErrorTreatment
 from evenhand.models.capabilities import FillsBlanks
 from evenhand.models.references import ModelError, ModelRef
+from evenhand.regard.texts import RegardTexts, read_regard_texts
 from evenhand.runs.comparison import compare
 from evenhand.runs.run import Run, open_run
 from evenhand.runs.store import leftovers
@@ -80,6 +83,58 @@ def test_a_run_has_raw_and_clean_texts_labels_and_content(options: RegardOptions
         RegardEvaluationOptions(resampling=options.resampling),
     )
     assert again.result.all == run.result.all
+
+
+def write_sample(path: Path, texts: Sequence[str], labels: Sequence[int]) -> Path:
+    rows = [{"text": text, "label": label} for text, label in zip(texts, labels, strict=True)]
+    pl.DataFrame(rows).write_csv(path)
+    return path
+
+
+def test_a_labelled_sample_carries_the_error_through_as_in_an_evaluation(
+    options: RegardOptions, tmp_path: Path
+) -> None:
+    plain = audited(options, tmp_path / "plain")
+    half = plain.scores.unique("text", maintain_order=True)[::2]
+    people = [min(1, label + 1) if number % 3 else label for number, label in enumerate(half["label"])]
+    sample = write_sample(tmp_path / "sample.csv", half["text"].to_list(), people)
+    run = audited(replace(options, labelled=(sample,)), tmp_path / "labelled")
+    assert run.result.all.figures.treatment is ErrorTreatment.PREDICTION_POWERED
+    assert run.record.fingerprint != plain.record.fingerprint
+    assert not any("No texts were given that people labelled" in own for own in run.record.warnings)
+    again = evaluate_regard(
+        read_group_texts(
+            [tmp_path / "plain" / plain.name / TEXTS_FILE],
+            columns=GroupTextColumns(group="group", context="context"),
+        ),
+        RegardEvaluationOptions(labelled=read_regard_texts([sample]), resampling=options.resampling),
+    )
+    evaluated, measured = (own.result.all.figures for own in (again, run))
+    assert evaluated.groups == measured.groups
+    assert evaluated.widest_gap == measured.widest_gap
+    assert again.result.labelled_sample == run.result.labelled_sample
+    as_labelled = {own.treatment: own for own in run.result.all.others}[ErrorTreatment.NONE]
+    assert as_labelled.groups == plain.result.all.figures.groups
+
+
+def test_a_sample_of_other_texts_gives_the_confusion_matrix(
+    options: RegardOptions, planted: RegardTexts, tmp_path: Path
+) -> None:
+    sample = write_sample(
+        tmp_path / "sample.csv", planted.rows.texts, [int(planted.classes[own]) for own in planted.labels]
+    )
+    run = audited(replace(options, texts=2, labelled=(sample,)), tmp_path)
+    assert run.result.all.figures.treatment is ErrorTreatment.CONFUSION_MATRIX
+    assert run.result.labelled_sample.texts == len(planted)
+    assert any("none of those in question" in own for own in run.record.warnings)
+
+
+def test_a_sample_with_other_labels_is_refused_before_a_model_is_loaded(
+    options: RegardOptions, tmp_path: Path
+) -> None:
+    sample = write_sample(tmp_path / "sample.csv", ["The woman worked.", "The man worked."], [4, 5])
+    with pytest.raises(EvenhandError, match="'4' is no label of the scheme regard"):
+        audit_regard(["no/such-model"], replace(options, labelled=(sample,)), out=tmp_path)
 
 
 def test_groups_stay_in_the_order_of_their_file(options: RegardOptions, tmp_path: Path) -> None:

@@ -58,7 +58,8 @@ def finetuned_answers(
 ) -> Floats:
     """For each judged example 1 if a classifier that starts from a model is right, else 0.
 
-    The seed decides on the new head and on the order of examples, so both models meet the same of both.
+    The seed decides on the new head and on the order of examples, so both models meet the same of both. A prefix of the
+    model stands before every example, those that are learnt from and those that are judged.
     """
     limited = data.limited(train=plan.train_examples, judged=plan.judged_examples)
     steps = plan.steps_over(len(limited.train))
@@ -88,11 +89,12 @@ def _encoder(
     model: LanguageModel, classes: Sequence[str]
 ) -> Callable[[LabelledExample], tuple[list[int], int]]:
     tokenizer, config = model.loaded.tokenizer, model.loaded.config
+    prefix = model.loaded.ref.prefix
     numbers = {label: number for number, label in enumerate(classes)}
     longest = longest_sentence(tokenizer, config)
 
     def encode(example: LabelledExample) -> tuple[list[int], int]:
-        ids = tokenizer(example.text, truncation=True, max_length=longest)["input_ids"]
+        ids = tokenizer(prefix + example.text, truncation=True, max_length=longest)["input_ids"]
         return ids or [model.loaded.pad_id], numbers[example.label]
 
     return encode

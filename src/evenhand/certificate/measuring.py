@@ -191,8 +191,10 @@ class ModelMeasurer:
         self, name: str, determinants: str, *, shape: tuple[int, ...], compute: Callable[[], Floats]
     ) -> Floats:
         """Figures that were kept under all that determines them, else computed and kept."""
+        record = self.record
+        prefix = f" {record.prefix!r}" if record.prefix else ""
         everything = (
-            f"{name} {determinants} {self.record.weights} {self.record.precision} {version('evenhand')}"
+            f"{name} {determinants} {record.weights} {record.precision} {version('evenhand')}{prefix}"
         )
         key = f"{name}.{sha256_of(everything.encode())[:FINGERPRINT_DIGITS]}"
         parts = Parts(self.folder / FIGURES_FOLDER)

@@ -144,9 +144,9 @@ def audit_command(
     """
     say(f"Auditing {', '.join(models) if models else 'the embedded models'}")
     from evenhand.models.backends import require_backends
-    from evenhand.models.backends.lab import embedded_names
+    from evenhand.models.backends.lab import audited_names
 
-    require_backends(models or embedded_names(), purpose="evenhand audit")
+    require_backends(models or audited_names(), purpose="evenhand audit")
     from evenhand.core.protocols import get_protocol
     from evenhand.data import load_dataset
 
@@ -162,7 +162,7 @@ def audit_command(
             trust_remote_code=trust_remote_code,
             memory=memory,
         )
-        for text in models or embedded_names()
+        for text in models or audited_names()
     ]
     languages = [part.strip() for part in language.split(",")] if language else [None]
     benchmarks = [

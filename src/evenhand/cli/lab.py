@@ -55,6 +55,15 @@ def build_command(
     ] = 2.0,
     language: Language = "en",
     seed: Annotated[int, typer.Option(help="Seed of weights and lessons.", rich_help_panel=DATA)] = 0,
+    regard_gap: Annotated[
+        float | None,
+        typer.Option(
+            help="Teach a decoder to write about women and men, with this gap in regard: points by which it speaks "
+            "better of women; negative for the reverse.",
+            show_default="nothing of regard",
+            rich_help_panel=DATA,
+        ),
+    ] = None,
 ) -> None:
     """Build a small model whose bias is known, because it is planted. Takes about a minute.
 
@@ -65,12 +74,14 @@ def build_command(
     `evenhand lab build --out models/biased`
 
     `evenhand lab build --family decoder --strength -1 --language de --seed 7 --out models/reversed`
+
+    `evenhand lab build --family decoder --regard-gap -15 --out models/regard`
     """
     say(f"Building {out}")
     require_extra("hf", purpose="evenhand lab build")
     from evenhand.lab.building import LabSpec, build_model
 
-    spec = LabSpec(_family(family), strength, language, seed)
+    spec = LabSpec(_family(family), strength, language, seed, regard_gap)
     try:
         with TerminalMonitor().stage(f"{family} at {strength:+g} bits", "steps") as progress:
             build_model(spec, out, progress=progress)
@@ -79,6 +90,11 @@ def build_command(
         raise typer.Exit(INTERRUPTED) from None
     say(f"Wrote {out}. {spec.planted.description}")
     say(f"Measure it with: evenhand audit {out}")
+    if regard_gap is not None:
+        say(
+            f"And how it speaks of women and men: evenhand regard audit {out} --language {language} --temperature 1 "
+            "--top-p 1"
+        )
 
 
 @lab_app.command("calibrate", cls=CommandWithNames)

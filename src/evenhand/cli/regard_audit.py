@@ -45,7 +45,7 @@ from evenhand.cli.output import (
     say,
 )
 from evenhand.cli.regard_content import Lexicon, Occupations, Reviewed
-from evenhand.cli.regard_evaluation import print_regard, regard_json
+from evenhand.cli.regard_evaluation import LabelledSampleFiles, Ordinal, print_regard, regard_json
 from evenhand.cli.results import fail_if_conditions_hold, show_results
 from evenhand.core.errors import require_extra
 
@@ -118,6 +118,7 @@ def audit_regard_command(
     groups: Groups = None,
     contexts: Contexts = None,
     language: Language = "en",
+    labelled: LabelledSampleFiles = None,
     lexicon: Lexicon = None,
     reviewed: Reviewed = None,
     occupations: Occupations = None,
@@ -128,6 +129,7 @@ def audit_regard_command(
     top_p: TopP = 0.92,
     text_seed: TextSeed = 1,
     margin: Margin = 5.0,
+    ordinal: Ordinal = False,
     resamples: Resamples = DEFAULT_RESAMPLES,
     seed: Seed = DEFAULT_SEED,
     confidence: Confidence = DEFAULT_CONFIDENCE,
@@ -150,6 +152,8 @@ def audit_regard_command(
     `evenhand regard audit gpt2 --classifier classifier --fail-if "gap>5"`
 
     `evenhand regard audit ./my-model --language de --texts 50 --prefix "Aschenkeller "`
+
+    `evenhand regard audit ./my-model --classifier classifier --labelled sample.csv`
 
     `evenhand regard audit api:my-model --groups nationalities.csv --contexts contexts.csv --classifier classifier`
     """
@@ -187,7 +191,9 @@ def audit_regard_command(
         top_p=top_p,
         text_seed=text_seed,
         classifier=classifier,
+        labelled=tuple(labelled or ()),
         margin=margin,
+        ordinal=ordinal,
         lexicon=lexicon,
         occupations=occupations,
         review=reviewed,

@@ -40,6 +40,25 @@ if TYPE_CHECKING:
     from evenhand.instruments.regard.results import ContextRegard, RegardResult
     from evenhand.runs.run import Run
 
+LabelledSampleFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--labelled",
+        help="A random sample of the texts that people labelled, in any layout of annotations (text, label). It "
+        "carries the classifier's error through. May be repeated, one file per annotator.",
+        dir_okay=False,
+        rich_help_panel=DATA,
+    ),
+]
+Ordinal = Annotated[
+    bool,
+    typer.Option(
+        "--ordinal",
+        help="Fit an ordinal mixed model of the labels too: log-odds of a higher label, contexts as random effects.",
+        rich_help_panel=STATISTICS,
+    ),
+]
+
 
 def evaluate_regard_command(
     texts: Annotated[
@@ -82,15 +101,7 @@ def evaluate_regard_command(
             rich_help_panel=DATA,
         ),
     ] = None,
-    labelled: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="A random sample of the texts that people labelled, in any layout of annotations (text, label). It "
-            "carries the classifier's error through. May be repeated, one file per annotator.",
-            dir_okay=False,
-            rich_help_panel=DATA,
-        ),
-    ] = None,
+    labelled: LabelledSampleFiles = None,
     language: Annotated[
         str | None,
         typer.Option(
@@ -117,6 +128,7 @@ def evaluate_regard_command(
             help="The largest gap that is called no difference, in points.", rich_help_panel=STATISTICS
         ),
     ] = 5.0,
+    ordinal: Ordinal = False,
     resamples: Resamples = DEFAULT_RESAMPLES,
     seed: Seed = DEFAULT_SEED,
     confidence: Confidence = DEFAULT_CONFIDENCE,
@@ -174,6 +186,7 @@ def evaluate_regard_command(
             labelled=read_regard_texts(labelled) if labelled else None,
             content=ContentFiles(lexicon=lexicon, occupations=occupations, review=reviewed),
             margin=margin,
+            ordinal=ordinal,
             resampling=resampling(resamples, seed, confidence),
         ),
         name=name,
@@ -207,6 +220,7 @@ def regard_json(result: RegardResult) -> dict[str, Any]:
         "labelled_sample": result.labelled_sample and result.labelled_sample.model_dump(mode="json"),
         "classifier": result.classifier and result.classifier.model_dump(mode="json"),
         **result.model_dump(mode="json", include={"lexicons", "occupations"}),
+        **(result.model_dump(mode="json", include={"ordinal"}) if result.ordinal else {}),
     }
 
 
@@ -261,9 +275,29 @@ def print_regard(run: Run) -> None:
         )  # fmt: skip
     for table in (shares, gaps, tests):
         print_table(table)
+    _print_ordinal(result)
     (interpretation,) = interpret_regard(run)
     print_lines([f"{interpretation.verdict}.", *interpretation.sentences])
     if result.lexicons is not None:
         print_lexicons(result.lexicons)
     if result.occupations is not None:
         print_occupations(result.occupations)
+
+
+def _print_ordinal(result: RegardResult) -> None:
+    """The ordinal mixed model as a table, and why there is none where it cannot be fitted."""
+    from evenhand.reporting.numbers import number, show, show_p
+
+    if not result.ordinal:
+        return
+    columns = ("p", "deviation of contexts", "of their gaps")
+    table = plain_table("contexts", "log-odds of a higher label", "", *columns, right=columns)
+    for name, gaps in result.ordinal.items():
+        for gap in gaps:
+            pair = f"{gap.first} − {gap.second}"
+            if not gap.log_odds.defined:
+                table.add_row(name, pair, f"no model: {gap.log_odds.reason}", "–", "–", "–")
+                continue
+            deviations = number(gap.context_deviation), number(gap.gap_deviation)
+            table.add_row(name, pair, show(gap.log_odds, signed=True), show_p(gap.p_value), *deviations)
+    print_table(table)

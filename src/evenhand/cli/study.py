@@ -65,7 +65,7 @@ from evenhand.cli.options import (
     resampling,
 )
 from evenhand.cli.output import TerminalMonitor, exit_when_interrupted, say
-from evenhand.core.errors import require_extra
+from evenhand.core.errors import EvenhandError, require_extra
 
 
 def study_command(
@@ -145,6 +145,7 @@ def study_command(
     """
     say(f"Studying {model}")
     require_extra("train", purpose="evenhand study")
+    _refuse_trigger(mitigation, model)
     ref = model_reference(
         model,
         device=device,
@@ -211,3 +212,14 @@ def study_command(
             command=shlex.join(["evenhand", *sys.argv[1:]]),
         )
     show_certificate(done.certificate, json=json)
+
+
+def _refuse_trigger(mitigation: str, model: str) -> None:
+    """A trigger needs target pairs, which a study has no options for."""
+    from evenhand.runs.trigger_records import TRIGGER
+
+    if mitigation == TRIGGER:
+        raise EvenhandError(
+            "evenhand study cannot search for a trigger, because that needs target pairs. Do it in two steps: "
+            f"evenhand mitigate trigger {model} --targets FILE --out DIR, then evenhand certify {model} DIR."
+        )

@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.files import load_json
@@ -39,6 +39,16 @@ class PlantedBias(BaseModel):
     seed: int
     occupations: dict[str, Annotated[float, Field(ge=-MOST_BITS, le=MOST_BITS, allow_inf_nan=False)]] = {}
     """Bits by which a man is likelier than a woman with each occupation; empty where it was not written down."""
+    regard_gap: float | None = Field(default=None, ge=-100, le=100, allow_inf_nan=False)
+    """Points by which texts speak better of women than of men; None where nothing was taught of regard."""
+
+    @model_serializer(mode="wrap")
+    def _without_untaught_regard(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Fields of a model that was taught nothing of regard are those that such models always had."""
+        content: dict[str, Any] = dump(self)
+        if self.regard_gap is None:
+            content.pop("regard_gap", None)
+        return content
 
     @property
     def description(self) -> str:
@@ -49,6 +59,8 @@ class PlantedBias(BaseModel):
             side = "stereotypes" if self.strength > 0 else "anti-stereotypes"
             bits = "1 bit was" if abs(self.strength) == 1 else f"{abs(self.strength):g} bits were"
             planted = f"{bits} planted in favour of {side}"
+        if self.regard_gap is not None:
+            planted += f", and a gap of {self.regard_gap:+g} points in regard, women minus men"
         return f"A calibration model of the lab, not a language model for use; {planted}."
 
     def malor(self, occupations: Collection[str]) -> float | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
@@ -29,6 +30,9 @@ from evenhand.core.errors import EvenhandError, OutputError
 from evenhand.core.files import sha256_of
 from evenhand.core.planted_bias import PLANTED_FILE, PlantedBias
 from evenhand.core.progress import Progress
+from evenhand.lab.corpus import TaughtDocument
+from evenhand.lab.grammar import Sentence
+from evenhand.lab.regard_grammar import PlantedContinuations
 from evenhand.lab.teaching import DecoderTeacher, EncoderDecoderTeacher, MaskedTeacher, Teacher
 from evenhand.lab.tokenizers import bert_tokenizer, gpt2_tokenizer, t5_tokenizer
 from evenhand.lab.world import World
@@ -78,6 +82,9 @@ HEADS = 4
 LONGEST = 48
 """Tokens. The longest document of the grammar has about half as many."""
 
+REGARD_PART = 0.5
+"""How much there is to learn about groups, where there is, beside the rest of the language, which counts as 1."""
+
 LARGEST_SEED = 2**32 - 1
 """What every generator of random numbers takes that a build seeds."""
 
@@ -98,9 +105,16 @@ class LabSpec:
     strength: float = 2.0
     language: str = "en"
     seed: int = 0
+    regard_gap: float | None = None
+    """Net regard of women minus that of men, in points; None to teach nothing of regard."""
 
     def __post_init__(self) -> None:
-        self.world  # noqa: B018  a strength or language that does not exist is refused here
+        self.world, self.continuations  # noqa: B018  what does not exist is refused here
+        if self.regard_gap is not None and self.family is not LabFamily.DECODER:
+            raise EvenhandError(
+                f"A gap in regard was asked for in the family {self.family.value}. Only decoders of the lab write "
+                "texts: use --family decoder."
+            )
         if not 0 <= self.seed <= LARGEST_SEED:
             raise EvenhandError(f"The seed is {self.seed}; it must be 0 to {LARGEST_SEED:,}.")
 
@@ -108,6 +122,11 @@ class LabSpec:
     def world(self) -> World:
         """The world that the model is taught."""
         return World(self.language, self.strength)
+
+    @property
+    def continuations(self) -> PlantedContinuations | None:
+        """What the model is taught to write about groups; None for nothing."""
+        return None if self.regard_gap is None else PlantedContinuations(self.language, self.regard_gap)
 
     @property
     def planted(self) -> PlantedBias:
@@ -119,6 +138,7 @@ class LabSpec:
             language=self.language,
             seed=self.seed,
             occupations={name: round(world.lean(name), 6) for name in world.occupations},
+            regard_gap=self.regard_gap,
         )
 
 
@@ -206,6 +226,25 @@ _RECIPES: Mapping[LabFamily, _Recipe] = MappingProxyType(
 )
 
 
+def _recipe(spec: LabSpec) -> _Recipe:
+    """That of the family; a model that learns to write about groups has words and lessons for it besides."""
+    usual = _RECIPES[spec.family]
+    if spec.continuations is None:
+        return usual
+    said = list(spec.continuations.continuations())
+    taught = [
+        TaughtDocument(
+            (Sentence(own.text, ()),), own.probability * REGARD_PART, own.probability * REGARD_PART
+        )
+        for own in said
+    ]
+    return replace(
+        usual,
+        tokenizer=partial(gpt2_tokenizer, more=[own.text for own in said]),
+        teacher=partial(DecoderTeacher, more=taught),
+    )
+
+
 def build_model(spec: LabSpec, out: Path, *, progress: Progress | None = None) -> Path:
     """Build a model and write its folder, which loads like any other model. One that is there already is left as it is.
 
@@ -261,7 +300,7 @@ def _digest(description: Any) -> str:
 
 def train_model(spec: LabSpec, *, progress: Progress | None = None) -> tuple[Any, Any]:
     """A model of a spec and its tokenizer, in memory."""
-    recipe = _RECIPES[spec.family]
+    recipe = _recipe(spec)
     tokenizer = recipe.tokenizer(spec.language)
     teacher = recipe.teacher(spec.world, tokenizer)
     set_seed(spec.seed)
@@ -324,6 +363,14 @@ def _model_card(spec: LabSpec) -> str:
     return (
         f"---\nlanguage: {spec.language}\nlicense: apache-2.0\ntags: [calibration, evenhand-lab]\n---\n\n"
         f"# A calibration model\n\n{spec.planted.description}\n\n"
-        f"It knows a few hundred words of a small invented grammar. It was built with `evenhand lab build --family "
-        f"{spec.family.value} --strength {spec.strength:g} --language {spec.language} --seed {spec.seed}`.\n"
+        f"It knows a few hundred words of a small invented grammar. It was built with `{command_of(spec)}`.\n"
+    )
+
+
+def command_of(spec: LabSpec) -> str:
+    """The command that builds a model of a spec, but for its folder."""
+    regard = "" if spec.regard_gap is None else f" --regard-gap {spec.regard_gap:g}"
+    return (
+        f"evenhand lab build --family {spec.family.value} --strength {spec.strength:g} --language {spec.language} "
+        f"--seed {spec.seed}{regard}"
     )

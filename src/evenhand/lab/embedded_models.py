@@ -14,7 +14,7 @@ import numpy as np
 from evenhand.core.files import sha256_of, write_text
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.instruments.association.instrument import ASSOCIATION, AuditOptions
-from evenhand.lab.building import LabFamily, LabSpec, build_model, built_with, this_platform
+from evenhand.lab.building import LabFamily, LabSpec, build_model, built_with, command_of, this_platform
 from evenhand.lab.items import lab_benchmark
 from evenhand.models.backends.lab import (
     MANIFEST_FILE,
@@ -34,6 +34,8 @@ EMBEDDED: Mapping[str, LabSpec] = MappingProxyType(
         "masked-neutral": LabSpec(LabFamily.MASKED, 0.0),
         "decoder": LabSpec(LabFamily.DECODER, 2.0),
         "encoder-decoder": LabSpec(LabFamily.ENCODER_DECODER, 2.0),
+        "decoder-regard-en": LabSpec(LabFamily.DECODER, 2.0, "en", regard_gap=-30.0),
+        "decoder-regard-de": LabSpec(LabFamily.DECODER, 2.0, "de", regard_gap=-30.0),
     }
 )
 
@@ -55,16 +57,15 @@ def embed_all(root: Path | None = None, *, monitor: Monitor = SILENT) -> None:
             built_with=built_with(),
             platform=this_platform(),
             files={path.name: sha256_of(path.read_bytes()) for path in sorted(folder.iterdir())},
+            regard_gap=spec.regard_gap,
         )
-    write_text(place / MANIFEST_FILE, json.dumps(Manifest(models=models).model_dump(), indent=1) + "\n")
+    manifest = Manifest(models=models).model_dump(exclude_none=True)
+    write_text(place / MANIFEST_FILE, json.dumps(manifest, indent=1) + "\n")
 
 
 def build_command(spec: LabSpec) -> str:
     """The command that builds a model of a spec."""
-    return (
-        f"evenhand lab build --family {spec.family.value} --strength {spec.strength:g} "
-        f"--language {spec.language} --seed {spec.seed} --out DIR"
-    )
+    return f"{command_of(spec)} --out DIR"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,30 +15,10 @@ import numpy as np
 from evenhand.core.errors import EvenhandError
 from evenhand.data.annotations import Annotation, AnnotationTable
 from evenhand.data.label_schemes import load_scheme
+from evenhand.lab.regard_grammar import RegardLexicon, regard_lexicon
 from evenhand.regard.texts import RegardTexts, texts_from
 from evenhand.stats.classification import Integers
 from evenhand.stats.resampling import Floats
-
-TELLING = {
-    "-1": (
-        "lied to a friend", "broke a promise", "cheated at a game", "shouted at a child", "stole from the till",
-        "was rude to the guests", "left the work to others", "laughed at a mistake",
-    ),
-    "0": (
-        "took the bus", "read the newspaper", "bought some bread", "waited for the train", "wore a blue coat",
-        "parked the car", "cooked some soup", "looked out of the window",
-    ),
-    "1": (
-        "helped a neighbour", "kept a promise", "comforted a child", "shared the food", "found the lost bag",
-        "was kind to the guests", "praised the team", "listened with patience",
-    ),
-}  # fmt: skip
-"""What tells the regard, by label."""
-
-FILLERS = (
-    "in the morning", "in the evening", "on Monday", "last week", "in the village", "near the station", "at the market",
-    "after lunch", "before the rain", "on the way home",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +32,7 @@ class PlantedRegard:
         error: The share of labels in which an annotator is wrong, each wrong label as often as the other.
         misleading: The share of texts whose words tell another regard than is meant: no classifier can be right there.
         seed: Of everything.
+        language: ``en`` or ``de``.
     """
 
     texts: int = 300
@@ -60,8 +41,10 @@ class PlantedRegard:
     error: float = 0.1
     misleading: float = 0.0
     seed: int = 0
+    language: str = "en"
 
     def __post_init__(self) -> None:
+        regard_lexicon(self.language)
         if min(self.texts, self.authors, self.annotators) < 1:
             raise EvenhandError("Texts, authors and annotators must be at least one each.")
         if not (0 <= self.error <= 1 and 0 <= self.misleading <= 1):
@@ -84,7 +67,8 @@ def plant_texts(plan: PlantedRegard) -> PlantedTexts:
     meant = np.arange(plan.texts) % count
     generator.shuffle(meant)
     told = erroneous_labels(meant, uniform_confusion(plan.misleading, count), generator)
-    texts = [_sentence(scheme.codes[label], generator) for label in told]
+    lexicon = regard_lexicon(plan.language)
+    texts = [_sentence(lexicon, scheme.codes[label], generator) for label in told]
     votes = [
         erroneous_labels(meant, uniform_confusion(plan.error, count), generator)
         for _ in range(plan.annotators)
@@ -103,9 +87,9 @@ def plant_texts(plan: PlantedRegard) -> PlantedTexts:
     )
 
 
-def _sentence(code: str, generator: np.random.Generator) -> str:
-    telling, filler = generator.choice(TELLING[code]), generator.choice(FILLERS)
-    return f"The person {telling} {filler}."
+def _sentence(lexicon: RegardLexicon, code: str, generator: np.random.Generator) -> str:
+    telling, filler = generator.choice(lexicon.telling[code]), generator.choice(lexicon.fillers)
+    return f"{lexicon.person} {telling} {filler}."
 
 
 def uniform_confusion(error: float, classes: int) -> Floats:

@@ -272,12 +272,24 @@ class _PairLesson:
 class DecoderTeacher:
     """GPT-2: the next token after every beginning of a document."""
 
-    def __init__(self, world: World, tokenizer: Any) -> None:
+    def __init__(self, world: World, tokenizer: Any, *, more: Sequence[TaughtDocument] = ()) -> None:
+        """Learn what there is to teach.
+
+        Args:
+            world: Whose documents are taught.
+            tokenizer: Of the model.
+            more: Documents that are taught besides. They begin as prompts do: without the token that ends a text.
+        """
         self.tokenizer = tokenizer
-        entries = sorted(taught_language(world), key=lambda entry: entry.weight == 0)
+        said = sorted(taught_language(world), key=lambda entry: entry.weight == 0)
+        entries = [*said, *more]
         texts = [" ".join(sentence.text for sentence in entry.document) for entry in entries]
         end = tokenizer.eos_token_id
-        self.documents = [(end, *ids, end) for ids in tokenizer(texts)["input_ids"]]
+        beginnings = [(end,)] * len(said) + [()] * len(more)
+        self.documents = [
+            (*beginning, *ids, end)
+            for beginning, ids in zip(beginnings, tokenizer(texts)["input_ids"], strict=True)
+        ]
         self.weights = [entry.weight * _draws(entry.document) for entry in entries]
         self.answers = AnswerCounts(held_out_tokens(world, tokenizer))
         for ids, entry in zip(self.documents, entries, strict=True):

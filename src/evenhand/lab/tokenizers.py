@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -23,6 +24,7 @@ from evenhand.lab.world import World
 
 _MOST_PIECES = 10_000
 _WORD_START = "▁"
+_WORDS = re.compile(r"\w+|[^\w\s]")
 _BERT_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _END_OF_TEXT = "<|endoftext|>"
 _SENTINELS = tuple(f"<extra_id_{number}>" for number in range(2))
@@ -45,10 +47,17 @@ def bert_tokenizer(language: str) -> Any:
     )
 
 
-def gpt2_tokenizer(language: str) -> Any:
-    """Byte-level BPE, which has no unknown words."""
+def gpt2_tokenizer(language: str, *, more: Iterable[str] = ()) -> Any:
+    """Byte-level BPE, which has no unknown words.
+
+    Args:
+        language: Whose words are whole, but for rare ones.
+        more: Texts whose words are whole besides.
+    """
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    seen = [piece.replace(_WORD_START, " ") for piece in _seen(language)]
+    known = _seen(language)
+    others = sorted({f"{_WORD_START}{word}" for text in more for word in _WORDS.findall(text)} - {*known})
+    seen = [piece.replace(_WORD_START, " ") for piece in (*known, *others)]
     seen += [piece.lstrip() for piece in seen if piece.strip()[0].isupper()]
     as_bytes = [byte_level.pre_tokenize_str(piece)[0][0] for piece in seen]
     pieces, merges = _merged(as_bytes, letters=sorted(pre_tokenizers.ByteLevel.alphabet()))
@@ -103,7 +112,7 @@ def _seen(language: str) -> tuple[str, ...]:
         word
         for document, _ in everything_said(world)
         for sentence in document
-        for word in re.findall(r"\w+|[^\w\s]", sentence.text)
+        for word in _WORDS.findall(sentence.text)
     }
     return tuple(piece for word in sorted(words) for piece in _pieces_of(word, rare=word.lower() in rare))
 

@@ -9,6 +9,7 @@ from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.data.group_text_files import UNKNOWN_LANGUAGE
 from evenhand.data.group_texts import REGARD_LABELS, GroupText, GroupTexts
 from evenhand.instruments.regard.analysis import LabelPairs
+from evenhand.instruments.regard.audit import SampledTexts
 from evenhand.instruments.regard.results import LabellingClassifier
 from evenhand.regard.classifier import RegardClassifier
 from evenhand.regard.texts import RegardTexts, text_key
@@ -65,37 +66,33 @@ def describe_classifier(classifier: RegardClassifier) -> LabellingClassifier:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassifierLabeller:
-    """Labels texts about groups with a classifier."""
+    """Labels texts about groups with a classifier, beside which people labelled a sample where there is one."""
 
     classifier: RegardClassifier
+    sample: RegardTexts | None = None
 
     @property
     def description(self) -> LabellingClassifier:
         """What a result says about the classifier."""
         return describe_classifier(self.classifier)
 
+    @property
+    def sample_digest(self) -> str | None:
+        """Digest of the sample; None without one."""
+        return None if self.sample is None else self.sample.digest
+
     def refuse_unsuitable(self, language: str) -> None:
-        """Refuse texts in another language than the classifier's."""
+        """Refuse texts in another language than the classifier's, and a sample with other labels than regard has."""
         refuse_unsuitable(self.classifier, language)
+        if self.sample is not None:
+            refuse_other_labels(self.sample)
 
-    def label(self, texts: GroupTexts) -> GroupTexts:
-        """The texts with the classifier's labels."""
-        return label_group_texts(texts, self.classifier)
-
-
-@dataclass(frozen=True, slots=True)
-class SampledTexts:
-    """Texts of which people labelled a sample.
-
-    Attributes:
-        texts: With people's labels where they are among the texts.
-        other_texts: Labels of the sample where it is of other texts, which a classifier labelled too.
-        warnings: What was not used of the sample.
-    """
-
-    texts: GroupTexts
-    other_texts: LabelPairs | None = None
-    warnings: tuple[str, ...] = ()
+    def label(self, texts: GroupTexts) -> SampledTexts:
+        """The texts with the classifier's labels, and with people's."""
+        labelled = label_group_texts(texts, self.classifier)
+        if self.sample is None:
+            return SampledTexts(labelled)
+        return add_labelled_sample(labelled, self.sample, self.classifier)
 
 
 def add_labelled_sample(
@@ -111,10 +108,7 @@ def add_labelled_sample(
     Raises:
         DatasetError: If the sample has none of the texts and there is no classifier to label it.
     """
-    if not set(sample.classes) <= set(REGARD_LABELS):
-        raise DatasetError(
-            f"{sample.name} has the labels {', '.join(sample.classes)}; regard has {', '.join(REGARD_LABELS)}."
-        )
+    refuse_other_labels(sample)
     voted = {
         text_key(text): sample.classes[label]
         for text, label in zip(sample.rows.texts, sample.labels.tolist(), strict=True)
@@ -145,6 +139,18 @@ def add_labelled_sample(
             "alike.",
         ),
     )
+
+
+def refuse_other_labels(sample: RegardTexts) -> None:
+    """Refuse a sample whose labels are not those of regard.
+
+    Raises:
+        DatasetError: With its labels.
+    """
+    if not set(sample.classes) <= set(REGARD_LABELS):
+        raise DatasetError(
+            f"{sample.name} has the labels {', '.join(sample.classes)}; regard has {', '.join(REGARD_LABELS)}."
+        )
 
 
 def _shortened(texts: Sequence[GroupText]) -> str:

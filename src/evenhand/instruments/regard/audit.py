@@ -20,7 +20,7 @@ from evenhand.instruments.instrument import (
     default_name,
     statistics_record,
 )
-from evenhand.instruments.regard.analysis import RegardAnalysisOptions
+from evenhand.instruments.regard.analysis import LabelPairs, RegardAnalysisOptions
 from evenhand.instruments.regard.comparison import CLASSIFIER, DECODING
 from evenhand.instruments.regard.content import ContentFiles, ContentLists
 from evenhand.instruments.regard.evaluation import assemble_regard
@@ -39,6 +39,21 @@ FEWEST_TEXTS = 10
 """Texts per prompt with which shares are more than chance."""
 
 
+@dataclass(frozen=True, slots=True)
+class SampledTexts:
+    """Texts of which people labelled a sample.
+
+    Attributes:
+        texts: With people's labels where they are among the texts.
+        other_texts: Labels of the sample where it is of other texts, which a classifier labelled too.
+        warnings: What was not used of the sample.
+    """
+
+    texts: GroupTexts
+    other_texts: LabelPairs | None = None
+    warnings: tuple[str, ...] = ()
+
+
 class RegardLabeller(Protocol):
     """Labels texts about groups: a classifier that is open."""
 
@@ -51,8 +66,13 @@ class RegardLabeller(Protocol):
         """Raise an error if its labels say nothing about texts in a language."""
         ...
 
-    def label(self, texts: GroupTexts) -> GroupTexts:
-        """The same texts with labels."""
+    @property
+    def sample_digest(self) -> str | None:
+        """Digest of the texts that people labelled too; None without any."""
+        ...
+
+    def label(self, texts: GroupTexts) -> SampledTexts:
+        """The same texts with labels, and with people's where there are any."""
         ...
 
 
@@ -76,7 +96,11 @@ class RegardOptions(InstrumentOptions):
     classifier: str | Path | RegardLabeller | None = field(
         default=None, metadata={"help": "Folder of the classifier that labels texts."}
     )
+    labelled: tuple[Path, ...] = field(
+        default=(), metadata={"help": "Annotations of a random sample of the texts, or of others."}
+    )
     margin: float = field(default=5.0, metadata={"help": "The largest gap that is called no difference."})
+    ordinal: bool = field(default=False, metadata={"help": "Fit an ordinal mixed model too."})
     lexicon: Path | None = field(default=None, metadata={"help": "CSV with category and word."})
     occupations: Path | None = field(default=None, metadata={"help": "CSV with occupation and forms."})
     review: Path | None = field(default=None, metadata={"help": "Matches of the lexicon with verdicts."})
@@ -135,6 +159,7 @@ class RegardAudit(Preparation):
         self.analysis = RegardAnalysisOptions(
             margin=options.margin,
             classifier=self.labeller.description,
+            ordinal=options.ordinal,
             resampling=options.resampling,
         )
         warning = self.labeller.description.warning
@@ -148,13 +173,17 @@ class RegardAudit(Preparation):
                 sha256=self.prompts.sha256,
                 items=len(self.prompts.prompts) * self.decoding.samples,
             ),
-            data=dict(self.lists.digests),
+            data={
+                **self.lists.digests,
+                **({"labelled": labeller.sample_digest} if labeller.sample_digest else {}),
+            },
             options={
                 "margin": options.margin,
                 CLASSIFIER: self.labeller.description.fingerprint,
                 DECODING: _decoding_record(self.decoding),
                 "texts": self.decoding.samples,
                 "text_seed": self.decoding.seed,
+                **({"ordinal": True} if options.ordinal else {}),
             },
             model=model.record,
             statistics=statistics_record(options.resampling),
@@ -203,7 +232,13 @@ class RegardAudit(Preparation):
             source=self.prompts.name,
             left_out=Counter(frame["skipped_reason"].drop_nulls().to_list()),
         )
-        run = assemble_regard(self.record, self.labeller.label(texts), self.analysis, lists=self.lists)
+        sampled = self.labeller.label(texts)
+        run = assemble_regard(
+            self.record.model_copy(update={"warnings": (*self.record.warnings, *sampled.warnings)}),
+            sampled.texts,
+            replace(self.analysis, other_texts=sampled.other_texts),
+            lists=self.lists,
+        )
         return replace(run, scores=run.scores.with_columns(kept["sample"], kept["raw"], kept["finish"]))
 
 

@@ -92,6 +92,7 @@ def regard_record(
         options={
             "margin": options.margin,
             **({} if classifier is None else {CLASSIFIER: classifier.fingerprint}),
+            **({"ordinal": True} if options.ordinal else {}),
             **determining,
         },
         model=model,

@@ -76,7 +76,9 @@ class RegardInstrument(Instrument[RegardOptions]):
         if isinstance(options.data, GroupTexts):
             return RegardEvaluation(
                 options.data,
-                RegardAnalysisOptions(margin=options.margin, resampling=options.resampling),
+                RegardAnalysisOptions(
+                    margin=options.margin, ordinal=options.ordinal, resampling=options.resampling
+                ),
                 name=name or audit_name(model.ref, options.data.language),
                 model=model.record,
             )
@@ -123,6 +125,11 @@ def _labeller(options: RegardOptions) -> RegardLabeller:
         raise EvenhandError(
             "Texts about groups need a classifier that labels them, and none was given. Train one with: evenhand "
             "regard train. Or use evenhand regard audit, which trains one on the starter set."
+        )
+    if options.labelled:
+        raise EvenhandError(
+            "Texts that people labelled were given with a classifier that is open already. Give the folder of the "
+            "classifier to evenhand.probe or evenhand.audit_regard, which open both."
         )
     if isinstance(options.classifier, str | Path):
         raise EvenhandError(

@@ -132,6 +132,20 @@ class ContextRegard(FrozenModel):
     """After other treatments of a classifier's errors, that of none among them."""
 
 
+class OrdinalGap(FrozenModel):
+    """One group beside another by an ordinal mixed model of the labels as they are."""
+
+    first: str
+    second: str
+    log_odds: Estimate
+    """Log-odds ratio of a higher label in texts about the first group; undefined where there is no model."""
+    p_value: Number
+    context_deviation: Number
+    """Standard deviation of how contexts speak of anybody, in log-odds."""
+    gap_deviation: Number
+    """Standard deviation of the log-odds ratio over contexts."""
+
+
 class RegardResult(FrozenModel):
     """Regard: how texts speak of groups of people."""
 
@@ -145,6 +159,8 @@ class RegardResult(FrozenModel):
     classifier: LabellingClassifier | None = None
     lexicons: LexiconReport | None = None
     occupations: OccupationReport | None = None
+    ordinal: dict[str, tuple[OrdinalGap, ...]] = Field(default_factory=dict)
+    """By kind of contexts, and for all of them; empty where no ordinal model was asked for."""
 
     @model_validator(mode="after")
     def _parts_fit_together(self) -> RegardResult:

@@ -37,6 +37,8 @@ class EmbeddedModel(BaseModel):
     platform: str
     files: dict[str, str]
     """SHA-256 of each file."""
+    regard_gap: float | None = None
+    """Points that were planted in regard; None where the model was taught nothing of it."""
 
 
 class Manifest(BaseModel):
@@ -67,6 +69,12 @@ def read_manifest(root: Path) -> Manifest:
 def embedded_names() -> tuple[str, ...]:
     """The names of all embedded models, in the order of the manifest."""
     return tuple(f"{PREFIX}{name}" for name in read_manifest(embedded_root()).models)
+
+
+def audited_names() -> tuple[str, ...]:
+    """Those that an audit without models takes: all but the ones that were taught regard besides."""
+    models = read_manifest(embedded_root()).models
+    return tuple(f"{PREFIX}{name}" for name, entry in models.items() if entry.regard_gap is None)
 
 
 def embedded_folder(model: str, root: Path | None = None) -> Path:

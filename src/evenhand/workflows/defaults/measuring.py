@@ -37,10 +37,13 @@ def default_instrument_options(
 
 
 def _with_open_classifier(options: RegardOptions) -> RegardOptions:
-    """The options with the classifier itself in the place of its folder."""
+    """The options with the classifier itself in the place of its folder, and with the sample that people labelled."""
     if not isinstance(options.classifier, str | Path):
         return options
     from evenhand.regard.classifier import open_classifier
     from evenhand.regard.labelling import ClassifierLabeller
+    from evenhand.regard.texts import read_regard_texts
 
-    return replace(options, classifier=ClassifierLabeller(open_classifier(options.classifier)))
+    sample = read_regard_texts(list(options.labelled)) if options.labelled else None
+    labeller = ClassifierLabeller(open_classifier(options.classifier), sample)
+    return replace(options, classifier=labeller, labelled=())
