@@ -23,7 +23,7 @@ from evenhand.translation import (
     replay,
 )
 from evenhand.translation.changes import repaired_items
-from evenhand.translation.checks import check_translation
+from evenhand.data.inspection import check_translation
 from evenhand.translation.score_effects import ANY, translation_effect
 from evenhand.workflows.measure import evaluate
 
@@ -128,7 +128,7 @@ def test_what_the_checks_of_translations_find(
     folder = shared_data / "stereoset"
     findings = check_translation(
         read_stereoset(folder / f"{language}.json"), read_stereoset(folder / "en.json")
-    )
+    ).findings
 
     found = {finding.defect.name: 0 for finding in findings}
     for finding in findings:

@@ -14,8 +14,6 @@ from evenhand.cli.serve import Host, Port, serve_database, server_address
 from evenhand.core.errors import EvenhandError, require_extra
 
 if TYPE_CHECKING:
-    from evenhand.core.items import Benchmark
-    from evenhand.translation.folder import TranslationRecord
     from evenhand.web.database import Database
     from evenhand.web.review.reviews import ReviewFigures
 
@@ -87,6 +85,7 @@ def review_command(
     from evenhand.translation import open_translation
     from evenhand.web.database import Database
     from evenhand.web.review.reviews import collect_review, figures_of, open_review, review_name, review_named
+    from evenhand.workflows.translate import source_of_record
 
     if collect and show:
         raise EvenhandError("--collect and --show are two commands. Give one of them.")
@@ -99,7 +98,8 @@ def review_command(
                 _print_collected(added, folder, json=json)
                 return
             if not show:
-                name = open_review(database, translation, _source(source, translation.record))
+                original = source_of_record(translation.record, source=source)
+                name = open_review(database, translation, original)
         if show:
             with database.read() as session:
                 _print_figures(
@@ -110,26 +110,6 @@ def review_command(
         serve_database(database, host, port, address=address, links=links)
     finally:
         database.close()
-
-
-def _source(source: str | None, record: TranslationRecord) -> Benchmark:
-    from evenhand.core.errors import TranslationError
-    from evenhand.data import load_dataset
-
-    if source is None and record.source is None:
-        raise TranslationError(
-            "The translation's record does not say what was translated. Name the benchmark with --source."
-        )
-    known = record.source
-    benchmark = load_dataset(
-        source or (known.name if known else ""), language=known.language if known else None
-    )
-    if known is not None and benchmark.sha256 != known.sha256:
-        raise TranslationError(
-            f"{benchmark.name} is not the file that was translated: its SHA-256 is {benchmark.sha256[:16]}..., "
-            f"{known.sha256[:16]}... is needed. Name the right one with --source."
-        )
-    return benchmark
 
 
 def _links(database: Database, name: str, reviewers: list[str], arbiter: str | None) -> dict[str, str]:

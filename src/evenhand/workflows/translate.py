@@ -7,9 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from evenhand.core.errors import EvenhandError, TranslationError
 from evenhand.core.files import sha256_of
 from evenhand.core.items import Benchmark
 from evenhand.core.progress import SILENT, Monitor
+from evenhand.data.layouts import load_dataset
 from evenhand.runs.store import open_job
 from evenhand.translation.answers import AnswerCache, unanswered
 from evenhand.translation.folder import (
@@ -17,6 +19,7 @@ from evenhand.translation.folder import (
     TranslationRecord,
     TranslatorRecord,
     fingerprint_of_translation,
+    is_translation_folder,
     read_record,
     write_translation,
 )
@@ -140,3 +143,55 @@ def _estimate(translator: Translator, texts: Sequence[str]) -> TranslationEstima
         seconds=None if speed is None else characters / speed,
         price_basis=translator.cost.basis,
     )
+
+
+def source_of_record(record: TranslationRecord, *, source: str | None = None) -> Benchmark:
+    """The benchmark that a translation was made from.
+
+    Args:
+        record: Of the translation.
+        source: Its name or file; what the record says if not given.
+
+    Raises:
+        TranslationError: If the record does not say it, or it is another file than the one that was translated.
+    """
+    known = record.source
+    if source is None and known is None:
+        raise TranslationError(
+            "The translation's record does not say what was translated. Name the benchmark with --source."
+        )
+    benchmark: Benchmark = load_dataset(
+        source or (known.name if known else ""), language=known.language if known else None
+    )
+    if known is not None and benchmark.sha256 != known.sha256:
+        raise TranslationError(
+            f"{benchmark.name} is not the file that was translated: its SHA-256 is {benchmark.sha256[:16]}..., "
+            f"{known.sha256[:16]}... is needed. Name the right one with --source."
+        )
+    return benchmark
+
+
+def source_of_data(data: str | Path, *, source: str | None, monitor: Monitor = SILENT) -> Benchmark | None:
+    """What data were translated from: the benchmark that is named, or the one in the record of a translation's folder.
+
+    Args:
+        data: A dataset's name, a file or a folder.
+        source: The benchmark that was translated, if somebody named it.
+        monitor: Warned if the record names a source that cannot be read.
+
+    Returns:
+        None if nobody knows of a source.
+    """
+    if source is not None:
+        return load_dataset(source)  # type: ignore[no-any-return]
+    path = Path(data)
+    folder = path if path.is_dir() else path.parent
+    if not is_translation_folder(folder) or read_record(folder).source is None:
+        return None
+    try:
+        return source_of_record(read_record(folder))
+    except EvenhandError as problem:
+        monitor.warn(
+            f"{data} is not checked against what it was translated from ({problem}) Name that with --source."
+        )
+        return None

@@ -21,7 +21,6 @@ from evenhand.data.inspection import CheckReport, check
 from evenhand.data.stereoset import read_stereoset
 from evenhand.stats.agreement import mean_kappa, pairwise_kappa
 from evenhand.translation import Changes, Document, ItemTexts, TranslationError, TranslationFolder
-from evenhand.translation.checks import check_translation
 from evenhand.translation.reviews import (
     ReviewOutcome,
     ReviewRole,
@@ -61,8 +60,7 @@ def open_review(database: Database, translation: TranslationFolder, source: Benc
         if session.scalar(select(ReviewRow.id).where(ReviewRow.name == name)) is not None:
             return name
     benchmark = read_stereoset(translation.current, language=translation.record.language)
-    report = check(benchmark)
-    problems = CheckReport(benchmark, (*report.findings, *check_translation(benchmark, source)), ())
+    problems = check(benchmark, source=source)
     with database.write() as session:
         review = ReviewRow(
             name=name,
