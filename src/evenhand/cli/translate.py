@@ -61,6 +61,15 @@ def translate_command(
             rich_help_panel=EXECUTION,
         ),
     ] = False,
+    price: Annotated[
+        float | None,
+        typer.Option(
+            metavar="DOLLARS",
+            help="What a million characters cost, in US dollars, for the estimate.",
+            show_default="by a dated table of list prices",
+            rich_help_panel=EXECUTION,
+        ),
+    ] = None,
     yes: Yes = False,
     fresh: Fresh = False,
     json: Json = False,
@@ -85,7 +94,7 @@ def translate_command(
 
     if not LANGUAGE_TAG.fullmatch(to):
         raise EvenhandError(f"--to {to!r} is not a tag of a language, such as fr or pt-BR.")
-    plan = plan_translation(_source(benchmark, language, columns), to=to, translator=translator)
+    plan = plan_translation(_source(benchmark, language, columns), to=to, translator=translator, price=price)
     cost = plan.estimate()
     if json and estimate:
         print_json(_estimate_json(cost))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,7 @@ from evenhand.translation.folder import (
 )
 from evenhand.translation.table_files import TextTable
 from evenhand.translation.translating import AssociationSource, TranslationSource
-from evenhand.translation.translators import LanguagePair, Translator, open_translator
+from evenhand.translation.translators import LanguagePair, Translator, TranslatorCost, open_translator
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ class TranslationPlan:
     name: str
     translator: Translator
     cache: AnswerCache
+    cost: TranslatorCost
 
     def estimate(self, texts: Iterable[str] | None = None) -> TranslationEstimate:
         """What is left to ask for, and what that costs.
@@ -69,26 +71,34 @@ class TranslationPlan:
             texts: What is asked for; all texts of the source if None.
         """
         asked = self.source.texts() if texts is None else texts
-        return _estimate(self.translator, unanswered(asked, self.cache))
+        return _estimate(self.cost, unanswered(asked, self.cache))
 
 
-def plan_translation(source: Benchmark | TextTable, *, to: str, translator: str) -> TranslationPlan:
+def plan_translation(
+    source: Benchmark | TextTable, *, to: str, translator: str, price: float | None = None
+) -> TranslationPlan:
     """Open a translator for a benchmark or a table of texts.
 
     Args:
         source: What is translated.
         to: The tag of the new language.
         translator: Its name, as ``apertium`` or ``marian:MODEL``.
+        price: What a million characters cost in US dollars; by the table of prices if not given.
 
     Raises:
         UnknownNameError: If there is no such translator.
-        TranslationError: If it cannot translate into the language.
+        TranslationError: If it cannot translate into the language, or the price is below 0.
     """
+    if price is not None and not 0 <= price < math.inf:
+        raise TranslationError(
+            f"The price is {price}; US dollars for a million characters are needed, 0 or more."
+        )
     languages = LanguagePair(source.language, to)
     opened = open_translator(translator, languages)
     cache = AnswerCache.of(translator, opened.settings, languages)
     texts = AssociationSource(source) if isinstance(source, Benchmark) else source
-    return TranslationPlan(texts, languages, translator, opened, cache)
+    cost = opened.cost if price is None else opened.cost.at(price)
+    return TranslationPlan(texts, languages, translator, opened, cache, cost)
 
 
 def translate(
@@ -133,15 +143,15 @@ def translate(
     return read_record(place)
 
 
-def _estimate(translator: Translator, texts: Sequence[str]) -> TranslationEstimate:
+def _estimate(cost: TranslatorCost, texts: Sequence[str]) -> TranslationEstimate:
     characters = sum(map(len, texts))
-    price, speed = translator.cost.usd_per_million_characters, translator.cost.characters_per_second
+    price, speed = cost.usd_per_million_characters, cost.characters_per_second
     return TranslationEstimate(
         texts=len(texts),
         characters=characters,
         price=None if price is None else price * characters / 1_000_000,
         seconds=None if speed is None else characters / speed,
-        price_basis=translator.cost.basis,
+        price_basis=cost.basis,
     )
 
 
@@ -183,7 +193,7 @@ def source_of_data(data: str | Path, *, source: str | None, monitor: Monitor = S
         None if nobody knows of a source.
     """
     if source is not None:
-        return load_dataset(source)  # type: ignore[no-any-return]
+        return load_dataset(source)
     path = Path(data)
     folder = path if path.is_dir() else path.parent
     if not is_translation_folder(folder) or read_record(folder).source is None:

@@ -13,7 +13,6 @@ from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
 from evenhand.core.errors import UnknownNameError
-from evenhand.core.files import is_file_name
 from evenhand.core.items import Association, Benchmark, Task
 from evenhand.core.labels import NOT_ASKED
 from evenhand.data.defects import fill_of
@@ -31,9 +30,8 @@ from evenhand.translation.reviews import (
     settled_verdict,
     state_of,
 )
-from evenhand.web.annotation.projects import LONGEST_NAME, PersonalLink, refuse_bad_name
+from evenhand.web.annotation.projects import PersonalLink, give_link, person_name, refuse_bad_name
 from evenhand.web.database import Database
-from evenhand.web.security import new_token, token_digest
 from evenhand.web.tables import ReviewerRow, ReviewItemRow, ReviewRow, ReviewVerdictRow, utc_now
 
 
@@ -149,11 +147,7 @@ def add_reviewer(
     Raises:
         TranslationError: If the name cannot be one, or belongs to somebody with another role.
     """
-    name = name.strip()
-    if not is_file_name(name) or len(name) > LONGEST_NAME:
-        raise TranslationError(
-            f"{name!r} cannot be the name of a reviewer. Use 1 to {LONGEST_NAME} characters without slashes."
-        )
+    name = person_name(name, error=TranslationError)
     person = session.scalar(
         select(ReviewerRow).where(ReviewerRow.review_id == review.id, ReviewerRow.name == name)
     )
@@ -164,10 +158,7 @@ def add_reviewer(
         raise TranslationError(
             f"{name} is {person.role} in this review already. Settle disputes with somebody who reviewed nothing."
         )
-    token = new_token()
-    person.token_digest = token_digest(token)
-    person.revoked_at = None
-    return PersonalLink(name, f"/r/{token}")
+    return give_link(person, folder="r")
 
 
 def verdicts_by_item(session: Session, review: ReviewRow) -> dict[int, list[ReviewVerdict]]:
