@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from browsing import WIDTHS_AND_SCHEMES, Visit, assert_accessible_and_fitting
 from fastapi.testclient import TestClient
 from running import Command
 from web_fixtures import Visitor
@@ -29,7 +30,7 @@ from evenhand.web.annotation.match_review import (
     open_match_review,
     review_of,
 )
-from evenhand.web.annotation.projects import ProjectError, ProjectRole, project_named
+from evenhand.web.annotation.projects import ProjectError, ProjectRole, add_person, project_named
 from evenhand.web.database import Database
 
 pytest.importorskip("simplemma")
@@ -230,6 +231,35 @@ def test_a_review_that_cannot_be_says_what_to_do(
     assert done.returncode == 2
     assert says in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@WIDTHS_AND_SCHEMES
+def test_keys_judge_matches_in_a_real_browser(visit: Visit, run: Run, tmp_path: Path) -> None:
+    database = Database(str(tmp_path / "server.db"))
+    name = open_match_review(database, run, MatchReviewOptions())
+    with database.write() as session:
+        link = add_person(session, project_named(session, name), "Ann").path
+    page = visit.page
+    with server.served_from_thread(server.create_app(database)) as address:
+        page.goto(address + link)
+        page.get_by_role("button", name="Begin").click()
+        page.wait_for_selector(".text-card:focus")
+        assert_accessible_and_fitting(page)
+        first = page.locator(".text-card").inner_text()
+        assert page.locator(".text-card mark").first.is_visible()
+        page.locator("#comment").fill("quoted")
+        page.keyboard.press("Escape")
+        page.keyboard.press("2")
+        page.wait_for_function("() => document.querySelector('progress').value === 1")
+        (settled,) = [text for text in judged(database, name) if text.verdict]
+        assert (settled.text, settled.verdict, settled.note) == (first, MatchVerdict.WRONG, "quoted")
+        page.keyboard.press("z")
+        page.wait_for_function("() => document.querySelector('progress').value === 0")
+        page.keyboard.press("1")
+        page.wait_for_function("() => document.querySelector('progress').value === 1")
+    assert [text.verdict for text in judged(database, name) if text.verdict] == [MatchVerdict.RIGHT]
+    assert visit.problems == []
+    database.close()
 
 
 def test_a_run_without_matches_is_refused(run: Run) -> None:

@@ -188,7 +188,7 @@ class MatchPrecision:
 
 
 def match_precision(judged: Sequence[JudgedText]) -> list[MatchPrecision]:
-    """The precision of each category and group, in the order in which they first occur."""
+    """The precision of each category and group."""
     cells: dict[tuple[str, str], list[MatchVerdict | None]] = {}
     for own in judged:
         cells.setdefault((own.category, own.group), []).append(own.verdict)
@@ -202,5 +202,5 @@ def match_precision(judged: Sequence[JudgedText]) -> list[MatchPrecision]:
                 confidence=Resampling().confidence,
             ),
         )
-        for (category, group), verdicts in cells.items()
+        for (category, group), verdicts in sorted(cells.items(), key=lambda entry: entry[0])
     ]
