@@ -151,19 +151,27 @@ def _usual_ratio(translation: Benchmark, sources: Mapping[str, Association]) -> 
 
 
 def _is_odd_length(item: Association, source: Association, usual: float) -> bool:
-    for text, original in _pairs(item, source):
-        shorter, longer = sorted((len(text), usual * len(original)))
-        if longer > LENGTH_FACTOR * shorter and longer - shorter >= LENGTH_GAP:
-            return True
-    return False
+    return any(is_odd_length(text, original, usual=usual) for text, original in _pairs(item, source))
+
+
+def is_odd_length(text: str, original: str, *, usual: float) -> bool:
+    """Whether a text is much longer or shorter than is usual for its source.
+
+    Args:
+        text: The translation.
+        original: What it was translated from.
+        usual: How much longer texts of this language usually are.
+    """
+    shorter, longer = sorted((len(text), usual * len(original)))
+    return longer > LENGTH_FACTOR * shorter and longer - shorter >= LENGTH_GAP
 
 
 def _has_untranslated(item: Association, *, sources: Mapping[str, Association]) -> bool:
-    """Whether a text repeats words of its source that stand together there, names aside."""
-    return any(_shares_words(text, original) for text, original in _pairs(item, sources[item.id]))
+    return any(shares_words(text, original) for text, original in _pairs(item, sources[item.id]))
 
 
-def _shares_words(text: str, original: str) -> bool:
+def shares_words(text: str, original: str) -> bool:
+    """Whether a text has words of its source that stand together there, names aside."""
     words = _WORD.findall(original.replace(BLANK, "."))
     own = _WORD.findall(text)
     runs = {tuple(own[start : start + FEWEST_UNTRANSLATED]) for start in range(len(own))}

@@ -128,6 +128,7 @@ def translate(
             record = TranslationRecord(
                 language=plan.languages.target,
                 suffix=plan.source.suffix,
+                columns=plan.source.translated,
                 untouched_sha256=sha256_of(content),
                 source=SourceRecord(
                     name=plan.source.name,
@@ -139,7 +140,7 @@ def translate(
                 fingerprint=fingerprint,
             )
             with job.result_folder() as folder:
-                write_translation(folder, content, record)
+                write_translation(folder, content, record, source=plan.source.original())
     return read_record(place)
 
 

@@ -19,9 +19,9 @@ from evenhand.translation.changes import write_changes
 from evenhand.translation.reviews import ReviewRole
 from evenhand.web.accounts import public_url
 from evenhand.web.pages import page
+from evenhand.web.review.queue import figures_of
 from evenhand.web.review.reviews import (
     add_reviewer,
-    figures_of,
     review_named,
     settled_changes,
     verdicts_by_item,
@@ -93,10 +93,10 @@ def close_link(
 def download_changes(database: Data, _administrator: Administrator, name: str) -> Response:
     """What was settled, as rows of changes."""
     with database.read() as session:
-        changes = settled_changes(session, _review(session, name))
+        rows = settled_changes(session, _review(session, name))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "changes.csv"
-        write_changes(path, changes.rows)
+        write_changes(path, rows)
         return file_to_save(path.read_bytes(), f"{name}.changes.csv")
 
 
