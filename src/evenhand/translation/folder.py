@@ -157,8 +157,8 @@ class TranslationFolder(Generic[DocumentKind]):
     ) -> None:
         self.path = path
         self.record = record
-        self.changes = changes
-        self._read = read
+        self.changes: Changes[DocumentKind] = changes
+        self._read: Callable[[Path], DocumentKind] = read
 
     @property
     def current(self) -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
-from typing import cast
 
 from evenhand.core.errors import TranslationError
 from evenhand.core.files import sha256_of, write_bytes, write_text
@@ -90,7 +89,7 @@ def _statement(
         "",
     ]
     if isinstance(document, TableDocument):
-        lines += _rows_of_table(document, cast("TranslationFolder[TableDocument]", translation).source())
+        lines += _rows_of_table(document, translation.source())
     else:
         lines += _rows_of_tasks(document)
     lines += ["", "## Changes since the translator", ""]

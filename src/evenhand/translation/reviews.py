@@ -7,9 +7,10 @@ settled; otherwise a third person, the arbiter, settles it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 
 from evenhand.core.errors import TranslationError
 from evenhand.core.items import BLANK, Task, contains_term
@@ -154,10 +155,14 @@ def apply_verdicts(
                 f"The item {verdict.item} has changed since the review began. Undo that change with: evenhand data "
                 f"repair FOLDER --undo {verdict.item}, or begin another review."
             )
-        changes.clock = lambda verdict=verdict: verdict.time or clock()  # type: ignore[misc]
+        changes.clock = partial(_time_of, verdict, clock)
         _apply(changes, item, verdict)
     changes.clock = clock
     return len(changes.rows) - first
+
+
+def _time_of(verdict: ReviewVerdict, clock: Callable[[], str]) -> str:
+    return verdict.time or clock()
 
 
 def _has_texts(item: ItemTexts | RowTexts, verdict: ReviewVerdict) -> bool:

@@ -100,7 +100,7 @@ def _restore_tags(changes: Changes[TableDocument], source: TableDocument) -> Non
 
 def _in_case_of_tags(text: str, original: str) -> str:
     for tag in dict.fromkeys(TAG.findall(original)):
-        text = re.sub(rf"(?<!\w){re.escape(tag)}(?!\w)", lambda _, tag=tag: tag, text, flags=re.IGNORECASE)
+        text = tag.join(re.split(rf"(?<!\w){re.escape(tag)}(?!\w)", text, flags=re.IGNORECASE))
     return text
 
 
