@@ -7,7 +7,7 @@ from pathlib import Path
 from builders import document, inter, intra, write_json
 
 from evenhand.core.items import Association
-from evenhand.translation import Changes, read_document
+from evenhand.translation import Changes, Document, read_document
 
 
 def german_items() -> list[Association]:

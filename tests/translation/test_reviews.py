@@ -11,7 +11,7 @@ from translation_files import changes_of
 
 from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.core.items import Task
-from evenhand.translation import Changes, read_document, replay
+from evenhand.translation import Changes, Document, read_document, replay
 from evenhand.translation.reviews import (
     ReviewOutcome,
     ReviewRole,
@@ -123,7 +123,9 @@ OWN_TEXTS = {
 }
 
 
-def test_an_own_item_is_made_again_from_its_rows_and_undone(changes: Changes[Document], tmp_path: Path) -> None:
+def test_an_own_item_is_made_again_from_its_rows_and_undone(
+    changes: Changes[Document], tmp_path: Path
+) -> None:
     untouched = changes.document.to_bytes()
     applied(
         changes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -209,29 +210,23 @@ SPOILED = {
 
 def spoiled_items() -> list[Association]:
     """The German items with one more for each check of translations."""
-    changes = {
-        "inter-3": {"context": "Da lebt smith 3 " + "und lebt und lebt " * 9 + "dort."},
-        "inter-4": {"context": "Da lebt clerk 4 there sits quietly."},
-        "intra-9": {
-            "context": "Da lebt judge 9, eine BLANK.",
-            "texts": [f"Da lebt judge 9, eine {word}." for word in ("Frau", "Mann", "Sieben")],
-        },
+    grammar = "Da lebt judge 9, eine {}."
+    contexts = {
+        "inter-3": "Da lebt smith 3 " + "und lebt und lebt " * 9 + "dort.",
+        "inter-4": "Da lebt clerk 4 there sits quietly.",
+        "intra-9": grammar.format("BLANK"),
     }
-    items = []
-    for item in items_in("de"):
-        make = builders.intra if item.id.startswith("intra") else builders.inter
-        if item.id in changes:
-            texts = [candidate.text for candidate in item.candidates]
-            items.append(
-                make(
-                    int(item.id.partition("-")[2]),
-                    cluster=item.cluster,
-                    language="de",
-                    **{"texts": texts, **changes[item.id]},
-                )
-            )
-        else:
-            items.append(item)
+    items = [replace(item, context=contexts.get(item.id, item.context)) for item in items_in("de")]
+    place = next(place for place, item in enumerate(items) if item.id == "intra-9")
+    first, second, third = items[place].candidates
+    items[place] = replace(
+        items[place],
+        candidates=(
+            replace(first, text=grammar.format("Frau")),
+            replace(second, text=grammar.format("Mann")),
+            replace(third, text=grammar.format("Sieben")),
+        ),
+    )
     return items
 
 
@@ -284,12 +279,11 @@ def test_the_folder_of_a_translation_says_what_it_is_checked_against(
     tmp_path: Path, run_evenhand_here: Command
 ) -> None:
     source = load_dataset("starter")
-    content = STARTER.file("es").read_bytes()
-    record = TranslationRecord(
-        language="es",
-        untouched_sha256=sha256_of(content),
-        source=SourceRecord(name="starter", language="en", sha256=source.sha256),
-    )
+    spanish = json.loads(STARTER.file("es").read_bytes())
+    spanish["data"]["intrasentence"][0]["target"] = "otra"
+    content = json.dumps(spanish).encode()
+    known = SourceRecord(name="starter", language="en", sha256=source.sha256)
+    record = TranslationRecord(language="es", untouched_sha256=sha256_of(content), source=known)
     folder = tmp_path / "es"
     folder.mkdir()
     write_translation(folder, content, record)
@@ -305,12 +299,12 @@ def test_the_folder_of_a_translation_says_what_it_is_checked_against(
     run = open_run(place)
     assert run.record.data == {"translated from starter (en)": source.sha256}
     assert "with and without flagged items" in (place / "report.html").read_text()
-    assert "candidates-merged" in named.stdout
+    assert json.loads(named.stdout)["datasets"][0]["flagged_items"]
 
     write_translation(
         folder,
         content,
-        record.model_copy(update={"source": record.source.model_copy(update={"name": "gone"})}),
+        record.model_copy(update={"source": known.model_copy(update={"name": "gone"})}),
     )
     warned = run_evenhand_here("evaluate", example_scores("leaning"), "--data", folder, "--resamples", "100")
     assert warned.returncode == 0

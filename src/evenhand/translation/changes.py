@@ -129,15 +129,16 @@ class Changes(Generic[DocumentKind]):
     def _restore_sentences(self, item: ItemTexts | RowTexts) -> None:
         """After an undo: sentences as they first were if context and words are so again, otherwise rebuilt."""
         rebuilt = [row for row in self.rows if row.item == item.id and row.by == REBUILD]
-        if not rebuilt or isinstance(item, RowTexts):
+        if isinstance(item, RowTexts) or not rebuilt:
             return
+        candidates: list[str] = item.candidate_ids()
         first: dict[str, str] = {}
         for row in self.rows:
             if row.item == item.id:
                 first.setdefault(row.field, row.before)
-        parts = [CONTEXT, *(f"{WORD}/{candidate}" for candidate in item.candidate_ids())]
+        parts = [CONTEXT, *(f"{WORD}/{candidate}" for candidate in candidates)]
         is_as_first = all(item[part] == first.get(part, item[part]) for part in parts)
-        for candidate in item.candidate_ids():
+        for candidate in candidates:
             name = f"{SENTENCE}/{candidate}"
             if is_as_first:
                 self.set(item, name, first.get(name, item[name]), by=UNDO)
