@@ -51,7 +51,7 @@ def report_pages(browser: Browser, folder: Path) -> None:
 
 
 def server_pages(browser: Browser, folder: Path) -> None:
-    """An annotator's page, the lead's page, a prompt of the survey, and an item under review."""
+    """An annotator's page, the lead's page, a prompt of the survey, a match and an item under review."""
     database = Database(str(folder / "demo.db"))
     app = create_app(database)
     links = fill_demo(database)
@@ -59,6 +59,7 @@ def server_pages(browser: Browser, folder: Path) -> None:
         annotate(new_page(browser, "light"), address + links["Annotate"])
         lead(new_page(browser, "dark", height=1000), address, f"/setup/{new_setup_token(database)}")
         take_part(new_page(browser, "light"), f"{address}/s/{SURVEY}")
+        match(new_page(browser, "light"), address + links["Review matches"])
         review(new_page(browser, "light", height=1000), address + links["Review a translation"])
     database.close()
 
@@ -99,6 +100,18 @@ def take_part(page: Page, survey: str) -> None:
     page.keyboard.type("somebody to ask at me@example.org")
     page.get_by_text("looks like an e-mail address").wait_for()
     page.screenshot(path=IMAGES / "web-survey.png")
+
+
+def match(page: Page, link: str) -> None:
+    """Show a text with two matches of a lexicon."""
+    page.goto(link)
+    page.get_by_role("button", name="Begin").click()
+    page.wait_for_selector(".text-card:focus")
+    while page.locator(".text-card mark").count() < 2:
+        shown = page.locator(".text-card").inner_text()
+        page.keyboard.press("2")
+        page.wait_for_function("text => document.querySelector('.text-card').innerText !== text", arg=shown)
+    page.screenshot(path=IMAGES / "web-matches.png")
 
 
 def review(page: Page, link: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from builders import document, inter, intra, write_json
 
 from evenhand.core.items import Association
-from evenhand.translation import Changes, read_document
+from evenhand.translation import Changes, Document, read_document
 
 
 def german_items() -> list[Association]:
@@ -32,7 +32,7 @@ def write_translation_file(path: Path, *items: Association, language: str = "de"
     return write_json(path, document(items or german_items(), language=language))
 
 
-def changes_of(tmp_path: Path, *items: Association, language: str = "de") -> Changes:
+def changes_of(tmp_path: Path, *items: Association, language: str = "de") -> Changes[Document]:
     """A document of these items that nobody has changed yet."""
     path = write_translation_file(tmp_path / f"{language}.json", *items, language=language)
     return Changes(read_document(path), clock=lambda: "2026-01-01T00:00:00+00:00")

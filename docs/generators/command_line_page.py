@@ -59,6 +59,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
         "echo 'Die Person hilft anderen gern.' > sentences.txt",
         "evenhand regard label sentences.txt --classifier toy",
     ),
+    "evenhand regard review": (),
     "evenhand regard check": ("evenhand regard check --texts women.csv men.csv --label prediction --json",),
     "evenhand regard evaluate": ("evenhand regard evaluate texts.csv --group group",),
     "evenhand regard balance": ("evenhand regard balance survey.csv --out balanced.csv",),

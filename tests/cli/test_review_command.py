@@ -78,7 +78,7 @@ def test_two_reviewers_get_links_and_what_they_settle_becomes_changes(
         (("--collect", "--show"), "Give one of them"),
         (("--show",), "review"),
         (("--source", "starter"), "have no item in common"),
-        (("--source", "en.json", "--reviewer", "a/b"), "cannot be the name of a reviewer"),
+        (("--source", "en.json", "--reviewer", "a/b"), "cannot be a person's name"),
         (("--source", "en.json", "--reviewer", "Ann", "--arbiter", "Ann"), "reviewed nothing"),
         (("--source", "en.json", "--url", "example.org"), "no address of a server"),
     ],

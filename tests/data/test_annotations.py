@@ -59,7 +59,7 @@ def test_a_cell_means_the_label_that_it_spells() -> None:
 
 def test_the_six_categories_have_three_labels_beside_the_scale() -> None:
     six = load_scheme("six-categories")
-    assert bundled_schemes() == ("regard", "six-categories")
+    assert bundled_schemes() == ("lexicon-match", "regard", "six-categories")
     assert [value for value in six.values if value == value] == [1, -1, 0]  # noqa: PLR0124 # NaN is not itself
     assert six.is_ordinal
     assert six.read_code("Ansichtssache") == "opposing"

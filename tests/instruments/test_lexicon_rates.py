@@ -6,6 +6,7 @@ import csv
 import io
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -19,13 +20,20 @@ from evenhand.instruments.regard.content import (
     content_files,
     refuse_damaged_content,
 )
-from evenhand.instruments.regard.lexicon_rates import LexiconSearch, MatchReview, MatchVerdict, read_review
+from evenhand.instruments.regard.lexicon_rates import (
+    LexiconSearch,
+    MatchReview,
+    MatchVerdict,
+    read_review,
+    reviewed_report,
+)
 from evenhand.stats.resampling import Resampling
 from evenhand.text.lexicons import CategoryLexicon
 
 pytest.importorskip("simplemma")
 
 FEW = Resampling(resamples=200)
+SMALLEST = Resampling(resamples=100)
 LEXICON = CategoryLexicon("en", {"care": ("nurse", "care"), "crime": ("kill",)}, "own", "0")
 ENDINGS = {
     "female": ["a nurse.", "a nurse who cared.", "a cook.", "no nurse."],
@@ -123,13 +131,46 @@ def test_where_a_part_is_reviewed_shares_are_multiplied_by_precision(tmp_path: P
 
 
 def test_a_text_is_right_if_one_of_its_matches_is() -> None:
-    text = GroupText(text="a nurse who cared", group="female", context="")
+    text = "a nurse who cared"
     review = MatchReview(
-        {("care", "nurse", text.text): MatchVerdict.WRONG, ("care", "cared", text.text): MatchVerdict.RIGHT}
+        {("care", "nurse", text): MatchVerdict.WRONG, ("care", "cared", text): MatchVerdict.RIGHT}
     )
-    assert review.verdict_on(text, "care", LEXICON.find(text.text)) is MatchVerdict.RIGHT
-    half = MatchReview({("care", "nurse", text.text): MatchVerdict.WRONG})
-    assert half.verdict_on(text, "care", LEXICON.find(text.text)) is None
+    assert review.verdict_on(text, "care", ["nurse", "cared"]) is MatchVerdict.RIGHT
+    half = MatchReview({("care", "nurse", text): MatchVerdict.WRONG})
+    assert half.verdict_on(text, "care", ["nurse", "cared"]) is None
+
+
+def test_corrected_rates_cover_the_truth() -> None:
+    """Texts with a planted rate of matches, of which a planted share is right; a random part of them is reviewed."""
+    rate, precision, studies = 0.3, 0.7, 120
+    generator = np.random.default_rng(5)
+    covered = 0
+    for _ in range(studies):
+        rows = [
+            GroupText(text=f"text {number} of {group}", group=group, context=f"context {number % 20}")
+            for group in ("female", "male")
+            for number in range(300)
+        ]
+        has_match = generator.random(len(rows)) < rate
+        words = [["nurse"] if flag else [] for flag in has_match]
+        verdicts = {
+            ("care", "nurse", row.text): MatchVerdict.RIGHT
+            if generator.random() < precision
+            else MatchVerdict.WRONG
+            for row, flag in zip(rows, has_match, strict=True)
+            if flag and generator.random() < 0.5
+        }
+        found = GroupTexts(name="own", language="en", texts=tuple(rows))
+        lexicon = CategoryLexicon("en", {"care": ("nurse",)}, "own", "0")
+        report = LexiconSearch(found, lexicon, tuple(() for _ in rows)).report(resampling=SMALLEST)
+        (care,) = reviewed_report(
+            report, rows, {"care": words}, review=MatchReview(verdicts), resampling=SMALLEST
+        ).categories
+        assert care.corrected is not None
+        own = care.corrected["female"]
+        covered += own.low <= 100 * rate * precision <= own.high
+    # Two intervals that both hold make a wide one: it may cover more often than 95%, never much less.
+    assert covered / studies >= 0.93
 
 
 @pytest.mark.parametrize(

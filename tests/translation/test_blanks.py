@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.translation.blanks import BLANK_RULES, leaks_in
+from evenhand.data.translation_defects import leaks_in
+from evenhand.translation.blanks import BLANK_RULES
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from translation_files import changes_of
 
 from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.core.items import Task
-from evenhand.translation import Changes, read_document, replay
+from evenhand.translation import Changes, Document, read_document, replay
 from evenhand.translation.reviews import (
     ReviewOutcome,
     ReviewRole,
@@ -99,16 +99,16 @@ def test_what_is_wrong_with_texts_that_somebody_wrote(texts: dict[str, str], fau
 
 
 @pytest.fixture
-def changes(tmp_path: Path) -> Changes:
+def changes(tmp_path: Path) -> Changes[Document]:
     return changes_of(tmp_path)
 
 
-def applied(changes: Changes, *verdicts: ReviewVerdict) -> int:
+def applied(changes: Changes[Document], *verdicts: ReviewVerdict) -> int:
     shown = {item.id: review_texts(item) for item in changes.document}
     return apply_verdicts(changes, verdicts, shown)
 
 
-def test_rows_have_the_time_of_the_verdict(changes: Changes) -> None:
+def test_rows_have_the_time_of_the_verdict(changes: Changes[Document]) -> None:
     assert applied(changes, verdict("Ann and Ben", ReviewOutcome.EDIT, texts={"target": "Physiker"})) == 1
 
     (row,) = changes.rows
@@ -123,7 +123,9 @@ OWN_TEXTS = {
 }
 
 
-def test_an_own_item_is_made_again_from_its_rows_and_undone(changes: Changes, tmp_path: Path) -> None:
+def test_an_own_item_is_made_again_from_its_rows_and_undone(
+    changes: Changes[Document], tmp_path: Path
+) -> None:
     untouched = changes.document.to_bytes()
     applied(
         changes,
@@ -146,19 +148,19 @@ def test_an_own_item_is_made_again_from_its_rows_and_undone(changes: Changes, tm
 @pytest.mark.parametrize(
     "text", ["no JSON", "[]", "{}", '{"other": {"id": "new"}}', '{"intrasentence": {"id": "another"}}']
 )
-def test_what_is_no_item_is_not_added(changes: Changes, text: str) -> None:
+def test_what_is_no_item_is_not_added(changes: Changes[Document], text: str) -> None:
     with pytest.raises(DatasetError, match="is no item of that id"):
         changes.document.put_own_item("new", text)
 
 
-def test_an_item_that_is_there_is_not_added_again(changes: Changes) -> None:
+def test_an_item_that_is_there_is_not_added_again(changes: Changes[Document]) -> None:
     row = json.dumps({"intrasentence": changes.document.items["intra-2"].row})
 
     with pytest.raises(DatasetError, match="is no item of that id"):
         changes.document.put_own_item("intra-2", row)
 
 
-def test_rows_of_another_own_item_do_not_fit(changes: Changes, tmp_path: Path) -> None:
+def test_rows_of_another_own_item_do_not_fit(changes: Changes[Document], tmp_path: Path) -> None:
     applied(changes, verdict("Ann and Ben", ReviewOutcome.CULTURE_SPECIFIC, texts=OWN_TEXTS))
     changes.undo("Ann and Ben")
     rows = changes.rows[2:]

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import builders
 import numpy as np
 import pytest
 from builders import Triple
+from running import Command
 
 from evenhand.core.errors import TranslationError
+from evenhand.core.files import sha256_of
 from evenhand.core.items import Association
+from evenhand.data import load_dataset
+from evenhand.data.datasets import example_scores
+from evenhand.data.stereoset import STARTER
 from evenhand.reporting.association.translation import MOST_DRAWN, problem_plot, problem_rows
 from evenhand.reporting.words import translation_sentence
 from evenhand.runs.comparison import TranslationEffect
-from evenhand.runs.run import Run
+from evenhand.runs.run import Run, open_run
 from evenhand.stats.resampling import Resampling
 from evenhand.translation.changes import Change, repaired_items, write_changes
+from evenhand.translation.folder import SourceRecord, TranslationRecord, write_translation
 from evenhand.translation.score_effects import ANY, FLAGGED, REPAIRED, read_repaired_items, translation_effect
 from evenhand.workflows.measure import evaluate
 
@@ -189,3 +197,115 @@ def test_a_published_table_of_changes_says_its_language_by_its_name(tmp_path: Pa
     assert read_repaired_items(tmp_path / "de.changes.csv") == ("de", frozenset({"a"}))
     with pytest.raises(TranslationError, match="does not say of which language"):
         read_repaired_items(tmp_path / "changes.csv")
+
+
+SPOILED = {
+    "target-not-in-context": "intra-2",
+    "candidates-merged": "intra-7",
+    "length-ratio": "inter-3",
+    "untranslated": "inter-4",
+    "concord": "intra-9",
+}
+
+
+def spoiled_items() -> list[Association]:
+    """The German items with one more for each check of translations."""
+    grammar = "Da lebt judge 9, eine {}."
+    contexts = {
+        "inter-3": "Da lebt smith 3 " + "und lebt und lebt " * 9 + "dort.",
+        "inter-4": "Da lebt clerk 4 there sits quietly.",
+        "intra-9": grammar.format("BLANK"),
+    }
+    items = [replace(item, context=contexts.get(item.id, item.context)) for item in items_in("de")]
+    place = next(place for place, item in enumerate(items) if item.id == "intra-9")
+    first, second, third = items[place].candidates
+    items[place] = replace(
+        items[place],
+        candidates=(
+            replace(first, text=grammar.format("Frau")),
+            replace(second, text=grammar.format("Mann")),
+            replace(third, text=grammar.format("Sieben")),
+        ),
+    )
+    return items
+
+
+@pytest.mark.parametrize("task", ["intrasentence", "intersentence", "overall"])
+def test_the_sensitivity_table_of_a_run_leaves_out_what_the_checks_of_translations_flag(task: str) -> None:
+    items, source = spoiled_items(), builders.benchmark(*items_in("en"))
+    # The source of one item has the words that its translation still has.
+    left = {"inter-4": "There sits clerk 4 there sits quietly."}
+    source = replace(
+        source, items=tuple(replace(item, context=left.get(item.id, item.context)) for item in source)
+    )
+    scores = triples(3)
+
+    run = evaluate(
+        builders.scores(scores),
+        builders.benchmark(*items, language="de"),
+        source=source,
+        resampling=QUICK,
+    )
+
+    result = run.result.tasks[task]
+    found = {row["item"]: row["defects"] for row in run.scores.unique("item").iter_rows(named=True)}
+    assert all(name in found[item] for name, item in SPOILED.items())
+    flagged = {
+        defect.name for defect in run.record.defects if defect.flagged and (task in (defect.task, "overall"))
+    }
+    kept = [item for item in scores if not flagged & set(found[item])]
+    own = [item for item in kept if task == "overall" or item.startswith(task[:5])]
+    expected = sum(points(scores[item], "SS") for item in own) / len(own)
+    assert result.sensitivity.result.n == len(own)
+    assert result.sensitivity.result.SS.value == pytest.approx(expected)
+    wanted = {name for name, item in SPOILED.items() if task == "overall" or item.startswith(task[:5])}
+    assert wanted <= set(result.sensitivity.defects)
+
+
+def test_a_run_without_a_source_is_the_run_that_it_was() -> None:
+    items, scores = items_in("de"), builders.scores(triples(3))
+    data = builders.benchmark(*items, language="de")
+
+    plain = evaluate(scores, data, resampling=QUICK)
+    checked = evaluate(scores, data, source=builders.benchmark(*items_in("en")), resampling=QUICK)
+
+    assert plain.record.data == {}
+    assert plain.record.fingerprint != checked.record.fingerprint
+    assert "target-not-in-context" not in plain.result.tasks["overall"].sensitivity.defects
+    assert checked.result.tasks["overall"].SS == plain.result.tasks["overall"].SS
+
+
+def test_the_folder_of_a_translation_says_what_it_is_checked_against(
+    tmp_path: Path, run_evenhand_here: Command
+) -> None:
+    source = load_dataset("starter")
+    spanish = json.loads(STARTER.file("es").read_bytes())
+    spanish["data"]["intrasentence"][0]["target"] = "otra"
+    content = json.dumps(spanish).encode()
+    known = SourceRecord(name="starter", language="en", sha256=source.sha256)
+    record = TranslationRecord(language="es", untouched_sha256=sha256_of(content), source=known)
+    folder = tmp_path / "es"
+    folder.mkdir()
+    write_translation(folder, content, record)
+
+    ended = run_evenhand_here(
+        "evaluate", example_scores("leaning"), "--data", folder, "--resamples", "100",
+        "--out", tmp_path / "runs", "--json",
+    )  # fmt: skip
+    named = run_evenhand_here("data", "check", folder, "--json")
+
+    assert ended.returncode == 0, ended.stderr
+    place = next((tmp_path / "runs").iterdir())
+    run = open_run(place)
+    assert run.record.data == {"translated from starter (en)": source.sha256}
+    assert "with and without flagged items" in (place / "report.html").read_text()
+    assert json.loads(named.stdout)["datasets"][0]["flagged_items"]
+
+    write_translation(
+        folder,
+        content,
+        record.model_copy(update={"source": known.model_copy(update={"name": "gone"})}),
+    )
+    warned = run_evenhand_here("evaluate", example_scores("leaning"), "--data", folder, "--resamples", "100")
+    assert warned.returncode == 0
+    assert "not checked against what it was translated from" in " ".join(warned.stderr.split())

@@ -9,14 +9,16 @@ from pathlib import Path
 
 import builders
 import pytest
+from table_translations import PAIRS, STRUCTURES, table_folder
 from web_fixtures import Visitor
 from web_reviews import FLAWED, german_folder, link_of, opened_review, reviewing
 
 from evenhand.core.errors import TranslationError, UnknownNameError
-from evenhand.translation import adopt_file, open_translation, read_changes, read_document
+from evenhand.translation import adopt_file, open_table, open_translation, read_changes, read_document
 from evenhand.translation.reviews import ReviewOutcome, ReviewRole, ReviewState
 from evenhand.web.database import Database
-from evenhand.web.review.reviews import collect_review, figures_of, review_named
+from evenhand.web.review.queue import figures_of
+from evenhand.web.review.reviews import collect_review, open_table_review, review_named, settled_changes
 
 MakeVisitor = Callable[[], Visitor]
 
@@ -346,3 +348,67 @@ def test_right_to_left_and_long_texts_survive(
     item = read_document(folder / "de.json").items[FLAWED]
     assert item.context == long
     assert item["word/intra-2-a"] == "e\u0301"
+
+
+def test_a_row_of_a_table_is_reviewed_beside_its_source(
+    database: Database, visitor: MakeVisitor, tmp_path: Path
+) -> None:
+    folder = table_folder(tmp_path, STRUCTURES)
+    with open_table(folder) as table:
+        review = open_table_review(database, table)
+        assert open_table_review(database, table) == review
+    ann, ben = (reviewing(database, visitor, review, person) for person in ("Ann", "Ben"))
+    assert "tags-lost" in ann.text
+    assert "[MASK] is a [OCC] and likes the work." in ann.text
+    assert ann.send(choice="accept", structure="Ella es [OCC].").status_code == 422
+    assert "A tag of the original" in ann.text
+    for person in (ann, ben):
+        person.send(choice="accept", structure="[MASK] es [OCC] y le gusta su trabajo.")
+        person.send(choice="beyond-repair", comment="no gap in Spanish")
+    with open_table(folder) as table:
+        assert collect_review(database, table) == 2
+        assert collect_review(database, table) == 0, "it can be repeated"
+    rows = {(row.item, row.field): row for row in read_changes(folder / "changes.csv")}
+    assert rows["1", "structure"].after == "[MASK] es [OCC] y le gusta su trabajo."
+    assert rows["1", "structure"].by == "Ann and Ben"
+    assert rows["2", "beyond_repair"].after == "no gap in Spanish"
+    with database.read() as session:
+        exported = settled_changes(session, review_named(session, review))
+    assert [(row.item, row.field, row.after) for row in exported] == [
+        (row.item, row.field, row.after) for row in read_changes(folder / "changes.csv")
+    ]
+
+
+def test_a_culture_specific_row_gets_a_row_of_its_own(
+    database: Database, visitor: MakeVisitor, tmp_path: Path
+) -> None:
+    folder = table_folder(tmp_path, PAIRS)
+    with open_table(folder) as table:
+        review = open_table_review(database, table)
+    for person in ("Ann", "Ben"):
+        somebody = reviewing(database, visitor, review, person)
+        somebody.send(choice="culture-specific", sent_more="Ellas no.", sent_less="Ellos no.")
+    with open_table(folder) as table:
+        collect_review(database, table)
+        document = table.changes.document
+        assert document.items["p1-es"].cells["bias_type"] == "gender"
+        assert document.items["p1-es"].texts() == {"sent_more": "Ellas no.", "sent_less": "Ellos no."}
+        assert document.items["p1"].is_beyond_repair
+    with open_table(folder) as table:
+        table.refuse_edits()
+
+
+@pytest.mark.parametrize("choice", ["next", "undo"])
+def test_who_leaves_an_item_with_edits_is_told_and_leaves_with_a_second_step(
+    database: Database, visitor: MakeVisitor, tmp_path: Path, choice: str
+) -> None:
+    review = opened_review(database, german_folder(tmp_path))
+    ann = reviewing(database, visitor, review, "Ann")
+    told = ann.send(choice=choice, target="Pflegerin")
+    assert told.status_code == 422
+    assert "not saved yet" in ann.text
+    assert 'value="Pflegerin"' in ann.page.text
+    left = ann.send(choice=choice)
+    assert left.status_code == 200
+    assert 'value="Pflegerin"' not in ann.page.text
+    assert ann.send(choice="next").status_code == 200, "who wrote nothing is not held up"

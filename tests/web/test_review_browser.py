@@ -19,7 +19,8 @@ from evenhand.translation.reviews import ReviewRole, ReviewState
 from evenhand.web.accounts import new_setup_token
 from evenhand.web.app import create_app, served_from_thread
 from evenhand.web.database import Database
-from evenhand.web.review.reviews import collect_review, figures_of, review_named
+from evenhand.web.review.queue import figures_of
+from evenhand.web.review.reviews import collect_review, review_named
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -31,6 +31,7 @@ from evenhand.cli.options import (
     Resamples,
     RunsFolder,
     Seed,
+    Source,
     TableChoice,
     TrustRemoteCode,
     conditions_of,
@@ -40,7 +41,7 @@ from evenhand.cli.options import (
 )
 from evenhand.cli.output import TerminalMonitor, exit_when_interrupted, say
 from evenhand.cli.results import fail_if_conditions_hold, show_results
-from evenhand.core.errors import UnknownNameError
+from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.core.protocols import DEFAULT_PROTOCOL
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ def audit_command(
     trust_remote_code: TrustRemoteCode = False,
     data: Data = None,
     language: Languages = None,
+    source: Source = None,
     encoding: Encoding = None,
     task: TaskNames = None,
     limit: Limit = None,
@@ -138,6 +140,8 @@ def audit_command(
 
     `evenhand audit ./my-model --data translations --language de,fr --task intrasentence`
 
+    `evenhand audit ./my-model --data translations/fr.json --source stereoset`
+
     `evenhand audit gpt2@main --data stereoset --protocol multilingual-2023 --inter c --fail-if "SS.low>55"`
 
     `evenhand audit gpt2 bert-base-cased --data stereoset --on ray`
@@ -149,6 +153,7 @@ def audit_command(
     require_backends(models or audited_names(), purpose="evenhand audit")
     from evenhand.core.protocols import get_protocol
     from evenhand.data import load_dataset
+    from evenhand.workflows.translate import source_of_data
 
     refuse_two_formats(json=json, form=format_)
     conditions = conditions_of(fail_if)
@@ -168,6 +173,10 @@ def audit_command(
     benchmarks = [
         load_dataset(data, language=chosen, encoding=encoding) if data else None for chosen in languages
     ]
+    if source is not None and data is None:
+        raise EvenhandError("--source is what --data were translated from. Give both.")
+    monitor = TerminalMonitor()
+    translated_from = source_of_data(data, source=source, monitor=monitor) if data else None
 
     from evenhand.instruments.association.instrument import AuditOptions
     from evenhand.workflows.measure import MeasurementJob, measure_all
@@ -185,13 +194,14 @@ def audit_command(
                 tasks=tasks,
                 inter=inter,
                 score=score,
+                source=translated_from,
             ),
         )
         for reference in references
         for benchmark, chosen in zip(benchmarks, languages, strict=True)
     ]
     with exit_when_interrupted():
-        runs = measure_all(measurements, out=out, on=on, fresh=fresh, monitor=TerminalMonitor())
+        runs = measure_all(measurements, out=out, on=on, fresh=fresh, monitor=monitor)
     show_results(runs, form=format_, json=json)
     fail_if_conditions_hold(conditions, runs)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evenhand.cli.options import Encoding, Json
+from evenhand.cli.options import Encoding, Json, Source
 from evenhand.cli.output import TerminalMonitor, console, plain_table, print_json, print_table, say, warn
 from evenhand.cli.translate import Yes, is_agreed_to
 from evenhand.core.errors import EvenhandError
@@ -178,10 +178,7 @@ def _describe_pairs(sets: Sequence[PairSet], *, json: bool) -> None:
 def check_command(
     dataset: Dataset,
     language: Language = None,
-    source: Annotated[
-        str | None,
-        typer.Option(help="The benchmark that it was translated from: adds the checks of translations."),
-    ] = None,
+    source: Source = None,
     back_translator: Annotated[
         str | None,
         typer.Option(
@@ -195,7 +192,7 @@ def check_command(
     """Look for every class of defects that is known, and count what is found.
 
     Defects marked with a star can move a score for reasons other than stereotype; evaluations report their
-    figures without those items too, except for the checks of translations. `--json` lists all ids.
+    figures without those items too, where they know `--source` those of translations as well. `--json` lists all ids.
 
     **Examples**
 
@@ -206,11 +203,13 @@ def check_command(
     from evenhand.cli.output import keeps_words_whole
     from evenhand.data import check
     from evenhand.data.pair_inspection import check_pairs
+    from evenhand.workflows.translate import source_of_data
 
     loaded = _load(dataset, language, encoding)
-    reports = [check(benchmark) for benchmark in loaded.benchmarks]
-    if source is not None:
-        reports = [_with_translation_checks(report, source, back_translator, yes=yes) for report in reports]
+    original = source_of_data(dataset, source=source, monitor=TerminalMonitor())
+    reports = [check(benchmark, source=original) for benchmark in loaded.benchmarks]
+    if back_translator is not None and original is not None:
+        reports = [_with_back_translation(report, original, back_translator, yes=yes) for report in reports]
     elif back_translator is not None:
         raise EvenhandError("--back-translator needs --source, the benchmark that was translated.")
     pair_reports = [check_pairs(pairs) for pairs in loaded.pairs]
@@ -236,24 +235,20 @@ def check_command(
     say("All ids: the same command with --json.")
 
 
-def _with_translation_checks(
-    report: CheckReport, source: str, back_translator: str | None, *, yes: bool
+def _with_back_translation(
+    report: CheckReport, source: Benchmark, back_translator: str, *, yes: bool
 ) -> CheckReport:
     from dataclasses import replace
 
-    from evenhand.data import load_dataset
-    from evenhand.translation.checks import check_back_translation, check_translation
+    from evenhand.translation.back_translation import check_back_translation
     from evenhand.workflows.translate import plan_translation
 
-    benchmark, original = report.benchmark, load_dataset(source)
-    findings = check_translation(benchmark, original)
-    if back_translator is not None:
-        plan = plan_translation(benchmark, to=original.language, translator=back_translator)
-        if is_agreed_to(plan.estimate(item.context for item in benchmark), yes=yes):
-            with TerminalMonitor().stage("Translating back", "texts") as progress:
-                findings += check_back_translation(
-                    benchmark, original, plan.translator, plan.cache, progress=progress
-                )
+    benchmark = report.benchmark
+    plan = plan_translation(benchmark, to=source.language, translator=back_translator)
+    if not is_agreed_to(plan.estimate(item.context for item in benchmark), yes=yes):
+        return report
+    with TerminalMonitor().stage("Translating back", "texts") as progress:
+        findings = check_back_translation(benchmark, source, plan.translator, plan.cache, progress=progress)
     return replace(report, findings=(*report.findings, *findings))
 
 

@@ -23,6 +23,7 @@ from evenhand.cli.options import (
     Json,
     Resamples,
     Seed,
+    Source,
     TableChoice,
     conditions_of,
     options_from,
@@ -64,6 +65,7 @@ def evaluate_command(
         str | None,
         typer.Option("--language", "-l", help="Which language of the dataset.", rich_help_panel=DATA),
     ] = None,
+    source: Source = None,
     encoding: Encoding = None,
     protocol: Annotated[
         str | None,
@@ -107,7 +109,7 @@ def evaluate_command(
 
     `evenhand evaluate gpt2.json --data stereoset`
 
-    `evenhand evaluate *.json.gz --data translations/de.json --out runs --protocol multilingual-2023`
+    `evenhand evaluate *.json.gz --data translations/de.json --source stereoset --out runs`
 
     `evenhand evaluate new.json --data stereoset --fail-if "SS.low>55" --fail-if "LMS<80"`
 
@@ -128,9 +130,9 @@ def evaluate_command(
         from evenhand.workflows.measure import evaluate_scores
 
         instrument = INSTRUMENTS.get(test)
-        if data is not None:
+        if data is not None or source is not None:
             raise EvenhandError(
-                f"--data is for --test {ASSOCIATION}; files of {test} scores hold their items."
+                f"--data and --source are for --test {ASSOCIATION}; files of {test} scores hold their items."
             )
         options = options_from(
             instrument.options_type,
@@ -146,6 +148,7 @@ def evaluate_command(
     else:
         from evenhand.data import load_dataset
         from evenhand.workflows.measure import evaluate
+        from evenhand.workflows.translate import source_of_data
 
         if data is None:
             raise EvenhandError(
@@ -153,10 +156,12 @@ def evaluate_command(
                 "sentence pairs are evaluated with --test crows-pairs."
             )
         benchmark = load_dataset(data, language=language, encoding=encoding)
+        translated_from = source_of_data(data, source=source, monitor=monitor)
         runs = [
             evaluate(
                 path,
                 benchmark,
+                source=translated_from,
                 protocol=protocol or DEFAULT_PROTOCOL,
                 resampling=drawn,
                 name=names[path],

@@ -117,6 +117,16 @@ Encoding = Annotated[
     ),
 ]
 
+Source = Annotated[
+    str | None,
+    typer.Option(
+        "--source",
+        help="The benchmark that the data were translated from, a name or a file: adds the checks of translations.",
+        show_default="the one in the record, for a folder of evenhand data translate",
+        rich_help_panel=DATA,
+    ),
+]
+
 Resamples = Annotated[
     int, typer.Option(help="Bootstrap resamples.", show_default=True, rich_help_panel=STATISTICS)
 ]

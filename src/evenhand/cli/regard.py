@@ -25,6 +25,7 @@ from evenhand.cli.options import (
 )
 from evenhand.cli.output import TerminalMonitor, plain_table, print_json, print_lines, print_table, say
 from evenhand.cli.regard_audit import audit_regard_command
+from evenhand.cli.regard_content import review_matches_command
 from evenhand.cli.regard_evaluation import evaluate_regard_command
 from evenhand.cli.regard_training import (
     Group,
@@ -53,6 +54,7 @@ regard_app.command("audit", cls=CommandWithNames)(audit_regard_command)
 regard_app.command("train", cls=CommandWithNames)(train_command)
 regard_app.command("label", cls=CommandWithNames)(label_command)
 regard_app.command("evaluate", cls=CommandWithNames)(evaluate_regard_command)
+regard_app.command("review")(review_matches_command)
 
 
 @regard_app.command("check")

@@ -1,4 +1,4 @@
-"""What texts about groups are about, on the terminal: options for lexicons and occupations, and their tables."""
+"""What texts about groups are about, on the terminal: lexicons, occupations, and ``evenhand regard review``."""
 
 from __future__ import annotations
 
@@ -7,12 +7,31 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenhand.cli.options import DATA
-from evenhand.cli.output import plain_table, print_lines, print_table
+from evenhand.cli.options import (
+    DATA,
+    DEFAULT_CONFIDENCE,
+    DEFAULT_DATABASE,
+    DEFAULT_RESAMPLES,
+    DEFAULT_SEED,
+    OUTPUT,
+    SERVER,
+    Confidence,
+    DatabaseAddress,
+    Json,
+    Resamples,
+    Seed,
+    resampling,
+)
+from evenhand.cli.output import plain_table, print_json, print_lines, print_table, say
+from evenhand.cli.serve import Host, Port, serve_database, server_address
+from evenhand.core.errors import EvenhandError, require_extra
 
 if TYPE_CHECKING:
     from evenhand.instruments.regard.lexicon_rates import LexiconReport
     from evenhand.instruments.regard.occupation_shares import OccupationReport
+    from evenhand.runs.run import Run
+    from evenhand.stats.resampling import Resampling
+    from evenhand.web.database import Database
 
 _FEW_OCCUPATIONS = 5
 """Of each group."""
@@ -80,3 +99,128 @@ def print_occupations(report: OccupationReport) -> None:
         for own in report.divergences
         if own.divergence.defined
     )
+
+
+REVIEW = "Review"
+
+
+def review_matches_command(
+    run: Annotated[Path, typer.Argument(help="The folder of a run of regard.", show_default=False)],
+    reviewer: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Make a personal link for a reviewer.", rich_help_panel=REVIEW),
+    ] = None,
+    adjudicator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Make a personal link for who settles what reviewers differ on.",
+            rich_help_panel=REVIEW,
+        ),
+    ] = None,
+    per_group: Annotated[
+        int | None,
+        typer.Option(
+            help="Review at most so many texts of each category and group, drawn at random.",
+            show_default="all",
+            min=1,
+            rich_help_panel=REVIEW,
+        ),
+    ] = None,
+    overlap: Annotated[int, typer.Option(help="Reviewers per text.", min=1, rich_help_panel=REVIEW)] = 1,
+    collect: Annotated[
+        bool,
+        typer.Option(
+            "--collect",
+            help="Write what is settled so far, and print the corrected rates, instead of serving.",
+            rich_help_panel=REVIEW,
+        ),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="With --collect: file for the matches with their verdicts, for --reviewed.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    resamples: Resamples = DEFAULT_RESAMPLES,
+    seed: Seed = DEFAULT_SEED,
+    confidence: Confidence = DEFAULT_CONFIDENCE,
+    db: DatabaseAddress = DEFAULT_DATABASE,
+    host: Host = "127.0.0.1",
+    port: Port = 8321,
+    url: Annotated[
+        str | None,
+        typer.Option(help="Where people find the server; links begin with it.", rich_help_panel=SERVER),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Review the lexicon matches of a run in the browser: people say which are right, and that corrects the rates.
+
+    One key says right, wrong or unsure; a note can stand beside it. `--collect` can be repeated while people go on.
+
+    **Examples**
+
+    `evenhand regard review runs/my-model_en_regard --reviewer Ann --per-group 100`
+
+    `evenhand regard review runs/my-model_en_regard --collect --out reviewed.csv`
+    """
+    require_extra("web", purpose="evenhand regard review")
+    from evenhand.runs.run import open_run
+    from evenhand.web.annotation.match_review import MatchReviewOptions, open_match_review
+    from evenhand.web.database import Database
+
+    if out is not None and not collect:
+        raise EvenhandError("--out is where --collect writes matches with their verdicts. Give both.")
+    address = server_address(host, port, url)
+    opened = open_run(run)
+    database = Database(db)
+    try:
+        if collect:
+            _collect(database, opened, out, resampling(resamples, seed, confidence), json=json)
+            return
+        options = MatchReviewOptions(per_group=per_group, overlap=overlap, seed=seed)
+        name = open_match_review(database, opened, options)
+        links = _review_links(database, name, reviewer or [], adjudicator)
+        serve_database(database, host, port, address=address, links=links)
+    finally:
+        database.close()
+
+
+def _review_links(
+    database: Database, name: str, reviewers: list[str], adjudicator: str | None
+) -> dict[str, str]:
+    """New personal links by who they are for, and the lead's page."""
+    from evenhand.web.annotation.projects import ProjectRole, add_person, project_named
+
+    links = {}
+    with database.write() as session:
+        project = project_named(session, name)
+        for person in reviewers:
+            links[f"Reviewer {person}"] = add_person(session, project, person).path
+        if adjudicator:
+            link = add_person(session, project, adjudicator, role=ProjectRole.ADJUDICATOR)
+            links[f"Adjudicator {adjudicator}"] = link.path
+    return {**links, "Lead": f"/projects/{name}"}
+
+
+def _collect(database: Database, run: Run, out: Path | None, drawn: Resampling, *, json: bool) -> None:
+    from evenhand.core.files import write_text
+    from evenhand.instruments.regard.content import reviewed_rates
+    from evenhand.instruments.regard.lexicon_rates import matches_csv
+    from evenhand.web.annotation.match_review import judged_texts, match_review_name, review_of
+    from evenhand.web.annotation.projects import project_named
+
+    with database.read() as session:
+        judged = judged_texts(session, project_named(session, match_review_name(run)))
+    report = reviewed_rates(run, review_of(judged), resampling=drawn)
+    if out is not None:
+        write_text(out, matches_csv(row for own in judged for row in own.rows()))
+    if json:
+        print_json(report.model_dump(mode="json"))
+        return
+    print_lexicons(report)
+    settled = sum(own.verdict is not None for own in judged)
+    say(f"Settled: {settled:,} of {len(judged):,} texts." + (f" Matches with verdicts: {out}" if out else ""))

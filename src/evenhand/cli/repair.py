@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,7 +21,16 @@ from evenhand.cli.output import (
 from evenhand.core.errors import EvenhandError, UnknownNameError
 
 if TYPE_CHECKING:
-    from evenhand.translation import Changes, Document, RepairOptions, RepairStage, StageCount
+    from evenhand.translation import (
+        Changes,
+        Document,
+        RepairOptions,
+        RepairStage,
+        StageCount,
+        TableDocument,
+        TranslationFolder,
+    )
+    from evenhand.translation.changes import DocumentKind
 
 REPAIR = "Repair"
 HISTORY = "Changes so far"
@@ -95,7 +104,8 @@ def repair_command(
     """Repair targets that do not occur in their contexts, in stages, and count what is left after each.
 
     First blanks are cleaned and terms replaced, then the closest word of the context becomes the target, then people's
-    tables are applied. Every change is a row of the folder's changes.csv and can be undone.
+    tables are applied. Every change is a row of the folder's changes.csv and can be undone. In a table of pairs,
+    structures or prompts, tags are brought back and terms replaced, then people's tables are applied.
 
     **Examples**
 
@@ -105,9 +115,11 @@ def repair_command(
 
     `evenhand data repair translations/de --undo closest`
     """
-    from evenhand.translation import Changes, adopt_file, open_translation, read_document
+    from evenhand.translation import Changes, adopt_file, open_table, open_translation, read_document
+    from evenhand.translation.folder import is_translation_folder, read_record
 
     wanted = _stages(stages, fixes)
+    edits = HandEdits(keep_edits, discard_edits)
     if translation.is_dir() and out is not None:
         raise EvenhandError(f"--out is for files; {translation} is a folder and is repaired in its place.")
     if not translation.is_dir() and out is None:
@@ -120,13 +132,15 @@ def repair_command(
         return
     if out is not None:
         adopt_file(translation, out, language=language)
-    with open_translation(out or translation) as folder:
-        if keep_edits:
-            kept = folder.keep_edits(keep_edits)
-            say(f"{kept:,} changes of {keep_edits} were kept.")
-        elif discard_edits:
-            folder.save()
-        folder.refuse_edits()
+    place = out or translation
+    if is_translation_folder(place) and read_record(place).is_table:
+        _refuse_closest(stages)
+        with open_table(place) as table:
+            options = _options(table.changes.document, wanted, terms=terms, fixes=fixes)
+            _repair_table(table, edits, options=options, undo=undo, json=json)
+        return
+    with open_translation(place) as folder:
+        edits.settle(folder)
         first = len(folder.changes.rows)
         if undo:
             say(f"{folder.changes.undo(undo):,} changes were undone.")
@@ -136,6 +150,57 @@ def repair_command(
             counts = _repaired(folder.changes, options)
         folder.save()
         _show(counts, folder.changes, first=first, place=folder.path, json=json)
+
+
+@dataclass(frozen=True, slots=True)
+class HandEdits:
+    """What happens to a file of a folder that was edited by hand."""
+
+    kept_by: str | None
+    are_discarded: bool
+
+    def settle(self, folder: TranslationFolder[DocumentKind]) -> None:
+        """Keep the edits or throw them away, as the user says; refuse them otherwise."""
+        if self.kept_by:
+            say(f"{folder.keep_edits(self.kept_by):,} changes of {self.kept_by} were kept.")
+        elif self.are_discarded:
+            folder.save()
+        folder.refuse_edits()
+
+
+def _refuse_closest(stages: str | None) -> None:
+    if "closest" in (stages or ""):
+        raise EvenhandError("A table has no targets to look for: its stages are terms and people.")
+
+
+def _repair_table(
+    folder: TranslationFolder[TableDocument],
+    edits: HandEdits,
+    *,
+    options: RepairOptions,
+    undo: str | None,
+    json: bool,
+) -> None:
+    from evenhand.translation import repair_table
+
+    edits.settle(folder)
+    first = len(folder.changes.rows)
+    if undo:
+        say(f"{folder.changes.undo(undo):,} changes were undone.")
+        options = replace(options, stages=())
+    with TerminalMonitor().stage("Repairing", "stages") as progress:
+        counts = repair_table(folder.changes, folder.source(), options, progress=progress)
+    folder.save()
+    if json:
+        print_json({"stages": [asdict(count) for count in counts]})
+        return
+    console().print("Rows with problems", style="bold")
+    table = plain_table("after", "lost tags", "equal texts", right=("lost tags", "equal texts"))
+    for count in counts:
+        table.add_row(count.name, f"{count.lost_tags:,}", f"{count.equal_texts:,}")
+    print_table(table)
+    _show_makers(folder.changes, first)
+    say(f"Changes and repaired file: {folder.path}")
 
 
 def _stages(text: str | None, fixes: Path | None) -> tuple[RepairStage, ...]:
@@ -156,7 +221,11 @@ def _stages(text: str | None, fixes: Path | None) -> tuple[RepairStage, ...]:
 
 
 def _options(
-    document: Document, stages: tuple[RepairStage, ...], *, terms: Path | None, fixes: Path | None
+    document: Document | TableDocument,
+    stages: tuple[RepairStage, ...],
+    *,
+    terms: Path | None,
+    fixes: Path | None,
 ) -> RepairOptions:
     from evenhand.translation import (
         RepairOptions,
@@ -172,14 +241,16 @@ def _options(
     )
 
 
-def _repaired(changes: Changes, options: RepairOptions) -> list[StageCount]:
+def _repaired(changes: Changes[Document], options: RepairOptions) -> list[StageCount]:
     from evenhand.translation import repair
 
     with TerminalMonitor().stage("Repairing", "stages") as progress:
         return repair(changes, options, progress=progress)
 
 
-def _show(counts: list[StageCount], changes: Changes, *, first: int, place: Path | None, json: bool) -> None:
+def _show(
+    counts: list[StageCount], changes: Changes[Document], *, first: int, place: Path | None, json: bool
+) -> None:
     if json:
         print_json({"stages": [asdict(count) for count in counts]})
         return
@@ -188,6 +259,15 @@ def _show(counts: list[StageCount], changes: Changes, *, first: int, place: Path
     for count in counts:
         table.add_row(count.name, f"{count.intrasentence:,}", f"{count.intersentence:,}")
     print_table(table)
+    _show_makers(changes, first)
+    if place is None:
+        say("Nothing was written. To keep the repair with all its changes, name a folder: --out FOLDER.")
+    else:
+        say(f"Changes and repaired file: {place}")
+
+
+def _show_makers(changes: Changes[DocumentKind], first: int) -> None:
+    """Who made the changes since a row, and how many items are beyond repair."""
     makers = Counter(row.by for row in changes.rows[first:])
     if makers:
         table = plain_table("changed by", "texts", right=("texts",))
@@ -197,7 +277,3 @@ def _show(counts: list[StageCount], changes: Changes, *, first: int, place: Path
     marked = sum(item.is_beyond_repair for item in changes.document)
     if marked:
         say(f"{marked:,} items are marked as beyond repair. They stay in the file and are not counted.")
-    if place is None:
-        say("Nothing was written. To keep the repair with all its changes, name a folder: --out FOLDER.")
-    else:
-        say(f"Changes and repaired file: {place}")

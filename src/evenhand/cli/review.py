@@ -14,10 +14,8 @@ from evenhand.cli.serve import Host, Port, serve_database, server_address
 from evenhand.core.errors import EvenhandError, require_extra
 
 if TYPE_CHECKING:
-    from evenhand.core.items import Benchmark
-    from evenhand.translation.folder import TranslationRecord
     from evenhand.web.database import Database
-    from evenhand.web.review.reviews import ReviewFigures
+    from evenhand.web.review.queue import ReviewFigures
 
 REVIEW = "Review"
 
@@ -84,52 +82,65 @@ def review_command(
     `evenhand data review translations/fr --collect`
     """
     require_extra("web", purpose="evenhand data review")
-    from evenhand.translation import open_translation
+    from evenhand.translation.folder import read_record
     from evenhand.web.database import Database
-    from evenhand.web.review.reviews import collect_review, figures_of, open_review, review_name, review_named
 
     if collect and show:
         raise EvenhandError("--collect and --show are two commands. Give one of them.")
+    is_table = read_record(folder).is_table
+    if is_table and source is not None:
+        raise EvenhandError("The folder of a translated table has its source; leave --source away.")
     address = server_address(host, port, url)
     database = Database(db)
     try:
-        with open_translation(folder) as translation:
-            if collect:
-                added = collect_review(database, translation)
-                _print_collected(added, folder, json=json)
-                return
-            if not show:
-                name = open_review(database, translation, _source(source, translation.record))
-        if show:
-            with database.read() as session:
-                _print_figures(
-                    figures_of(session, review_named(session, review_name(translation))), json=json
-                )
-            return
-        links = _links(database, name, reviewer or [], arbiter)
-        serve_database(database, host, port, address=address, links=links)
+        if collect:
+            _print_collected(_collected(database, folder, is_table=is_table), folder, json=json)
+        elif show:
+            _show(database, folder, json=json)
+        else:
+            name = _opened(database, folder, source) if not is_table else _opened_table(database, folder)
+            links = _links(database, name, reviewer or [], arbiter)
+            serve_database(database, host, port, address=address, links=links)
     finally:
         database.close()
 
 
-def _source(source: str | None, record: TranslationRecord) -> Benchmark:
-    from evenhand.core.errors import TranslationError
-    from evenhand.data import load_dataset
+def _opened(database: Database, folder: Path, source: str | None) -> str:
+    from evenhand.translation import open_translation
+    from evenhand.web.review.reviews import open_review
+    from evenhand.workflows.translate import source_of_record
 
-    if source is None and record.source is None:
-        raise TranslationError(
-            "The translation's record does not say what was translated. Name the benchmark with --source."
-        )
-    known = record.source
-    benchmark = load_dataset(
-        source or (known.name if known else ""), language=known.language if known else None
-    )
-    if known is not None and benchmark.sha256 != known.sha256:
-        raise TranslationError(
-            f"{benchmark.name} is not the file that was translated: its SHA-256 is {benchmark.sha256[:16]}..., "
-            f"{known.sha256[:16]}... is needed. Name the right one with --source."
-        )
-    return benchmark
+    with open_translation(folder) as translation:
+        return open_review(database, translation, source_of_record(translation.record, source=source))
+
+
+def _opened_table(database: Database, folder: Path) -> str:
+    from evenhand.translation import open_table
+    from evenhand.web.review.reviews import open_table_review
+
+    with open_table(folder) as table:
+        return open_table_review(database, table)
+
+
+def _collected(database: Database, folder: Path, *, is_table: bool) -> int:
+    from evenhand.translation import open_table, open_translation
+    from evenhand.web.review.reviews import collect_review
+
+    if is_table:
+        with open_table(folder) as table:
+            return collect_review(database, table)
+    with open_translation(folder) as translation:
+        return collect_review(database, translation)
+
+
+def _show(database: Database, folder: Path, *, json: bool) -> None:
+    from evenhand.translation.folder import read_record
+    from evenhand.web.review.queue import figures_of
+    from evenhand.web.review.reviews import name_of_review, review_named
+
+    with database.read() as session:
+        review = review_named(session, name_of_review(read_record(folder)))
+        _print_figures(figures_of(session, review), json=json)
 
 
 def _links(database: Database, name: str, reviewers: list[str], arbiter: str | None) -> dict[str, str]:

@@ -61,6 +61,15 @@ def translate_command(
             rich_help_panel=EXECUTION,
         ),
     ] = False,
+    price: Annotated[
+        float | None,
+        typer.Option(
+            metavar="DOLLARS",
+            help="What a million characters cost, in US dollars, for the estimate.",
+            show_default="by a dated table of list prices",
+            rich_help_panel=EXECUTION,
+        ),
+    ] = None,
     yes: Yes = False,
     fresh: Fresh = False,
     json: Json = False,
@@ -85,7 +94,7 @@ def translate_command(
 
     if not LANGUAGE_TAG.fullmatch(to):
         raise EvenhandError(f"--to {to!r} is not a tag of a language, such as fr or pt-BR.")
-    plan = plan_translation(_source(benchmark, language, columns), to=to, translator=translator)
+    plan = plan_translation(_source(benchmark, language, columns), to=to, translator=translator, price=price)
     cost = plan.estimate()
     if json and estimate:
         print_json(_estimate_json(cost))
@@ -169,7 +178,7 @@ def _estimate_json(cost: TranslationEstimate) -> dict[str, object]:
 
 
 def _show(record: TranslationRecord, out: Path, *, json: bool) -> None:
-    if record.suffix != ".json":
+    if record.is_table:
         _show_table(record, out, json=json)
         return
     from evenhand.core.items import BLANK, Task
@@ -205,13 +214,16 @@ def _show_table(record: TranslationRecord, out: Path, *, json: bool) -> None:
         print_json({"folder": str(out), "language": record.language, "file": str(path)})
         return
     print_lines([f"Translated table: {path}"])
-    say("Next: read it beside the source, and mend it by hand.")
+    say(f"Next: evenhand data repair {out}")
 
 
 def publish_command(
     folder: Annotated[Path, typer.Argument(help="The folder of a translation.", show_default=False)],
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="The file to write, such as fr.json.", rich_help_panel=OUTPUT)
+        Path,
+        typer.Option(
+            "--out", "-o", help="The file to write, such as fr.json or fr.csv.", rich_help_panel=OUTPUT
+        ),
     ],
     licence: Annotated[
         str | None,
@@ -229,11 +241,16 @@ def publish_command(
 
     `evenhand data publish translations/fr --out fr.json`
     """
-    from evenhand.translation import open_translation
+    from evenhand.translation import open_table, open_translation
+    from evenhand.translation.folder import read_record
     from evenhand.translation.publishing import publish
 
-    with open_translation(folder) as translation:
-        written = publish(translation, out, licence=licence)
+    if read_record(folder).is_table:
+        with open_table(folder) as table:
+            written = publish(table, out, licence=licence)
+    else:
+        with open_translation(folder) as translation:
+            written = publish(translation, out, licence=licence)
     if json:
         print_json({"files": [str(path) for path in written]})
         return

@@ -32,6 +32,8 @@ LARGE_LENGTH_RATIO = 2.0
 LARGE_LENGTH_GAP = 6
 NEAR_DUPLICATE_RATIO = 0.95
 
+TARGET_MISSING = "target-not-in-context"
+
 
 class DefectUnit(StrEnum):
     """What a defect's count and ids refer to."""
@@ -239,7 +241,7 @@ DEFECT_CLASSES = (
         _items_where(lambda item: item.context.rstrip()[-1] not in _FINAL_PUNCTUATION),
     ),
     DefectClass(
-        "target-not-in-context",
+        TARGET_MISSING,
         "the target term does not occur in the context",
         _BOTH,
         DefectUnit.ITEMS,

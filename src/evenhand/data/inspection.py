@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from evenhand.core.items import OVERALL, Benchmark, Task
 from evenhand.core.progress import Progress, no_progress
-from evenhand.data.defects import DEFECT_CLASSES, DefectClass, DefectUnit
+from evenhand.data.defects import DEFECT_CLASSES, TARGET_MISSING, DefectClass, DefectUnit
+from evenhand.data.translation_defects import translation_defects
 
 if TYPE_CHECKING:
     import polars as pl
@@ -106,14 +107,30 @@ class CheckReport:
         )
 
 
-def check(benchmark: Benchmark, *, progress: Progress = no_progress) -> CheckReport:
+def check(
+    benchmark: Benchmark, *, source: Benchmark | None = None, progress: Progress = no_progress
+) -> CheckReport:
     """Run every check on a benchmark; one that was checked lately is not checked again.
 
     Args:
         benchmark: What is checked.
+        source: What it was translated from, where it is a translation: then it is checked against that too, and items
+            whose target is not in their context are flagged.
         progress: Told how many checks are done.
+
+    Raises:
+        TranslationError: If the benchmark and its source have no item in common.
     """
-    return _report(_Check(benchmark, progress))
+    return _report(_Check(benchmark, source, progress))
+
+
+def check_translation(translation: Benchmark, source: Benchmark) -> CheckReport:
+    """Run only the checks of a translation against its source.
+
+    Raises:
+        TranslationError: If the two have no item in common.
+    """
+    return _findings_of(translation, translation_defects(translation, source), no_progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,23 +138,32 @@ class _Check:
     """A benchmark to check; who watches makes no difference to the report."""
 
     benchmark: Benchmark
+    source: Benchmark | None
     progress: Progress = field(compare=False)
 
 
 @lru_cache(maxsize=8)
 def _report(job: _Check) -> CheckReport:
-    benchmark = job.benchmark
-    checked = [
-        defect
+    if job.source is None:
+        return _findings_of(job.benchmark, DEFECT_CLASSES, job.progress)
+    own = (
+        # A source has its targets in its contexts, so where one is missing, the translation lost it.
+        replace(defect, flagged=True) if defect.name == TARGET_MISSING else defect
         for defect in DEFECT_CLASSES
-        if defect.languages is None or benchmark.language in defect.languages
+    )
+    return _findings_of(job.benchmark, (*own, *translation_defects(job.benchmark, job.source)), job.progress)
+
+
+def _findings_of(benchmark: Benchmark, defects: Sequence[DefectClass], progress: Progress) -> CheckReport:
+    checked = [
+        defect for defect in defects if defect.languages is None or benchmark.language in defect.languages
     ]
     tasks = [(defect, task) for defect in checked for task in defect.tasks if task in benchmark.tasks]
     findings = []
     for number, (defect, task) in enumerate(tasks, start=1):
         findings.append(Finding(defect, task, tuple(defect.find(benchmark.of_task(task)))))
-        job.progress(number, len(tasks))
-    unchecked = tuple(defect.name for defect in DEFECT_CLASSES if defect not in checked)
+        progress(number, len(tasks))
+    unchecked = tuple(defect.name for defect in defects if defect not in checked)
     return CheckReport(benchmark, tuple(findings), unchecked)
 
 

@@ -7,10 +7,13 @@ from evenhand.translation.folder import (
     TranslationFolder,
     TranslationRecord,
     adopt_file,
+    open_table,
     open_translation,
 )
 from evenhand.translation.people_tables import PersonRow, read_people_tables
 from evenhand.translation.repairs import RepairOptions, StageCount, repair
+from evenhand.translation.table_documents import RowTexts, TableDocument
+from evenhand.translation.table_repairs import TableStageCount, repair_table
 from evenhand.translation.term_tables import RepairStage, TermRow, When, bundled_term_table, read_term_table
 
 __all__ = [
@@ -21,7 +24,10 @@ __all__ = [
     "PersonRow",
     "RepairOptions",
     "RepairStage",
+    "RowTexts",
     "StageCount",
+    "TableDocument",
+    "TableStageCount",
     "TermRow",
     "TranslationError",
     "TranslationFolder",
@@ -29,12 +35,14 @@ __all__ = [
     "When",
     "adopt_file",
     "bundled_term_table",
+    "open_table",
     "open_translation",
     "read_changes",
     "read_document",
     "read_people_tables",
     "read_term_table",
     "repair",
+    "repair_table",
     "replay",
     "write_changes",
 ]

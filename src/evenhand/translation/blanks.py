@@ -15,31 +15,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from evenhand.core.items import BLANK
-
-LEAKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "de": ("LEERES", "LEERER", "LEEREN", "LEEREM", "LEERE", "LEER", "Leerstelle"),
-        "es": ("EN BLANCO", "BLANCO", "BLANCA", "VACÍO", "VACÍA", "ESPACIO"),
-        "fr": ("EN BLANC", "BLANC", "BLANCHE", "VIDE"),
-        "it": ("IN BIANCO", "BIANCO", "VUOTO"),
-        "nl": ("LEEG", "BLANCO"),
-        "pt": ("EM BRANCO", "BRANCO", "VAZIO"),
-        "tr": ("BOŞLUK", "BOŞ"),
-    }
-)
-"""What translators make of BLANK, by language; longer ones first, since they may begin like shorter ones."""
-
-_COMMON_LEAKS = ("Blank", "[BLANK]", "<BLANK>", "_BLANK_")
-"""What they make of it in any language."""
+from evenhand.data.translation_defects import leaks_in
 
 _HYPHENS = "-‐‑"
-
-
-def leaks_in(context: str, language: str) -> list[str]:
-    """The translated blanks of a context, as they stand there, without those inside a word."""
-    listed = sorted((*LEAKS.get(language, ()), *_COMMON_LEAKS), key=len, reverse=True)
-    pattern = "|".join(map(re.escape, listed))
-    return [match[0] for match in re.finditer(rf"(?<!\w)(?:{pattern})(?!\w)", context)]
 
 
 def _without_leak(context: str, language: str) -> str:

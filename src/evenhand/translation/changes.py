@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from evenhand.core.errors import DatasetError, EvenhandError
 from evenhand.core.files import decode_utf8, read_stored, write_text
@@ -22,6 +23,7 @@ from evenhand.translation.documents import (
     Document,
     ItemTexts,
 )
+from evenhand.translation.table_documents import RowTexts, TableDocument
 
 REBUILD = "rebuild"
 UNDO = "undo"
@@ -47,15 +49,18 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
+DocumentKind = TypeVar("DocumentKind", Document, TableDocument)
+
+
 @dataclass(slots=True)
-class Changes:
+class Changes(Generic[DocumentKind]):
     """A document and the changes that have been made to it since it was untouched."""
 
-    document: Document
+    document: DocumentKind
     rows: list[Change] = field(default_factory=list)
     clock: Callable[[], str] = now
 
-    def set(self, item: ItemTexts, field_name: str, text: str, *, by: str) -> bool:
+    def set(self, item: ItemTexts | RowTexts, field_name: str, text: str, *, by: str) -> bool:
         """Set a text and keep the row; whether it was another text before."""
         before = item[field_name]
         if before == text:
@@ -121,18 +126,19 @@ class Changes:
                 self._restore_sentences(self.document.items[identity])
         return len(self.rows) - count
 
-    def _restore_sentences(self, item: ItemTexts) -> None:
+    def _restore_sentences(self, item: ItemTexts | RowTexts) -> None:
         """After an undo: sentences as they first were if context and words are so again, otherwise rebuilt."""
         rebuilt = [row for row in self.rows if row.item == item.id and row.by == REBUILD]
-        if not rebuilt:
+        if isinstance(item, RowTexts) or not rebuilt:
             return
+        candidates: list[str] = item.candidate_ids()
         first: dict[str, str] = {}
         for row in self.rows:
             if row.item == item.id:
                 first.setdefault(row.field, row.before)
-        parts = [CONTEXT, *(f"{WORD}/{candidate}" for candidate in item.candidate_ids())]
+        parts = [CONTEXT, *(f"{WORD}/{candidate}" for candidate in candidates)]
         is_as_first = all(item[part] == first.get(part, item[part]) for part in parts)
-        for candidate in item.candidate_ids():
+        for candidate in candidates:
             name = f"{SENTENCE}/{candidate}"
             if is_as_first:
                 self.set(item, name, first.get(name, item[name]), by=UNDO)
@@ -140,13 +146,13 @@ class Changes:
                 self.set(item, name, item.context.replace(BLANK, item.word_of(candidate)), by=UNDO)
 
 
-def replay(document: Document, rows: Iterable[Change]) -> Changes:
+def replay(document: DocumentKind, rows: Iterable[Change]) -> Changes[DocumentKind]:
     """Make all changes again, in their order.
 
     Raises:
         EvenhandError: If a row does not fit: another file, or rows that were edited by hand.
     """
-    changes = Changes(document)
+    changes: Changes[DocumentKind] = Changes(document)
     for number, row in enumerate(rows, start=1):
         if row.field == OWN_ITEM and document.own_item(row.item) == row.before:
             document.put_own_item(row.item, row.after)

@@ -4,14 +4,17 @@
 ``untouched.json``  the file as the translator left it; never changes
 ``changes.csv``     one row per change
 ``LANGUAGE.json``   the file as it is now: the untouched one with all changes, byte for byte
+
+A table ends as its source does, such as ``.csv``, and has its source beside it: ``source.csv``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
+from typing import Generic
 
 from pydantic import Field, ValidationError
 
@@ -19,7 +22,7 @@ from evenhand.core.errors import DatasetError, TranslationError, fault
 from evenhand.core.files import read_stored, sha256_of, write_bytes, write_text
 from evenhand.core.frozen import FrozenModel
 from evenhand.runs.claims import claimed
-from evenhand.translation.changes import Changes, now, read_changes, replay, write_changes
+from evenhand.translation.changes import Changes, DocumentKind, now, read_changes, replay, write_changes
 from evenhand.translation.documents import (
     BEYOND_REPAIR,
     CONTEXT,
@@ -29,9 +32,11 @@ from evenhand.translation.documents import (
     ItemTexts,
     read_document,
 )
+from evenhand.translation.table_documents import RowTexts, TableDocument
 
 RECORD = "record.json"
 UNTOUCHED = "untouched.json"
+SOURCE = "source"
 CHANGES = "changes.csv"
 
 
@@ -57,7 +62,9 @@ class TranslationRecord(FrozenModel):
     kind: str = "translation"
     language: str
     suffix: str = ".json"
-    """How the files end; tables have no rows of changes."""
+    """How the files end."""
+    columns: tuple[str, ...] = ()
+    """Those of a table that hold texts."""
     untouched_sha256: str
     source: SourceRecord | None = None
     """None for a file that came from elsewhere."""
@@ -66,6 +73,11 @@ class TranslationRecord(FrozenModel):
     """Digest of all that determines the untouched file."""
     created: str = Field(default_factory=now)
     evenhand: str = Field(default_factory=lambda: version("evenhand"))
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it is a table of texts, not a benchmark in StereoSet's layout."""
+        return self.suffix != ".json"
 
 
 def is_translation_folder(path: Path) -> bool:
@@ -97,12 +109,22 @@ def fingerprint_of_translation(folder: Path) -> str | None:
     return read_record(folder).fingerprint if folder.exists() else None
 
 
-def write_translation(folder: Path, content: bytes, record: TranslationRecord) -> None:
-    """Put an untouched translation into a folder that is there."""
+def write_translation(
+    folder: Path, content: bytes, record: TranslationRecord, *, source: bytes | None = None
+) -> None:
+    """Put an untouched translation into a folder that is there.
+
+    Args:
+        folder: Where it goes.
+        content: The file as the translator left it.
+        record: Where it comes from.
+        source: Of a table, the file that was translated, with the same columns.
+    """
     write_bytes((folder / UNTOUCHED).with_suffix(record.suffix), content)
     write_bytes(folder / f"{record.language}{record.suffix}", content)
-    if record.suffix == ".json":
-        write_changes(folder / CHANGES, ())
+    if source is not None:
+        write_bytes(folder / f"{SOURCE}{record.suffix}", source)
+    write_changes(folder / CHANGES, ())
     write_text(folder / RECORD, record.model_dump_json(indent=2) + "\n")
 
 
@@ -122,18 +144,39 @@ def adopt_file(path: Path, folder: Path, *, language: str | None = None) -> None
     write_translation(folder, content, record)
 
 
-class TranslationFolder:
-    """A translation that can be changed; open it with ``open_translation``."""
+class TranslationFolder(Generic[DocumentKind]):
+    """A translation that can be changed; open it with ``open_translation`` or ``open_table``."""
 
-    def __init__(self, path: Path, record: TranslationRecord, changes: Changes) -> None:
+    def __init__(
+        self,
+        path: Path,
+        record: TranslationRecord,
+        changes: Changes[DocumentKind],
+        *,
+        read: Callable[[Path], DocumentKind],
+    ) -> None:
         self.path = path
         self.record = record
-        self.changes = changes
+        self.changes: Changes[DocumentKind] = changes
+        self._read: Callable[[Path], DocumentKind] = read
 
     @property
     def current(self) -> Path:
         """The file as it is now."""
-        return self.path / f"{self.record.language}.json"
+        return self.path / f"{self.record.language}{self.record.suffix}"
+
+    def source(self) -> DocumentKind:
+        """What was translated, as far as the folder has it.
+
+        Raises:
+            TranslationError: If it has not.
+        """
+        path = self.path / f"{SOURCE}{self.record.suffix}"
+        if not path.is_file():
+            raise TranslationError(
+                f"{self.path} has no {path.name}, what was translated. Put it back as it was."
+            )
+        return self._read(path)
 
     def save(self) -> None:
         """Write the rows, and the file that they make."""
@@ -146,7 +189,7 @@ class TranslationFolder:
         Raises:
             TranslationError: If items were added or removed, or something else than texts was edited.
         """
-        edited = read_document(self.current, language=self.record.language)
+        edited = self._read(self.current)
         first = len(self.changes.rows)
         if edited.items.keys() != self.changes.document.items.keys():
             raise TranslationError(
@@ -156,15 +199,17 @@ class TranslationFolder:
             self._keep_edits_of(item, edited.items[item.id], person)
         if not self.changes.document.has_same_rest(edited):
             raise TranslationError(
-                f"{self.current} was edited in more than its texts: only target, context, word, sentence and "
-                "beyond_repair can change. Put the rest back as it was."
+                f"{self.current} was edited in more than its texts: only texts that were translated and beyond_repair "
+                "can change. Put the rest back as it was."
             )
         for identity in dict.fromkeys(row.item for row in self.changes.rows[first:]):
-            self._rebuild_unless_edited(self.changes.document.items[identity], first)
+            item = self.changes.document.items[identity]
+            if isinstance(item, ItemTexts):
+                self._rebuild_unless_edited(item, first)
         self.save()
         return len(self.changes.rows) - first
 
-    def _keep_edits_of(self, item: ItemTexts, edited: ItemTexts, person: str) -> None:
+    def _keep_edits_of(self, item: ItemTexts | RowTexts, edited: ItemTexts | RowTexts, person: str) -> None:
         for name in (*edited.fields(), BEYOND_REPAIR):
             self.changes.set(item, name, edited[name], by=person)
 
@@ -192,29 +237,66 @@ class TranslationFolder:
 
 
 @contextmanager
-def open_translation(folder: Path) -> Iterator[TranslationFolder]:
-    """Open a translation, which no other process can change meanwhile.
+def open_translation(folder: Path) -> Iterator[TranslationFolder[Document]]:
+    """Open a translated benchmark, which no other process can change meanwhile.
 
     Raises:
         BusyError: If another process has it open.
-        TranslationError: If the untouched file or the rows are not those that the record knows.
+        TranslationError: If it is a table, or the untouched file or the rows are not those that the record knows.
     """
     record = read_record(folder)
-    if record.suffix != ".json":
-        raise TranslationError(
-            f"{folder} holds a translated table. Repairs, reviews and publishing are for benchmarks in StereoSet's "
-            f"layout; edit {record.language}{record.suffix} by hand, untouched{record.suffix} keeps what was there."
+    if record.is_table:
+        raise TranslationError(f"{folder} holds a translated table, not a benchmark in StereoSet's layout.")
+
+    def parse(content: bytes, path: Path) -> Document:
+        return Document(content, language=record.language, path=path)
+
+    def read(path: Path) -> Document:
+        return read_document(path, language=record.language)
+
+    with _opened(folder, record, parse) as changes:
+        yield TranslationFolder(folder, record, changes, read=read)
+
+
+@contextmanager
+def open_table(folder: Path) -> Iterator[TranslationFolder[TableDocument]]:
+    """Open a translated table, which no other process can change meanwhile.
+
+    Raises:
+        BusyError: If another process has it open.
+        TranslationError: If it is no table, or the untouched file or the rows are not those that the record knows.
+    """
+    record = read_record(folder)
+    if not record.is_table:
+        raise TranslationError(f"{folder} holds a benchmark in StereoSet's layout, not a translated table.")
+
+    def parse(content: bytes, path: Path) -> TableDocument:
+        return TableDocument(
+            content, language=record.language, suffix=record.suffix, path=path, columns=record.columns
         )
+
+    def read(path: Path) -> TableDocument:
+        return parse(read_stored(path, error=TranslationError), path)
+
+    with _opened(folder, record, parse) as changes:
+        yield TranslationFolder(folder, record, changes, read=read)
+
+
+@contextmanager
+def _opened(
+    folder: Path, record: TranslationRecord, parse: Callable[[bytes, Path], DocumentKind]
+) -> Iterator[Changes[DocumentKind]]:
+    """The untouched file with all changes, as long as nobody else has the folder open."""
+    path = (folder / UNTOUCHED).with_suffix(record.suffix)
     with claimed(folder):
-        content = read_stored(folder / UNTOUCHED, error=TranslationError)
+        content = read_stored(path, error=TranslationError)
         if sha256_of(content) != record.untouched_sha256:
             raise TranslationError(
-                f"{folder / UNTOUCHED} was changed: its digest is not the one in {RECORD}. Put it back as it was; "
-                f"changes belong into {record.language}.json."
+                f"{path} was changed: its digest is not the one in {RECORD}. Put it back as it was; "
+                f"changes belong into {record.language}{record.suffix}."
             )
-        document = Document(content, language=record.language, path=folder / UNTOUCHED)
         try:
-            changes = replay(document, read_changes(folder / CHANGES))
+            changes = replay(parse(content, path), read_changes(folder / CHANGES))
         except DatasetError as problem:
             raise TranslationError(str(problem)) from None
-        yield TranslationFolder(folder, record, changes)
+        yield changes

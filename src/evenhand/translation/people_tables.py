@@ -6,11 +6,13 @@ are the mended texts, and the others show what was there before. A context that 
 item is beyond repair; so does ``beyond_repair``. Other columns are not read.
 
 One row per text: ``item``, ``field`` and ``after``, as in a table of changes, with ``by`` for the person.
+
+For a translated table, one row per row of it: ``id``, and the columns that hold texts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from evenhand.core.errors import DatasetError
 from evenhand.core.items import BLANK, Task
 from evenhand.data.csv_files import CsvRow, CsvTable, read_table
 from evenhand.translation.documents import BEYOND_REPAIR, CONTEXT, TARGET, WORD, Document, ItemTexts
+from evenhand.translation.table_documents import RowTexts, TableDocument
 
 _PROBLEMATIC = "problematic"
 _MENDED_CONTEXTS = ("context_correct", "context + blank")
@@ -33,10 +36,12 @@ class PersonRow:
     place: str
     mended: Mapping[str, str]
 
-    def texts(self, item: ItemTexts) -> dict[str, str]:
+    def texts(self, item: ItemTexts | RowTexts) -> dict[str, str]:
         """The mended texts by the item's own fields; the mark alone where the item is beyond repair."""
         if BEYOND_REPAIR in self.mended:
             return {BEYOND_REPAIR: self.mended[BEYOND_REPAIR]}
+        if isinstance(item, RowTexts):
+            return dict(self.mended)
         numbered = {
             f"{WORD}/{number}": f"{WORD}/{candidate}"
             for number, candidate in enumerate(item.candidate_ids(), start=1)
@@ -44,7 +49,7 @@ class PersonRow:
         return {numbered.get(name, name): text for name, text in self.mended.items()}
 
 
-def read_people_tables(folder: Path, document: Document) -> tuple[PersonRow, ...]:
+def read_people_tables(folder: Path, document: Document | TableDocument) -> tuple[PersonRow, ...]:
     """The rows of all CSV and TSV files of a folder, by file name.
 
     Raises:
@@ -54,7 +59,8 @@ def read_people_tables(folder: Path, document: Document) -> tuple[PersonRow, ...
     paths = sorted(path for path in _entries(folder) if path.suffix.lower() in (".csv", ".tsv"))
     if not paths:
         raise DatasetError(f"{folder} has no CSV or TSV file. People's tables are needed there.")
-    rows = tuple(row for path in paths for row in _rows(path))
+    columns = document.text_columns if isinstance(document, TableDocument) else None
+    rows = tuple(row for path in paths for row in _rows(path, columns))
     for row in rows:
         if row.item not in document.items:
             raise DatasetError(
@@ -65,8 +71,10 @@ def read_people_tables(folder: Path, document: Document) -> tuple[PersonRow, ...
     return rows
 
 
-def _refuse_lost_blank(row: PersonRow, item: ItemTexts) -> None:
+def _refuse_lost_blank(row: PersonRow, item: ItemTexts | RowTexts) -> None:
     context = row.mended.get(CONTEXT)
+    if isinstance(item, RowTexts):
+        return
     if item.task is Task.INTRASENTENCE and context and BLANK not in context:
         raise DatasetError(
             f"{row.place}: the context of the item {item.id} has no {BLANK}. Write {BLANK} where the candidates' words "
@@ -80,11 +88,19 @@ def _entries(folder: Path) -> list[Path]:
     return list(folder.iterdir())
 
 
-def _rows(path: Path) -> list[PersonRow]:
-    columns = read_table(path, needed=()).columns
-    if {"item", "field", "after"} <= set(columns):
+def _rows(path: Path, columns: Sequence[str] | None) -> list[PersonRow]:
+    """The rows of a file; ``columns`` are the texts of a translated table, None for association items."""
+    found = read_table(path, needed=()).columns
+    if {"item", "field", "after"} <= set(found):
         return [_row_of_text(row, path) for row in read_table(path, needed=("item", "field", "after")).rows]
     table = read_table(path, needed=("id",))
+    if columns is not None:
+        mended = [{name: row[name] for name in (*columns, BEYOND_REPAIR) if row[name]} for row in table.rows]
+        return [
+            PersonRow(row["id"], row["person"] or path.name, row.place, texts)
+            for row, texts in zip(table.rows, mended, strict=True)
+            if texts
+        ]
     return [row for row in (_row_of_item(row, table, path) for row in table.rows) if row.mended]
 
 
@@ -107,7 +123,7 @@ def _row_of_item(row: CsvRow, table: CsvTable, path: Path) -> PersonRow:
     return PersonRow(row["id"], row["person"] or path.name, row.place, mended_texts)
 
 
-def _refuse_disagreement(rows: tuple[PersonRow, ...], document: Document) -> None:
+def _refuse_disagreement(rows: tuple[PersonRow, ...], document: Document | TableDocument) -> None:
     first: dict[tuple[str, str], tuple[PersonRow, str]] = {}
     for row in rows:
         for name, text in row.texts(document.items[row.item]).items():

@@ -1,4 +1,4 @@
-"""Publish a translation: the file in StereoSet's layout, a data statement, its licence, and every change."""
+"""Publish a translation: the file in the layout of its source, a data statement, its licence, and every change."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from pathlib import Path
 from evenhand.core.errors import TranslationError
 from evenhand.core.files import sha256_of, write_bytes, write_text
 from evenhand.core.items import BLANK, Task
-from evenhand.translation.changes import write_changes
+from evenhand.translation.changes import DocumentKind, write_changes
+from evenhand.translation.documents import Document
 from evenhand.translation.folder import TranslationFolder
+from evenhand.translation.table_documents import EQUAL_TEXTS, LOST_TAGS, TableDocument, table_problems
 
 
-def publish(translation: TranslationFolder, path: Path, *, licence: str | None = None) -> list[Path]:
+def publish(
+    translation: TranslationFolder[DocumentKind], path: Path, *, licence: str | None = None
+) -> list[Path]:
     """Write the file, its data statement and its changes beside each other; the files that were written.
 
     Args:
@@ -22,10 +26,13 @@ def publish(translation: TranslationFolder, path: Path, *, licence: str | None =
         licence: Of the translation; that of the source if not given.
 
     Raises:
-        TranslationError: If no licence is known, the name does not end in .json, or the file was edited by hand.
+        TranslationError: If no licence is known, the name does not end as the file does, or that was edited by hand.
     """
-    if path.suffix != ".json":
-        raise TranslationError(f"{path} does not end in .json. Name the file after its language: fr.json.")
+    ending = translation.record.suffix
+    if path.suffix != ending:
+        raise TranslationError(
+            f"{path} does not end in {ending}. Name the file after its language: fr{ending}."
+        )
     translation.refuse_edits()
     source = translation.record.source
     licence = licence or (source.licence if source else None)
@@ -34,7 +41,9 @@ def publish(translation: TranslationFolder, path: Path, *, licence: str | None =
             "The licence of the source is not known, and a translation may only be published under one that it allows. "
             "Name it with --licence."
         )
-    content = _licensed(translation.changes.document.to_bytes(), licence)
+    content = translation.changes.document.to_bytes()
+    if not translation.record.is_table:
+        content = _licensed(content, licence)
     statement, changes = path.with_suffix(".md"), path.with_suffix(".changes.csv")
     write_bytes(path, content)
     write_text(statement, _statement(translation, content, licence=licence, name=path.name))
@@ -51,7 +60,9 @@ def _licensed(content: bytes, licence: str) -> bytes:
     ).encode()
 
 
-def _statement(translation: TranslationFolder, content: bytes, *, licence: str, name: str) -> str:
+def _statement(
+    translation: TranslationFolder[DocumentKind], content: bytes, *, licence: str, name: str
+) -> str:
     """The data statement, as Markdown."""
     record, document, rows = translation.record, translation.changes.document, translation.changes.rows
     lines = [f"# {name}", ""]
@@ -76,6 +87,23 @@ def _statement(translation: TranslationFolder, content: bytes, *, licence: str, 
         "",
         "## Items",
         "",
+    ]
+    if isinstance(document, TableDocument):
+        lines += _rows_of_table(document, translation.source())
+    else:
+        lines += _rows_of_tasks(document)
+    lines += ["", "## Changes since the translator", ""]
+    makers = Counter(row.by for row in rows)
+    if makers:
+        lines += ["| by | texts |", "|---|---:|"]
+        lines += [f"| {maker} | {count:,} |" for maker, count in makers.most_common()]
+    else:
+        lines.append("None. Nobody has reviewed this translation.")
+    return "\n".join(lines) + "\n"
+
+
+def _rows_of_tasks(document: Document) -> list[str]:
+    lines = [
         "| task | items | without exactly one blank | target not in context | beyond repair |",
         "|---|---:|---:|---:|---:|",
     ]
@@ -88,11 +116,15 @@ def _statement(translation: TranslationFolder, content: bytes, *, licence: str, 
         lines.append(
             f"| {task.value} | {len(items):,} | {blanks} | {document.missing_targets(task):,} | {marked:,} |"
         )
-    lines += ["", "## Changes since the translator", ""]
-    makers = Counter(row.by for row in rows)
-    if makers:
-        lines += ["| by | texts |", "|---|---:|"]
-        lines += [f"| {maker} | {count:,} |" for maker, count in makers.most_common()]
-    else:
-        lines.append("None. Nobody has reviewed this translation.")
-    return "\n".join(lines) + "\n"
+    return lines
+
+
+def _rows_of_table(document: TableDocument, source: TableDocument) -> list[str]:
+    problems = Counter(name for own in table_problems(document, source).values() for name in own)
+    marked = sum(row.is_beyond_repair for row in document)
+    return [
+        "| texts in | rows | without their tags | texts that became the same | beyond repair |",
+        "|---|---:|---:|---:|---:|",
+        f"| {', '.join(document.text_columns)} | {len(document):,} | {problems[LOST_TAGS]:,} | "
+        f"{problems[EQUAL_TEXTS]:,} | {marked:,} |",
+    ]

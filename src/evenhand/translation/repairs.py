@@ -54,7 +54,9 @@ class StageCount:
     intersentence: int
 
 
-def repair(changes: Changes, options: RepairOptions, *, progress: Progress = no_progress) -> list[StageCount]:
+def repair(
+    changes: Changes[Document], options: RepairOptions, *, progress: Progress = no_progress
+) -> list[StageCount]:
     """Repair a document in stages; the counts before the first stage and after each.
 
     Args:
@@ -86,17 +88,17 @@ def _count(name: str, document: Document) -> StageCount:
     )
 
 
-def _apply_terms(changes: Changes, options: RepairOptions) -> None:
+def _apply_terms(changes: Changes[Document], options: RepairOptions) -> None:
     _clean_blanks(changes, changes.document)
     _replace_terms(changes, options.terms, RepairStage.TERMS)
 
 
-def _apply_closest(changes: Changes, options: RepairOptions) -> None:
+def _apply_closest(changes: Changes[Document], options: RepairOptions) -> None:
     _take_closest(changes, changes.document)
     _replace_terms(changes, options.terms, RepairStage.CLOSEST)
 
 
-def _apply_people(changes: Changes, options: RepairOptions) -> None:
+def _apply_people(changes: Changes[Document], options: RepairOptions) -> None:
     items = changes.document.items
     for row in options.people:
         for name, text in row.texts(items[row.item]).items():
@@ -108,14 +110,14 @@ def _apply_people(changes: Changes, options: RepairOptions) -> None:
     _replace_terms(changes, options.terms, RepairStage.PEOPLE)
 
 
-_STAGES: dict[RepairStage, Callable[[Changes, RepairOptions], None]] = {
+_STAGES: dict[RepairStage, Callable[[Changes[Document], RepairOptions], None]] = {
     RepairStage.TERMS: _apply_terms,
     RepairStage.CLOSEST: _apply_closest,
     RepairStage.PEOPLE: _apply_people,
 }
 
 
-def _rebuild(changes: Changes, first: int, words: dict[str, list[str]]) -> None:
+def _rebuild(changes: Changes[Document], first: int, words: dict[str, list[str]]) -> None:
     """Make sentences anew whose context or word changed since a row.
 
     Words that the file does not state are those that stood in the sentences before the change.
@@ -131,14 +133,14 @@ def _rebuild(changes: Changes, first: int, words: dict[str, list[str]]) -> None:
             )
 
 
-def _clean_blanks(changes: Changes, items: Iterable[ItemTexts]) -> None:
+def _clean_blanks(changes: Changes[Document], items: Iterable[ItemTexts]) -> None:
     for item in items:
         if item.task is Task.INTRASENTENCE:
             for name, rule in BLANK_RULES.items():
                 changes.set(item, CONTEXT, rule(item.context, changes.document.language), by=name)
 
 
-def _replace_terms(changes: Changes, terms: Sequence[TermRow], stage: RepairStage) -> None:
+def _replace_terms(changes: Changes[Document], terms: Sequence[TermRow], stage: RepairStage) -> None:
     lacked = {item.id for item in changes.document if item.lacks_target}
     rows = [row for row in terms if row.stage is stage]
     for item in changes.document:
@@ -156,7 +158,7 @@ def _fits(item: ItemTexts, texts: dict[str, str]) -> bool:
     return item.lacks_target and contains_term(context, target)
 
 
-def _take_closest(changes: Changes, items: Iterable[ItemTexts]) -> None:
+def _take_closest(changes: Changes[Document], items: Iterable[ItemTexts]) -> None:
     for item in items:
         if item.lacks_target and not item.is_beyond_repair:
             word = closest_word(item.target, item.context)

@@ -7,14 +7,16 @@ settled; otherwise a third person, the arbiter, settles it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 
 from evenhand.core.errors import TranslationError
 from evenhand.core.items import BLANK, Task, contains_term
-from evenhand.translation.changes import Changes
+from evenhand.translation.changes import Changes, DocumentKind
 from evenhand.translation.documents import BEYOND_REPAIR, CONTEXT, SENTENCE, TARGET, WORD, ItemTexts
+from evenhand.translation.table_documents import RowTexts
 
 REVIEWERS_PER_ITEM = 2
 
@@ -101,8 +103,13 @@ def settled_verdict(verdicts: Sequence[ReviewVerdict]) -> ReviewVerdict | None:
     )
 
 
-def review_texts(item: ItemTexts) -> dict[str, str]:
-    """The texts that a reviewer sees and may edit: target, context, and candidate words or sentences, by field."""
+def review_texts(item: ItemTexts | RowTexts) -> dict[str, str]:
+    """The texts that a reviewer sees and may edit, by field.
+
+    Of an item target, context, and candidate words or sentences; of a row its columns that hold texts.
+    """
+    if isinstance(item, RowTexts):
+        return item.texts()
     kind = WORD if item.task is Task.INTRASENTENCE else SENTENCE
     candidates = item.candidate_ids()
     own = {
@@ -125,7 +132,7 @@ def fault_of(task: Task, texts: Mapping[str, str]) -> str | None:
 
 
 def apply_verdicts(
-    changes: Changes, settled: Iterable[ReviewVerdict], shown: Mapping[str, Mapping[str, str]]
+    changes: Changes[DocumentKind], settled: Iterable[ReviewVerdict], shown: Mapping[str, Mapping[str, str]]
 ) -> int:
     """Make changes of settled verdicts; how many rows that adds.
 
@@ -148,26 +155,33 @@ def apply_verdicts(
                 f"The item {verdict.item} has changed since the review began. Undo that change with: evenhand data "
                 f"repair FOLDER --undo {verdict.item}, or begin another review."
             )
-        changes.clock = lambda verdict=verdict: verdict.time or clock()  # type: ignore[misc]
+        changes.clock = partial(_time_of, verdict, clock)
         _apply(changes, item, verdict)
     changes.clock = clock
     return len(changes.rows) - first
 
 
-def _has_texts(item: ItemTexts, verdict: ReviewVerdict) -> bool:
+def _time_of(verdict: ReviewVerdict, clock: Callable[[], str]) -> str:
+    return verdict.time or clock()
+
+
+def _has_texts(item: ItemTexts | RowTexts, verdict: ReviewVerdict) -> bool:
     if verdict.outcome is not ReviewOutcome.EDIT:
         return False
     texts = review_texts(item)
     return all(texts[name] == text for name, text in verdict.texts.items())
 
 
-def _apply(changes: Changes, item: ItemTexts, verdict: ReviewVerdict) -> None:
+def _apply(changes: Changes[DocumentKind], item: ItemTexts | RowTexts, verdict: ReviewVerdict) -> None:
     by = verdict.person
     if verdict.outcome is ReviewOutcome.EDIT:
         words = {**review_texts(item), **verdict.texts}
         for name, text in verdict.texts.items():
             changes.set(item, name, text, by=by)
-        if {name.partition("/")[0] for name in verdict.texts} & {CONTEXT, WORD}:
+        if isinstance(item, ItemTexts) and {name.partition("/")[0] for name in verdict.texts} & {
+            CONTEXT,
+            WORD,
+        }:
             changes.rebuild(
                 item, [words.get(f"{WORD}/{candidate}", "") for candidate in item.candidate_ids()]
             )
@@ -186,8 +200,12 @@ def own_id(item: str, language: str) -> str:
     return f"{item}-{language}"
 
 
-def _own_item(item: ItemTexts, identity: str, texts: Mapping[str, str]) -> str:
+def _own_item(item: ItemTexts | RowTexts, identity: str, texts: Mapping[str, str]) -> str:
     """An item with the labels and the bias type of another, and with texts of its own; not paired with any."""
+    if isinstance(item, RowTexts):
+        rest = {name: cell for name, cell in item.cells.items() if name != BEYOND_REPAIR}
+        named = {"id": identity} if "id" in rest else {}
+        return json.dumps({**rest, **texts, **named}, ensure_ascii=False)
     candidates = []
     for number, (row, candidate) in enumerate(
         zip(item.row["sentences"], item.candidate_ids(), strict=True), start=1

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,20 +76,29 @@ class TextTable:
         if lost:
             monitor.warn(
                 f"Texts that lost a tag such as [MASK], or have one more: {len(lost):,}, the first is {lost[0]!r}. "
-                "Mend them by hand."
+                "evenhand data repair mends known leaks; the rest is for people."
             )
         places = {self.columns.index(column) for column in self.translated}
         rows = [
             [answers.get(cell, cell) if place in places else cell for place, cell in enumerate(row)]
             for row in self.rows
         ]
-        if self.suffix == ".txt":
-            return "".join(f"{' '.join(cell.split())}\n" for (cell,) in rows).encode()
-        buffer = io.StringIO(newline="")
-        writer = csv.writer(buffer, lineterminator="\n", delimiter="\t" if self.suffix == ".tsv" else ",")
-        writer.writerow([column or "id" for column in self.columns])
-        writer.writerows(rows)
-        return buffer.getvalue().encode()
+        return table_bytes(self.columns, rows, suffix=self.suffix)
+
+    def original(self) -> bytes:
+        """The table itself, as it is kept beside its translation."""
+        return table_bytes(self.columns, self.rows, suffix=self.suffix)
+
+
+def table_bytes(columns: Sequence[str], rows: Iterable[Sequence[str]], *, suffix: str) -> bytes:
+    """A table as a file: text with one row per line, or CSV with its header."""
+    if suffix == ".txt":
+        return "".join(f"{' '.join(cell.split())}\n" for (cell,) in rows).encode()
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, lineterminator="\n", delimiter="\t" if suffix == ".tsv" else ",")
+    writer.writerow([column or "id" for column in columns])
+    writer.writerows(rows)
+    return buffer.getvalue().encode()
 
 
 def is_text_table(path: Path) -> bool:

@@ -50,6 +50,15 @@ class TranslationSource(Protocol):
         """How its file ends."""
         ...
 
+    @property
+    def translated(self) -> tuple[str, ...]:
+        """The columns of a table that hold texts; none for a benchmark, whose layout says it."""
+        ...
+
+    def original(self) -> bytes | None:
+        """What is kept beside the translation of a table; None for a benchmark, which has a name or a file."""
+        ...
+
     def texts(self) -> list[str]:
         """What is translated, each text once."""
         ...
@@ -77,6 +86,10 @@ class AssociationSource:
 
     benchmark: Benchmark
     suffix: str = ".json"
+    translated: tuple[str, ...] = ()
+
+    def original(self) -> None:
+        """A benchmark is found again by its name or file."""
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""A survey, an annotation project and a review with invented answers, so that a newcomer sees all pages at once."""
+"""A survey, annotation projects and a review with invented answers, so that a newcomer sees all pages at once."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session
 
+from evenhand.core.items import Span
 from evenhand.data import load_dataset
 from evenhand.data.label_schemes import load_scheme
 from evenhand.data.stereoset import STARTER
 from evenhand.translation import adopt_file, open_translation
 from evenhand.translation.reviews import ReviewRole
 from evenhand.web.annotation import votes
+from evenhand.web.annotation.match_review import MATCH_SCHEME
 from evenhand.web.annotation.projects import (
     Phase,
     ProjectOptions,
@@ -36,6 +38,7 @@ from evenhand.web.tables import AssignmentRow, ParticipantRow, ProjectRow, TextR
 
 PROJECT = "demo-annotation"
 SURVEY = "demo-survey"
+MATCHES = "demo-matches"
 _SEED = 20_210_801
 _PARTICIPANTS = 14
 
@@ -103,7 +106,41 @@ def fill_demo(database: Database) -> dict[str, str]:
         links["Settle disputes"] = add_person(session, project, "Judge", role=ProjectRole.ADJUDICATOR).path
     _make_survey(database, chance)
     links["Take part in the survey"] = f"/s/{SURVEY}"
-    return links | _make_review(database)
+    return links | _make_match_review(database) | _make_review(database)
+
+
+_MATCHES = (
+    ("caregiving", "The woman worked as a nurse who cared for old people.", ("nurse", "cared")),
+    ("caregiving", "The man was seen as somebody who cared little.", ("cared",)),
+    ("perpetration", "The man was known as a thief.", ("thief",)),
+    ("perpetration", "The woman was described as the victim of a thief.", ("thief",)),
+)
+"""Categories of a lexicon, texts of our own, and the words that a list finds in them, rightly or wrongly."""
+
+
+def _make_match_review(database: Database) -> dict[str, str]:
+    """A review of lexicon matches, on which nobody has decided yet."""
+    texts = [
+        ProjectText(
+            key=str(number),
+            text=text,
+            source=text.split()[1],
+            topic=category,
+            marks=tuple(Span(text.index(word), text.index(word) + len(word)) for word in words),
+        )
+        for number, (category, text, words) in enumerate(_MATCHES)
+    ]
+    options = ProjectOptions(
+        name=MATCHES,
+        title="Matches of a lexicon",
+        language="en",
+        scheme=load_scheme(MATCH_SCHEME),
+        overlap=1,
+        seed=_SEED,
+    )
+    create_project(database, options, texts)
+    with database.write() as session:
+        return {"Review matches": add_person(session, project_named(session, MATCHES), "You").path}
 
 
 def _make_review(database: Database) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -48,10 +48,21 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["split_at"] = split_at
     environment.filters["percent"] = lambda share: f"{100 * share:.0f} %"
     environment.filters["three"] = lambda value: "–" if math.isnan(value) else f"{value:.3f}"
     environment.globals["interface_languages"] = NAMES
     return environment
+
+
+def split_at(text: str, marks: Iterable[Sequence[int]]) -> list[tuple[str, str]]:
+    """A text in parts: ``target`` or nothing, and what stands there. Marks are starts and ends."""
+    parts: list[tuple[str, str]] = []
+    place = 0
+    for start, end in marks:
+        parts += [("", text[place:start]), ("target", text[start:end])]
+        place = end
+    return [part for part in (*parts, ("", text[place:])) if part[1]]
 
 
 def interface_language(request: Request, preferred: str | None = None) -> str:

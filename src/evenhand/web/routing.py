@@ -1,14 +1,17 @@
-"""What route functions ask for: the database, that the administrator is signed in, or whose personal link it is."""
+"""What route functions ask for and answer with: the database, the administrator, personal links, files."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, TypeVar
 
-from fastapi import Depends, Path, Query, Request
+from fastapi import Depends, Path, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from evenhand.core.errors import UnknownNameError
 from evenhand.web.database import Database
 from evenhand.web.security import Refusal, token_digest, wrong_secret
 from evenhand.web.tables import AdministratorRow, AnnotatorRow, ReviewerRow
@@ -55,6 +58,33 @@ Administrator = Annotated[int, Depends(require_administrator)]
 def redirect(path: str) -> RedirectResponse:
     """Send the reader on to a page, after a form too."""
     return RedirectResponse(path, status_code=303)
+
+
+def file_to_save(content: bytes, name: str, *, kind: str = "text/csv") -> Response:
+    """A file that the browser saves under a name."""
+    shown = f'attachment; filename="{name}"'
+    return Response(content, media_type=kind, headers={"Content-Disposition": shown})
+
+
+@contextmanager
+def refusing_unknown() -> Iterator[None]:
+    """Within it, a name that nothing has is a page that is not there."""
+    try:
+        yield
+    except UnknownNameError:
+        raise Refusal(404, "refused_page") from None
+
+
+def member(session: Session, people: type[Person], person_id: int, *, of: int) -> Person:
+    """Somebody of a project or a review.
+
+    Raises:
+        Refusal: If nobody there has this id.
+    """
+    person = session.get(people, person_id)
+    if person is None or person.belongs_to != of:
+        raise Refusal(404, "refused_page")
+    return person
 
 
 def follow_personal_link(request: Request, session: Session, people: type[Person], token: str) -> Person:

@@ -93,7 +93,10 @@ class ProjectRow(Base):
 
 
 class TextRow(Base):
-    """A text of a project. ``places`` is how many annotators it was given to, those with a revoked link not counted."""
+    """A text of a project. ``places`` is how many annotators it was given to, those with a revoked link not counted.
+
+    ``marks`` are the starts and ends of marked words, ``topic`` is what is asked about them.
+    """
 
     __tablename__ = "texts"
     __table_args__ = (
@@ -111,6 +114,8 @@ class TextRow(Base):
     gold: Mapped[str | None] = mapped_column(String(60))
     explanation: Mapped[str] = mapped_column(Text)
     places: Mapped[int]
+    topic: Mapped[str] = mapped_column(Text, server_default="")
+    marks: Mapped[list[Any]] = mapped_column(server_default="[]")
 
 
 class AnnotatorRow(Base):
@@ -131,6 +136,11 @@ class AnnotatorRow(Base):
     warned_at: Mapped[datetime | None]
     revoked_at: Mapped[datetime | None]
     created_at: Mapped[datetime]
+
+    @property
+    def belongs_to(self) -> int:
+        """The id of the project."""
+        return self.project_id
 
 
 class AssignmentRow(Base):
@@ -324,6 +334,11 @@ class ReviewerRow(Base):
     warned_at: Mapped[datetime | None]
     revoked_at: Mapped[datetime | None]
     created_at: Mapped[datetime]
+
+    @property
+    def belongs_to(self) -> int:
+        """The id of the review."""
+        return self.review_id
 
 
 class ReviewVerdictRow(Base):

@@ -98,6 +98,7 @@ def evaluate(
     data: str | Path | Benchmark = "starter",
     *,
     language: str | None = None,
+    source: str | Path | Benchmark | None = None,
     protocol: str | Protocol = DEFAULT_PROTOCOL,
     resampling: Resampling | None = None,
     name: str | None = None,
@@ -111,6 +112,7 @@ def evaluate(
         predictions: A file of scores, or scores by candidate id.
         data: A dataset's name, a file or folder in a known layout, or a benchmark already loaded.
         language: Which language of ``data``, where it has several.
+        source: What ``data`` were translated from: then what the checks of translations find is flagged too.
         protocol: How scores become numbers.
         resampling: Number of resamples, seed and confidence level.
         name: Name of the run; the name of the predictions if not given.
@@ -119,7 +121,13 @@ def evaluate(
         monitor: Told what is worth knowing.
     """
     preparation = Evaluation(
-        predictions, data, language=language, protocol=protocol, resampling=resampling, name=name
+        predictions,
+        data,
+        language=language,
+        source=source,
+        protocol=protocol,
+        resampling=resampling,
+        name=name,
     )
     return kept(preparation, out=out, fresh=fresh, monitor=monitor)
 

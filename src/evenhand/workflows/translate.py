@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from evenhand.core.errors import EvenhandError, TranslationError
 from evenhand.core.files import sha256_of
 from evenhand.core.items import Benchmark
 from evenhand.core.progress import SILENT, Monitor
+from evenhand.data.layouts import load_dataset
 from evenhand.runs.store import open_job
 from evenhand.translation.answers import AnswerCache, unanswered
 from evenhand.translation.folder import (
@@ -17,12 +20,13 @@ from evenhand.translation.folder import (
     TranslationRecord,
     TranslatorRecord,
     fingerprint_of_translation,
+    is_translation_folder,
     read_record,
     write_translation,
 )
 from evenhand.translation.table_files import TextTable
 from evenhand.translation.translating import AssociationSource, TranslationSource
-from evenhand.translation.translators import LanguagePair, Translator, open_translator
+from evenhand.translation.translators import LanguagePair, Translator, TranslatorCost, open_translator
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,7 @@ class TranslationPlan:
     name: str
     translator: Translator
     cache: AnswerCache
+    cost: TranslatorCost
 
     def estimate(self, texts: Iterable[str] | None = None) -> TranslationEstimate:
         """What is left to ask for, and what that costs.
@@ -66,26 +71,34 @@ class TranslationPlan:
             texts: What is asked for; all texts of the source if None.
         """
         asked = self.source.texts() if texts is None else texts
-        return _estimate(self.translator, unanswered(asked, self.cache))
+        return _estimate(self.cost, unanswered(asked, self.cache))
 
 
-def plan_translation(source: Benchmark | TextTable, *, to: str, translator: str) -> TranslationPlan:
+def plan_translation(
+    source: Benchmark | TextTable, *, to: str, translator: str, price: float | None = None
+) -> TranslationPlan:
     """Open a translator for a benchmark or a table of texts.
 
     Args:
         source: What is translated.
         to: The tag of the new language.
         translator: Its name, as ``apertium`` or ``marian:MODEL``.
+        price: What a million characters cost in US dollars; by the table of prices if not given.
 
     Raises:
         UnknownNameError: If there is no such translator.
-        TranslationError: If it cannot translate into the language.
+        TranslationError: If it cannot translate into the language, or the price is below 0.
     """
+    if price is not None and not 0 <= price < math.inf:
+        raise TranslationError(
+            f"The price is {price}; US dollars for a million characters are needed, 0 or more."
+        )
     languages = LanguagePair(source.language, to)
     opened = open_translator(translator, languages)
     cache = AnswerCache.of(translator, opened.settings, languages)
     texts = AssociationSource(source) if isinstance(source, Benchmark) else source
-    return TranslationPlan(texts, languages, translator, opened, cache)
+    cost = opened.cost if price is None else opened.cost.at(price)
+    return TranslationPlan(texts, languages, translator, opened, cache, cost)
 
 
 def translate(
@@ -115,6 +128,7 @@ def translate(
             record = TranslationRecord(
                 language=plan.languages.target,
                 suffix=plan.source.suffix,
+                columns=plan.source.translated,
                 untouched_sha256=sha256_of(content),
                 source=SourceRecord(
                     name=plan.source.name,
@@ -126,17 +140,69 @@ def translate(
                 fingerprint=fingerprint,
             )
             with job.result_folder() as folder:
-                write_translation(folder, content, record)
+                write_translation(folder, content, record, source=plan.source.original())
     return read_record(place)
 
 
-def _estimate(translator: Translator, texts: Sequence[str]) -> TranslationEstimate:
+def _estimate(cost: TranslatorCost, texts: Sequence[str]) -> TranslationEstimate:
     characters = sum(map(len, texts))
-    price, speed = translator.cost.usd_per_million_characters, translator.cost.characters_per_second
+    price, speed = cost.usd_per_million_characters, cost.characters_per_second
     return TranslationEstimate(
         texts=len(texts),
         characters=characters,
         price=None if price is None else price * characters / 1_000_000,
         seconds=None if speed is None else characters / speed,
-        price_basis=translator.cost.basis,
+        price_basis=cost.basis,
     )
+
+
+def source_of_record(record: TranslationRecord, *, source: str | None = None) -> Benchmark:
+    """The benchmark that a translation was made from.
+
+    Args:
+        record: Of the translation.
+        source: Its name or file; what the record says if not given.
+
+    Raises:
+        TranslationError: If the record does not say it, or it is another file than the one that was translated.
+    """
+    known = record.source
+    if source is None and known is None:
+        raise TranslationError(
+            "The translation's record does not say what was translated. Name the benchmark with --source."
+        )
+    benchmark: Benchmark = load_dataset(
+        source or (known.name if known else ""), language=known.language if known else None
+    )
+    if known is not None and benchmark.sha256 != known.sha256:
+        raise TranslationError(
+            f"{benchmark.name} is not the file that was translated: its SHA-256 is {benchmark.sha256[:16]}..., "
+            f"{known.sha256[:16]}... is needed. Name the right one with --source."
+        )
+    return benchmark
+
+
+def source_of_data(data: str | Path, *, source: str | None, monitor: Monitor = SILENT) -> Benchmark | None:
+    """What data were translated from: the benchmark that is named, or the one in the record of a translation's folder.
+
+    Args:
+        data: A dataset's name, a file or a folder.
+        source: The benchmark that was translated, if somebody named it.
+        monitor: Warned if the record names a source that cannot be read.
+
+    Returns:
+        None if nobody knows of a source.
+    """
+    if source is not None:
+        return load_dataset(source)
+    path = Path(data)
+    folder = path if path.is_dir() else path.parent
+    if not is_translation_folder(folder) or read_record(folder).source is None:
+        return None
+    try:
+        return source_of_record(read_record(folder))
+    except EvenhandError as problem:
+        monitor.warn(
+            f"{data} is not checked against what it was translated from ({problem}) Name that with --source."
+        )
+        return None

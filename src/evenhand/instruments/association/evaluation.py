@@ -48,6 +48,7 @@ class Evaluation(Preparation):
         data: str | Path | Benchmark = "starter",
         *,
         language: str | None = None,
+        source: str | Path | Benchmark | None = None,
         protocol: str | Protocol = DEFAULT_PROTOCOL,
         resampling: Resampling | None = None,
         name: str | None = None,
@@ -58,11 +59,13 @@ class Evaluation(Preparation):
             predictions: A file of scores, or scores by candidate id.
             data: A dataset's name, a file or folder in a known layout, or a benchmark already loaded.
             language: Which language of ``data``, where it has several.
+            source: What ``data`` were translated from: then what the checks of translations find is flagged too.
             protocol: How scores become numbers; see ``evenhand.core.protocols``.
             resampling: Number of resamples, seed and confidence level.
             name: Name of the run; the name of the predictions if not given.
         """
         self.benchmark = data if isinstance(data, Benchmark) else load_dataset(data, language=language)
+        self.source = as_source(source)
         self.predictions = _as_predictions(predictions)
         self.protocol = get_protocol(protocol)
         self.resampling = resampling or Resampling()
@@ -71,6 +74,7 @@ class Evaluation(Preparation):
             self.benchmark,
             protocol=self.protocol,
             resampling=self.resampling,
+            source=self.source,
             predictions=self.predictions,
         )
 
@@ -82,6 +86,7 @@ class Evaluation(Preparation):
             self.benchmark,
             protocol=self.protocol,
             resampling=self.resampling,
+            source=self.source,
             progress=progress or no_progress,
         )
 
@@ -97,13 +102,14 @@ def assemble(
     *,
     protocol: Protocol,
     resampling: Resampling,
+    source: Benchmark | None = None,
     warnings: tuple[str, ...] = (),
     progress: Progress = no_progress,
 ) -> Run:
     """Make a run of scores, whoever gave them; progress is counted in items."""
     scores, unknown = score_table(benchmark, predictions)
     count = len(benchmark)
-    checked = check(benchmark, progress=share_of(progress, count, first=0, last=CHECKED))
+    checked = check(benchmark, source=source, progress=share_of(progress, count, first=0, last=CHECKED))
     scores = _with_defects(scores, checked)
     estimated = share_of(progress, count, first=CHECKED, last=1)
     result = _result(record.name, benchmark, scores, checked, unknown, protocol, resampling, estimated)
@@ -156,6 +162,11 @@ def _item_rows(item: Association, scores: Mapping[str, Score]) -> list[dict[str,
         }
         for candidate, score in zip(item.candidates, found, strict=True)
     ]
+
+
+def as_source(source: str | Path | Benchmark | None) -> Benchmark | None:
+    """The benchmark that a translation was made from; a name or a file is read, in its default language."""
+    return source if source is None or isinstance(source, Benchmark) else load_dataset(source)
 
 
 def _as_predictions(predictions: str | Path | Mapping[str, float] | Predictions) -> Predictions:
@@ -285,6 +296,7 @@ def evaluation_record(
     *,
     protocol: Protocol,
     resampling: Resampling,
+    source: Benchmark | None = None,
     predictions: Predictions | None = None,
 ) -> RunRecord:
     """The record of a run before it is made."""
@@ -299,6 +311,7 @@ def evaluation_record(
             items=len(benchmark),
             licence=benchmark.licence,
         ),
+        data={f"translated from {source.name} ({source.language})": source.sha256} if source else {},
         predictions=predictions
         and PredictionsRecord(
             source=predictions.source,

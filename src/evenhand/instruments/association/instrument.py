@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 
@@ -39,7 +40,7 @@ class AuditOptions(InstrumentOptions):
     """How a model is scored on association items, and how scores are evaluated.
 
     ``inter`` and ``score`` suit the model where they are None, ``tasks`` are all that the model can do. ``limit`` takes
-    the first items of each task.
+    the first items of each task. ``source`` is what the data were translated from.
     """
 
     protocol: str | Protocol = field(default=DEFAULT_PROTOCOL, metadata={"help": f"{', '.join(PROTOCOLS)}."})
@@ -55,6 +56,9 @@ class AuditOptions(InstrumentOptions):
         metadata={
             "help": "How the intra-sentence task is scored: mean-prob, mean-log, sum-log, pll or pll-within-word."
         },
+    )
+    source: Any = field(
+        default=None, metadata={"help": "The benchmark that the data were translated from: a name or a file."}
     )
 
 

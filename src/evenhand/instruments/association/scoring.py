@@ -11,7 +11,7 @@ from evenhand.core.items import Association, Benchmark, Task
 from evenhand.core.progress import Progress
 from evenhand.core.protocols import get_protocol
 from evenhand.data.predictions import Predictions, Score
-from evenhand.instruments.association.evaluation import assemble, evaluation_record
+from evenhand.instruments.association.evaluation import as_source, assemble, evaluation_record
 from evenhand.instruments.association.instrument import AuditOptions
 from evenhand.instruments.instrument import Preparation
 from evenhand.models.engine.requests import RequestGroup, RequestValues, too_long
@@ -29,6 +29,7 @@ class AuditPreparation(Preparation):
     def __init__(self, model: Measurable, benchmark: Benchmark, options: AuditOptions, *, name: str) -> None:
         self.model = model
         self.benchmark = limited(benchmark, options.limit)
+        self.source = as_source(options.source)
         self.options = options
         self.protocol = get_protocol(options.protocol)
         self.methods = self._methods()
@@ -68,6 +69,7 @@ class AuditPreparation(Preparation):
             self.benchmark,
             protocol=self.protocol,
             resampling=self.options.resampling,
+            source=self.source,
             warnings=self.record.warnings,
         )
 
@@ -90,7 +92,11 @@ class AuditPreparation(Preparation):
 
     def _record(self, name: str) -> RunRecord:
         record = evaluation_record(
-            name, self.benchmark, protocol=self.protocol, resampling=self.options.resampling
+            name,
+            self.benchmark,
+            protocol=self.protocol,
+            resampling=self.options.resampling,
+            source=self.source,
         )
         warnings = self.model.language_warnings(
             [item.context for item in self.benchmark.items],

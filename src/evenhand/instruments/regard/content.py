@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
-from evenhand.core.errors import ComparisonError
+from evenhand.core.errors import ComparisonError, EvenhandError
 from evenhand.core.files import sha256_of_file
+from evenhand.core.items import Span
 from evenhand.data.group_texts import GroupTexts
 from evenhand.instruments.regard.analysis import texts_of_frame
 from evenhand.instruments.regard.lexicon_rates import (
     LexiconReport,
     LexiconSearch,
     MatchReview,
+    MatchRow,
     matches_csv,
     read_review,
+    reviewed_report,
 )
 from evenhand.instruments.regard.mentions import behind_context
 from evenhand.instruments.regard.occupation_shares import (
@@ -169,9 +174,79 @@ def content_files(scores: pl.DataFrame) -> dict[str, str]:
     """Files for a run folder by name: the matches of a lexicon, with columns in which people judge them."""
     if MATCHES_COLUMN not in scores.columns:
         return {}
-    rows = [
-        (group, category, words, text)
+    rows = (
+        MatchRow(group, category, words, text)
         for group, text, matches in scores.select("group", "text", MATCHES_COLUMN).iter_rows()
         for category, words in zip(matches[::2], matches[1::2], strict=True)
-    ]
+    )
     return {MATCHES_FILE: matches_csv(rows)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchedText:
+    """A text with all its matches of one category: what people judge, since rates count texts.
+
+    Attributes:
+        group: Whom the text is about.
+        category: Of the lexicon.
+        text: The whole text.
+        spans: Where the matched words stand.
+    """
+
+    group: str
+    category: str
+    text: str
+    spans: tuple[Span, ...]
+
+
+def matched_texts(run: Run) -> list[MatchedText]:
+    """The texts of a run with matches of a lexicon that count, one per text and category.
+
+    Raises:
+        EvenhandError: If no lexicon was looked for in the run's texts.
+    """
+    _refuse_unsearched(run)
+    found: dict[tuple[str, str], MatchedText] = {}
+    for own, matches in zip(texts_of_frame(run.scores), run.scores[MATCHES_COLUMN].to_list(), strict=True):
+        for category in dict.fromkeys(matches[::2]):
+            words = _words_of(matches, category)
+            spans = _spans_of(words, own.text, start=behind_context(own))
+            matched = MatchedText(group=own.group, category=category, text=own.text, spans=spans)
+            found.setdefault((category, own.text), matched)
+    return list(found.values())
+
+
+def reviewed_rates(run: Run, review: MatchReview, *, resampling: Resampling | None = None) -> LexiconReport:
+    """The rates of a run, corrected by what people say about its matches.
+
+    Args:
+        run: Whose matches were reviewed.
+        review: What people say.
+        resampling: Resamples, seed and confidence level.
+
+    Raises:
+        EvenhandError: If no lexicon was looked for in the run's texts.
+    """
+    _refuse_unsearched(run)
+    report: LexiconReport = run.result.lexicons
+    matches = run.scores[MATCHES_COLUMN].to_list()
+    words = {own.category: [_words_of(each, own.category) for each in matches] for own in report.categories}
+    return reviewed_report(report, texts_of_frame(run.scores), words, review=review, resampling=resampling)
+
+
+def _refuse_unsearched(run: Run) -> None:
+    if MATCHES_COLUMN not in run.scores.columns or getattr(run.result, "lexicons", None) is None:
+        raise EvenhandError(
+            f"{run.name} has no matches of a lexicon. Make a run with evenhand regard audit or evenhand regard "
+            "evaluate; --lexicon gives a list where none ships in the language."
+        )
+
+
+def _words_of(matches: Sequence[str], category: str) -> list[str]:
+    return [words for own, words in zip(matches[::2], matches[1::2], strict=True) if own == category]
+
+
+def _spans_of(words: Sequence[str], text: str, *, start: int) -> tuple[Span, ...]:
+    longest_first = sorted(set(words), key=len, reverse=True)
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
+    return tuple(Span(*match.span()) for match in pattern.finditer(text, start))

@@ -7,10 +7,11 @@ texts that is right, within each group.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -25,8 +26,6 @@ from evenhand.instruments.regard.mentions import MentionShares, TextCells, behin
 from evenhand.stats.intervals import wilson_interval
 from evenhand.stats.resampling import Resampling
 from evenhand.text.lexicons import CategoryLexicon, LexiconMatch
-
-MATCH_COLUMNS = ("group", "category", "match", "text", "verdict", "note")
 
 _PRODUCT = "share and precision, each with half of the error"
 
@@ -76,11 +75,9 @@ class MatchReview:
 
     verdicts: Mapping[tuple[str, str, str], MatchVerdict]
 
-    def verdict_on(
-        self, text: GroupText, category: str, matches: Sequence[LexiconMatch]
-    ) -> MatchVerdict | None:
+    def verdict_on(self, text: str, category: str, matches: Sequence[str]) -> MatchVerdict | None:
         """Right if a match of the text is right, wrong if all are wrong, None if too few of them are reviewed."""
-        own = [self.verdicts.get((category, match.span.of(text.text), text.text)) for match in matches]
+        own = [self.verdicts.get((category, match, text)) for match in matches]
         if MatchVerdict.RIGHT in own:
             return MatchVerdict.RIGHT
         return MatchVerdict.WRONG if own and None not in own else None
@@ -109,10 +106,33 @@ def read_review(path: Path) -> MatchReview:
     return MatchReview(verdicts)
 
 
-def matches_csv(rows: Sequence[tuple[str, str, str, str]]) -> str:
-    """Group, category, words and text of matches as CSV, with empty columns for a verdict and a note."""
-    schema = dict.fromkeys(MATCH_COLUMNS, pl.String)
-    return pl.DataFrame([(*row, "", "") for row in rows], schema=schema, orient="row").write_csv()
+class MatchRow(NamedTuple):
+    """A match with the text that it was found in, and what people say about it."""
+
+    group: str
+    category: str
+    match: str
+    text: str
+    verdict: str = ""
+    note: str = ""
+
+
+def matches_csv(rows: Iterable[MatchRow]) -> str:
+    """Matches as CSV, one row each; ``read_review`` reads it where there are verdicts."""
+    return pl.DataFrame(
+        list(rows), schema=dict.fromkeys(MatchRow._fields, pl.String), orient="row"
+    ).write_csv()
+
+
+def precision_of(verdicts: Sequence[MatchVerdict], *, confidence: float) -> Estimate:
+    """The share of texts whose match is right, in percent, with Wilson's interval."""
+    n = len(verdicts)
+    if not n:
+        return Estimate.undefined("no match in texts about the group was reviewed")
+    share = verdicts.count(MatchVerdict.RIGHT) / n
+    interval = wilson_interval(share, n, confidence=confidence)
+    scaled = replace(interval, low=100 * interval.low, high=100 * interval.high)
+    return scaled.around(100 * share, n=n, clusters=n)
 
 
 @dataclass(frozen=True)
@@ -163,14 +183,11 @@ class LexiconSearch:
     ) -> LexiconRates:
         found = [[match for match in matches if match.category == category] for matches in self.matches]
         counted = [[match for match in matches if not match.is_negated] for matches in found]
-        flagged = _FlaggedTexts(
-            cells=cells,
-            flags=np.array([bool(matches) for matches in counted], dtype=np.bool_),
-            verdicts=tuple(
-                review.verdict_on(text, category, matches) if review and matches else None
-                for text, matches in zip(self.texts, counted, strict=True)
-            ),
-        )
+        words = [
+            [match.span.of(own.text) for match in matches]
+            for own, matches in zip(self.texts, counted, strict=True)
+        ]
+        flagged = _FlaggedTexts.of(self.texts.texts, category, words, cells=cells, review=review)
         total = sum(map(len, found))
         return LexiconRates(
             category=category,
@@ -182,6 +199,36 @@ class LexiconSearch:
         )
 
 
+def reviewed_report(
+    report: LexiconReport,
+    texts: Sequence[GroupText],
+    words: Mapping[str, Sequence[Sequence[str]]],
+    *,
+    review: MatchReview,
+    resampling: Resampling | None = None,
+) -> LexiconReport:
+    """A report whose rates a review corrects, without a new search.
+
+    Args:
+        report: Of the search.
+        texts: What was searched.
+        words: By category, for each text the words of its matches that count.
+        review: What people say about matches.
+        resampling: Resamples, seed and confidence level.
+    """
+    chosen = resampling or Resampling()
+    cells = TextCells.of(texts, tuple(report.categories[0].shares.groups) if report.categories else ())
+    categories = []
+    for own in report.categories:
+        flagged = _FlaggedTexts.of(texts, own.category, words[own.category], cells=cells, review=review)
+        categories.append(
+            own.model_copy(
+                update={"precision": flagged.precision(chosen), "corrected": flagged.corrected(chosen)}
+            )
+        )
+    return report.model_copy(update={"categories": tuple(categories)})
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _FlaggedTexts:
     """Texts with a match of one category, and what people say about them."""
@@ -190,20 +237,33 @@ class _FlaggedTexts:
     flags: np.ndarray[tuple[int], np.dtype[np.bool_]]
     verdicts: tuple[MatchVerdict | None, ...]
 
+    @classmethod
+    def of(
+        cls,
+        texts: Sequence[GroupText],
+        category: str,
+        words: Sequence[Sequence[str]],
+        *,
+        cells: TextCells,
+        review: MatchReview | None,
+    ) -> _FlaggedTexts:
+        """Texts with the words of their matches that count."""
+        return cls(
+            cells=cells,
+            flags=np.array([bool(own) for own in words], dtype=np.bool_),
+            verdicts=tuple(
+                review.verdict_on(text.text, category, own) if review and own else None
+                for text, own in zip(texts, words, strict=True)
+            ),
+        )
+
     def precision(self, resampling: Resampling) -> dict[str, Estimate]:
         """The share of reviewed texts whose match is right, by group."""
         precision = {}
         for number, group in enumerate(self.cells.groups):
             own = [self.verdicts[place] for place in np.flatnonzero(self.cells.group == number)]
             reviewed = [verdict for verdict in own if verdict is not None]
-            n = len(reviewed)
-            if not n:
-                precision[group] = Estimate.undefined("no match in texts about the group was reviewed")
-                continue
-            share = reviewed.count(MatchVerdict.RIGHT) / n
-            interval = wilson_interval(share, n, confidence=resampling.confidence)
-            scaled = replace(interval, low=100 * interval.low, high=100 * interval.high)
-            precision[group] = scaled.around(100 * share, n=n, clusters=n)
+            precision[group] = precision_of(reviewed, confidence=resampling.confidence)
         return precision
 
     def corrected(self, resampling: Resampling) -> dict[str, Estimate]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Protocol
 
@@ -57,6 +57,10 @@ class TranslatorCost:
     characters_per_second: float | None
     basis: str
 
+    def at(self, price: float) -> TranslatorCost:
+        """The same at a price that somebody knows."""
+        return replace(self, usd_per_million_characters=price, basis="the price that was given")
+
 
 FREE = TranslatorCost(0.0, None, "nothing is paid")
 
@@ -67,10 +71,14 @@ def listed_cost(name: str) -> TranslatorCost:
     rows = csv.DictReader(table.read_text(encoding="utf-8").splitlines())
     row = next(row for row in rows if row["translator"] == name)
     price = row["usd_per_million_characters"]
+    # Prices change without notice, and nothing here can look them up.
+    advice = {"": "; give it with --price", "0": ""}.get(
+        price, "; check it with the provider, and give another with --price"
+    )
     return TranslatorCost(
         float(price) if price else None,
         float(row["characters_per_second"]),
-        f"{row['source']}, {row['date']}",
+        f"{row['source']}, {row['date']}{advice}",
     )
 
 

@@ -16,13 +16,14 @@ from fastapi.responses import HTMLResponse
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from evenhand.core.errors import UnknownNameError
 from evenhand.data.annotation_files import DOCCANO, LABEL_STUDIO, LONG, write_annotations
 from evenhand.data.annotations import AnnotationTable
+from evenhand.instruments.regard.lexicon_rates import matches_csv
 from evenhand.stats.agreement import AgreementBand
 from evenhand.web.accounts import public_url
 from evenhand.web.annotation import results
 from evenhand.web.annotation.adjudicating import disputed_texts
+from evenhand.web.annotation.match_review import is_match_review, judged_texts, match_precision
 from evenhand.web.annotation.projects import (
     Phase,
     ProjectError,
@@ -33,7 +34,15 @@ from evenhand.web.annotation.projects import (
     scheme_of,
 )
 from evenhand.web.pages import interface_language, page
-from evenhand.web.routing import Administrator, Data, RowId, redirect
+from evenhand.web.routing import (
+    Administrator,
+    Data,
+    RowId,
+    file_to_save,
+    member,
+    redirect,
+    refusing_unknown,
+)
 from evenhand.web.security import Refusal, Submission, field
 from evenhand.web.tables import AdjudicationRow, AnnotatorRow, AssignmentRow, ProjectRow, TextRow
 
@@ -57,10 +66,8 @@ class Confusion:
 
 
 def _project(session: Session, name: str) -> ProjectRow:
-    try:
+    with refusing_unknown():
         return project_named(session, name)
-    except UnknownNameError:
-        raise Refusal(404, "refused_page") from None
 
 
 @router.get("/projects/{name}")
@@ -110,10 +117,7 @@ def close_link(
     """Close somebody's link."""
     with database.write() as session:
         project = _project(session, name)
-        person = session.get(AnnotatorRow, person_id)
-        if person is None or person.project_id != project.id:
-            raise Refusal(404, "refused_page")
-        revoke(session, person)
+        revoke(session, member(session, AnnotatorRow, person_id, of=project.id))
     return redirect(f"/projects/{name}")
 
 
@@ -128,8 +132,18 @@ def download(database: Data, _administrator: Administrator, name: str, layout: s
     with tempfile.TemporaryDirectory() as folder:
         files = write_annotations(table, Path(folder) / f"annotations{ending}", layout=layout)
         content = _zipped(files) if ending == ".zip" else files[0].read_bytes()
-    shown = f'attachment; filename="{name}{ending}"'
-    return Response(content, media_type=kind, headers={"Content-Disposition": shown})
+    return file_to_save(content, f"{name}{ending}", kind=kind)
+
+
+@router.get("/projects/{name}/matches.csv")
+def download_matches(database: Data, _administrator: Administrator, name: str) -> Response:
+    """The matches of a review with what was settled about them, as evenhand regard evaluate --reviewed reads them."""
+    with database.read() as session:
+        project = _project(session, name)
+        if not is_match_review(project):
+            raise Refusal(404, "refused_page")
+        rows = [row for own in judged_texts(session, project) for row in own.rows()]
+    return file_to_save(matches_csv(rows).encode(), f"{name}.csv")
 
 
 def _zipped(files: Iterable[Path]) -> bytes:
@@ -177,6 +191,7 @@ def _figures(request: Request, session: Session, project: ProjectRow) -> dict[st
     ).all()
     agreement = results.live_agreement(table)
     wanted = (texts or 0) * project.overlap
+    judged = judged_texts(session, project) if is_match_review(project) else None
     return {
         "labels": results.label_titles(scheme, language),
         "people": results.person_figures(session, project),
@@ -189,6 +204,7 @@ def _figures(request: Request, session: Session, project: ProjectRow) -> dict[st
         "disputed": len(disputed),
         "decided": decided,
         "flagged": flagged,
+        "precision": None if judged is None else match_precision(judged),
     }
 
 

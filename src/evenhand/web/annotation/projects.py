@@ -13,11 +13,12 @@ from sqlalchemy.orm import Session
 
 from evenhand.core.errors import DatasetError, EvenhandError, UnknownNameError, shortlist
 from evenhand.core.files import decode_utf8, is_file_name, read_bounded
+from evenhand.core.items import Span
 from evenhand.core.labels import LabelScheme
 from evenhand.data.csv_files import CsvRow, read_table
 from evenhand.web.database import Database
 from evenhand.web.security import new_token, token_digest
-from evenhand.web.tables import AnnotatorRow, AssignmentRow, ProjectRow, TextRow, utc_now
+from evenhand.web.tables import AnnotatorRow, AssignmentRow, ProjectRow, ReviewerRow, TextRow, utc_now
 
 LONGEST_TEXT = 10_000
 """Characters of a text; nobody can label more on one screen."""
@@ -56,6 +57,8 @@ class ProjectText:
         gold: The code of its right label, if that is known.
         explanation: Why that label is right; shown in the training round.
         phase: When it is shown.
+        topic: What is asked about marked words, such as the category of a lexicon.
+        marks: Words that are marked.
     """
 
     key: str
@@ -64,6 +67,8 @@ class ProjectText:
     gold: str | None = None
     explanation: str = ""
     phase: Phase = Phase.MAIN
+    topic: str = ""
+    marks: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +203,8 @@ def create_project(database: Database, options: ProjectOptions, texts: Iterable[
                     "gold": text.gold,
                     "explanation": text.explanation,
                     "places": 0,
+                    "topic": text.topic,
+                    "marks": [[mark.start, mark.end] for mark in text.marks],
                 }
                 for position, text in enumerate(rows)
             ],
@@ -260,12 +267,7 @@ def add_person(
     Raises:
         ProjectError: If the name cannot be one.
     """
-    name = name.strip()
-    if not is_file_name(name) or len(name) > LONGEST_NAME:
-        raise ProjectError(
-            f"{name!r} cannot be the name of an annotator. Use 1 to {LONGEST_NAME} characters without slashes."
-        )
-    token = new_token()
+    name = person_name(name, error=ProjectError)
     person = session.scalar(
         select(AnnotatorRow).where(AnnotatorRow.project_id == project.id, AnnotatorRow.name == name)
     )
@@ -276,9 +278,29 @@ def add_person(
         session.add(person)
     elif person.revoked_at is not None:
         _count_places(session, person, step=1)
+    return give_link(person, folder="a")
+
+
+def person_name(name: str, *, error: type[EvenhandError]) -> str:
+    """A name that somebody can have, without white space around it.
+
+    Raises:
+        EvenhandError: If nobody can; of the kind that is given.
+    """
+    name = name.strip()
+    if not is_file_name(name) or len(name) > LONGEST_NAME:
+        raise error(
+            f"{name!r} cannot be a person's name. Use 1 to {LONGEST_NAME} characters without slashes."
+        )
+    return name
+
+
+def give_link(person: AnnotatorRow | ReviewerRow, *, folder: str) -> PersonalLink:
+    """A new personal link for somebody, in the place of one that they have."""
+    token = new_token()
     person.token_digest = token_digest(token)
     person.revoked_at = None
-    return PersonalLink(name, f"/a/{token}")
+    return PersonalLink(person.name, f"/{folder}/{token}")
 
 
 def person_named(session: Session, project: ProjectRow, name: str) -> AnnotatorRow:

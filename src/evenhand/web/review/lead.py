@@ -13,20 +13,28 @@ from fastapi.responses import HTMLResponse
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from evenhand.core.errors import TranslationError, UnknownNameError
+from evenhand.core.errors import TranslationError
 from evenhand.stats.agreement import AgreementBand
 from evenhand.translation.changes import write_changes
 from evenhand.translation.reviews import ReviewRole
 from evenhand.web.accounts import public_url
 from evenhand.web.pages import page
+from evenhand.web.review.queue import figures_of
 from evenhand.web.review.reviews import (
     add_reviewer,
-    figures_of,
     review_named,
     settled_changes,
     verdicts_by_item,
 )
-from evenhand.web.routing import Administrator, Data, RowId, redirect
+from evenhand.web.routing import (
+    Administrator,
+    Data,
+    RowId,
+    file_to_save,
+    member,
+    redirect,
+    refusing_unknown,
+)
 from evenhand.web.security import Refusal, Submission, field
 from evenhand.web.tables import ReviewerRow, ReviewRow, ReviewVerdictRow, utc_now
 
@@ -34,10 +42,8 @@ router = APIRouter()
 
 
 def _review(session: Session, name: str) -> ReviewRow:
-    try:
+    with refusing_unknown():
         return review_named(session, name)
-    except UnknownNameError:
-        raise Refusal(404, "refused_page") from None
 
 
 @router.get("/reviews/{name}")
@@ -79,10 +85,7 @@ def close_link(
     """Close somebody's link; their verdicts stay."""
     with database.write() as session:
         review = _review(session, name)
-        person = session.get(ReviewerRow, person_id)
-        if person is None or person.review_id != review.id:
-            raise Refusal(404, "refused_page")
-        person.revoked_at = utc_now()
+        member(session, ReviewerRow, person_id, of=review.id).revoked_at = utc_now()
     return redirect(f"/reviews/{name}")
 
 
@@ -90,11 +93,11 @@ def close_link(
 def download_changes(database: Data, _administrator: Administrator, name: str) -> Response:
     """What was settled, as rows of changes."""
     with database.read() as session:
-        changes = settled_changes(session, _review(session, name))
+        rows = settled_changes(session, _review(session, name))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "changes.csv"
-        write_changes(path, changes.rows)
-        return _file(path.read_bytes(), f"{name}.changes.csv")
+        write_changes(path, rows)
+        return file_to_save(path.read_bytes(), f"{name}.changes.csv")
 
 
 @router.get("/reviews/{name}/verdicts.csv")
@@ -117,12 +120,7 @@ def download_verdicts(database: Data, _administrator: Administrator, name: str) 
                     verdict.time,
                 )
             )
-    return _file(buffer.getvalue().encode(), f"{name}.verdicts.csv")
-
-
-def _file(content: bytes, name: str) -> Response:
-    shown = f'attachment; filename="{name}"'
-    return Response(content, media_type="text/csv", headers={"Content-Disposition": shown})
+    return file_to_save(buffer.getvalue().encode(), f"{name}.verdicts.csv")
 
 
 def _review_page(

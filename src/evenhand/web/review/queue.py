@@ -1,4 +1,4 @@
-"""The order of the items of a review, what somebody should look at next, and what items can be filtered by."""
+"""The order of the items of a review, what somebody should look at next, filters, and how far the review is."""
 
 from __future__ import annotations
 
@@ -8,10 +8,20 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from evenhand.translation.reviews import ReviewRole, ReviewState, ReviewVerdict, state_of
+from evenhand.core.labels import NOT_ASKED
+from evenhand.stats.agreement import mean_kappa, pairwise_kappa
+from evenhand.translation.reviews import (
+    ReviewOutcome,
+    ReviewRole,
+    ReviewState,
+    ReviewVerdict,
+    settled_verdict,
+    state_of,
+)
 from evenhand.web.review.reviews import verdicts_by_item
 from evenhand.web.tables import ReviewerRow, ReviewItemRow, ReviewRow
 
@@ -101,3 +111,84 @@ def queue_of(session: Session, review: ReviewRow) -> ReviewQueue:
     )
     items = [ItemFacts(row.id, row.position, row.bias_type, row.term, tuple(row.problems)) for row in rows]
     return ReviewQueue(items, verdicts_by_item(session, review))
+
+
+@dataclass(frozen=True, slots=True)
+class TermProgress:
+    """How far the review of the items about one target term is."""
+
+    term: str
+    settled: int
+    items: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewFigures:
+    """How far a review is, and how far the reviewers agree.
+
+    Attributes:
+        items: All items.
+        states: How many items are in each state.
+        outcomes: How many items were settled with each outcome.
+        terms: Progress by target term.
+        both: Items that two reviewers decided about.
+        same: Those of them on which they made the same of the item.
+        kappa: Agreement of their outcomes beyond chance, the mean over pairs of reviewers; NaN if it is undefined.
+    """
+
+    items: int
+    states: dict[ReviewState, int]
+    outcomes: dict[ReviewOutcome, int]
+    terms: tuple[TermProgress, ...]
+    both: int
+    same: int
+    kappa: float
+
+
+def figures_of(session: Session, review: ReviewRow) -> ReviewFigures:
+    """The figures of a review."""
+    verdicts = verdicts_by_item(session, review)
+    items = session.execute(
+        select(ReviewItemRow.id, ReviewItemRow.term).where(ReviewItemRow.review_id == review.id)
+    ).all()
+    states = dict.fromkeys(ReviewState, 0)
+    outcomes = dict.fromkeys(ReviewOutcome, 0)
+    terms: dict[str, list[bool]] = {}
+    for identity, term in items:
+        own = verdicts.get(identity, ())
+        state = state_of(own)
+        states[state] += 1
+        terms.setdefault(term, []).append(state is ReviewState.SETTLED)
+        settled = settled_verdict(own)
+        if settled is not None:
+            outcomes[settled.outcome] += 1
+    pairs = [
+        reviewers
+        for own in verdicts.values()
+        if len(reviewers := [verdict for verdict in own if verdict.role is ReviewRole.REVIEWER]) > 1
+    ]
+    return ReviewFigures(
+        items=len(items),
+        states=states,
+        outcomes=outcomes,
+        terms=tuple(
+            TermProgress(term, sum(done), len(done)) for term, done in sorted(terms.items(), key=_term_order)
+        ),
+        both=len(pairs),
+        same=sum(all(map(own[0].agrees_with, own[1:])) for own in pairs),
+        kappa=_kappa(pairs),
+    )
+
+
+def _term_order(entry: tuple[str, list[bool]]) -> str:
+    return entry[0].casefold()
+
+
+def _kappa(pairs: Sequence[Sequence[ReviewVerdict]]) -> float:
+    people = sorted({verdict.person for own in pairs for verdict in own})
+    codes = {outcome: code for code, outcome in enumerate(ReviewOutcome)}
+    votes = np.full((len(pairs), len(people)), NOT_ASKED, dtype=np.int64)
+    for row, own in enumerate(pairs):
+        for verdict in own:
+            votes[row, people.index(verdict.person)] = codes[verdict.outcome]
+    return mean_kappa(pairwise_kappa(votes)) if people else float("nan")

@@ -23,9 +23,10 @@ from evenhand.translation.reviews import (
     fault_of,
     review_texts,
 )
+from evenhand.translation.table_documents import fault_of_row
 from evenhand.web.pages import page
 from evenhand.web.review.queue import ItemFacts, ItemFilter, ReviewQueue, queue_of
-from evenhand.web.review.reviews import texts_of
+from evenhand.web.review.reviews import TABLE, texts_of
 from evenhand.web.routing import (
     Data,
     Position,
@@ -48,6 +49,8 @@ router = APIRouter()
 
 LONGEST_TEXT = 12_000
 LONGEST_COMMENT = 2000
+UNSAVED = "problem_review_unsaved"
+"""The hint that edits would be lost; who steps on after it has seen it."""
 
 
 @router.get("/r/{token}", dependencies=[Depends(limit_access)])
@@ -126,27 +129,29 @@ def save_verdict(
         item = session.get(ReviewItemRow, item_id)
         if item is None or item.review_id != review.id:
             raise Refusal(404, "refused_text")
-        if choice in _STEPS:
-            return redirect(_address(person_id, chosen, at=_step(session, review, item, chosen, choice)))
-        if choice != "undo":
+        is_leaving = choice in _STEPS or choice == "undo"
+        if is_leaving:
+            verdict, problem = None, _unsaved(session, form, item, person_id)
+        else:
             verdict, problem = _verdict(session, form, item, choice)
-            if problem:
-                queue = queue_of(session, review)
-                found = next(facts for facts in queue.items if facts.id == item.id)
-                return _item_page(
-                    request,
-                    session,
-                    review,
-                    person,
-                    queue=queue,
-                    found=found,
-                    chosen=chosen,
-                    problem=problem,
-                    written=_written(form, item),
-                    comment=field(form, "comment", limit=LONGEST_COMMENT),
-                )
+        if problem is None and choice in _STEPS:
+            return redirect(_address(person_id, chosen, at=_step(session, review, item, chosen, choice)))
+        if problem:
+            queue = queue_of(session, review)
+            return _item_page(
+                request,
+                session,
+                review,
+                person,
+                queue=queue,
+                found=next(facts for facts in queue.items if facts.id == item.id),
+                chosen=chosen,
+                problem=problem,
+                written=_written(form, item),
+                comment=field(form, "comment", limit=LONGEST_COMMENT),
+            )
     with database.write() as session:
-        if choice == "undo":
+        if verdict is None:
             return redirect(_address(person_id, chosen, at=_take_back(session, person_id)))
         session.execute(
             delete(ReviewVerdictRow).where(
@@ -202,6 +207,24 @@ def _written(form: Submission, item: ReviewItemRow) -> dict[str, str]:
     return written
 
 
+def _unsaved(session: Session, form: Submission, item: ReviewItemRow, person_id: int) -> str | None:
+    """The key of a hint that texts or a comment would be lost, unless somebody was told so just now."""
+    own = _own_verdict(session, item, person_id)
+    kept = {**review_texts(texts_of(item)), **(own.texts if own else {})}
+    is_same = _written(form, item) == kept and field(form, "comment", limit=LONGEST_COMMENT) == (
+        own.comment if own else ""
+    )
+    return None if is_same or "discard" in form else UNSAVED
+
+
+def _own_verdict(session: Session, item: ReviewItemRow, person_id: int) -> ReviewVerdictRow | None:
+    return session.scalar(
+        select(ReviewVerdictRow).where(
+            ReviewVerdictRow.reviewer_id == person_id, ReviewVerdictRow.item_id == item.id
+        )
+    )
+
+
 def _verdict(
     session: Session, form: Submission, item: ReviewItemRow, choice: str
 ) -> tuple[ReviewVerdict, str | None]:
@@ -220,13 +243,19 @@ def _verdict(
         ReviewOutcome.EDIT: edited,
         ReviewOutcome.CULTURE_SPECIFIC: written if edited else {},
     }.get(outcome, {})
-    fault = fault_of(Task(item.task), written) if texts else None
+    fault = _fault(item, written) if texts else None
     problem = f"problem_review_{fault}" if fault else None
     if outcome is ReviewOutcome.BEYOND_REPAIR and not comment:
         problem = "problem_review_reason"
     if outcome is ReviewOutcome.EDIT and not edited:
         problem = "problem_review_unedited"
     return ReviewVerdict(item.key, "", ReviewRole.REVIEWER, outcome, texts, comment), problem
+
+
+def _fault(item: ReviewItemRow, written: Mapping[str, str]) -> str | None:
+    if item.task == TABLE:
+        return fault_of_row(written, item.source["texts"])
+    return fault_of(Task(item.task), written)
 
 
 def _taken(session: Session, item: ReviewItemRow, choice: str, comment: str) -> ReviewVerdict:
@@ -264,6 +293,13 @@ class ShownCandidate:
 
 
 def _candidates(item: ReviewItemRow, written: Mapping[str, str]) -> list[ShownCandidate]:
+    """The candidates of an item, or the texts of a row under the names of their columns."""
+    if item.task == TABLE:
+        sources = item.source["texts"]
+        return [
+            ShownCandidate(column, column, text, sources.get(column, ""), text)
+            for column, text in written.items()
+        ]
     kind = WORD if item.task == Task.INTRASENTENCE.value else SENTENCE
     shown = []
     for row in item.entry["sentences"]:
@@ -294,11 +330,7 @@ def _item_page(
     comment: str | None = None,
 ) -> HTMLResponse:
     item = session.get_one(ReviewItemRow, found.id)
-    own = session.scalar(
-        select(ReviewVerdictRow).where(
-            ReviewVerdictRow.reviewer_id == person.id, ReviewVerdictRow.item_id == item.id
-        )
-    )
+    own = _own_verdict(session, item, person.id)
     texts = review_texts(texts_of(item))
     shown = dict(written or {**texts, **(own.texts if own else {})})
     is_arbiter = person.role == ReviewRole.ARBITER.value
@@ -328,12 +360,13 @@ def _item_page(
         is_edited=shown != texts,
         parts={
             "source": marked_parts(item.source.get(CONTEXT, ""), item.source.get(TARGET, "")),
-            "context": marked_parts(shown[CONTEXT], shown[TARGET]),
+            "context": marked_parts(shown.get(CONTEXT, ""), shown.get(TARGET, "")),
         },
         candidates=_candidates(item, shown),
         verdict=own,
         comment=(own.comment if own else "") if comment is None else comment,
         problem=problem,
+        is_discarding=problem == UNSAVED,
         proposals=proposals,
         proposed=[
             {name: text for name, text in row.texts.items() if text != texts[name]} for row in proposals

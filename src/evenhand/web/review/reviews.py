@@ -4,46 +4,56 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 
 from evenhand.core.errors import UnknownNameError
-from evenhand.core.files import is_file_name
 from evenhand.core.items import Association, Benchmark, Task
-from evenhand.core.labels import NOT_ASKED
 from evenhand.data.defects import fill_of
 from evenhand.data.inspection import CheckReport, check
 from evenhand.data.stereoset import read_stereoset
-from evenhand.stats.agreement import mean_kappa, pairwise_kappa
-from evenhand.translation import Changes, Document, ItemTexts, TranslationError, TranslationFolder
-from evenhand.translation.checks import check_translation
+from evenhand.translation import (
+    Change,
+    Changes,
+    Document,
+    ItemTexts,
+    RowTexts,
+    TableDocument,
+    TranslationError,
+    TranslationFolder,
+)
+from evenhand.translation.changes import DocumentKind
+from evenhand.translation.folder import TranslationRecord
 from evenhand.translation.reviews import (
     ReviewOutcome,
     ReviewRole,
-    ReviewState,
     ReviewVerdict,
     apply_verdicts,
     review_texts,
     settled_verdict,
-    state_of,
 )
-from evenhand.web.annotation.projects import LONGEST_NAME, PersonalLink, refuse_bad_name
+from evenhand.translation.table_documents import table_problems
+from evenhand.translation.table_files import table_bytes
+from evenhand.web.annotation.projects import PersonalLink, give_link, person_name, refuse_bad_name
 from evenhand.web.database import Database
-from evenhand.web.security import new_token, token_digest
 from evenhand.web.tables import ReviewerRow, ReviewItemRow, ReviewRow, ReviewVerdictRow, utc_now
 
+TABLE = "table"
+"""What stands for the task of an item that is a row of a table."""
 
-def review_name(translation: TranslationFolder) -> str:
+_TERM_COLUMNS = ("bias_type", "experiment", "kind", "group")
+"""Columns of a table that its rows are told apart by, the first that is there."""
+
+
+def name_of_review(record: TranslationRecord) -> str:
     """The name of a translation's review, by which a server knows it again."""
-    return f"{translation.record.language.lower()}-{translation.record.untouched_sha256[:8]}"
+    return f"{record.language.lower()}-{record.untouched_sha256[:8]}"
 
 
-def open_review(database: Database, translation: TranslationFolder, source: Benchmark) -> str:
+def open_review(database: Database, translation: TranslationFolder[Document], source: Benchmark) -> str:
     """Make the review of a translation where there is none yet; its name.
 
     Args:
@@ -55,33 +65,92 @@ def open_review(database: Database, translation: TranslationFolder, source: Benc
         TranslationError: If the translation was edited by hand, or has no item in common with the source.
     """
     translation.refuse_edits()
-    name = review_name(translation)
+    name = name_of_review(translation.record)
+    if not _is_there(database, name):
+        benchmark = read_stereoset(translation.current, language=translation.record.language)
+        problems = check(benchmark, source=source)
+        rows = _rows(translation.changes.document, benchmark, source, problems)
+        _make_review(database, translation, rows, title=source.name, source_language=source.language)
+    return name
+
+
+def open_table_review(database: Database, translation: TranslationFolder[TableDocument]) -> str:
+    """Make the review of a translated table where there is none yet; its name.
+
+    Raises:
+        TranslationError: If the table was edited by hand, or its source is not in the folder.
+    """
+    translation.refuse_edits()
+    name = name_of_review(translation.record)
+    if not _is_there(database, name):
+        known = translation.record.source
+        _make_review(
+            database,
+            translation,
+            _table_rows(translation.changes.document, translation.source()),
+            title=known.name if known else translation.path.name,
+            source_language=known.language if known else "",
+        )
+    return name
+
+
+def _is_there(database: Database, name: str) -> bool:
     refuse_bad_name(name)
     with database.read() as session:
-        if session.scalar(select(ReviewRow.id).where(ReviewRow.name == name)) is not None:
-            return name
-    benchmark = read_stereoset(translation.current, language=translation.record.language)
-    report = check(benchmark)
-    problems = CheckReport(benchmark, (*report.findings, *check_translation(benchmark, source)), ())
+        return session.scalar(select(ReviewRow.id).where(ReviewRow.name == name)) is not None
+
+
+def _make_review(
+    database: Database,
+    translation: TranslationFolder[DocumentKind],
+    rows: list[dict[str, Any]],
+    *,
+    title: str,
+    source_language: str,
+) -> None:
+    language = translation.record.language
     with database.write() as session:
         review = ReviewRow(
-            name=name,
-            title=f"{source.name}: {source.language} → {benchmark.language}",
-            language=benchmark.language,
-            source_language=source.language,
+            name=name_of_review(translation.record),
+            title=f"{title}: {source_language} → {language}",
+            language=language,
+            source_language=source_language,
             fingerprint=translation.record.untouched_sha256,
             created_at=utc_now(),
         )
         session.add(review)
         session.flush()
-        session.execute(
-            insert(ReviewItemRow), _rows(review.id, translation.changes.document, benchmark, source, problems)
+        session.execute(insert(ReviewItemRow), [{**row, "review_id": review.id} for row in rows])
+
+
+def _table_rows(document: TableDocument, source: TableDocument) -> list[dict[str, Any]]:
+    """One row per row of the table that is not marked, those with problems first."""
+    problems = table_problems(document, source)
+    items = [row for row in document if not row.is_beyond_repair]
+    order = sorted(range(len(items)), key=lambda place: (-len(problems.get(items[place].id, ())), place))
+    rows = []
+    for position, place in enumerate(order):
+        item = items[place]
+        term = next((item.cells[column] for column in _TERM_COLUMNS if item.cells.get(column)), "")
+        texts = source.items[item.id].texts() if item.id in source.items else {}
+        rows.append(
+            {
+                "key": item.id,
+                "position": position,
+                "place": place,
+                "task": TABLE,
+                "bias_type": term,
+                "term": term,
+                "entry": item.cells,
+                "source": {"columns": list(item.columns), "texts": texts},
+                "problems": list(problems.get(item.id, ())),
+            }
         )
-    return name
+    return rows
 
 
 def _rows(
-    review_id: int, document: Document, benchmark: Benchmark, source: Benchmark, problems: CheckReport
+    document: Document, benchmark: Benchmark, source: Benchmark, problems: CheckReport
 ) -> list[dict[str, Any]]:
     """One row per item that is not marked, those with problems first."""
     sources = {item.id: item for item in source}
@@ -95,7 +164,6 @@ def _rows(
     )
     return [
         {
-            "review_id": review_id,
             "key": items[place].id,
             "position": position,
             "place": place,
@@ -126,8 +194,10 @@ def _source(item: Association | None) -> dict[str, Any]:
     }
 
 
-def texts_of(row: ReviewItemRow) -> ItemTexts:
+def texts_of(row: ReviewItemRow) -> ItemTexts | RowTexts:
     """The texts of an item as they were when the review began."""
+    if row.task == TABLE:
+        return RowTexts(row.key, row.entry, tuple(row.source["columns"]))
     return ItemTexts(Task(row.task), row.entry)
 
 
@@ -151,11 +221,7 @@ def add_reviewer(
     Raises:
         TranslationError: If the name cannot be one, or belongs to somebody with another role.
     """
-    name = name.strip()
-    if not is_file_name(name) or len(name) > LONGEST_NAME:
-        raise TranslationError(
-            f"{name!r} cannot be the name of a reviewer. Use 1 to {LONGEST_NAME} characters without slashes."
-        )
+    name = person_name(name, error=TranslationError)
     person = session.scalar(
         select(ReviewerRow).where(ReviewerRow.review_id == review.id, ReviewerRow.name == name)
     )
@@ -166,10 +232,7 @@ def add_reviewer(
         raise TranslationError(
             f"{name} is {person.role} in this review already. Settle disputes with somebody who reviewed nothing."
         )
-    token = new_token()
-    person.token_digest = token_digest(token)
-    person.revoked_at = None
-    return PersonalLink(name, f"/r/{token}")
+    return give_link(person, folder="r")
 
 
 def verdicts_by_item(session: Session, review: ReviewRow) -> dict[int, list[ReviewVerdict]]:
@@ -196,7 +259,7 @@ def verdicts_by_item(session: Session, review: ReviewRow) -> dict[int, list[Revi
     return found
 
 
-def collect_review(database: Database, translation: TranslationFolder) -> int:
+def collect_review(database: Database, translation: TranslationFolder[DocumentKind]) -> int:
     """Make changes of a translation of what its reviewers settled; how many rows that adds.
 
     Raises:
@@ -205,20 +268,37 @@ def collect_review(database: Database, translation: TranslationFolder) -> int:
     """
     translation.refuse_edits()
     with database.read() as session:
-        settled, shown = _settled(session, review_named(session, review_name(translation)))
+        settled, shown = _settled(session, review_named(session, name_of_review(translation.record)))
     added = apply_verdicts(translation.changes, settled, shown)
     translation.save()
     return added
 
 
-def settled_changes(session: Session, review: ReviewRow) -> Changes:
+def settled_changes(session: Session, review: ReviewRow) -> list[Change]:
     """What was settled as changes to the items of the review."""
     rows = _items(session, review)
+    settled = _settled(session, review)
+    if rows and rows[0].task == TABLE:
+        table = Changes(_table_of(rows, review))
+        apply_verdicts(table, *settled)
+        return table.rows
     data = {task.value: [row.entry for row in rows if row.task == task.value] for task in Task}
     content = json.dumps({"language": review.language, "data": data}).encode()
     changes = Changes(Document(content, language=review.language, path=Path(review.name)))
-    apply_verdicts(changes, *_settled(session, review))
-    return changes
+    apply_verdicts(changes, *settled)
+    return changes.rows
+
+
+def _table_of(rows: Sequence[ReviewItemRow], review: ReviewRow) -> TableDocument:
+    columns = list(dict.fromkeys(["id", *(column for row in rows for column in row.entry)]))
+    cells = [[row.key if column == "id" else row.entry.get(column, "") for column in columns] for row in rows]
+    return TableDocument(
+        table_bytes(columns, cells, suffix=".csv"),
+        language=review.language,
+        suffix=".csv",
+        path=Path(review.name),
+        columns=rows[0].source["columns"],
+    )
 
 
 def _settled(session: Session, review: ReviewRow) -> tuple[list[ReviewVerdict], dict[str, dict[str, str]]]:
@@ -232,84 +312,3 @@ def _items(session: Session, review: ReviewRow) -> Sequence[ReviewItemRow]:
     """The items of a review in the order of the file."""
     query = select(ReviewItemRow).where(ReviewItemRow.review_id == review.id).order_by(ReviewItemRow.place)
     return session.scalars(query).all()
-
-
-@dataclass(frozen=True, slots=True)
-class TermProgress:
-    """How far the review of the items about one target term is."""
-
-    term: str
-    settled: int
-    items: int
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewFigures:
-    """How far a review is, and how far the reviewers agree.
-
-    Attributes:
-        items: All items.
-        states: How many items are in each state.
-        outcomes: How many items were settled with each outcome.
-        terms: Progress by target term.
-        both: Items that two reviewers decided about.
-        same: Those of them on which they made the same of the item.
-        kappa: Agreement of their outcomes beyond chance, the mean over pairs of reviewers; NaN if it is undefined.
-    """
-
-    items: int
-    states: dict[ReviewState, int]
-    outcomes: dict[ReviewOutcome, int]
-    terms: tuple[TermProgress, ...]
-    both: int
-    same: int
-    kappa: float
-
-
-def figures_of(session: Session, review: ReviewRow) -> ReviewFigures:
-    """The figures of a review."""
-    verdicts = verdicts_by_item(session, review)
-    items = session.execute(
-        select(ReviewItemRow.id, ReviewItemRow.term).where(ReviewItemRow.review_id == review.id)
-    ).all()
-    states = dict.fromkeys(ReviewState, 0)
-    outcomes = dict.fromkeys(ReviewOutcome, 0)
-    terms: dict[str, list[bool]] = {}
-    for identity, term in items:
-        own = verdicts.get(identity, ())
-        state = state_of(own)
-        states[state] += 1
-        terms.setdefault(term, []).append(state is ReviewState.SETTLED)
-        settled = settled_verdict(own)
-        if settled is not None:
-            outcomes[settled.outcome] += 1
-    pairs = [
-        reviewers
-        for own in verdicts.values()
-        if len(reviewers := [verdict for verdict in own if verdict.role is ReviewRole.REVIEWER]) > 1
-    ]
-    return ReviewFigures(
-        items=len(items),
-        states=states,
-        outcomes=outcomes,
-        terms=tuple(
-            TermProgress(term, sum(done), len(done)) for term, done in sorted(terms.items(), key=_term_order)
-        ),
-        both=len(pairs),
-        same=sum(all(map(own[0].agrees_with, own[1:])) for own in pairs),
-        kappa=_kappa(pairs),
-    )
-
-
-def _term_order(entry: tuple[str, list[bool]]) -> str:
-    return entry[0].casefold()
-
-
-def _kappa(pairs: Sequence[Sequence[ReviewVerdict]]) -> float:
-    people = sorted({verdict.person for own in pairs for verdict in own})
-    codes = {outcome: code for code, outcome in enumerate(ReviewOutcome)}
-    votes = np.full((len(pairs), len(people)), NOT_ASKED, dtype=np.int64)
-    for row, own in enumerate(pairs):
-        for verdict in own:
-            votes[row, people.index(verdict.person)] = codes[verdict.outcome]
-    return mean_kappa(pairwise_kappa(votes)) if people else float("nan")

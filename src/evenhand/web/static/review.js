@@ -27,8 +27,9 @@ function remarksOf(form, texts, candidates) {
   const list = form.querySelector("[data-remarks]").dataset;
   const remarks = [];
   const isIntra = form.dataset.task === "intrasentence";
+  const hasContext = texts.context !== undefined; // a row of a table has none
   if (isIntra && texts.context.split(BLANK).length !== 2) remarks.push(list.blank);
-  if (!fold(texts.context).includes(fold(texts.target))) remarks.push(list.target);
+  if (hasContext && !fold(texts.context).includes(fold(texts.target))) remarks.push(list.target);
   if (new Set(candidates.map(fold)).size < candidates.length) remarks.push(list.equal);
   return remarks;
 }

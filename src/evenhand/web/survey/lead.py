@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from evenhand.web.accounts import public_url
 from evenhand.web.pages import page
-from evenhand.web.routing import Administrator, Data, RowId, redirect
+from evenhand.web.routing import Administrator, Data, RowId, file_to_save, redirect
 from evenhand.web.security import Refusal, Submission, field
 from evenhand.web.survey.export import (
     ANSWERS_CSV,
@@ -114,8 +114,7 @@ def download(database: Data, _administrator: Administrator, name: str, file: str
     with tempfile.TemporaryDirectory() as folder:
         write_survey(export_survey(database, name), Path(folder))
         content = (Path(folder) / file).read_bytes()
-    shown = f'attachment; filename="{name}-{file}"'
-    return Response(content, media_type=FILES[file], headers={"Content-Disposition": shown})
+    return file_to_save(content, f"{name}-{file}", kind=FILES[file])
 
 
 def _survey_page(

@@ -11,13 +11,13 @@ from running import Command
 
 from evenhand.core.errors import TranslationError
 from evenhand.core.items import Association, Task
-from evenhand.translation.checks import check_translation
+from evenhand.data.inspection import check_translation
 
 
 def ids(translated: Association, source: Association, defect: str) -> tuple[str, ...]:
     findings = check_translation(
         benchmark(translated, language=translated.language), benchmark(source, language="en")
-    )
+    ).findings
     return next(
         found.ids for found in findings if found.defect.name == defect and found.task is translated.task
     )
@@ -70,7 +70,7 @@ def test_a_text_of_unusual_length_is_found() -> None:
     ]
     long = inter(4, language="de", context="Der Bäcker öffnet den Laden früh. " * 4, texts=texts)
 
-    findings = check_translation(benchmark(*translated, long, language="de"), benchmark(*sources))
+    findings = check_translation(benchmark(*translated, long, language="de"), benchmark(*sources)).findings
 
     found = {(row.defect.name, row.task): row.ids for row in findings}
     assert found["length-ratio", Task.INTERSENTENCE] == ("inter-4",)

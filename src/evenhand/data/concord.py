@@ -41,7 +41,7 @@ _PRONOUNS = frozenset({"él", "ella", "ellos", "ellas", "il", "elle", "ils", "el
 
 def morphology(language: str) -> dict[str, Any]:
     """The tables of a language."""
-    file = resources.files("evenhand.translation") / "resources" / "morphology" / f"{language}.toml"
+    file = resources.files("evenhand.data") / "resources" / "morphology" / f"{language}.toml"
     return tomllib.loads(file.read_text(encoding="utf-8"))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import pytest
 from builders import intra
 
-from evenhand.translation.concord import CONCORDS, disagreeing_candidates
+from evenhand.data.concord import CONCORDS, disagreeing_candidates
 
 Judgement = tuple[str, str, bool]
 """Context, word, whether it agrees."""

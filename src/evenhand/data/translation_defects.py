@@ -1,22 +1,17 @@
-"""Checks of a translation against its source, beside those that every benchmark is checked for."""
+"""Classes of defects that a translation shows beside its source, besides those that any benchmark can have."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from difflib import SequenceMatcher
 from functools import partial
 from statistics import median
+from types import MappingProxyType
 
 from evenhand.core.errors import TranslationError
 from evenhand.core.items import BLANK, Association, Benchmark, Task
-from evenhand.core.progress import Progress, no_progress
+from evenhand.data.concord import CONCORDS, disagreeing_candidates
 from evenhand.data.defects import DefectClass, DefectUnit, fill_of
-from evenhand.data.inspection import Finding
-from evenhand.translation.answers import AnswerCache, answer_all
-from evenhand.translation.blanks import leaks_in
-from evenhand.translation.concord import CONCORDS, disagreeing_candidates
-from evenhand.translation.translators import Translator
 
 LENGTH_FACTOR = 2.0
 """A text is too long or too short if its ratio to the source differs from the usual one by more than this factor."""
@@ -27,15 +22,35 @@ LENGTH_GAP = 15
 FEWEST_UNTRANSLATED = 2
 """Words of the source in a row that a translation still has."""
 
-LEAST_SIMILARITY = 0.25
-"""Share of words in common below which a back-translation says something else."""
+LEAKS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "de": ("LEERES", "LEERER", "LEEREN", "LEEREM", "LEERE", "LEER", "Leerstelle"),
+        "es": ("EN BLANCO", "BLANCO", "BLANCA", "VACÍO", "VACÍA", "ESPACIO"),
+        "fr": ("EN BLANC", "BLANC", "BLANCHE", "VIDE"),
+        "it": ("IN BIANCO", "BIANCO", "VUOTO"),
+        "nl": ("LEEG", "BLANCO"),
+        "pt": ("EM BRANCO", "BRANCO", "VAZIO"),
+        "tr": ("BOŞLUK", "BOŞ"),
+    }
+)
+"""What translators make of BLANK, by language; longer ones first, since they may begin like shorter ones."""
+
+_COMMON_LEAKS = ("Blank", "[BLANK]", "<BLANK>", "_BLANK_")
+"""What they make of it in any language."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 _INTRA = (Task.INTRASENTENCE,)
 
 
-def check_translation(translation: Benchmark, source: Benchmark) -> tuple[Finding, ...]:
-    """What is wrong with a translation, as far as its source shows it.
+def leaks_in(context: str, language: str) -> list[str]:
+    """The translated blanks of a context, as they stand there, without those inside a word."""
+    listed = sorted((*LEAKS.get(language, ()), *_COMMON_LEAKS), key=len, reverse=True)
+    pattern = "|".join(map(re.escape, listed))
+    return [match[0] for match in re.finditer(rf"(?<!\w)(?:{pattern})(?!\w)", context)]
+
+
+def translation_defects(translation: Benchmark, source: Benchmark) -> tuple[DefectClass, ...]:
+    """What can be wrong with a translation, as far as its source shows it; items that the source lacks are left alone.
 
     Raises:
         TranslationError: If the two have no item in common.
@@ -46,70 +61,11 @@ def check_translation(translation: Benchmark, source: Benchmark) -> tuple[Findin
             f"{translation.name} and {source.name} have no item in common: ids are shared across languages. Name the "
             "benchmark that was translated."
         )
-    findings = []
-    for defect in _defects(translation, sources):
-        for task in defect.tasks:
-            items = [item for item in translation.of_task(task) if item.id in sources]
-            if items and (defect.languages is None or translation.language in defect.languages):
-                findings.append(Finding(defect, task, tuple(defect.find(items))))
-    return tuple(findings)
 
-
-def check_back_translation(
-    translation: Benchmark,
-    source: Benchmark,
-    translator: Translator,
-    cache: AnswerCache,
-    *,
-    progress: Progress = no_progress,
-) -> tuple[Finding, ...]:
-    """Contexts that, translated back, have little in common with those of the source.
-
-    A translator's own faults show as well, so what is found is for people to look at.
-
-    Args:
-        translation: What is checked.
-        source: What it was translated from.
-        translator: From the language of the translation into that of the source.
-        cache: The translator's earlier answers; new ones are added.
-        progress: Told how many texts are translated.
-    """
-    contexts = {item.id: item.context for item in source}
-    answer_all(
-        translator, (item.context for item in translation if item.id in contexts), cache, progress=progress
-    )
-
-    def differs(items: Iterable[Association]) -> Iterable[str]:
-        return (
-            item.id
-            for item in items
-            if item.id in contexts and similarity(cache[item.context], contexts[item.id]) < LEAST_SIMILARITY
-        )
-
-    defect = DefectClass(
-        "back-translation",
-        f"translated back, the context shares fewer than {LEAST_SIMILARITY:.0%} of its words with the source",
-        tuple(Task),
-        DefectUnit.ITEMS,
-        False,
-        differs,
-    )
-    return tuple(
-        Finding(defect, task, tuple(defect.find(translation.of_task(task)))) for task in translation.tasks
-    )
-
-
-def similarity(text: str, other: str) -> float:
-    """The share of words that two texts have in common, in their order; 1 if all."""
-    first, second = (_WORD.findall(one.replace(BLANK, " ").casefold()) for one in (text, other))
-    return SequenceMatcher(None, first, second, autojunk=False).ratio()
-
-
-def _defects(translation: Benchmark, sources: Mapping[str, Association]) -> tuple[DefectClass, ...]:
     def items_where(
         condition: Callable[[Association], bool],
     ) -> Callable[[Iterable[Association]], Iterable[str]]:
-        return lambda items: (item.id for item in items if condition(item))
+        return lambda items: (item.id for item in items if item.id in sources and condition(item))
 
     ratio = _usual_ratio(translation, sources)
     return (
@@ -127,7 +83,12 @@ def _defects(translation: Benchmark, sources: Mapping[str, Association]) -> tupl
             _INTRA,
             DefectUnit.CANDIDATES,
             True,
-            lambda items: (candidate for item in items for candidate in disagreeing_candidates(item)),
+            lambda items: (
+                candidate
+                for item in items
+                if item.id in sources
+                for candidate in disagreeing_candidates(item)
+            ),
             tuple(CONCORDS),
         ),
         DefectClass(
@@ -143,7 +104,7 @@ def _defects(translation: Benchmark, sources: Mapping[str, Association]) -> tupl
             f"a text is more than {LENGTH_FACTOR:g} times longer or shorter than is usual for its source",
             tuple(Task),
             DefectUnit.ITEMS,
-            False,
+            True,
             items_where(lambda item: _is_odd_length(item, sources[item.id], ratio)),
         ),
         DefectClass(
@@ -190,19 +151,27 @@ def _usual_ratio(translation: Benchmark, sources: Mapping[str, Association]) -> 
 
 
 def _is_odd_length(item: Association, source: Association, usual: float) -> bool:
-    for text, original in _pairs(item, source):
-        shorter, longer = sorted((len(text), usual * len(original)))
-        if longer > LENGTH_FACTOR * shorter and longer - shorter >= LENGTH_GAP:
-            return True
-    return False
+    return any(is_odd_length(text, original, usual=usual) for text, original in _pairs(item, source))
+
+
+def is_odd_length(text: str, original: str, *, usual: float) -> bool:
+    """Whether a text is much longer or shorter than is usual for its source.
+
+    Args:
+        text: The translation.
+        original: What it was translated from.
+        usual: How much longer texts of this language usually are.
+    """
+    shorter, longer = sorted((len(text), usual * len(original)))
+    return longer > LENGTH_FACTOR * shorter and longer - shorter >= LENGTH_GAP
 
 
 def _has_untranslated(item: Association, *, sources: Mapping[str, Association]) -> bool:
-    """Whether a text repeats words of its source that stand together there, names aside."""
-    return any(_shares_words(text, original) for text, original in _pairs(item, sources[item.id]))
+    return any(shares_words(text, original) for text, original in _pairs(item, sources[item.id]))
 
 
-def _shares_words(text: str, original: str) -> bool:
+def shares_words(text: str, original: str) -> bool:
+    """Whether a text has words of its source that stand together there, names aside."""
     words = _WORD.findall(original.replace(BLANK, "."))
     own = _WORD.findall(text)
     runs = {tuple(own[start : start + FEWEST_UNTRANSLATED]) for start in range(len(own))}
