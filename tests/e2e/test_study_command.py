@@ -3,48 +3,24 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lab_recipes import few_questions
 from running import Command
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
-
-from evenhand.certificate.plan import Measurement
-from evenhand.core.experiments import Experiment
-from evenhand.core.probes import ProbeSet, TermPairs
-from evenhand.instruments.malor.instrument import MalorOptions
-from evenhand.lab.items import lab_probes
-from evenhand.workflows.defaults import measuring, mitigating
 
 LEAST_LOWERED = 0.75
 QUALITY_LOST = 5
 MOST_LMS_LOST = 2.0
-STRUCTURES = 16
-"""Of each experiment: enough to hold half of them out, as with all of them."""
-
-NAMES = 6
-"""Pairs of names that a certificate asks for, of the lab's two dozen."""
 
 
 @pytest.fixture(autouse=True)
-def small_lab(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fewer questions than the lab has."""
-    measurements = mitigating._measurements
-    monkeypatch.setattr(mitigating, "_measurements", lambda *given: map(with_few_names, measurements(*given)))
-    for defaults in (measuring, mitigating):
-        monkeypatch.setattr(defaults, "lab_probes", lambda language: lab_probes(language).first(STRUCTURES))
-
-
-def with_few_names(measurement: Measurement) -> Measurement:
-    options = measurement.options
-    if not isinstance(options, MalorOptions) or not isinstance(options.data, ProbeSet):
-        return measurement
-    names = options.data.terms[Experiment.NAMES]
-    few = TermPairs(names.male[:NAMES], names.female[:NAMES])
-    data = replace(options.data, terms={**options.data.terms, Experiment.NAMES: few})
-    return replace(measurement, options=replace(options, data=data))
+def small_lab() -> Iterator[None]:
+    with few_questions():
+        yield
 
 
 def _certificate(folder: Path) -> Any:
