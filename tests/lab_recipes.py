@@ -29,7 +29,7 @@ def with_few_steps(monkeypatch: pytest.MonkeyPatch, steps: int = 3) -> None:
         family: replace(
             recipe,
             steps=steps,
-            tokenizer=_in_a_small_world(recipe.tokenizer),
+            tokenizer=_of_few_words(recipe.tokenizer),
             teacher=_made_once(recipe.teacher),
         )
         for family, recipe in building._RECIPES.items()
@@ -58,12 +58,20 @@ def _forget_lists() -> None:
         known.cache_clear()
 
 
-def _in_a_small_world(make: Callable[..., Any]) -> Callable[..., Any]:
-    def made(*given: Any) -> Any:
-        with small_lists():
-            return make(*given)
+def _of_few_words(make: Callable[[str], Any]) -> Callable[[str], Any]:
+    def made(language: str) -> Any:
+        words = _few_words(language)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(tokenizers, "_seen", lambda _: words)
+            return make(language)
 
     return made
+
+
+@cache
+def _few_words(language: str) -> tuple[str, ...]:
+    with small_lists():
+        return tokenizers._seen(language)
 
 
 @cache
@@ -72,7 +80,8 @@ def _made_once(make: Callable[[World, Any], Teacher]) -> Callable[[World, Any], 
 
     def teacher(world: World, tokenizer: Any) -> Teacher:
         if world not in made:
-            made[world] = _in_a_small_world(make)(world, tokenizer)
+            with small_lists():
+                made[world] = make(world, tokenizer)
         return made[world]
 
     return teacher
@@ -90,13 +99,14 @@ def few_questions() -> Iterator[None]:
     """Commands about models of the lab ask a part of its structures and, for certificates, a part of its names."""
     measurements = mitigating._measurements
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(mitigating, "_measurements", lambda *given: map(_with_few_names, measurements(*given)))
+        patch.setattr(mitigating, "_measurements", lambda *given: map(with_few_names, measurements(*given)))
         for defaults in (measuring, mitigating):
             patch.setattr(defaults, "lab_probes", lambda language: lab_probes(language).first(STRUCTURES))
         yield
 
 
-def _with_few_names(measurement: Measurement) -> Measurement:
+def with_few_names(measurement: Measurement) -> Measurement:
+    """The same measurement with the first pairs of names only."""
     options = measurement.options
     if not isinstance(options, MalorOptions) or not isinstance(options.data, ProbeSet):
         return measurement
