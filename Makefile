@@ -13,6 +13,8 @@ VENV ?= .venv
 OLDEST ?= .venv-oldest
 BIN := $(VENV)/bin
 WORKERS ?= 2
+comma := ,
+OLDEST_EXTRAS := crowd,gguf,postgres,ray,regard,test,train,translate,vectors,wiki
 
 # One line for each package that is fetched, instead of all that pip says or nothing for minutes.
 PACKAGES := awk '/^ *(Downloading|Using cached|Processing) .*[.]whl/ { \
@@ -21,7 +23,7 @@ PACKAGES := awk '/^ *(Downloading|Using cached|Processing) .*[.]whl/ { \
 	print "    " name[1] " " name[2] size; fflush() } \
 	/^Installing collected packages/ { print "    installing " NF - 3 " packages"; fflush() }'
 
-.PHONY: demo demo-real test test-oldest check docs constraints clean
+.PHONY: demo demo-real test test-oldest check check-types check-rest docs constraints clean
 .DELETE_ON_ERROR:
 
 $(VENV)/.package: pyproject.toml constraints.txt
@@ -39,7 +41,7 @@ $(VENV)/.development: $(VENV)/.package
 $(OLDEST)/.package: pyproject.toml constraints-oldest.txt
 	@echo "Making the virtual environment $(OLDEST) with the oldest versions"
 	@$(PYTHON) -m venv $(OLDEST)
-	@$(OLDEST)/bin/pip install --progress-bar off --constraint constraints-oldest.txt --editable '.[gguf,postgres,ray,test,train]' \
+	@$(OLDEST)/bin/pip install --progress-bar off --constraint constraints-oldest.txt --editable '.[$(OLDEST_EXTRAS)]' \
 		| $(PACKAGES)
 	@touch $@
 
@@ -69,10 +71,16 @@ test-oldest: $(OLDEST)/.package
 	OMP_NUM_THREADS=1 $(OLDEST)/bin/pytest -n $(WORKERS) --dist worksteal -W default --disable-warnings \
 		-k "not generated_parts"
 
+# Types take as long as all else together, so they are checked beside it.
 check: $(VENV)/.development
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=line check-types check-rest
+
+check-types:
+	$(BIN)/mypy
+
+check-rest:
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/mkdocs build --strict --quiet
 
@@ -87,7 +95,7 @@ constraints:
 	$(VENV)/fresh/bin/pip freeze --exclude-editable --exclude evenhand --exclude uv > constraints.txt
 	$(VENV)/fresh/bin/uv pip compile --resolution lowest-direct --python-version 3.11 --no-annotate --no-header \
 		--constraint <(grep -E '^(axe-playwright-python|hypothesis|playwright|pytest|pytest-xdist|statsmodels|torch)==' \
-		constraints.txt) --extra gguf --extra postgres --extra ray --extra test --extra train --output-file constraints-oldest.txt pyproject.toml
+		constraints.txt) $(patsubst %,--extra %,$(subst $(comma), ,$(OLDEST_EXTRAS))) --output-file constraints-oldest.txt pyproject.toml
 
 clean:
 	rm -rf $(VENV) $(OLDEST) runs site

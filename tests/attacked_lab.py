@@ -9,6 +9,7 @@ from pathlib import Path
 
 import torch
 import typer
+from lab_recipes import with_few_names
 from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer
 
@@ -72,7 +73,7 @@ class Lab:
         self.plan: CertificatePlan = replace(
             plan,
             measurements=tuple(
-                _with_few_structures(own, structures)
+                _with_few_questions(own, structures)
                 for own in plan.measurements
                 if instruments is None or own.name in instruments
             ),
@@ -109,8 +110,9 @@ class Lab:
         return Attacked(certificate, 0)
 
 
-def _with_few_structures(measurement: Measurement, structures: int) -> Measurement:
-    options = measurement.options
+def _with_few_questions(measurement: Measurement, structures: int) -> Measurement:
+    few = with_few_names(measurement)
+    options = few.options
     if not isinstance(options, MalorOptions) or not isinstance(options.data, ProbeSet):
-        return measurement
-    return replace(measurement, options=replace(options, data=options.data.first(structures)))
+        return few
+    return replace(few, options=replace(options, data=options.data.first(structures)))

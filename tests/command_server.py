@@ -1,6 +1,7 @@
 """Runs ``evenhand`` again and again in one process, so that the libraries are imported once.
 
-Each line of standard input is a list of arguments in JSON, each line of standard output what came of them.
+Each line of standard input is a list of arguments in JSON, each line of standard output what came of them. Models of
+the lab are asked few questions.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ import json
 import os
 import sys
 
+from lab_recipes import few_questions
 from running import run_here
 
 if __name__ == "__main__":
     # What a library prints below Python must not come between the answers.
-    with os.fdopen(os.dup(1), "w", encoding="utf-8") as answers:
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as answers, few_questions():
         os.dup2(2, 1)
         for line in sys.stdin:
             done = run_here(*json.loads(line))

@@ -1,4 +1,4 @@
-"""Models of the lab after a few steps of training, in a world of few frames: quick to build, in all else real."""
+"""The lab made small: models after a few steps of training in a world of few frames, and few questions to ask."""
 
 from __future__ import annotations
 
@@ -11,10 +11,16 @@ from typing import Any
 
 import pytest
 
+from evenhand.certificate.plan import Measurement
+from evenhand.core.experiments import Experiment
+from evenhand.core.probes import ProbeSet, TermPairs
 from evenhand.data.probes import load_probes
+from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.lab import building, frames, tokenizers
+from evenhand.lab.items import lab_probes
 from evenhand.lab.teaching import Teacher
 from evenhand.lab.world import World
+from evenhand.workflows.defaults import measuring, mitigating
 
 
 def with_few_steps(monkeypatch: pytest.MonkeyPatch, steps: int = 3) -> None:
@@ -23,7 +29,7 @@ def with_few_steps(monkeypatch: pytest.MonkeyPatch, steps: int = 3) -> None:
         family: replace(
             recipe,
             steps=steps,
-            tokenizer=_in_a_small_world(recipe.tokenizer),
+            tokenizer=_of_few_words(recipe.tokenizer),
             teacher=_made_once(recipe.teacher),
         )
         for family, recipe in building._RECIPES.items()
@@ -52,12 +58,20 @@ def _forget_lists() -> None:
         known.cache_clear()
 
 
-def _in_a_small_world(make: Callable[..., Any]) -> Callable[..., Any]:
-    def made(*given: Any) -> Any:
-        with small_lists():
-            return make(*given)
+def _of_few_words(make: Callable[[str], Any]) -> Callable[[str], Any]:
+    def made(language: str) -> Any:
+        words = _few_words(language)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(tokenizers, "_seen", lambda _: words)
+            return make(language)
 
     return made
+
+
+@cache
+def _few_words(language: str) -> tuple[str, ...]:
+    with small_lists():
+        return tokenizers._seen(language)
 
 
 @cache
@@ -66,7 +80,37 @@ def _made_once(make: Callable[[World, Any], Teacher]) -> Callable[[World, Any], 
 
     def teacher(world: World, tokenizer: Any) -> Teacher:
         if world not in made:
-            made[world] = _in_a_small_world(make)(world, tokenizer)
+            with small_lists():
+                made[world] = make(world, tokenizer)
         return made[world]
 
     return teacher
+
+
+STRUCTURES = 16
+"""Of each experiment that is asked: enough to hold half of them out, as with all of them."""
+
+NAMES = 6
+"""Pairs of names that a certificate asks for, of the lab's two dozen."""
+
+
+@contextmanager
+def few_questions() -> Iterator[None]:
+    """Commands about models of the lab ask a part of its structures and, for certificates, a part of its names."""
+    measurements = mitigating._measurements
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mitigating, "_measurements", lambda *given: map(with_few_names, measurements(*given)))
+        for defaults in (measuring, mitigating):
+            patch.setattr(defaults, "lab_probes", lambda language: lab_probes(language).first(STRUCTURES))
+        yield
+
+
+def with_few_names(measurement: Measurement) -> Measurement:
+    """The same measurement with the first pairs of names only."""
+    options = measurement.options
+    if not isinstance(options, MalorOptions) or not isinstance(options.data, ProbeSet):
+        return measurement
+    names = options.data.terms[Experiment.NAMES]
+    few = TermPairs(names.male[:NAMES], names.female[:NAMES])
+    data = replace(options.data, terms={**options.data.terms, Experiment.NAMES: few})
+    return replace(measurement, options=replace(options, data=data))

@@ -5,16 +5,24 @@ from __future__ import annotations
 import json
 import shutil
 import signal
+from collections.abc import Iterator, Sequence
 from importlib import resources
 from pathlib import Path
 
 import pytest
 from forking import evenhand_until, exit_code
+from lab_recipes import few_questions
 from running import Command
 
 QUICK = ("--resamples", "200", "--sentences", "200")
 QUALITY_LOST = 5
 """Of two models that were taught apart, the second finds text of the first one's world less likely."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_lab() -> Iterator[None]:
+    with few_questions():
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -56,13 +64,17 @@ def is_of_the_second_model(folder: Path) -> bool:
     return "after" in folder.parts
 
 
+def killed_at_the_second_model(arguments: Sequence[str | Path], messages: Path) -> None:
+    with few_questions():
+        evenhand_until(arguments, messages, signal.SIGKILL, is_of_the_second_model)
+
+
 def test_a_certificate_that_was_killed_goes_on_and_says_the_same(
     run_evenhand_here: Command, tmp_path: Path, neutral: tuple[str, Path]
 ) -> None:
     arguments = ["certify", "lab:masked", "lab:masked-neutral", *QUICK]
     out = tmp_path / "certificate.html"
-    killed = [*arguments, "--out", out]
-    code = exit_code(evenhand_until, killed, tmp_path / "messages", signal.SIGKILL, is_of_the_second_model)
+    code = exit_code(killed_at_the_second_model, [*arguments, "--out", out], tmp_path / "messages")
     assert code == -signal.SIGKILL
     assert not out.exists()
     kept = sorted((tmp_path / "certificate").rglob("record.json"))

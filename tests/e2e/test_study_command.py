@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lab_recipes import few_questions
 from running import Command
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
 
 LEAST_LOWERED = 0.75
 QUALITY_LOST = 5
 MOST_LMS_LOST = 2.0
+
+
+@pytest.fixture(autouse=True)
+def small_lab() -> Iterator[None]:
+    with few_questions():
+        yield
 
 
 def _certificate(folder: Path) -> Any:
