@@ -199,7 +199,7 @@ def picture(certificate: Certificate) -> Any:
         ),
     ]
     return (
-        alt.hconcat(*panels, spacing=40)
+        alt.vconcat(*panels, spacing=24)
         .resolve_scale(color="shared")
         .configure(background="white", font="sans-serif")
         .configure_view(stroke=None)
@@ -235,7 +235,7 @@ def _panel(rows: tuple[BiasRow, ...], title: str, neutral: float) -> Any:
     points = shared.mark_point(filled=True, size=90, opacity=1).encode(x=x)
     return (rule + bars + points).properties(
         title={"text": title, "subtitle": f"dashed: neutral ({neutral:g}); bars: 95% intervals"},
-        width=300,
+        width=460,
         height=alt.Step(17),
     )
 
