@@ -20,6 +20,7 @@ from evenhand.cli.models import models_app
 from evenhand.cli.next_sentence import convert_head_command, next_sentence_pairs_command, train_app
 from evenhand.cli.pairs import counterfactual_command
 from evenhand.cli.probe import probe_command
+from evenhand.cli.problems import problems_command
 from evenhand.cli.regard import regard_app
 from evenhand.cli.repair import repair_command
 from evenhand.cli.report import report_command
@@ -67,6 +68,7 @@ app.command("compare", cls=CommandWithNames)(compare_command)
 app.command("certify", cls=CommandWithNames)(certify_command)
 app.command("study", cls=CommandWithNames)(study_command)
 app.command("report", cls=CommandWithNames)(report_command)
+data_app.command("problems", cls=CommandWithNames)(problems_command)
 data_app.command("counterfactual", cls=CommandWithNames)(counterfactual_command)
 data_app.command("translate", cls=CommandWithNames)(translate_command)
 data_app.command("repair", cls=CommandWithNames)(repair_command)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -28,6 +29,28 @@ class Finding:
     def count(self) -> int:
         """How many were found."""
         return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class TermDefects:
+    """How many items about a target term have which defect; an item may have several."""
+
+    term: str
+    bias_type: str
+    items: int
+    with_defect: int
+    counts: Mapping[str, int]
+    """Items by defect, for the defects that there are."""
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values."""
+        return {
+            "term": self.term,
+            "bias_type": self.bias_type,
+            "items": self.items,
+            "with_defect": self.with_defect,
+            "counts": dict(self.counts),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +100,24 @@ class CheckReport:
                 if finding.defect.name not in listed:
                     listed.append(finding.defect.name)
         return {item: tuple(defects) for item, defects in names.items()}
+
+    def by_term(self) -> tuple[TermDefects, ...]:
+        """The defects of the items about each target term, the terms with the most such items first."""
+        defects = self.defects_by_item()
+        items: dict[tuple[str, str], list[str]] = {}
+        for item in self.benchmark:
+            items.setdefault((item.target, item.bias_type), []).append(item.id)
+        found = [
+            TermDefects(
+                term=term,
+                bias_type=bias_type,
+                items=len(own),
+                with_defect=sum(1 for item in own if item in defects),
+                counts=Counter(name for item in own for name in defects.get(item, ())),
+            )
+            for (term, bias_type), own in items.items()
+        ]
+        return tuple(sorted(found, key=lambda own: (-own.with_defect, own.term, own.bias_type)))
 
     def to_frame(self) -> pl.DataFrame:
         """One row per check and task."""
