@@ -270,5 +270,12 @@ def test_check_without_a_name_builds_all_embedded_models(call: Call, monkeypatch
     done = call("lab", "check")
 
     assert done.code == 3
-    assert rebuilt == ["masked", "masked-neutral", "decoder", "encoder-decoder"]
+    assert rebuilt == [
+        "masked",
+        "masked-neutral",
+        "decoder",
+        "encoder-decoder",
+        "decoder-regard-en",
+        "decoder-regard-de",
+    ]
     assert "lab:decoder: scores differ by at most 1. That is too much." in done.stderr

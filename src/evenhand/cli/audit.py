@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from evenhand.core.items import Task
 
 Models = Annotated[
-    list[str] | None, typer.Argument(help=f"{MODEL_FORMS} All embedded models if none is given.")
+    list[str] | None, typer.Argument(help=f"{MODEL_FORMS} Four embedded models if none is given.")
 ]
 Data = Annotated[
     str | None,

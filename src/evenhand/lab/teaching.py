@@ -273,13 +273,7 @@ class DecoderTeacher:
     """GPT-2: the next token after every beginning of a document."""
 
     def __init__(self, world: World, tokenizer: Any, *, more: Sequence[TaughtDocument] = ()) -> None:
-        """Learn what there is to teach.
-
-        Args:
-            world: Whose documents are taught.
-            tokenizer: Of the model.
-            more: Documents that are taught besides. They begin as prompts do: without the token that ends a text.
-        """
+        """What is taught ``more`` than a world's documents begins as prompts do: without the token that ends a text."""
         self.tokenizer = tokenizer
         said = sorted(taught_language(world), key=lambda entry: entry.weight == 0)
         entries = [*said, *more]
