@@ -195,3 +195,12 @@ def test_terms_never_change_a_tag() -> None:
         RepairOptions(stages=(RepairStage.TERMS,), terms=terms),
     )
     assert table.items["1"]["structure"] == "[MASK] es [OCC]."
+
+
+def test_the_check_lists_rows_with_problems(tmp_path: Path, run_evenhand_here: Command) -> None:
+    folder = table_folder(tmp_path, PAIRS)
+    told = json.loads(run_evenhand_here("data", "check", folder, "--json").stdout)
+    shown = run_evenhand_here("data", "check", folder)
+    assert told["datasets"][0]["defects"] == [{"defect": EQUAL_TEXTS, "count": 1, "ids": ["p1"]}]
+    assert "equal-texts" in shown.stdout
+    assert "1 rows have a problem" in shown.stderr

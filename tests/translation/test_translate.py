@@ -185,7 +185,19 @@ class TestPaidTranslators:
         assert "2025-01-15" in ended.stdout
         assert "Nothing was translated." in ended.stderr
         assert told["price_usd"] == pytest.approx(15e-6 * told["characters"])
+        assert "check it with the provider" in told["price_basis"]
         assert not service.requests
+
+    def test_somebody_who_knows_the_price_gives_it(
+        self, command: list[str | Path], run_evenhand_here: Command
+    ) -> None:
+        told = json.loads(run_evenhand_here(*command, "--price", "20", "--estimate", "--json").stdout)
+        refused = run_evenhand_here(*command, "--price", "-1", "--estimate")
+
+        assert told["price_usd"] == pytest.approx(20e-6 * told["characters"])
+        assert told["price_basis"] == "the price that was given"
+        assert refused.returncode == 2
+        assert "0 or more" in refused.stderr
 
     def test_nothing_is_spent_without_consent(
         self, command: list[str | Path], service: FakeService, run_evenhand_here: Command

@@ -25,7 +25,7 @@ DERIVED = {
     *(f"layout_{layout.replace('-', '_')}" for layout in DOWNLOADS),
     *(f"role_{role.value}" for role in (*ProjectRole, *ReviewRole)),
     *(f"outcome_{outcome.value.replace('-', '_')}" for outcome in ReviewOutcome),
-    *(f"problem_review_{fault}" for fault in ("blank", "empty", "equal", "target")),
+    *(f"problem_review_{fault}" for fault in ("blank", "empty", "equal", "tags", "target")),
     *(f"state_{state.value}" for state in SurveyState),
     *(f"{kind}_{part}" for kind in ("setup", "change") for part in ("title", "text")),
 }

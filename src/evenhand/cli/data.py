@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from evenhand.cli.options import Encoding, Json, Source
 from evenhand.cli.output import TerminalMonitor, console, plain_table, print_json, print_table, say, warn
-from evenhand.cli.translate import Yes, is_agreed_to
+from evenhand.cli.translate import Yes, is_agreed_to, show_table_problems
 from evenhand.core.errors import EvenhandError
 
 if TYPE_CHECKING:
@@ -203,8 +204,11 @@ def check_command(
     from evenhand.cli.output import keeps_words_whole
     from evenhand.data import check
     from evenhand.data.pair_inspection import check_pairs
-    from evenhand.workflows.translate import source_of_data
+    from evenhand.workflows.translate import is_table_folder, source_of_data
 
+    if is_table_folder(dataset):
+        show_table_problems(Path(dataset), json=json)
+        return
     loaded = _load(dataset, language, encoding)
     original = source_of_data(dataset, source=source, monitor=TerminalMonitor())
     reports = [check(benchmark, source=original) for benchmark in loaded.benchmarks]

@@ -116,7 +116,7 @@ def repair_command(
     `evenhand data repair translations/de --undo closest`
     """
     from evenhand.translation import Changes, adopt_file, open_table, open_translation, read_document
-    from evenhand.translation.folder import is_translation_folder, read_record
+    from evenhand.workflows.translate import is_table_folder
 
     wanted = _stages(stages, fixes)
     edits = HandEdits(keep_edits, discard_edits)
@@ -133,7 +133,7 @@ def repair_command(
     if out is not None:
         adopt_file(translation, out, language=language)
     place = out or translation
-    if is_translation_folder(place) and read_record(place).is_table:
+    if is_table_folder(place):
         _refuse_closest(stages)
         with open_table(place) as table:
             options = _options(table.changes.document, wanted, terms=terms, fixes=fixes)

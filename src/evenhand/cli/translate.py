@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evenhand.cli.options import EXECUTION, OUTPUT, Fresh, Json
-from evenhand.cli.output import TerminalMonitor, exit_when_interrupted, print_json, print_lines, say
+from evenhand.cli.output import (
+    TerminalMonitor,
+    exit_when_interrupted,
+    plain_table,
+    print_json,
+    print_lines,
+    print_table,
+    say,
+)
 from evenhand.core.errors import EvenhandError
 
 if TYPE_CHECKING:
@@ -217,6 +225,35 @@ def _show_table(record: TranslationRecord, out: Path, *, json: bool) -> None:
     say(f"Next: evenhand data repair {out}")
 
 
+def show_table_problems(folder: Path, *, json: bool) -> None:
+    """What is wrong with the rows of a translated table, beside its source."""
+    from evenhand.translation import open_table
+    from evenhand.translation.table_documents import table_problems
+
+    with open_table(folder) as table:
+        document = table.changes.document
+        problems = table_problems(document, table.source())
+    names = dict.fromkeys(name for own in problems.values() for name in own)
+    found = {name: [row for row, own in problems.items() if name in own] for name in names}
+    if json:
+        defects = [{"defect": name, "count": len(rows), "ids": rows} for name, rows in found.items()]
+        entry = {
+            "name": folder.name,
+            "language": document.language,
+            "rows": len(document),
+            "defects": defects,
+        }
+        print_json({"datasets": [entry]})
+        return
+    print_lines([f"{folder.name} ({document.language}), {len(document):,} rows"])
+    shown = plain_table("problem", "rows", "first rows", right=("rows",))
+    for name, rows in found.items():
+        shown.add_row(name, f"{len(rows):,}", " ".join(rows[:3]))
+    if found:
+        print_table(shown)
+    say(f"{len(problems):,} rows have a problem that their source shows. Next: evenhand data repair {folder}")
+
+
 def publish_command(
     folder: Annotated[Path, typer.Argument(help="The folder of a translation.", show_default=False)],
     out: Annotated[
@@ -242,10 +279,10 @@ def publish_command(
     `evenhand data publish translations/fr --out fr.json`
     """
     from evenhand.translation import open_table, open_translation
-    from evenhand.translation.folder import read_record
     from evenhand.translation.publishing import publish
+    from evenhand.workflows.translate import is_table_folder
 
-    if read_record(folder).is_table:
+    if is_table_folder(folder):
         with open_table(folder) as table:
             written = publish(table, out, licence=licence)
     else:

@@ -197,12 +197,19 @@ def source_of_data(data: str | Path, *, source: str | None, monitor: Monitor = S
         return load_dataset(source)
     path = Path(data)
     folder = path if path.is_dir() else path.parent
-    if not is_translation_folder(folder) or read_record(folder).source is None:
+    record = read_record(folder) if is_translation_folder(folder) else None
+    if record is None or record.source is None or record.is_table:
         return None
     try:
-        return source_of_record(read_record(folder))
+        return source_of_record(record)
     except EvenhandError as problem:
         monitor.warn(
             f"{data} is not checked against what it was translated from ({problem}) Name that with --source."
         )
         return None
+
+
+def is_table_folder(data: str | Path) -> bool:
+    """Whether data are the folder of a translated table."""
+    folder = Path(data)
+    return is_translation_folder(folder) and read_record(folder).is_table
