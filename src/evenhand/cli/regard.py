@@ -17,6 +17,7 @@ from evenhand.cli.options import (
     OUTPUT,
     STATISTICS,
     Confidence,
+    Device,
     Json,
     Resamples,
     SchemeName,
@@ -108,6 +109,7 @@ def check_command(
     resamples: Resamples = DEFAULT_RESAMPLES,
     seed: Seed = DEFAULT_SEED,
     confidence: Confidence = DEFAULT_CONFIDENCE,
+    device: Device = "auto",
     json: Json = False,
 ) -> None:
     """Check a classifier for a bias of its own: does it label a text differently because of who is in it?
@@ -142,6 +144,7 @@ def check_command(
         pairs=read_person_pairs(pairs) if pairs else None,
         margin=margin,
         resampling=sampling,
+        device=device,
     )
     check = check_classifier(folder, options, monitor=TerminalMonitor())
     treatments: Sequence[TreatmentResult] = ()

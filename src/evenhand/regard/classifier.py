@@ -156,8 +156,12 @@ class RegardClassifier:
         return _written(_FEATURES, self.fitted.features.state()) | _written(_HEAD, self.fitted.head.state())
 
 
-def open_classifier(folder: str | Path) -> RegardClassifier:
+def open_classifier(folder: str | Path, *, device: str = "auto") -> RegardClassifier:
     """A classifier from its folder, every file of which is checked against its hash.
+
+    Args:
+        folder: Of the classifier.
+        device: Where networks among its parts run: cpu, cuda, or auto for a GPU where there is one.
 
     Raises:
         RunError: If the folder is not a classifier's, is damaged, or is of another version.
@@ -168,7 +172,7 @@ def open_classifier(folder: str | Path) -> RegardClassifier:
     try:
         scheme = LabelScheme.model_validate_json(contents[SCHEME_FILE])
         report = ClassifierReport.model_validate_json(contents[ESTIMATES_FILE])
-        fitted = _restored(record, contents)
+        fitted = _restored(record, contents, device=device)
     except KeyError as problem:
         raise RunError(f"{place} lacks {problem}. Train the classifier again.") from None
     except ValueError as problem:
@@ -255,11 +259,11 @@ def _state(component: str, contents: Mapping[str, bytes]) -> ComponentState:
     return ComponentState(load_json(contents[f"{component}.json"].decode()), arrays, own)
 
 
-def _restored(record: ClassifierRecord, contents: Mapping[str, bytes]) -> FittedClassifier:
+def _restored(record: ClassifierRecord, contents: Mapping[str, bytes], *, device: str) -> FittedClassifier:
     name, argument = split_name(record.options["features"])
-    features = FEATURES.get(name).restore(_state(_FEATURES, contents), argument)
+    features = FEATURES.get(name).restore(_state(_FEATURES, contents), argument, device=device)
     head_name = record.options["classifier"]
-    head = HEADS.get(head_name).restore(_state(_HEAD, contents), features)
+    head = HEADS.get(head_name).restore(_state(_HEAD, contents), features, device=device)
     masked = PersonTreatment(record.options["persons"]) is PersonTreatment.MASK
     return FittedClassifier(
         features, head, head_name, person_words(record.dataset.language) if masked else None

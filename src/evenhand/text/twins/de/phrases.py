@@ -262,7 +262,7 @@ def _is_adjective(word: GermanWord) -> bool:
 
 
 def _without_determiner(words: Sequence[GermanWord], noun: int, adjectives: Sequence[int]) -> tuple[int, ...]:
-    """The adjectives of a noun without a determiner: known ones and one behind *als*, since a verb may look like one."""
+    """The adjectives of a bare noun: known ones and one behind *als*, since a verb may look like one."""
     kept: list[int] = []
     for at in adjectives:
         stem = adjective_stem(words[at].lower) or ""

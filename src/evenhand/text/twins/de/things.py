@@ -41,7 +41,7 @@ def is_known_noun(text: str) -> bool:
 
 
 def may_be_agent(text: str) -> bool:
-    """Whether a noun looks like the plural of a masculine thing but may name who does it: *Schläger* is not of *Schlag*."""
+    """Whether what looks like the plural of a masculine thing may name who does it: *Schläger* beside *Schlag*."""
     base = _base(text)
     return base is not None and text != base and text.endswith("er") and _genders()[base] == "m"
 
