@@ -19,9 +19,11 @@ from evenhand.cli.options import (
     Confidence,
     Device,
     Json,
+    LabelColumn,
     Resamples,
     SchemeName,
     Seed,
+    TextColumn,
     resampling,
 )
 from evenhand.cli.output import TerminalMonitor, plain_table, print_json, print_lines, print_table, say
@@ -71,8 +73,8 @@ def check_command(
             rich_help_panel=DATA,
         ),
     ] = None,
-    label: Annotated[str, typer.Option(help="The column of labels.", rich_help_panel=DATA)] = "label",
-    text: Annotated[str, typer.Option(help="The column of texts.", rich_help_panel=DATA)] = "text",
+    label: LabelColumn = "label",
+    text: TextColumn = "text",
     scheme: SchemeName = None,
     sentences: Annotated[
         Path | None,
@@ -278,7 +280,7 @@ def balance_command(
     language: Annotated[
         str, typer.Option("--language", "-l", help="Of the texts: en or de.", rich_help_panel=DATA)
     ] = "en",
-    text: Annotated[str, typer.Option(help="The column of texts.", rich_help_panel=DATA)] = "text",
+    text: TextColumn = "text",
     both: Annotated[
         bool,
         typer.Option("--both", help="Tell each text of a woman and of a man.", rich_help_panel=DATA),

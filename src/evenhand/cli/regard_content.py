@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenhand.cli.options import DATA
+from evenhand.cli.options import DATA, STATISTICS
 from evenhand.cli.output import plain_table, print_lines, print_table
 
 if TYPE_CHECKING:
@@ -40,6 +40,10 @@ Occupations = Annotated[
         dir_okay=False,
         rich_help_panel=DATA,
     ),
+]
+GapMargin = Annotated[
+    float,
+    typer.Option(help="The largest gap that is called no difference, in points.", rich_help_panel=STATISTICS),
 ]
 
 

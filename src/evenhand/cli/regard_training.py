@@ -20,7 +20,9 @@ from evenhand.cli.options import (
     Device,
     Fresh,
     Json,
+    LabelColumn,
     SchemeName,
+    TextColumn,
     resampling,
 )
 from evenhand.cli.output import (
@@ -96,8 +98,6 @@ Group = Annotated[
         rich_help_panel=DATA,
     ),
 ]
-LabelColumn = Annotated[str, typer.Option("--label", help="The column of labels.", rich_help_panel=DATA)]
-TextColumn = Annotated[str, typer.Option("--text", help="The column of texts.", rich_help_panel=DATA)]
 UnsureColumn = Annotated[
     str | None,
     typer.Option(
