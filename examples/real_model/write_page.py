@@ -17,7 +17,8 @@ from typing import Any
 import altair as alt
 
 from evenhand.runs.certificate_files import read_certificate
-from evenhand.runs.certificates import BiasRow, Certificate, QualityRow
+from evenhand.runs.certificate_quality import QualityRow
+from evenhand.runs.certificates import BiasRow, Certificate
 from evenhand.runs.mitigation_records import PERPLEXITY, read_mitigation_record
 from evenhand.runs.run import open_run
 

@@ -30,6 +30,7 @@ from evenhand.instruments.instrument import (
     default_name,
     statistics_record,
 )
+from evenhand.instruments.knowledge.quality import MEASURE, knowledge_of_runs
 from evenhand.instruments.knowledge.results import (
     AGREEMENT,
     GAP,
@@ -48,6 +49,7 @@ from evenhand.models.generation import GenerationOptions
 from evenhand.models.questions import filled_context
 from evenhand.models.references import ModelRef
 from evenhand.models.text_model import cost_notices, measurable
+from evenhand.runs.certificate_quality import QualityRow
 from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
@@ -86,6 +88,7 @@ class KnowledgeInstrument(Instrument[KnowledgeOptions]):
     needs = (FillsBlanks, ScoresText)
     options_type = KnowledgeOptions
     result_type = KnowledgeResult
+    quality_measure = MEASURE
     scores_layout = ScoresLayout(
         SCORES_SCHEMA, key=("sentence",), optional=("continuation", "skipped_reason")
     )
@@ -140,6 +143,10 @@ class KnowledgeInstrument(Instrument[KnowledgeOptions]):
     ) -> dict[str, BiasRow]:
         """None: a certificate counts knowledge as quality."""
         return {}
+
+    def quality_row(self, before: Run, after: Run, *, margin: float, resampling: Resampling) -> QualityRow:
+        """What a certificate says of it: the share right of both models against a margin."""
+        return knowledge_of_runs(before, after, margin=margin, confidence=resampling.confidence)
 
     def refuse_incomparable(self, first: Run, second: Run) -> None:
         """Refuse runs without a sentence that both answered."""
