@@ -179,6 +179,9 @@ class TfidfFeatures:
         return FittedTfidf(vectorizers)
 
 
+_HIGHEST_IDF = 100.0
+"""Above what any number of texts gives, which is 1 + ln(1 + texts) at most."""
+
 _ANALYZERS: Mapping[str, Mapping[str, Any]] = {
     "words": {"analyzer": "word", "token_pattern": r"(?u)\b\w+\b", "ngram_range": (1, 2)},
     # An n-gram of a single text tells nothing about others, and most n-grams of characters are of that kind.
@@ -230,7 +233,10 @@ class TfidfKind:
         vectorizers = {}
         for name in _ANALYZERS:
             vectorizers[name] = _vectorizer(name, state.settings[name])
-            vectorizers[name].idf_ = state.arrays[name]
+            weights = state.arrays[name]
+            if not ((weights >= 0) & (weights < _HIGHEST_IDF)).all():
+                raise ValueError(f"the weights of {name} are none that texts give")
+            vectorizers[name].idf_ = weights
         return FittedTfidf(vectorizers)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.core.errors import DatasetError, EvenhandError, require_extra
+from evenhand.core.errors import DatasetError, EvenhandError, RunError, fault, require_extra
 from evenhand.core.files import decode_utf8, parse_json, read_bounded
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.regard.classifier import (
@@ -243,17 +243,23 @@ def compare_person_treatments(
 def _options_of(record: ClassifierRecord) -> RegardTrainingOptions:
     """The options that a classifier was trained with."""
     kept = dict(record.options)
-    rows = kept["test_rows"]
-    return RegardTrainingOptions(
-        **kept
-        | {
-            "labels": LabelKind(kept["labels"]),
-            "class_weights": ClassWeights(kept["class_weights"]),
-            "persons": PersonTreatment(kept["persons"]),
-            "test_rows": None if rows is None else tuple(rows),
-            "shared_authors": SharedAuthors(kept["shared_authors"]),
-        }
-    )
+    try:
+        rows = kept["test_rows"]
+        return RegardTrainingOptions(
+            **kept
+            | {
+                "labels": LabelKind(kept["labels"]),
+                "class_weights": ClassWeights(kept["class_weights"]),
+                "persons": PersonTreatment(kept["persons"]),
+                "test_rows": None if rows is None else tuple(rows),
+                "shared_authors": SharedAuthors(kept["shared_authors"]),
+            }
+        )
+    except (KeyError, TypeError, ValueError) as problem:
+        raise RunError(
+            f"The record of {record.name} is damaged: its options are not those of a training ({fault(problem)}). "
+            "Train the classifier again."
+        ) from None
 
 
 def _plan(options: RegardTrainingOptions) -> ClassifierPlan:
