@@ -147,14 +147,17 @@ def knowledge_result(
         by_gender=_parts(frame, "gender", ("male", "female"), share),
         by_settling=_parts(frame, "settled_by", tuple(SettledBy), share),
         by_role=_parts(frame, "role", tuple(PronounRole), share),
-        skipped=(*skipped_rows(frame, "sentence"), *_no_room(without_continuation)),
+        skipped=(*skipped_rows(frame, "sentence"), *_no_room(frame, without_continuation)),
     )
 
 
-def _no_room(sentences: Sequence[str]) -> tuple[Skipped, ...]:
-    if not sentences:
+def _no_room(frame: pl.DataFrame, sentences: Sequence[str]) -> tuple[Skipped, ...]:
+    """Sentences without a continuation that count as skipped for no other reason."""
+    known = set(frame.filter(pl.col("skipped_reason").is_null())["sentence"])
+    own = [sentence for sentence in sentences if sentence in known]
+    if not own:
         return ()
-    return (Skipped(reason=NO_ROOM, count=len(sentences), examples=tuple(sentences[:MOST_EXAMPLES])),)
+    return (Skipped(reason=NO_ROOM, count=len(own), examples=tuple(own[:MOST_EXAMPLES])),)
 
 
 def pair_mean(
