@@ -244,22 +244,19 @@ def _options_of(record: ClassifierRecord) -> RegardTrainingOptions:
     """The options that a classifier was trained with."""
     kept = dict(record.options)
     try:
-        rows = kept["test_rows"]
         return RegardTrainingOptions(
             **kept
             | {
                 "labels": LabelKind(kept["labels"]),
                 "class_weights": ClassWeights(kept["class_weights"]),
                 "persons": PersonTreatment(kept["persons"]),
-                "test_rows": None if rows is None else tuple(rows),
+                "test_rows": None if kept["test_rows"] is None else tuple(kept["test_rows"]),
                 "shared_authors": SharedAuthors(kept["shared_authors"]),
             }
         )
     except (KeyError, TypeError, ValueError) as problem:
-        raise RunError(
-            f"The record of {record.name} is damaged: its options are not those of a training ({fault(problem)}). "
-            "Train the classifier again."
-        ) from None
+        told = f"its options are not those of a training ({fault(problem)})"
+        raise RunError(f"{record.name} is damaged: {told}. Train the classifier again.") from None
 
 
 def _plan(options: RegardTrainingOptions) -> ClassifierPlan:
