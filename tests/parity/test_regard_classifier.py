@@ -1,8 +1,8 @@
 """The published sentence embeddings: what logistic regression and dense layers make of them, grouped by author.
 
 The split is the published one, whose authors are on both sides. Labels are the published ones; soft votes are those of
-the five annotators. The way in which C is chosen was settled with test figures in sight. What training rows alone choose
-is asked by folds within folds (``docs/regard.md``), and tested here as well.
+the five annotators. The way in which C is chosen was settled with test figures in sight. What training rows alone
+choose is asked by folds within folds (``docs/regard.md``), and tested here as well.
 """
 
 from __future__ import annotations
