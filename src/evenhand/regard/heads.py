@@ -138,10 +138,10 @@ def by_class(targets: Floats) -> tuple[Integers, Integers, Floats]:
     return rows.astype(np.int64), classes.astype(np.int64), targets[rows, classes]
 
 
-STANDARDISED = "standardised"
-"""Columns of a dense matrix have mean 0 and standard deviation 1 among the training rows."""
+STANDARDISED = "standardised where dense"
+"""Columns of a dense matrix have mean 0 and standard deviation 1 among the training rows; a sparse one stays sparse."""
 AS_GIVEN = "as given"
-"""Columns stay as features give them, which those of a sparse matrix always do."""
+"""Columns stay as features give them."""
 
 
 @dataclass(frozen=True, slots=True)
