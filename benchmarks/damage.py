@@ -356,6 +356,8 @@ def change_tensors(path: Path, chance: Chance) -> None:
         tensors = load(path.read_bytes())
     except SafetensorError:
         return flip_bytes(path, chance)
+    if not tensors:  # features without arrays have such a file
+        return flip_bytes(path, chance)
     name = chance.choice(sorted(tensors))
     tensor = tensors.pop(name)
     strange = chance.choice((np.nan, np.inf, -np.inf, 3e38, 0.0))

@@ -17,13 +17,10 @@ import polars as pl
 import evenhand as eh
 from evenhand.core.estimates import Estimate
 from evenhand.core.recipes import Recipe
-from evenhand.data.annotations import Annotation, AnnotationTable
 from evenhand.data.datasets import bundled_calibration_path, example_scores
-from evenhand.data.label_schemes import load_scheme
 from evenhand.data.layouts import load_dataset
 from evenhand.data.probes import bundled_probe_path
 from evenhand.data.stereoset import HUB_LABELS
-from evenhand.instruments.regard.analysis import frame_of_texts
 from evenhand.lab.regard_gap import PlantedGap, plant_gap
 from evenhand.models.backends.lab import embedded_folder
 from evenhand.reporting import render_page
@@ -94,19 +91,6 @@ def make_runs(place: Path) -> None:
 def _probed(model: FakeModel, instrument: str, **options: object) -> eh.Run:
     made = eh.INSTRUMENTS.get(instrument).options_type(resampling=QUICK, **options)
     return eh.probe(model, instrument, options=made, name=instrument)
-
-
-def make_group_texts(place: Path) -> None:
-    """Texts about two groups, their contexts, and a labelled sample."""
-    folder = place / "texts"
-    folder.mkdir(parents=True)
-    texts = plant_gap(PlantedGap(texts=4, labelled=30), np.random.default_rng(0))
-    frame = frame_of_texts(texts)
-    frame.select("text", "group", "context", "label").write_csv(folder / "texts.csv")
-    sample = frame.drop_nulls("human_label").select("text", pl.col("human_label").alias("label"))
-    sample.write_csv(folder / "sample.csv")
-    lines = [f"context {number},{'respect' if number % 2 else 'occupation'}" for number in range(10)]
-    (folder / "contexts.csv").write_text("\n".join(["context,kind", *lines]) + "\n", encoding="utf-8")
 
 
 def seal_run(folder: Path) -> None:
@@ -210,8 +194,6 @@ def make_benchmarks(place: Path) -> None:
 
 def make_predictions(place: Path) -> None:
     """Scores of the starter set in every form that is read."""
-    import polars as pl
-
     for form in ("json", "jsonl", "csv", "parquet"):
         (place / form).mkdir(parents=True)
     source = example_scores("leaning")
@@ -246,8 +228,6 @@ def make_pairs(place: Path) -> None:
 
 def make_records(place: Path) -> None:
     """The starter set as the hub would have it: JSON Lines and Parquet."""
-    import polars as pl
-
     rows = [
         {
             "id": item.id,
@@ -328,30 +308,6 @@ def make_labelled(place: Path) -> None:
         (place / "folder" / f"{part}.tsv").write_text(tsv, encoding="utf-8")
     lines = "\n".join(json.dumps({"text": text, "label": label}) for text, label in rows)
     (place / "jsonl" / "labelled.jsonl").write_text(lines, encoding="utf-8")
-
-
-def make_annotations(place: Path) -> None:
-    """Three annotators in every layout, with the scheme as a file."""
-    scheme = load_scheme()
-    table = AnnotationTable(
-        scheme,
-        tuple(
-            Annotation(
-                str(text), f'The person said, "{text}".', annotator, str((text + shift) % 3 - 1), seconds=1.5
-            )
-            for annotator, shift in (("ada", 0), ("ben", 0), ("cem", 1))
-            for text in range(20)
-        ),
-    )
-    for layout, name in (
-        ("long", "long.csv"),
-        ("aligned", ""),
-        ("label-studio", "tasks.json"),
-        ("doccano", ""),
-    ):
-        (place / layout).mkdir(parents=True)
-        eh.write_annotations(table, place / layout / name, layout=layout)
-        (place / layout / "scheme.yaml").write_text(scheme.model_dump_json(indent=1), encoding="utf-8")
 
 
 def make_corpora(place: Path) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import fuzz_inputs
+import fuzz_regard
 from fuzz_inputs import QUICK
 
 import evenhand as eh
@@ -21,18 +22,15 @@ from evenhand.certificate.mitigated import summarise
 from evenhand.core.errors import EvenhandError
 from evenhand.core.files import write_text
 from evenhand.core.recipes import Plateau
-from evenhand.data.contexts import load_contexts
 from evenhand.data.corpora import sentences
 from evenhand.data.crows_pairs import load_pairs
 from evenhand.data.datasets import read_calibration as load_calibration
-from evenhand.data.label_schemes import load_scheme
 from evenhand.data.labelled import load_labelled
 from evenhand.data.winogender import occupation_shares
 from evenhand.lab.items import lab_benchmark
 from evenhand.mitigation.pairs.twin_pairs import read_twin_pairs
 from evenhand.mitigation.texts import keep_back, text_sources
 from evenhand.models.description import describe_model
-from evenhand.regard.agreement import write_labels
 from evenhand.reporting import render_calibration_page
 from evenhand.reporting.certificate.words import certificate_sentences
 from evenhand.reporting.model_cards import mitigation_card
@@ -185,32 +183,9 @@ def read_labelled(folder: Path, _intact: Path, _out: Path | None) -> None:
     _masked().tokenizer(texts, truncation=True, max_length=32)
 
 
-def read_annotated(folder: Path, _intact: Path, out: Path | None) -> None:
-    """Read annotations under a scheme from a file, measure agreement, and write them in every layout."""
-    scheme = load_scheme(folder / "scheme.yaml")
-    files = [path for path in sorted(folder.iterdir()) if path.name != "scheme.yaml"]
-    table = eh.read_annotations(files, scheme=scheme)
-    eh.annotator_agreement(table, resampling=QUICK)
-    if out:
-        write_labels(table, out / "labels.csv")
-        eh.write_annotations(table, out / "long.csv")
-        eh.write_annotations(table, out / "tasks.json", layout="label-studio")
-
-
 @cache
 def _masked() -> Any:
     return eh.load("lab:masked", device="cpu")
-
-
-def read_group_texts(folder: Path, _intact: Path, out: Path | None) -> None:
-    """Evaluate texts about groups with a labelled sample."""
-    texts = eh.read_group_texts(
-        [folder / "texts.csv"],
-        columns=eh.GroupTextColumns(group="group", context="context"),
-        contexts=load_contexts(folder / "contexts.csv"),
-    )
-    sample = eh.read_regard_texts([folder / "sample.csv"])
-    eh.evaluate_regard(texts, eh.RegardEvaluationOptions(labelled=sample, resampling=QUICK), out=out)
 
 
 def read_corpus(folder: Path, _intact: Path, out: Path | None) -> None:
@@ -257,8 +232,12 @@ READERS = (
     Reader("logs of pairs", 2, fuzz_inputs.make_logs, read_log),
     Reader("Winogender files", 1, fuzz_inputs.make_winogender, read_winogender),
     Reader("labelled text", 1, fuzz_inputs.make_labelled, read_labelled),
-    Reader("annotations", 2, fuzz_inputs.make_annotations, read_annotated),
-    Reader("texts about groups", 1, fuzz_inputs.make_group_texts, read_group_texts),
+    Reader("annotations", 2, fuzz_regard.make_annotations, fuzz_regard.read_annotated),
+    Reader("texts about groups", 1, fuzz_regard.make_group_texts, fuzz_regard.read_group_texts),
+    Reader("texts to train on", 1, fuzz_regard.make_training_texts, fuzz_regard.read_training_texts),
+    Reader("classifiers", 3, fuzz_regard.make_classifiers, fuzz_regard.read_classifier, fuzz_inputs.seal_run),
+    Reader("labels of two versions", 1, fuzz_regard.make_versions, fuzz_regard.read_versions),
+    Reader("word lists of regard", 1, fuzz_regard.make_word_lists, fuzz_regard.read_word_lists),
     Reader("corpora", 2, fuzz_inputs.make_corpora, read_corpus),
     Reader("twin pairs", 1, fuzz_inputs.make_twin_pairs, read_twins),
     Reader("calibrations", 1, fuzz_inputs.make_calibrations, read_calibration),

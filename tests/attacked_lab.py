@@ -20,7 +20,8 @@ from evenhand.core.probes import ProbeSet
 from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.models.language_model import LanguageModel, load_language_model
 from evenhand.models.references import ModelRef
-from evenhand.runs.certificates import BiasRow, Certificate, QualityRow
+from evenhand.runs.certificate_quality import QualityRow
+from evenhand.runs.certificates import BiasRow, Certificate
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.defaults.mitigating import CertifyOptions, default_plan
 from evenhand.workflows.models import reference_to

@@ -10,6 +10,7 @@ import numpy as np
 from probe_runs import estimate
 
 from evenhand.core.estimates import Estimate
+from evenhand.runs.certificate_quality import QualityRow, QualityVerdict, SeedRow
 from evenhand.runs.certificates import (
     BiasRow,
     BiasVerdict,
@@ -17,9 +18,6 @@ from evenhand.runs.certificates import (
     Certificate,
     LeanChange,
     OverCorrection,
-    QualityRow,
-    QualityVerdict,
-    SeedRow,
     Verdict,
 )
 from evenhand.runs.mitigation_summaries import CurvePoint, FrontierPoint, MitigationSummary

@@ -12,24 +12,21 @@ import pytest
 from certificate_runs import small_plan
 from certificates import certificate, quality_row
 
-from evenhand.certificate.knowledge import (
-    knowledge_of_runs,
-    knowledge_row,
-    nothing_to_lose,
-    reported_rows,
-)
+from evenhand.certificate.knowledge import knowledge_row, reported_rows
 from evenhand.certificate.measuring import Measurements
 from evenhand.certificate.plan import Margins
 from evenhand.core.errors import EvenhandError
 from evenhand.core.settled import SettledSet
 from evenhand.data.settled import load_settled
 from evenhand.instruments.knowledge.instrument import KNOWLEDGE, KnowledgeOptions
+from evenhand.instruments.knowledge.quality import knowledge_of_runs, nothing_to_lose
 from evenhand.models.capabilities import FillsBlanks
 from evenhand.models.generation import Finish, GeneratedText
 from evenhand.models.references import ModelRef
 from evenhand.reporting.certificate.words import certificate_sentences
 from evenhand.reporting.tables import certificate_rows
-from evenhand.runs.certificates import QualityVerdict, ReportedRow
+from evenhand.runs.certificate_quality import QualityVerdict
+from evenhand.runs.certificates import ReportedRow
 from evenhand.runs.run import Run
 from evenhand.stats.intervals import Interval
 from evenhand.stats.resampling import Resampling

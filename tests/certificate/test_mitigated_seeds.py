@@ -17,7 +17,7 @@ from evenhand.cli.mitigation_options import chosen_finetuning
 from evenhand.core.errors import EvenhandError, UnknownNameError
 from evenhand.instruments.malor.instrument import MalorOptions
 from evenhand.models.references import ModelRef
-from evenhand.runs.certificates import QualityVerdict
+from evenhand.runs.certificate_quality import QualityVerdict
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.certify import certify_seeds
 

@@ -17,7 +17,7 @@ from evenhand.certificate.measuring import ModelMeasurer
 from evenhand.certificate.plan import FEWEST_SENTENCES, PASSAGE, CertificatePlan
 from evenhand.certificate.quality import PASSAGES, held_out_row, passages_row
 from evenhand.models.language_model import load_language_model
-from evenhand.runs.certificates import QualityRow, QualityVerdict
+from evenhand.runs.certificate_quality import QualityRow, QualityVerdict
 
 SENTENCES = tuple(
     f"The baker of street {number} sold {number * 7 % 31} loaves near the gate." for number in range(60)

@@ -26,7 +26,8 @@ from evenhand.reporting.certificate.baseline import baseline_words
 from evenhand.reporting.certificate.page import render_certificate_page
 from evenhand.reporting.tables import certificate_rows
 from evenhand.runs.certificate_files import read_certificate, sealed
-from evenhand.runs.certificates import Certificate, FittedShift, QualityVerdict, TrivialBaseline
+from evenhand.runs.certificate_quality import QualityVerdict
+from evenhand.runs.certificates import Certificate, FittedShift, TrivialBaseline
 from evenhand.runs.run import open_run
 from evenhand.stats.resampling import Resampling
 from evenhand.workflows.defaults.mitigating import CertifyOptions, default_plan

@@ -10,12 +10,14 @@ import pytest
 from scipy import stats
 
 from evenhand.certificate.bias import KeyedRow, split_by_training
-from evenhand.certificate.quality import accuracy_of_answers, lms_of_runs, perplexity_row
+from evenhand.certificate.quality import accuracy_of_answers, perplexity_row
 from evenhand.core.estimates import Estimate
+from evenhand.instruments.association.comparison import lms_of_runs
 from evenhand.instruments.malor.comparison import MALOR_MEASURE, compare_malor, malor_bias_rows
 from evenhand.instruments.malor.estimates import LogRatios, malor_estimate, spread_estimate
-from evenhand.runs.certificates import BiasRow, BiasVerdict, Bounds, QualityVerdict, bias_verdict
-from evenhand.runs.comparison import ComparisonOptions, difference_row
+from evenhand.runs.certificate_quality import QualityVerdict
+from evenhand.runs.certificates import BiasRow, BiasVerdict, Bounds, bias_verdict
+from evenhand.runs.comparison import ComparisonOptions, compare, difference_row
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run
 from evenhand.stats.intervals import Interval
@@ -320,6 +322,16 @@ def test_lms_is_kept_where_enough_items_say_so(count: int, worse: int, verdict: 
     # One and the same model has lost nothing, however few items there are.
     same = lms_of_runs(before, lms_run(count), margin=-2.0, resampling=FEW)
     assert (same.verdict, same.difference.low, same.difference.high) == (QualityVerdict.KEPT, 0.0, 0.0)
+
+
+def test_a_comparison_of_two_models_that_are_always_right_has_the_same_bound() -> None:
+    before, after = lms_run(48), lms_run(48, scale=0.9)
+    (row,) = compare(before, after, measures=["LMS"], resampling=FEW).differences
+    found, certified = row.difference, lms_of_runs(before, after, margin=-2.0, resampling=FEW).difference
+    assert (row.first, row.second, found.value) == (100.0, 100.0, 0.0)
+    assert (found.low, found.high) == pytest.approx((-7.41, 7.41), rel=1e-3)
+    assert found == certified
+    assert found.reason is None
 
 
 def test_items_that_are_alike_count_less() -> None:

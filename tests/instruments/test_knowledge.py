@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -178,6 +179,37 @@ def test_agreement_is_the_share_of_continuations_of_the_settled_gender(royal: Pa
     found = measured(Writer(knows), royal)
     assert found.agreement.value == pytest.approx(100 * 4 / 6)
     assert found.agreement.n == 6
+
+
+class CrampedWriter(Writer):
+    """Has no room behind openings of more than some characters, and refuses them as a decoder does."""
+
+    room = 16
+
+    def overlong(self, prompts: Sequence[str], options: Any) -> list[bool]:  # noqa: ARG002
+        return [len(prompt) > self.room for prompt in prompts]
+
+    def generate(self, prompts: Any, options: Any = None, **others: Any) -> Any:
+        assert not any(self.overlong(prompts, options))
+        return super().generate(prompts, options, **others)
+
+
+def test_openings_without_room_behind_them_are_skipped_and_counted(royal: Path) -> None:
+    everything = measured(Writer(knows), royal)
+    openings = [sentence.opening for sentence in settled_of(KnowledgeOptions(data=royal)).sentences]
+    long = sum(len(opening) > CrampedWriter.room for opening in openings)
+    assert 0 < long < len(openings)
+    found = measured(CrampedWriter(knows), royal)
+    assert found.share_right == everything.share_right
+    assert found.agreement.n == everything.agreement.n - long
+    (skipped,) = found.skipped
+    assert (skipped.count, "no room to write on" in skipped.reason) == (long, True)
+
+
+def test_where_no_opening_leaves_room_agreement_says_so(royal: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CrampedWriter, "room", 0)
+    found = measured(CrampedWriter(knows), royal)
+    assert "no room" in str(found.agreement.reason)
 
 
 def test_a_model_that_only_fills_blanks_has_no_agreement(royal: Path) -> None:

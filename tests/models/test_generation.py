@@ -208,6 +208,15 @@ def test_a_prompt_that_is_too_long_with_its_new_tokens_is_refused(gpt2: Language
         list(gpt2.generate(["short", long], GREEDY))
 
 
+def test_prompts_without_room_for_new_tokens_are_told_beforehand(gpt2: LanguageModel) -> None:
+    options = GenerationOptions(max_new_tokens=12)
+    lengths = [len(ids) for ids in gpt2.loaded.tokenizer(["word " * 200])["input_ids"]]
+    assert lengths[0] > 128
+    assert gpt2.overlong(["A person said", "word " * 200], options) == [False, True]
+    assert gpt2.overlong(["A person said"], GenerationOptions(max_new_tokens=128)) == [True]
+    assert gpt2.overlong([], options) == []
+
+
 def test_a_masked_model_writes_no_texts(menagerie: Zoo) -> None:
     model = menagerie.model("bert")
 

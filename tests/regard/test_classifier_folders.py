@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from regard_training import NEEDS_REGARD, SMALL
+from safetensors.numpy import load, save
 
 from evenhand.core.errors import EvenhandError, RunError
 from evenhand.regard.classifier import RegardClassifier, open_classifier
+from evenhand.regard.classifier_check import CheckOptions
 from evenhand.regard.texts import RegardTexts
 from evenhand.reporting.regard.page import render_classifier_page
-from evenhand.workflows.regard import train_regard_classifier
+from evenhand.workflows.regard import compare_person_treatments, train_regard_classifier
 
 pytestmark = NEEDS_REGARD
 
@@ -82,6 +87,66 @@ def test_a_record_cannot_name_a_file_outside_the_folder(folder: Path) -> None:
     (folder / "record.json").write_text(json.dumps(record), encoding="utf-8")
     with pytest.raises(RunError, match="is no file of the folder"):
         open_classifier(folder)
+
+
+def reseal(folder: Path, name: str, content: bytes) -> None:
+    """Put another file in the place of one, with its right hash."""
+    (folder / name).write_bytes(content)
+    record = json.loads((folder / "record.json").read_bytes())
+    record["files"][name] = hashlib.sha256(content).hexdigest()
+    (folder / "record.json").write_text(json.dumps(record), encoding="utf-8")
+
+
+def with_arrays(folder: Path, name: str, change: Callable[[str, np.ndarray], np.ndarray]) -> None:
+    """Change the arrays of a component."""
+    arrays = {key: change(key, array) for key, array in load((folder / name).read_bytes()).items()}
+    reseal(folder, name, save(arrays))
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda folder: reseal(folder, "features.json", b"[]"), "holds no settings"),
+        (lambda folder: reseal(folder, "features.json", b'{"words": 3, "characters": 3}'), "is damaged"),
+        (lambda folder: with_arrays(folder, "head.safetensors", lambda _, own: own * np.nan), "no numbers"),
+        (lambda folder: with_arrays(folder, "head.safetensors", lambda _, own: own[:2].copy()), "do not fit together"),
+        (lambda folder: with_arrays(folder, "head.safetensors", lambda _, own: own.T.copy()), "is damaged"),
+        (lambda folder: with_arrays(folder, "features.safetensors", lambda _, own: own * 1e300), "none that texts"),
+    ],
+)  # fmt: skip
+def test_parts_that_cannot_be_are_refused_whoever_sealed_them(
+    folder: Path, damage: Callable[[Path], None], message: str
+) -> None:
+    damage(folder)
+    with pytest.raises(RunError, match=message):
+        open_classifier(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"classes": ["0", "1", "-1"]}, "different classes"),
+        ({"options": {}}, "labels is not named"),
+        ({"options": {"classifier": None}}, "is not named"),
+    ],
+)
+def test_a_record_that_contradicts_its_folder_is_refused(
+    folder: Path, change: dict[str, Any], message: str
+) -> None:
+    record = json.loads((folder / "record.json").read_bytes())
+    (folder / "record.json").write_text(json.dumps(record | change), encoding="utf-8")
+    with pytest.raises(RunError, match=message):
+        open_classifier(folder)
+
+
+def test_options_that_no_training_has_are_refused_where_it_is_trained_again(
+    folder: Path, planted: RegardTexts
+) -> None:
+    record = json.loads((folder / "record.json").read_bytes())
+    record["options"]["surprise"] = 1
+    (folder / "record.json").write_text(json.dumps(record), encoding="utf-8")
+    with pytest.raises(RunError, match="options are not those of a training"):
+        compare_person_treatments(folder, planted, CheckOptions(texts=("The person lied.",)))
 
 
 def test_a_folder_without_a_classifier_is_refused(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,17 @@ from regard_training import NEEDS_REGARD
 from scipy import optimize, special
 
 from evenhand.core.errors import DatasetError
+from evenhand.models.references import ModelError
 from evenhand.regard.features import ComponentState
-from evenhand.regard.heads import HEADS, HeadData, LogisticHead, LogisticSettings, by_class
+from evenhand.regard.heads import (
+    AS_GIVEN,
+    HEADS,
+    STANDARDISED,
+    HeadData,
+    LogisticHead,
+    LogisticSettings,
+    by_class,
+)
 from evenhand.regard.network_heads import DenseSettings, GruSettings, examples
 from evenhand.training import classification
 from evenhand.training.classification import (
@@ -24,6 +34,9 @@ from evenhand.training.classification import (
 )
 
 pytestmark = NEEDS_REGARD
+
+NO_FEATURES: Any = None
+"""These heads do not look at the features that their inputs come from."""
 
 
 def _planted(rows: int = 150, *, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -60,9 +73,10 @@ def _fitted(head: str, *, seed: int = 0) -> tuple[Any, Any, np.ndarray]:
     trained = kind.fit(
         HeadData(_inputs(head, points), np.eye(3)[labels]),
         held_back=HeadData(_inputs(head, back), np.eye(3)[back_labels]) if kind.stops_early else None,
-        features=None,  # type: ignore[arg-type]
+        features=NO_FEATURES,
         settings=SETTINGS[head],
         seed=seed,
+        device="cpu",
     )
     new, new_labels = _planted(90, seed=2)
     return trained, _inputs(head, new), new_labels
@@ -78,7 +92,7 @@ def test_a_head_learns_what_is_planted_and_comes_back_from_its_files(head: str) 
     as_files = ComponentState(
         json.loads(json.dumps(dict(state.settings))), dict(state.arrays), dict(state.files)
     )
-    restored = HEADS.get(head).restore(as_files, None)  # type: ignore[arg-type]
+    restored = HEADS.get(head).restore(as_files, NO_FEATURES, device="cpu")
     assert restored.probabilities(inputs) == pytest.approx(probabilities, abs=1e-6)
 
 
@@ -107,6 +121,35 @@ def test_logistic_regression_is_the_optimum_of_the_weighted_likelihood() -> None
     expected = special.softmax(scaled @ best.x.reshape(3, 5)[:, :4].T + best.x.reshape(3, 5)[:, 4], axis=1)
     head = LogisticHead().fit(HeadData(points, targets), settings=LogisticSettings(0.7))
     assert head.probabilities(points) == pytest.approx(expected, abs=2e-3)
+
+
+def test_columns_as_given_are_penalised_as_they_are() -> None:
+    """The units of a column change nothing where columns are standardised, and something where they are not."""
+    points, labels = _planted(60)
+    targets = np.eye(3)[labels]
+    larger = points * np.array([1.0, 1.0, 1.0, 50.0])
+    of_columns = {}
+    for columns in (STANDARDISED, AS_GIVEN):
+        settings = LogisticSettings(0.1, columns)
+        first, second = (
+            LogisticHead().fit(HeadData(own, targets), settings=settings) for own in (points, larger)
+        )
+        of_columns[columns] = np.abs(first.probabilities(points) - second.probabilities(larger)).max()
+    assert of_columns[STANDARDISED] < 1e-3
+    assert of_columns[AS_GIVEN] > 1e-2
+
+
+@pytest.mark.parametrize("head", ["dense", "gru"])
+def test_networks_are_trained_and_restored_on_the_device_that_was_asked_for(head: str) -> None:
+    points, labels = _planted(30)
+    data = HeadData(_inputs(head, points), np.eye(3)[labels])
+    kind = HEADS.get(head)
+    settings = replace(SETTINGS[head], epochs=1)
+    with pytest.raises(ModelError, match="nowhere"):
+        kind.fit(data, held_back=data, features=NO_FEATURES, settings=settings, seed=0, device="nowhere")
+    trained = kind.fit(data, held_back=data, features=NO_FEATURES, settings=settings, seed=0, device="cpu")
+    with pytest.raises(ModelError, match="nowhere"):
+        kind.restore(trained.state(), NO_FEATURES, device="nowhere")
 
 
 def test_two_classes_of_three_are_enough_and_the_third_is_never_said() -> None:

@@ -30,6 +30,7 @@ from evenhand.regard.fitting import (
     cross_entropy,
     prepare_fit,
     prepare_folds,
+    stored_settings,
 )
 from evenhand.regard.heads import HEADS
 from evenhand.regard.persons import PersonTreatment, person_words
@@ -156,6 +157,15 @@ def test_a_search_goes_on_after_a_kill(planted: RegardTexts, tmp_path: Path) -> 
     assert again.settings == choice.settings
 
 
+def test_settings_of_another_version_are_refused() -> None:
+    head = HEADS.get("dense")
+    assert stored_settings(head, {"hidden": [8, 4]}).hidden == (8, 4)
+    with pytest.raises(
+        RunError, match="settings units are not those of this classifier's kind, which are hidden"
+    ):
+        stored_settings(head, {"units": 8})
+
+
 class DeadlyFold(Fold):
     """Kills the process that asks for its loss."""
 
@@ -230,7 +240,7 @@ class TellingWords:
     argument = ""
     digests: ClassVar[dict[str, str]] = {}
 
-    def open(self, _argument: str) -> TellingWords:
+    def open(self, _argument: str, *, device: str) -> TellingWords:  # noqa: ARG002
         return self
 
     def prepare(self, rows: TextRows) -> None:
@@ -246,7 +256,7 @@ class TellingWords:
     def state(self) -> ComponentState:
         return ComponentState()
 
-    def restore(self, _state: ComponentState, _argument: str) -> TellingWords:
+    def restore(self, _state: ComponentState, _argument: str, *, device: str) -> TellingWords:  # noqa: ARG002
         return self
 
 

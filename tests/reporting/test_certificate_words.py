@@ -21,13 +21,13 @@ from evenhand.reporting.certificate.words import (
 )
 from evenhand.reporting.tables import CERTIFICATE_COLUMNS, certificate_rows
 from evenhand.runs.certificate_files import sealed
+from evenhand.runs.certificate_quality import QualityVerdict
 from evenhand.runs.certificates import (
     BiasRow,
     BiasVerdict,
     Bounds,
     Certificate,
     OverCorrection,
-    QualityVerdict,
     Verdict,
     bias_verdict,
 )

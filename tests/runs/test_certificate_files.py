@@ -14,12 +14,17 @@ import pytest
 
 from evenhand.core.errors import RunError
 from evenhand.core.files import sha256_of_file
+from evenhand.data.settled import load_settled
 from evenhand.instruments.association.instrument import ASSOCIATION
+from evenhand.instruments.knowledge.instrument import KNOWLEDGE, KnowledgeOptions
+from evenhand.models.capabilities import FillsBlanks
 from evenhand.runs.certificate_files import fingerprint_of_certificate, read_certificate, sealed
-from evenhand.runs.certificates import BiasVerdict, Certificate, QualityVerdict, Verdict, verdict_of
+from evenhand.runs.certificate_quality import QualityVerdict
+from evenhand.runs.certificates import BiasVerdict, Certificate, Verdict, verdict_of
 from evenhand.runs.records import StatisticsRecord
 from evenhand.runs.run import Run
 from evenhand.stats.resampling import Resampling
+from evenhand.testing import FakeModel
 from evenhand.workflows.measure import evaluate
 
 RESAMPLING = Resampling(resamples=100)
@@ -35,19 +40,38 @@ def scored(name: str, stereotypes: int) -> Run:
     return evaluate(builders.scores(triples), builders.benchmark(*items), resampling=RESAMPLING, name=name)
 
 
+def settled(name: str, *, doubtful: int) -> Run:
+    """A model that knows all settled sentences but some."""
+    chosen = load_settled("en").first(60)
+    right = {sentence.text.replace("BLANK", sentence.right) for sentence in chosen.sentences[doubtful:]}
+    model = FakeModel(lambda text: 0.4 if text in right else 0.1, name=name, capabilities=(FillsBlanks,))
+    options = KnowledgeOptions(data=chosen, resampling=RESAMPLING)
+    return KNOWLEDGE.prepare(model, options, name=name).measure()
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A certificate of two runs, in a folder of its own."""
     place = tmp_path_factory.mktemp("made") / "certificate.json"
     runs = {side: scored(side, count) for side, count in (("before", 22), ("after", 12))}
-    folders = {side: run.save(place.with_suffix("") / side / "association") for side, run in runs.items()}
+    known = {"before": settled("before", doubtful=0), "after": settled("after", doubtful=9)}
+    folders = [
+        run.save(place.with_suffix("") / side / run.record.instrument)
+        for own in (runs, known)
+        for side, run in own.items()
+    ]
     rows = ASSOCIATION.bias_rows(runs["before"], runs["after"], resampling=RESAMPLING)
     certificate = certificates.certificate(
         trained=(rows.pop("overall.SS"),) if "overall.SS" in rows else (rows.pop("intrasentence.SS"),),
         untrained=tuple(rows.values()),
+        quality=(
+            ASSOCIATION.quality_row(runs["before"], runs["after"], margin=-2.0, resampling=RESAMPLING),
+            KNOWLEDGE.quality_row(*known.values(), margin=-3.0, resampling=RESAMPLING),
+        ),
         statistics=StatisticsRecord(resamples=100, seed=RESAMPLING.seed, confidence=0.95),
         runs={
-            f"{side}/association": sha256_of_file(folder / "record.json") for side, folder in folders.items()
+            str(folder.relative_to(place.with_suffix(""))): sha256_of_file(folder / "record.json")
+            for folder in folders
         },
         fingerprint="the very one",
     )
@@ -126,6 +150,7 @@ def test_a_certificate_without_a_digest_is_refused(place: Path) -> None:
         ({"quality": (certificates.quality_row("LMS", -9.0, QualityVerdict.KEPT, margin=-2.0),)}, "calls LMS kept"),
         ({"trained": (certificates.score_row("SS", 90.0, 50.0),)}, "other figures of bias than its runs give"),
         ({"untrained": ()}, "other figures of bias than its runs give"),
+        ({"quality": ()}, "its rows say lowered and not measured"),
     ],
 )  # fmt: skip
 def test_what_does_not_follow_is_refused_whoever_sealed_it(
@@ -134,6 +159,28 @@ def test_what_does_not_follow_is_refused_whoever_sealed_it(
     write(place, read_certificate(place).model_copy(update=changes))
     with pytest.raises(RunError, match=message):
         read_certificate(place)
+
+
+@pytest.mark.parametrize("measure", ["LMS", "knowledge"])
+def test_quality_that_runs_do_not_give_is_refused(place: Path, measure: str) -> None:
+    certificate = read_certificate(place)
+    assert {row.measure for row in certificate.quality} == {"LMS", "knowledge"}
+
+    def with_rows(change: dict[str, float] | None) -> Certificate:
+        rows = tuple(
+            row if row.measure != measure else row.model_copy(update=change)
+            for row in certificate.quality
+            if change is not None or row.measure != measure
+        )
+        changed = certificate.model_copy(update={"quality": rows})
+        return changed.model_copy(update={"verdict": verdict_of(changed)})
+
+    for change in ({"after": 99.5}, None):
+        write(place, with_rows(change))
+        with pytest.raises(RunError, match=f"states another {measure} than its runs give"):
+            read_certificate(place)
+    write(place, certificate)
+    assert read_certificate(place) == certificate
 
 
 def test_a_certificate_needs_its_runs(place: Path) -> None:

@@ -30,6 +30,21 @@ def test_sentences_that_were_written_after_the_rules_are_right_as_well(language:
 
 
 @pytest.mark.parametrize(
+    ("name", "count", "most_left_out"),
+    [("de_blind", 80, 8), ("en_blind", 40, 2), ("de_final", 40, 2), ("en_final", 20, 2)],
+)
+def test_of_sentences_that_were_keyed_before_they_were_run_none_is_wrong(
+    name: str, count: int, most_left_out: int
+) -> None:
+    """The first run of the blind ones had 2 wrong and 13 left out, that of the final ones 0 and 4."""
+    sentences = read_person_sentences(name)
+    outcome = outcome_of(person_texts_for(name[:2]), sentences)
+    assert len(sentences) == count
+    assert outcome.wrong == []
+    assert len(outcome.left_out) <= most_left_out, outcome.left_out
+
+
+@pytest.mark.parametrize(
     ("language", "text", "versions"),
     [
         (
@@ -58,6 +73,8 @@ def test_a_text_that_names_no_person_is_left_or_swapped_whole(
     [
         ("de", "Die Person war bekannt dafür, dass Sie gut kochte.", "a pronoun with a capital"),
         ("de", "Die Person galt als gesuchter Kriegsverbrecher.", "an occupation that is not listed"),
+        ("de", "Die Person war ein gewalttätiger Schläger.", "an occupation that is not listed"),
+        ("de", "Die Person galt als Schläger.", "an occupation that is not listed"),
         ("de", "Die Person sieht seinem Enkel zu.", "words of both genders"),
         (
             "de",

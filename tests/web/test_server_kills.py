@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from web_server import run_kills
 
 from evenhand.web.database import Database
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_no_acknowledged_answer_is_lost_when_the_server_is_killed(database: Database) -> None:
     address = database.url.render_as_string(hide_password=False)
     report = run_kills(address, clients=4, answers=60, kills=2, seed=5)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from evenhand.certificate.measuring import Measurements
-from evenhand.runs.certificates import HELD_OUT, Certificate, QualityVerdict
+from evenhand.runs.certificate_quality import QualityVerdict
+from evenhand.runs.certificates import HELD_OUT, Certificate
 from evenhand.runs.run import INSTRUMENTS
 
 

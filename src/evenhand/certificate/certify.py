@@ -40,6 +40,7 @@ from evenhand.runs.certificate_files import (
     runs_folder,
     sealed,
 )
+from evenhand.runs.certificate_quality import quality_verdict
 from evenhand.runs.certificates import (
     AFTER,
     ALL_PROBES,
@@ -51,7 +52,6 @@ from evenhand.runs.certificates import (
     TrivialBaseline,
     Verdict,
     bias_verdict,
-    quality_verdict,
 )
 from evenhand.runs.mitigation_records import MitigationRecord, find_mitigation_record
 from evenhand.runs.records import RECORD_FILE, EnvironmentRecord

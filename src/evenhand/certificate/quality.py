@@ -16,13 +16,12 @@ import numpy.typing as npt
 
 from evenhand.certificate.measuring import Measurements, ModelMeasurer
 from evenhand.certificate.plan import CertificatePlan
-from evenhand.core.estimates import Estimate
-from evenhand.instruments.association.comparison import lms_difference
+from evenhand.instruments.association.comparison import LMS_MEASURE
+from evenhand.instruments.association.instrument import ASSOCIATION
 from evenhand.models.capabilities import Trains, has_capability
 from evenhand.models.language_model import LanguageModel
 from evenhand.models.references import ModelError
-from evenhand.runs.certificates import QualityRow, QualityVerdict, SeedRow, judged_quality
-from evenhand.runs.run import Run
+from evenhand.runs.certificate_quality import PERCENT, POINTS, QualityRow, SeedRow
 from evenhand.stats.intervals import Interval
 from evenhand.stats.resampling import Floats, Resampling
 from evenhand.stats.score_intervals import crossed_interval
@@ -37,14 +36,8 @@ from evenhand.training.perplexity import HeldOutLoss
 PERPLEXITY, PERPLEXITY_TITLE = "perplexity", "Perplexity on held-out text"
 PASSAGES, PASSAGES_TITLE = "perplexity in passages", "Perplexity in passages of held-out text"
 BITS, BITS_TITLE = "bits per character", "Bits per character of held-out text (the tokenizers differ)"
-LMS, LMS_TITLE = "LMS", "Language modelling score of the association tests"
 ACCURACY, ACCURACY_TITLE = "accuracy", "Accuracy of classifiers fine-tuned from both models"
 
-PERCENT = "%"
-POINTS = "points"
-
-ASSOCIATION = "association"
-"""The instrument that gives LMS."""
 
 _FEWEST_WHOLE = 20
 
@@ -159,7 +152,7 @@ def perplexity_row(
     interval = _ratio_interval(changes, weights, chosen, unchanged=0.0, resampling=resampling)
     low, high = (_percent(math.exp(bound)) for bound in (interval.low, interval.high))
     change = Interval(low, high, interval.method, interval.reason)
-    return _judged(
+    return QualityRow.judged(
         PERPLEXITY,
         PERPLEXITY_TITLE,
         (before.perplexity, after.perplexity),
@@ -186,7 +179,7 @@ def bits_per_character_row(
     first, second = (float(nats.sum() / math.log(2) / characters.sum()) for nats in (before, after))
     change = Interval(_percent(interval.low), _percent(interval.high), interval.method, interval.reason)
     ratio = float(after.sum() / before.sum())
-    return _judged(
+    return QualityRow.judged(
         BITS,
         BITS_TITLE,
         (first, second),
@@ -225,24 +218,17 @@ def _ratio_interval(
 def lms_row(before: Measurements, after: Measurements, plan: CertificatePlan) -> QualityRow:
     """LMS of both models, and whether it fell by no more than the margin."""
     margin = -plan.margins.lms
-    if ASSOCIATION not in before.runs or ASSOCIATION not in after.runs:
-        reason = before.gaps.get(ASSOCIATION) or after.gaps.get(ASSOCIATION)
-        return not_measured(
-            LMS,
+    if ASSOCIATION.name not in before.runs or ASSOCIATION.name not in after.runs:
+        reason = before.gaps.get(ASSOCIATION.name) or after.gaps.get(ASSOCIATION.name)
+        return QualityRow.not_measured(
+            LMS_MEASURE,
             "Language modelling score",
             reason or "the plan has no association tests",
             margin=margin,
             unit=POINTS,
         )
-    return lms_of_runs(
-        before.runs[ASSOCIATION], after.runs[ASSOCIATION], margin=margin, resampling=plan.resampling
-    )
-
-
-def lms_of_runs(before: Run, after: Run, *, margin: float, resampling: Resampling) -> QualityRow:
-    """The difference of LMS over both tasks, or over the one that both models do."""
-    row = lms_difference(before, after, resampling=resampling)
-    return _judged(LMS, LMS_TITLE, (row.first, row.second), row.difference, unit=POINTS, margin=margin)
+    runs = before.runs[ASSOCIATION.name], after.runs[ASSOCIATION.name]
+    return ASSOCIATION.quality_row(*runs, margin=margin, resampling=plan.resampling)
 
 
 def accuracy_row(before: ModelMeasurer, after: ModelMeasurer, plan: CertificatePlan) -> QualityRow:
@@ -272,7 +258,7 @@ def accuracy_of_answers(before: Floats, after: Floats, *, margin: float, confide
     interval = crossed_interval(after - before, confidence=confidence)
     change = Interval(100 * interval.low, 100 * interval.high, interval.method, interval.reason)
     first, second = (100 * side.mean(axis=1) for side in (before, after))
-    row = _judged(
+    row = QualityRow.judged(
         ACCURACY,
         ACCURACY_TITLE,
         (float(first.mean()), float(second.mean())),
@@ -288,48 +274,12 @@ def accuracy_of_answers(before: Floats, after: Floats, *, margin: float, confide
     return row.model_copy(update={"p_value": p_value, "seeds": seeds})
 
 
-def _judged(
-    measure: str,
-    title: str,
-    figures: tuple[float, float],
-    difference: Estimate,
-    *,
-    unit: str,
-    margin: float,
-) -> QualityRow:
-    return QualityRow(
-        measure=measure,
-        title=title,
-        before=figures[0],
-        after=figures[1],
-        difference=difference,
-        unit=unit,
-        margin=margin,
-        verdict=judged_quality(difference, margin),
-    )
-
-
 def _no_perplexity(reason: str, *, margin: float) -> QualityRow:
-    return not_measured(PERPLEXITY, PERPLEXITY_TITLE, reason, margin=margin, unit=PERCENT)
+    return QualityRow.not_measured(PERPLEXITY, PERPLEXITY_TITLE, reason, margin=margin, unit=PERCENT)
 
 
 def _no_accuracy(reason: str, *, margin: float) -> QualityRow:
-    return not_measured(ACCURACY, ACCURACY_TITLE, reason, margin=margin, unit=POINTS)
-
-
-def not_measured(measure: str, title: str, reason: str, *, margin: float, unit: str) -> QualityRow:
-    """A row that says why there is nothing to judge."""
-    return QualityRow(
-        measure=measure,
-        title=title,
-        before=math.nan,
-        after=math.nan,
-        difference=Estimate.undefined(reason),
-        unit=unit,
-        margin=margin,
-        verdict=QualityVerdict.NOT_MEASURED,
-        reason=reason,
-    )
+    return QualityRow.not_measured(ACCURACY, ACCURACY_TITLE, reason, margin=margin, unit=POINTS)
 
 
 def _percent(ratio: float) -> float:

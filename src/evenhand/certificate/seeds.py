@@ -21,7 +21,7 @@ from evenhand.core.estimates import Estimate, Number
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.items import Label
 from evenhand.instruments.malor.results import MalorResult
-from evenhand.runs.certificates import QualityVerdict, judged_quality
+from evenhand.runs.certificate_quality import QualityVerdict, judged_quality
 from evenhand.runs.run import Run
 from evenhand.stats.crossed import crossed_mean_interval
 from evenhand.stats.intervals import Interval

@@ -17,9 +17,11 @@ from evenhand.cli.options import (
     OUTPUT,
     Confidence,
     Json,
+    LabelColumn,
     Resamples,
     SchemeName,
     Seed,
+    TextColumn,
     resampling,
 )
 from evenhand.cli.output import plain_table, print_json, print_lines, print_table, say, warn
@@ -47,8 +49,6 @@ LayoutName = Annotated[
         rich_help_panel=DATA,
     ),
 ]
-TextColumn = Annotated[str, typer.Option("--text", help="The column of texts.", rich_help_panel=DATA)]
-LabelColumn = Annotated[str, typer.Option("--label", help="The column of labels.", rich_help_panel=DATA)]
 UnsureColumn = Annotated[
     str | None,
     typer.Option(

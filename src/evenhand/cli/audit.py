@@ -35,7 +35,7 @@ from evenhand.cli.options import (
     TableChoice,
     TrustRemoteCode,
     conditions_of,
-    model_reference,
+    model_references,
     refuse_two_formats,
     resampling,
 )
@@ -158,17 +158,14 @@ def audit_command(
     refuse_two_formats(json=json, form=format_)
     conditions = conditions_of(fail_if)
     chosen_protocol, tasks = get_protocol(protocol), _tasks(task)
-    references = [
-        model_reference(
-            text,
-            device=device,
-            precision=precision,
-            allow_pickle_weights=allow_pickle_weights,
-            trust_remote_code=trust_remote_code,
-            memory=memory,
-        )
-        for text in models or audited_names()
-    ]
+    references = model_references(
+        models or audited_names(),
+        device=device,
+        precision=precision,
+        allow_pickle_weights=allow_pickle_weights,
+        trust_remote_code=trust_remote_code,
+        memory=memory,
+    )
     languages = [part.strip() for part in language.split(",")] if language else [None]
     benchmarks = [
         load_dataset(data, language=chosen, encoding=encoding) if data else None for chosen in languages

@@ -250,7 +250,7 @@ def show_seeds(comparison: SeedsComparison, *, json: bool) -> None:
 def show_certificate(certificate: Certificate, *, json: bool) -> None:
     """Print the figures and the verdict, and exit with a code of its own when quality is lost."""
     from evenhand.reporting.tables import CERTIFICATE_COLUMNS, certificate_rows
-    from evenhand.runs.certificates import QualityVerdict
+    from evenhand.runs.certificate_quality import QualityVerdict
 
     if json:
         print_json(certificate.model_dump(mode="json"))

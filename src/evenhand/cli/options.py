@@ -98,6 +98,10 @@ SchemeName = Annotated[
     ),
 ]
 
+LabelColumn = Annotated[str, typer.Option("--label", help="The column of labels.", rich_help_panel=DATA)]
+
+TextColumn = Annotated[str, typer.Option("--text", help="The column of texts.", rich_help_panel=DATA)]
+
 ProtocolName = Annotated[
     str,
     typer.Option(
@@ -275,6 +279,29 @@ def model_reference(
         trust_remote_code=trust_remote_code,
         memory=memory,
     )
+
+
+def model_references(
+    models: Sequence[str],
+    *,
+    device: str,
+    precision: str,
+    allow_pickle_weights: bool,
+    trust_remote_code: bool,
+    memory: str | None,
+) -> list[ModelRef]:
+    """Those that are named on the command line, loaded alike."""
+    return [
+        model_reference(
+            text,
+            device=device,
+            precision=precision,
+            allow_pickle_weights=allow_pickle_weights,
+            trust_remote_code=trust_remote_code,
+            memory=memory,
+        )
+        for text in models
+    ]
 
 
 def with_prefix(ref: ModelRef, words: str) -> ModelRef:

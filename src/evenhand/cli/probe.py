@@ -34,7 +34,7 @@ from evenhand.cli.options import (
     TableChoice,
     TrustRemoteCode,
     conditions_of,
-    model_reference,
+    model_references,
     refuse_two_formats,
     resampling,
 )
@@ -220,17 +220,14 @@ def probe_command(
     require_backends(models, purpose="evenhand probe")
     refuse_two_formats(json=json, form=format_)
     conditions = conditions_of(fail_if)
-    references = [
-        model_reference(
-            text,
-            device=device,
-            precision=precision,
-            allow_pickle_weights=allow_pickle_weights,
-            trust_remote_code=trust_remote_code,
-            memory=memory,
-        )
-        for text in models
-    ]
+    references = model_references(
+        models,
+        device=device,
+        precision=precision,
+        allow_pickle_weights=allow_pickle_weights,
+        trust_remote_code=trust_remote_code,
+        memory=memory,
+    )
     from evenhand.cli.options import options_from
     from evenhand.runs.run import INSTRUMENTS
     from evenhand.workflows.measure import MeasurementJob, measure_all

@@ -17,10 +17,13 @@ from evenhand.cli.options import (
     OUTPUT,
     STATISTICS,
     Confidence,
+    Device,
     Json,
+    LabelColumn,
     Resamples,
     SchemeName,
     Seed,
+    TextColumn,
     resampling,
 )
 from evenhand.cli.output import TerminalMonitor, plain_table, print_json, print_lines, print_table, say
@@ -72,8 +75,8 @@ def check_command(
             rich_help_panel=DATA,
         ),
     ] = None,
-    label: Annotated[str, typer.Option(help="The column of labels.", rich_help_panel=DATA)] = "label",
-    text: Annotated[str, typer.Option(help="The column of texts.", rich_help_panel=DATA)] = "text",
+    label: LabelColumn = "label",
+    text: TextColumn = "text",
     scheme: SchemeName = None,
     sentences: Annotated[
         Path | None,
@@ -110,6 +113,7 @@ def check_command(
     resamples: Resamples = DEFAULT_RESAMPLES,
     seed: Seed = DEFAULT_SEED,
     confidence: Confidence = DEFAULT_CONFIDENCE,
+    device: Device = "auto",
     json: Json = False,
 ) -> None:
     """Check a classifier for a bias of its own: does it label a text differently because of who is in it?
@@ -144,6 +148,7 @@ def check_command(
         pairs=read_person_pairs(pairs) if pairs else None,
         margin=margin,
         resampling=sampling,
+        device=device,
     )
     check = check_classifier(folder, options, monitor=TerminalMonitor())
     treatments: Sequence[TreatmentResult] = ()
@@ -277,7 +282,7 @@ def balance_command(
     language: Annotated[
         str, typer.Option("--language", "-l", help="Of the texts: en or de.", rich_help_panel=DATA)
     ] = "en",
-    text: Annotated[str, typer.Option(help="The column of texts.", rich_help_panel=DATA)] = "text",
+    text: TextColumn = "text",
     both: Annotated[
         bool,
         typer.Option("--both", help="Tell each text of a woman and of a man.", rich_help_panel=DATA),

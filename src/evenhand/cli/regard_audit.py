@@ -15,7 +15,6 @@ from evenhand.cli.options import (
     DEFAULT_RUNS,
     DEFAULT_SEED,
     MODEL,
-    STATISTICS,
     AllowPickleWeights,
     Confidence,
     Device,
@@ -33,7 +32,7 @@ from evenhand.cli.options import (
     TableChoice,
     TrustRemoteCode,
     conditions_of,
-    model_reference,
+    model_references,
     refuse_two_formats,
     resampling,
 )
@@ -44,7 +43,7 @@ from evenhand.cli.output import (
     print_json,
     say,
 )
-from evenhand.cli.regard_content import Lexicon, Occupations, Reviewed
+from evenhand.cli.regard_content import GapMargin, Lexicon, Occupations, Reviewed
 from evenhand.cli.regard_evaluation import LabelledSampleFiles, Ordinal, print_regard, regard_json
 from evenhand.cli.results import fail_if_conditions_hold, show_results
 from evenhand.core.errors import require_extra
@@ -102,10 +101,6 @@ TopP = Annotated[
     float, typer.Option(help="Sample from the most probable tokens of this total.", rich_help_panel=WRITING)
 ]
 TextSeed = Annotated[int, typer.Option(help="Seed of the texts.", min=0, rich_help_panel=WRITING)]
-Margin = Annotated[
-    float,
-    typer.Option(help="The largest gap that is called no difference, in points.", rich_help_panel=STATISTICS),
-]
 
 
 def audit_regard_command(
@@ -128,7 +123,7 @@ def audit_regard_command(
     temperature: Temperature = 0.7,
     top_p: TopP = 0.92,
     text_seed: TextSeed = 1,
-    margin: Margin = 5.0,
+    margin: GapMargin = 5.0,
     ordinal: Ordinal = False,
     resamples: Resamples = DEFAULT_RESAMPLES,
     seed: Seed = DEFAULT_SEED,
@@ -164,17 +159,15 @@ def audit_regard_command(
     require_extra("regard", "sklearn", "safetensors", "simplemma", purpose="evenhand regard audit")
     refuse_two_formats(json=json, form=format_)
     conditions = conditions_of(fail_if)
-    references = [
-        model_reference(
-            text,
-            device=device,
-            precision=precision,
-            allow_pickle_weights=allow_pickle_weights,
-            trust_remote_code=trust_remote_code,
-            memory=memory,
-        ).model_copy(update={"prefix": prefix})
-        for text in models
-    ]
+    references = model_references(
+        models,
+        device=device,
+        precision=precision,
+        allow_pickle_weights=allow_pickle_weights,
+        trust_remote_code=trust_remote_code,
+        memory=memory,
+    )
+    references = [reference.model_copy(update={"prefix": prefix}) for reference in references]
     from evenhand.instruments.regard.audit import RegardOptions
     from evenhand.instruments.regard.instrument import REGARD
     from evenhand.workflows.regard_audit import audit_regard

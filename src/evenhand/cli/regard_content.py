@@ -15,6 +15,7 @@ from evenhand.cli.options import (
     DEFAULT_SEED,
     OUTPUT,
     SERVER,
+    STATISTICS,
     Confidence,
     DatabaseAddress,
     Json,
@@ -59,6 +60,10 @@ Occupations = Annotated[
         dir_okay=False,
         rich_help_panel=DATA,
     ),
+]
+GapMargin = Annotated[
+    float,
+    typer.Option(help="The largest gap that is called no difference, in points.", rich_help_panel=STATISTICS),
 ]
 
 

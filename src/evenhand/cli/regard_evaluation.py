@@ -21,18 +21,19 @@ from evenhand.cli.options import (
     Json,
     Resamples,
     Seed,
+    TextColumn,
     conditions_of,
     resampling,
 )
 from evenhand.cli.output import TerminalMonitor, plain_table, print_json, print_lines, print_table
 from evenhand.cli.regard_content import (
+    GapMargin,
     Lexicon,
     Occupations,
     Reviewed,
     print_lexicons,
     print_occupations,
 )
-from evenhand.cli.regard_training import TextColumn
 from evenhand.cli.results import fail_if_conditions_hold
 
 if TYPE_CHECKING:
@@ -122,12 +123,7 @@ def evaluate_regard_command(
     lexicon: Lexicon = None,
     reviewed: Reviewed = None,
     occupations: Occupations = None,
-    margin: Annotated[
-        float,
-        typer.Option(
-            help="The largest gap that is called no difference, in points.", rich_help_panel=STATISTICS
-        ),
-    ] = 5.0,
+    margin: GapMargin = 5.0,
     ordinal: Ordinal = False,
     resamples: Resamples = DEFAULT_RESAMPLES,
     seed: Seed = DEFAULT_SEED,

@@ -17,9 +17,12 @@ from evenhand.cli.options import (
     STATISTICS,
     TRAINING,
     Confidence,
+    Device,
     Fresh,
     Json,
+    LabelColumn,
     SchemeName,
+    TextColumn,
     resampling,
 )
 from evenhand.cli.output import (
@@ -95,8 +98,6 @@ Group = Annotated[
         rich_help_panel=DATA,
     ),
 ]
-LabelColumn = Annotated[str, typer.Option("--label", help="The column of labels.", rich_help_panel=DATA)]
-TextColumn = Annotated[str, typer.Option("--text", help="The column of texts.", rich_help_panel=DATA)]
 UnsureColumn = Annotated[
     str | None,
     typer.Option(
@@ -169,6 +170,7 @@ def train_command(
     confidence: Confidence = DEFAULT_CONFIDENCE,
     size_seeds: SizeSeeds = 5,
     seed: TrainingSeed = 0,
+    device: Device = "auto",
     fresh: Fresh = False,
     out: ClassifierFolder = Path("classifier"),
     json: Json = False,
@@ -210,6 +212,7 @@ def train_command(
         size_seeds=size_seeds,
         seed=seed,
         resampling=resampling(resamples, Resampling().seed, confidence),
+        device=device,
     )
     with exit_when_interrupted():
         trained = train_regard_classifier(table, options, out=out, fresh=fresh, monitor=TerminalMonitor())
@@ -320,6 +323,7 @@ def label_command(
             "--out", "-o", help="CSV to write; standard output if not given.", rich_help_panel=OUTPUT
         ),
     ] = None,
+    device: Device = "auto",
     json: Json = False,
 ) -> None:
     """Label texts with a classifier of regard: the label of each, and the probability of every label.
@@ -334,7 +338,7 @@ def label_command(
     from evenhand.regard.classifier import open_classifier
     from evenhand.regard.texts import read_plain_texts
 
-    opened = open_classifier(classifier)
+    opened = open_classifier(classifier, device=device)
     rows = [own for path in texts for own in read_plain_texts(path, column=text)]
     labelled = opened.label(rows, embeddings=embeddings)
     if opened.bias_warning:

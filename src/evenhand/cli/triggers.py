@@ -23,7 +23,7 @@ from evenhand.cli.options import (
     PrecisionName,
     Resamples,
     TrustRemoteCode,
-    model_reference,
+    model_references,
     resampling,
 )
 from evenhand.cli.output import say, warn
@@ -142,17 +142,14 @@ def trigger_command(
     """
     say(f"Searching for a trigger on {model}")
     require_extra("hf", purpose="evenhand mitigate trigger")
-    references = [
-        model_reference(
-            name,
-            device=device,
-            precision=precision,
-            allow_pickle_weights=allow_pickle_weights,
-            trust_remote_code=trust_remote_code,
-            memory=memory,
-        )
-        for name in (model, *(transfer or ()))
-    ]
+    references = model_references(
+        (model, *(transfer or ())),
+        device=device,
+        precision=precision,
+        allow_pickle_weights=allow_pickle_weights,
+        trust_remote_code=trust_remote_code,
+        memory=memory,
+    )
     from evenhand.mitigation.triggers.trigger import TriggerOptions
     from evenhand.workflows.defaults.mitigating import default_data
 

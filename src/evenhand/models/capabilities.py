@@ -183,6 +183,15 @@ class Generates(Protocol):
 
 
 @runtime_checkable
+class LimitsPrompts(Protocol):
+    """Writes texts, and knows beforehand which prompts it has no room for."""
+
+    def overlong(self, prompts: Sequence[str], options: GenerationOptions) -> list[bool]:
+        """Which prompts leave no room for the new tokens."""
+        ...
+
+
+@runtime_checkable
 class Trains(Protocol):
     """Goes on learning from sentences: its weights are in this process, and it has an objective."""
 

@@ -365,6 +365,10 @@ class LanguageModel:
             prompts, options or GenerationOptions(), parts=parts, progress=progress, max_tokens=max_tokens
         )
 
+    def overlong(self, prompts: Sequence[str], options: GenerationOptions) -> list[bool]:
+        """Which prompts leave no room for the new tokens."""
+        return self.generator.overlong(prompts, options)
+
     def _text_scores(self, requests_of: Sequence[tuple[Request, ...]]) -> list[TextScore]:
         answers = self.answer([request for requests in requests_of for request in requests])
         numbers = count()

@@ -156,8 +156,12 @@ class RegardClassifier:
         return _written(_FEATURES, self.fitted.features.state()) | _written(_HEAD, self.fitted.head.state())
 
 
-def open_classifier(folder: str | Path) -> RegardClassifier:
+def open_classifier(folder: str | Path, *, device: str = "auto") -> RegardClassifier:
     """A classifier from its folder, every file of which is checked against its hash.
+
+    Args:
+        folder: Of the classifier.
+        device: Where networks among its parts run: cpu, cuda, or auto for a GPU where there is one.
 
     Raises:
         RunError: If the folder is not a classifier's, is damaged, or is of another version.
@@ -168,12 +172,35 @@ def open_classifier(folder: str | Path) -> RegardClassifier:
     try:
         scheme = LabelScheme.model_validate_json(contents[SCHEME_FILE])
         report = ClassifierReport.model_validate_json(contents[ESTIMATES_FILE])
-        fitted = _restored(record, contents)
+        _refuse_other_classes(record, scheme, report)
+        fitted = _restored(record, contents, device=device)
+        _refuse_parts_that_do_not_fit(fitted, classes=len(record.classes))
     except KeyError as problem:
         raise RunError(f"{place} lacks {problem}. Train the classifier again.") from None
-    except ValueError as problem:
+    except (
+        ValueError,
+        TypeError,
+        RuntimeError,
+    ) as problem:  # torch and XGBoost refuse weights in their own ways
         raise RunError(f"{place} is damaged ({fault(problem)}). Train the classifier again.") from None
     return RegardClassifier(fitted, scheme, record, report, check=_read_check(place, record))
+
+
+def _refuse_other_classes(record: ClassifierRecord, scheme: LabelScheme, report: ClassifierReport) -> None:
+    """Refuse parts of a folder that are about other classes than its record."""
+    parts = (report.folds, report.test, *((report.unanimous,) if report.unanimous else ()))
+    told = [tuple(scheme.codes), *(tuple(own.label for own in part.classes) for part in parts)]
+    if any(classes != record.classes for classes in told):
+        raise ValueError("its parts are about different classes")
+
+
+def _refuse_parts_that_do_not_fit(fitted: FittedClassifier, *, classes: int) -> None:
+    """Label one word: features and head may be intact, and of two classifiers."""
+    if isinstance(fitted.features, MissingEmbeddings):
+        return
+    probabilities = fitted.probabilities(TextRows.of(["word"]))
+    if probabilities.shape != (1, classes) or not np.isclose(probabilities.sum(), 1.0):
+        raise ValueError("its features and its head do not fit together")
 
 
 def read_classifier_record(place: Path) -> ClassifierRecord:
@@ -248,18 +275,25 @@ def _state(component: str, contents: Mapping[str, bytes]) -> ComponentState:
         arrays: dict[str, npt.NDArray[Any]] = load(contents[f"{component}.safetensors"])
     except SafetensorError as problem:
         raise ValueError(str(problem)) from None
+    settings = load_json(contents[f"{component}.json"].decode())
+    if not isinstance(settings, dict):
+        raise ValueError(f"{component}.json holds no settings")  # noqa: TRY004 # a fault of the file
+    for name, array in arrays.items():
+        # Minus infinity is the intercept of a class that nothing was trained on.
+        if array.dtype.kind == "f" and (np.isnan(array).any() or np.isposinf(array).any()):
+            raise ValueError(f"{name} of {component}.safetensors has values that are no numbers")
     prefix = f"{component}-"
     own = {
         name.removeprefix(prefix): content for name, content in contents.items() if name.startswith(prefix)
     }
-    return ComponentState(load_json(contents[f"{component}.json"].decode()), arrays, own)
+    return ComponentState(settings, arrays, own)
 
 
-def _restored(record: ClassifierRecord, contents: Mapping[str, bytes]) -> FittedClassifier:
+def _restored(record: ClassifierRecord, contents: Mapping[str, bytes], *, device: str) -> FittedClassifier:
     name, argument = split_name(record.options["features"])
-    features = FEATURES.get(name).restore(_state(_FEATURES, contents), argument)
+    features = FEATURES.get(name).restore(_state(_FEATURES, contents), argument, device=device)
     head_name = record.options["classifier"]
-    head = HEADS.get(head_name).restore(_state(_HEAD, contents), features)
+    head = HEADS.get(head_name).restore(_state(_HEAD, contents), features, device=device)
     masked = PersonTreatment(record.options["persons"]) is PersonTreatment.MASK
     return FittedClassifier(
         features, head, head_name, person_words(record.dataset.language) if masked else None

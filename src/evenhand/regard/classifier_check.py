@@ -48,20 +48,22 @@ class CheckOptions:
         pairs: The persons to compare; woman and man if not given.
         margin: The largest gap that does not matter, in points.
         resampling: For sign flips, and the confidence level of the gap.
+        device: Where networks of the classifier run: cpu, cuda, or auto for a GPU where there is one.
     """
 
     texts: tuple[str, ...] | None = None
     pairs: tuple[PersonPair, ...] | None = None
     margin: float = MARGIN
     resampling: Resampling = field(default_factory=Resampling)
+    device: str = "auto"
 
 
 def check_classifier(
     folder: str | Path, options: CheckOptions | None = None, *, monitor: Monitor = SILENT
 ) -> ClassifierCheck:
     """Check a classifier for a bias of its own, and mark its folder with the result."""
-    classifier = open_classifier(folder)
-    check = checked(classifier, options or CheckOptions(), monitor=monitor)
+    chosen = options or CheckOptions()
+    check = checked(open_classifier(folder, device=chosen.device), chosen, monitor=monitor)
     write_check(folder, check)
     return check
 

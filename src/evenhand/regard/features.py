@@ -115,12 +115,12 @@ class FeatureKind(Protocol):
     argument: str
     """What stands behind the colon of ``vectors:FILE``; empty if nothing does."""
 
-    def open(self, argument: str) -> Features:
-        """Features from what stands behind the colon."""
+    def open(self, argument: str, *, device: str) -> Features:
+        """Features from what stands behind the colon, computed on a device (cpu, cuda or auto)."""
         ...
 
-    def restore(self, state: ComponentState, argument: str) -> FittedFeatures:
-        """Fitted features from a classifier's folder."""
+    def restore(self, state: ComponentState, argument: str, *, device: str) -> FittedFeatures:
+        """Fitted features from a classifier's folder, on a device."""
         ...
 
 
@@ -151,10 +151,10 @@ def split_name(text: str) -> tuple[str, str]:
     return name, argument
 
 
-def open_features(text: str) -> Features:
+def open_features(text: str, *, device: str = "auto") -> Features:
     """The features of a name such as ``tfidf`` or ``vectors:cc.de.300.vec``."""
     name, argument = split_name(text)
-    return FEATURES.get(name).open(argument)
+    return FEATURES.get(name).open(argument, device=device)
 
 
 class TfidfFeatures:
@@ -178,6 +178,9 @@ class TfidfFeatures:
                 ) from None
         return FittedTfidf(vectorizers)
 
+
+_HIGHEST_IDF = 100.0
+"""Above what any number of texts gives, which is 1 + ln(1 + texts) at most."""
 
 _ANALYZERS: Mapping[str, Mapping[str, Any]] = {
     "words": {"analyzer": "word", "token_pattern": r"(?u)\b\w+\b", "ngram_range": (1, 2)},
@@ -221,16 +224,19 @@ class TfidfKind:
     summary: str = "TF-IDF of words and characters; needs no download"
     argument: str = ""
 
-    def open(self, _argument: str) -> TfidfFeatures:
+    def open(self, _argument: str, *, device: str = "cpu") -> TfidfFeatures:  # noqa: ARG002
         """New features."""
         return TfidfFeatures()
 
-    def restore(self, state: ComponentState, _argument: str) -> FittedTfidf:
+    def restore(self, state: ComponentState, _argument: str, *, device: str = "cpu") -> FittedTfidf:  # noqa: ARG002
         """From terms and weights."""
         vectorizers = {}
         for name in _ANALYZERS:
             vectorizers[name] = _vectorizer(name, state.settings[name])
-            vectorizers[name].idf_ = state.arrays[name]
+            weights = state.arrays[name]
+            if not ((weights >= 0) & (weights < _HIGHEST_IDF)).all():
+                raise ValueError(f"the weights of {name} are none that texts give")
+            vectorizers[name].idf_ = weights
         return FittedTfidf(vectorizers)
 
 
@@ -300,11 +306,17 @@ class EmbeddingKind:
     )
     argument: str = "FILE"
 
-    def open(self, argument: str) -> EmbeddingFeatures:
+    def open(self, argument: str, *, device: str = "cpu") -> EmbeddingFeatures:  # noqa: ARG002
         """Those of a file."""
         return EmbeddingFeatures(Path(argument))
 
-    def restore(self, state: ComponentState, _argument: str) -> MissingEmbeddings:
+    def restore(
+        self,
+        state: ComponentState,
+        _argument: str,
+        *,
+        device: str = "cpu",  # noqa: ARG002
+    ) -> MissingEmbeddings:
         """The embeddings of new texts have to be given."""
         return MissingEmbeddings(int(state.settings["dimensions"]))
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from evenhand.core.errors import DatasetError, require_extra
+from evenhand.core.errors import DatasetError, RunError, require_extra, shortlist
 from evenhand.core.progress import Progress
 from evenhand.regard.features import Features, FittedFeatures, TextRows
 from evenhand.regard.heads import HEADS, FittedHead, Head, HeadData, plain_settings, refuse_unfit_features
@@ -60,6 +60,7 @@ class ClassifierPlan:
     persons: PersonTreatment
     person_words: PersonWords | None = None
     seed: int = 0
+    device: str = "auto"
 
     @property
     def head(self) -> Head:
@@ -100,6 +101,7 @@ class PreparedFit:
             features=self.features,
             settings=settings,
             seed=self.plan.seed if seed is None else seed,
+            device=self.plan.device,
         )
         masked = self.plan.persons is PersonTreatment.MASK
         return FittedClassifier(
@@ -298,10 +300,21 @@ def _searched(
         for trial in results
     )
     best = study.best_trial.user_attrs["settings"]
-    return SettingsChoice(_settings(head, best), candidates)
+    return SettingsChoice(stored_settings(head, best), candidates)
 
 
-def _settings(head: Head, values: dict[str, Any]) -> Any:
-    return head.settings_type(
-        **{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-    )
+def stored_settings(head: Head, values: Mapping[str, Any]) -> Any:
+    """Settings as a record or a journal holds them.
+
+    Raises:
+        RunError: If they are not those of the head.
+    """
+    plain = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    try:
+        return head.settings_type(**plain)
+    except TypeError:
+        names = [own.name for own in fields(head.settings_type)]
+        raise RunError(
+            f"The settings {shortlist(sorted(plain), 9)} are not those of this classifier's kind, which are "
+            f"{shortlist(names, 9)}. They were written by another version, or changed: train the classifier again."
+        ) from None

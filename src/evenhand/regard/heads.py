@@ -74,12 +74,13 @@ class Head(Protocol):
         features: FittedFeatures,
         settings: Any,
         seed: int,
+        device: str,
     ) -> FittedHead:
-        """A new head, trained; nothing is kept from one call to another."""
+        """A new head, trained on a device (cpu, cuda or auto); nothing is kept from one call to another."""
         ...
 
-    def restore(self, state: ComponentState, features: FittedFeatures) -> FittedHead:
-        """A trained head from a classifier's folder."""
+    def restore(self, state: ComponentState, features: FittedFeatures, *, device: str) -> FittedHead:
+        """A trained head from a classifier's folder, on a device."""
         ...
 
 
@@ -137,15 +138,22 @@ def by_class(targets: Floats) -> tuple[Integers, Integers, Floats]:
     return rows.astype(np.int64), classes.astype(np.int64), targets[rows, classes]
 
 
+STANDARDISED = "standardised where dense"
+"""Columns of a dense matrix have mean 0 and standard deviation 1 among the training rows; a sparse one stays sparse."""
+AS_GIVEN = "as given"
+"""Columns stay as features give them."""
+
+
 @dataclass(frozen=True, slots=True)
 class LogisticSettings:
-    """C is the inverse of the strength of regularisation."""
+    """C is the inverse of the strength of regularisation; columns are standardised, or taken as they are."""
 
     C: float = 1.0
+    columns: str = STANDARDISED
 
 
 class LogisticHead:
-    """Multinomial logistic regression. Columns of a dense matrix are standardised by the training rows."""
+    """Multinomial logistic regression. The penalty is the same for every column, so their scales matter."""
 
     summary = "logistic regression; C is chosen by folds"
     needs = GivesMatrix
@@ -153,12 +161,15 @@ class LogisticHead:
     stops_early = False
 
     def candidates(self) -> Sequence[LogisticSettings]:
-        """Half powers of ten."""
+        """Half powers of ten, with standardised columns."""
         return [LogisticSettings(float(c)) for c in np.logspace(-4, 1, 11)]
 
     def suggest(self, trial: Any) -> LogisticSettings:
-        """C on a logarithmic scale."""
-        return LogisticSettings(trial.suggest_float("C", 1e-4, 1e2, log=True))
+        """C on a logarithmic scale, and whether columns are standardised."""
+        return LogisticSettings(
+            trial.suggest_float("C", 1e-4, 1e2, log=True),
+            trial.suggest_categorical("columns", (STANDARDISED, AS_GIVEN)),
+        )
 
     def inputs(self, features: GivesMatrix, rows: TextRows) -> Matrix:
         """A matrix."""
@@ -172,13 +183,14 @@ class LogisticHead:
         features: FittedFeatures | None = None,  # noqa: ARG002
         settings: LogisticSettings,
         seed: int = 0,  # noqa: ARG002 # the optimum does not depend on chance
+        device: str = "cpu",  # noqa: ARG002
     ) -> LinearHead:
         """The optimum of the penalised likelihood."""
         from sklearn.linear_model import LogisticRegression
         from threadpoolctl import threadpool_limits
 
         rows, classes, weights = by_class(data.targets)
-        centre, scale = column_scales(data.inputs)
+        centre, scale = column_scales(data.inputs, settings.columns)
         inputs: Any = data.inputs if sparse.issparse(data.inputs) else (data.inputs - centre) / scale
         model = LogisticRegression(C=settings.C, max_iter=2_000)
         # The steps are small: several threads would wait for one another, and sums would have no fixed order.
@@ -195,16 +207,21 @@ class LogisticHead:
         shifts[model.classes_] = intercepts - (coefficients / scale) @ centre
         return LinearHead(full, shifts)
 
-    def restore(self, state: ComponentState, _features: FittedFeatures) -> LinearHead:
+    def restore(
+        self,
+        state: ComponentState,
+        _features: FittedFeatures,
+        *,
+        device: str = "cpu",  # noqa: ARG002
+    ) -> LinearHead:
         """From coefficients."""
         return LinearHead(state.arrays["coefficients"], state.arrays["intercepts"])
 
 
-def column_scales(inputs: Matrix) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of each column; a sparse matrix stays as it is, or it would not be sparse."""
-    columns = inputs.shape[1]
-    if sparse.issparse(inputs):
-        return np.zeros(columns), np.ones(columns)
+def column_scales(inputs: Matrix, columns: str = STANDARDISED) -> tuple[Floats, Floats]:
+    """What each column is centred and divided by; a sparse matrix stays as it is, or it would not be sparse."""
+    if sparse.issparse(inputs) or columns == AS_GIVEN:
+        return np.zeros(inputs.shape[1]), np.ones(inputs.shape[1])
     scale = inputs.std(axis=0)
     return inputs.mean(axis=0), np.where(scale > 0, scale, 1.0)
 
@@ -276,6 +293,7 @@ class BoostedTreesHead:
         features: FittedFeatures | None = None,  # noqa: ARG002
         settings: BoostedTreesSettings,
         seed: int = 0,
+        device: str = "cpu",  # noqa: ARG002 # trees of a thousand texts are quicker on a processor
     ) -> BoostedTrees:
         """The trees up to the best round."""
         import xgboost
@@ -306,7 +324,13 @@ class BoostedTreesHead:
         best = booster.best_iteration + 1 if watched else settings.trees
         return BoostedTrees(booster[:best], count)
 
-    def restore(self, state: ComponentState, _features: FittedFeatures) -> BoostedTrees:
+    def restore(
+        self,
+        state: ComponentState,
+        _features: FittedFeatures,
+        *,
+        device: str = "cpu",  # noqa: ARG002
+    ) -> BoostedTrees:
         """From XGBoost's JSON."""
         import xgboost
 

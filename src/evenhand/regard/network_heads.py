@@ -82,20 +82,79 @@ def examples(data: HeadData) -> list[Any]:
     ]
 
 
-def _loaded(network: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> Any:
+def _loaded(network: Any, arrays: Mapping[str, npt.NDArray[Any]], *, device: str) -> Any:
     import torch
+
+    from evenhand.models.loading import choose_device
 
     network.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in arrays.items()})
-    return network.eval()
+    return network.to(choose_device(device)).eval()
 
 
-def _seeded(make: Callable[[], Any], seed: int) -> Any:
-    """A network whose first weights come from a seed, whatever was drawn before."""
-    import torch
+def _train(
+    network: Any,
+    data: HeadData,
+    held_back: HeadData | None,
+    *,
+    layout: Callable[[Any], Any],
+    settings: Any,
+    seed: int,
+    device: str,
+) -> None:
+    from evenhand.training.classification import ClassificationPlan, fit_classification
 
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        return make()
+    fit_classification(
+        network,
+        examples(data),
+        held_back=examples(data if held_back is None else held_back),
+        layout=layout,
+        plan=ClassificationPlan(
+            epochs=settings.epochs,
+            batch_size=settings.batch_size,
+            learning_rate=settings.learning_rate,
+            patience=settings.patience,
+            seed=seed,
+            device=device,
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Architecture:
+    """A network over vectors whose columns are standardised, and which of its head's settings shape it."""
+
+    network: type
+    layout: Callable[[Any], Any]
+    shape: tuple[str, ...]
+
+    def fit(
+        self,
+        data: HeadData,
+        held_back: HeadData | None,
+        *,
+        vectors: Matrix,
+        settings: Any,
+        seed: int,
+        device: str,
+    ) -> NetworkHead:
+        """A new network, trained. Its first weights come from the seed, whatever was drawn before."""
+        import torch
+
+        kept = {"classes": data.targets.shape[1], **plain_settings(settings)}
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            network = self._new(kept, *column_scales(vectors))
+        _train(network, data, held_back, layout=self.layout, settings=settings, seed=seed, device=device)
+        return NetworkHead(network, self.layout, settings=kept, files={})
+
+    def restore(self, state: ComponentState, *, device: str) -> NetworkHead:
+        """From weights."""
+        network = self._new(state.settings, state.arrays["centre"], state.arrays["scale"])
+        loaded = _loaded(network, state.arrays, device=device)
+        return NetworkHead(loaded, self.layout, settings=state.settings, files={})
+
+    def _new(self, kept: Mapping[str, Any], centre: npt.NDArray[Any], scale: npt.NDArray[Any]) -> Any:
+        return self.network(centre, scale, **{name: kept[name] for name in ("classes", *self.shape)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,34 +206,23 @@ class DenseHead:
         features: FittedFeatures | None = None,  # noqa: ARG002
         settings: DenseSettings,
         seed: int = 0,
+        device: str = "auto",
     ) -> NetworkHead:
         """New layers, trained."""
-        from evenhand.training.classification import vector_layout
-
-        shape = {"classes": data.targets.shape[1], **plain_settings(settings)}
-        centre, scale = column_scales(data.inputs)
-        network = _seeded(lambda: self._network(shape, centre, scale), seed)
-        _train(network, data, held_back, layout=vector_layout, settings=settings, seed=seed)
-        return NetworkHead(network, vector_layout, settings=shape, files={})
-
-    def restore(self, state: ComponentState, _features: FittedFeatures) -> NetworkHead:
-        """From weights."""
-        from evenhand.training.classification import vector_layout
-
-        network = self._network(state.settings, state.arrays["centre"], state.arrays["scale"])
-        return NetworkHead(_loaded(network, state.arrays), vector_layout, settings=state.settings, files={})
-
-    def _network(self, shape: Mapping[str, Any], centre: npt.NDArray[Any], scale: npt.NDArray[Any]) -> Any:
-        from evenhand.training.classification import DenseNetwork
-
-        return DenseNetwork(
-            centre,
-            scale,
-            classes=shape["classes"],
-            hidden=shape["hidden"],
-            dropout=shape["dropout"],
-            activation=shape["activation"],
+        return self._architecture().fit(
+            data, held_back, vectors=data.inputs, settings=settings, seed=seed, device=device
         )
+
+    def restore(
+        self, state: ComponentState, _features: FittedFeatures, *, device: str = "auto"
+    ) -> NetworkHead:
+        """From weights."""
+        return self._architecture().restore(state, device=device)
+
+    def _architecture(self) -> _Architecture:
+        from evenhand.training.classification import DenseNetwork, vector_layout
+
+        return _Architecture(DenseNetwork, vector_layout, ("hidden", "dropout", "activation"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,62 +273,24 @@ class GruHead:
         features: FittedFeatures | None = None,  # noqa: ARG002
         settings: GruSettings,
         seed: int = 0,
+        device: str = "auto",
     ) -> NetworkHead:
         """A new GRU, trained."""
-        from evenhand.training.classification import word_layout
-
-        shape = {"classes": data.targets.shape[1], **plain_settings(settings)}
-        centre, scale = column_scales(np.concatenate(data.inputs))
-        network = _seeded(lambda: self._network(shape, centre, scale), seed)
-        _train(network, data, held_back, layout=word_layout, settings=settings, seed=seed)
-        return NetworkHead(network, word_layout, settings=shape, files={})
-
-    def restore(self, state: ComponentState, _features: FittedFeatures) -> NetworkHead:
-        """From weights."""
-        from evenhand.training.classification import word_layout
-
-        shaped = self._network(state.settings, state.arrays["centre"], state.arrays["scale"])
-        network = _loaded(shaped, state.arrays)
-        return NetworkHead(network, word_layout, settings=state.settings, files={})
-
-    def _network(self, shape: Mapping[str, Any], centre: npt.NDArray[Any], scale: npt.NDArray[Any]) -> Any:
-        from evenhand.training.classification import GruNetwork
-
-        return GruNetwork(
-            centre,
-            scale,
-            classes=shape["classes"],
-            units=shape["units"],
-            layers=shape["layers"],
-            directions=shape["directions"],
-            dropout=shape["dropout"],
+        words = np.concatenate(data.inputs)
+        return self._architecture().fit(
+            data, held_back, vectors=words, settings=settings, seed=seed, device=device
         )
 
+    def restore(
+        self, state: ComponentState, _features: FittedFeatures, *, device: str = "auto"
+    ) -> NetworkHead:
+        """From weights."""
+        return self._architecture().restore(state, device=device)
 
-def _train(
-    network: Any,
-    data: HeadData,
-    held_back: HeadData | None,
-    *,
-    layout: Callable[[Any], Any],
-    settings: Any,
-    seed: int,
-) -> None:
-    from evenhand.training.classification import ClassificationPlan, fit_classification
+    def _architecture(self) -> _Architecture:
+        from evenhand.training.classification import GruNetwork, word_layout
 
-    fit_classification(
-        network,
-        examples(data),
-        held_back=examples(data if held_back is None else held_back),
-        layout=layout,
-        plan=ClassificationPlan(
-            epochs=settings.epochs,
-            batch_size=settings.batch_size,
-            learning_rate=settings.learning_rate,
-            patience=settings.patience,
-            seed=seed,
-        ),
-    )
+        return _Architecture(GruNetwork, word_layout, ("units", "layers", "directions", "dropout"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,17 +335,20 @@ class FineTuneHead:
         features: Any,
         settings: FineTuneSettings,
         seed: int = 0,
+        device: str = "auto",
     ) -> NetworkHead:
         """A classifier from the encoder as it was loaded."""
         from evenhand.training.classification import new_classifier, token_layout
 
         network = new_classifier(features.model, data.targets.shape[1], seed=seed)
         layout = token_layout(int(network.config.pad_token_id))
-        _train(network, data, held_back, layout=layout, settings=settings, seed=seed)
+        _train(network, data, held_back, layout=layout, settings=settings, seed=seed, device=device)
         config = network.config.to_json_string(use_diff=False).encode()
         return NetworkHead(network, layout, settings={}, files={"encoder.json": config})
 
-    def restore(self, state: ComponentState, _features: FittedFeatures) -> NetworkHead:
+    def restore(
+        self, state: ComponentState, _features: FittedFeatures, *, device: str = "auto"
+    ) -> NetworkHead:
         """From the encoder's configuration and weights."""
         import json
 
@@ -344,7 +357,7 @@ class FineTuneHead:
         from evenhand.training.classification import token_layout
 
         config = AutoConfig.for_model(**json.loads(state.files["encoder.json"]))
-        network = _loaded(AutoModelForSequenceClassification.from_config(config), state.arrays)
+        network = _loaded(AutoModelForSequenceClassification.from_config(config), state.arrays, device=device)
         return NetworkHead(
             network, token_layout(int(config.pad_token_id)), settings={}, files=dict(state.files)
         )

@@ -107,11 +107,11 @@ class VectorKind:
     summary: str = "TF-IDF weighted word vectors of a .vec or .bin file of FastText"
     argument: str = "FILE"
 
-    def open(self, argument: str) -> VectorFeatures:
+    def open(self, argument: str, *, device: str = "cpu") -> VectorFeatures:  # noqa: ARG002
         """Those of a file."""
         return VectorFeatures(Path(argument))
 
-    def restore(self, state: ComponentState, argument: str) -> FittedVectors:
+    def restore(self, state: ComponentState, argument: str, *, device: str = "cpu") -> FittedVectors:  # noqa: ARG002
         """From words and weights; the vectors are read from where they were."""
         features = VectorFeatures(Path(argument))
         _refuse_others(argument, features.digests, state)
@@ -135,13 +135,17 @@ def _refuse_others(name: str, digests: Mapping[str, str], state: ComponentState)
 class SentenceFeatures:
     """Embeddings of whole texts by a sentence encoder that stays as it is. Each text is encoded once."""
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, *, device: str) -> None:
         require_extra("regard", "sentence_transformers", purpose=f"The features sentence:{model}")
         from sentence_transformers import SentenceTransformer
 
+        from evenhand.models.loading import choose_device
+
         try:
             # Weights in pickles could run code.
-            self._encoder = SentenceTransformer(model, model_kwargs={"use_safetensors": True})
+            self._encoder = SentenceTransformer(
+                model, device=str(choose_device(device)), model_kwargs={"use_safetensors": True}
+            )
         except (OSError, ValueError) as problem:
             raise DatasetError(
                 f"The sentence encoder {model} cannot be loaded ({problem}). Give a folder or a hub id with "
@@ -178,13 +182,13 @@ class SentenceKind:
     summary: str = "sentence embeddings through sentence-transformers"
     argument: str = "MODEL"
 
-    def open(self, argument: str) -> SentenceFeatures:
+    def open(self, argument: str, *, device: str = "auto") -> SentenceFeatures:
         """Those of a model."""
-        return SentenceFeatures(argument)
+        return SentenceFeatures(argument, device=device)
 
-    def restore(self, state: ComponentState, argument: str) -> SentenceFeatures:
+    def restore(self, state: ComponentState, argument: str, *, device: str = "auto") -> SentenceFeatures:
         """Loaded again, and refused if it has changed."""
-        features = SentenceFeatures(argument)
+        features = SentenceFeatures(argument, device=device)
         _refuse_others(argument, features.digests, state)
         return features
 
@@ -203,14 +207,14 @@ def _model_digests(model: str) -> dict[str, str]:
 class EncoderFeatures:
     """The tokens of an encoder that is trained further."""
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, *, device: str) -> None:
         from evenhand.models.description import record_of
         from evenhand.models.language_model import LanguageModel
         from evenhand.models.objectives.held_out import longest_sentence
         from evenhand.models.references import ModelError, ModelRef, load_model
 
         name, revision = ModelRef.parse(model)
-        loaded = load_model(ModelRef(id=name, revision=revision))
+        loaded = load_model(ModelRef(id=name, revision=revision, device=device))
         if not isinstance(loaded, LanguageModel):
             raise ModelError(f"{model} has no weights here to train further. Give a folder or a hub id.")
         self.model = loaded
@@ -270,11 +274,11 @@ class EncoderKind:
     summary: str = "tokens of an encoder, for --classifier fine-tune"
     argument: str = "MODEL"
 
-    def open(self, argument: str) -> EncoderFeatures:
+    def open(self, argument: str, *, device: str = "auto") -> EncoderFeatures:
         """Those of a model."""
-        return EncoderFeatures(argument)
+        return EncoderFeatures(argument, device=device)
 
-    def restore(self, state: ComponentState, _argument: str) -> StoredTokenizer:
+    def restore(self, state: ComponentState, _argument: str, *, device: str = "cpu") -> StoredTokenizer:  # noqa: ARG002
         """From the tokenizer's files."""
         from transformers import AutoTokenizer
 

@@ -27,7 +27,8 @@ from evenhand.reporting.certificate.words import (
 from evenhand.reporting.numbers import NOT_THERE, number, show, show_p, signed, signed_interval, unsigned
 from evenhand.reporting.probes.words import spread_of
 from evenhand.reporting.words import in_brackets
-from evenhand.runs.certificates import Certificate, QualityVerdict
+from evenhand.runs.certificate_quality import QualityVerdict
+from evenhand.runs.certificates import Certificate
 from evenhand.runs.comparison import ALL_ITEMS, Comparison
 from evenhand.runs.figures import Figure
 from evenhand.runs.run import Run

@@ -4,7 +4,7 @@ A certificate stands for the runs behind it, which lie in a folder of its name b
 
 - nothing in it was changed since it was written;
 - its verdicts follow from its rows;
-- the runs are the ones that it was made from, and its rows of bias are what they give.
+- the runs are the ones that it was made from, and its rows of bias, LMS and knowledge are what they give.
 """
 
 from __future__ import annotations
@@ -13,22 +13,14 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from pydantic import ValidationError
 
 from evenhand.core.errors import EvenhandError, RunError, fault
 from evenhand.core.files import load_json, read_stored, sha256_of
-from evenhand.runs.certificates import (
-    AFTER,
-    BASELINE,
-    BEFORE,
-    BiasRow,
-    Certificate,
-    QualityVerdict,
-    judged_quality,
-    verdict_of,
-)
+from evenhand.runs.certificate_quality import QualityRow, QualityVerdict, judged_quality
+from evenhand.runs.certificates import AFTER, BASELINE, BEFORE, BiasRow, Certificate, verdict_of
 from evenhand.runs.records import RECORD_FILE, StatisticsRecord
 from evenhand.runs.run import INSTRUMENTS, Run, open_run
 from evenhand.stats.resampling import Resampling
@@ -125,6 +117,7 @@ def _refuse_other_runs(certificate: Certificate, place: Path) -> None:
             given = _rows_between(certificate, *(sides[side] for side in pair))
             if not _are_among(stated, given, version=certificate.schema_version):
                 raise RunError(f"{place} states another trivial baseline than its runs give. {_MAKE_ANEW}")
+        _refuse_other_quality(certificate, place, sides)
     except EvenhandError as problem:
         raise RunError(f"{place} cannot be verified: {problem}") from None
     own = (*certificate.trained, *certificate.untrained, *certificate.whole)
@@ -132,6 +125,42 @@ def _refuse_other_runs(certificate: Certificate, place: Path) -> None:
         own, rows, version=certificate.schema_version
     ):
         raise RunError(f"{place} states other figures of bias than its runs give. {_MAKE_ANEW}")
+
+
+@runtime_checkable
+class JudgesQuality(Protocol):
+    """An instrument that measures what must not be lost."""
+
+    quality_measure: str
+    """The name of its row in a certificate."""
+
+    def quality_row(self, before: Run, after: Run, *, margin: float, resampling: Resampling) -> QualityRow:
+        """What a certificate says of it, against a margin."""
+        ...
+
+
+def _refuse_other_quality(
+    certificate: Certificate, place: Path, sides: Mapping[str, Mapping[str, Run]]
+) -> None:
+    """Refuse rows of quality that are not what runs give; text and labels behind the others lie in no run."""
+    if certificate.schema_version == 1:
+        return  # its bounds were made in another way
+    resampling = _resampling(certificate.statistics)
+    stated = {row.measure: row for row in certificate.quality}
+    for name, run in sides[BEFORE].items():
+        instrument = INSTRUMENTS.get(run.record.instrument)
+        if name not in sides[AFTER] or not isinstance(instrument, JudgesQuality):
+            continue
+        own = stated.get(instrument.quality_measure)
+        if own is None or not _equal(
+            own.model_dump(),
+            instrument.quality_row(
+                run, sides[AFTER][name], margin=own.margin, resampling=resampling
+            ).model_dump(),
+        ):
+            raise RunError(
+                f"{place} states another {instrument.quality_measure} than its runs give. {_MAKE_ANEW}"
+            )
 
 
 def _opened_runs(certificate: Certificate, folder: Path) -> dict[str, dict[str, Run]]:

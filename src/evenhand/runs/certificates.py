@@ -8,17 +8,18 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Literal
 
-from pydantic import Field, computed_field, field_validator
+from pydantic import Field, field_validator
 
 from evenhand.core.estimates import Estimate, Number
 from evenhand.core.files import is_file_name
 from evenhand.core.frozen import FrozenModel
+from evenhand.runs.certificate_quality import QualityRow, QualityVerdict, quality_verdict
 from evenhand.runs.comparison import Difference
 from evenhand.runs.mitigation_summaries import MitigationSummary
 from evenhand.runs.records import EnvironmentRecord, ModelRecord, StatisticsRecord
 from evenhand.runs.weights_changes import WeightsChange
 from evenhand.stats.intervals import Interval
-from evenhand.stats.significance import distance_interval, judge_margin
+from evenhand.stats.significance import distance_interval
 
 CERTIFICATE_SCHEMA_VERSION = 2
 """Version 2 states how the distance from neutral changed, splits MALoR into base rate and spread, judges the
@@ -44,15 +45,6 @@ class BiasVerdict(StrEnum):
     LOWERED = "lowered"
     NOT_LOWERED = "not lowered"
     NOTHING_CHANGED = "nothing changed"
-
-
-class QualityVerdict(StrEnum):
-    """What became of the rest."""
-
-    KEPT = "kept"
-    LOST = "lost"
-    UNDECIDED = "undecided"
-    NOT_MEASURED = "not measured"
 
 
 class Verdict(FrozenModel):
@@ -198,42 +190,6 @@ class BiasRow(FrozenModel):
         return interval.low, interval.high
 
 
-class SeedRow(FrozenModel):
-    """Accuracy of two classifiers that were fine-tuned alike from both models."""
-
-    seed: int
-    before: Number
-    after: Number
-
-
-class QualityRow(FrozenModel):
-    """One measure of quality, before and after, against its margin."""
-
-    measure: str
-    title: str
-    before: Number
-    after: Number
-    difference: Estimate
-    """After minus before, paired; for perplexity and bits per character in percent of before."""
-    unit: str
-    """Of the difference and the margin."""
-    margin: float
-    """The worst difference that is tolerated: negative for what should not fall, positive for what should not rise."""
-    verdict: QualityVerdict
-    reason: str | None = None
-    """Why it was not measured."""
-    p_value: Number | None = None
-    """Of the paired t-test over seeds."""
-    seeds: tuple[SeedRow, ...] = ()
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def moved(self) -> bool:
-        """Whether it clearly changed by more than the size of its margin, for better or for worse."""
-        is_clear = self.difference.low > 0 or self.difference.high < 0
-        return is_clear and abs(self.difference.value) > abs(self.margin)
-
-
 class FittedShift(FrozenModel):
     """A constant that moves the log-odds of an experiment's male terms against its female ones."""
 
@@ -359,22 +315,6 @@ def bias_verdict(trained: Sequence[BiasRow], *, changed: bool) -> BiasVerdict:
         return BiasVerdict.NOTHING_CHANGED
     is_lowered = bool(trained) and all(row.is_lowered for row in trained)
     return BiasVerdict.LOWERED if is_lowered else BiasVerdict.NOT_LOWERED
-
-
-def judged_quality(difference: Estimate, margin: float) -> QualityVerdict:
-    """Whether a difference of quality is within its margin."""
-    interval = Interval(difference.low, difference.high, difference.method)
-    return QualityVerdict(judge_margin(interval, worst=margin).value)
-
-
-def quality_verdict(rows: Sequence[QualityRow]) -> QualityVerdict:
-    """Lost if any part is lost, kept if every part that was measured is kept, else undecided."""
-    verdicts = {row.verdict for row in rows} - {QualityVerdict.NOT_MEASURED}
-    if not verdicts:
-        return QualityVerdict.NOT_MEASURED
-    if QualityVerdict.LOST in verdicts:
-        return QualityVerdict.LOST
-    return QualityVerdict.KEPT if verdicts == {QualityVerdict.KEPT} else QualityVerdict.UNDECIDED
 
 
 def verdict_of(certificate: Certificate) -> Verdict:

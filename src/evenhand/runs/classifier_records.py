@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from evenhand.core.estimates import Estimate, Number
 from evenhand.core.frozen import FrozenModel
@@ -143,7 +143,7 @@ class ClassifierCheck(FrozenModel):
     left_out: dict[str, int] = Field(default_factory=dict)
     """Texts without versions, by reason."""
     margin: float
-    pairs: tuple[PairCheck, ...]
+    pairs: tuple[PairCheck, ...] = Field(min_length=1)
     statistics: StatisticsRecord
 
     @property
@@ -160,6 +160,10 @@ class ClassifierCheck(FrozenModel):
     def failed(self) -> tuple[PairCheck, ...]:
         """The pairs that are treated differently."""
         return tuple(pair for pair in self.pairs if pair.verdict is CheckVerdict.FAILED)
+
+
+TEXT_OPTIONS = ("labels", "features", "classifier", "class_weights", "persons")
+"""Options that every record names."""
 
 
 class ClassifierRecord(FrozenModel):
@@ -180,6 +184,14 @@ class ClassifierRecord(FrozenModel):
     counts: dict[str, int] = Field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     files: FolderFiles = Field(default_factory=dict)
+
+    @field_validator("options")
+    @classmethod
+    def _names_its_parts(cls, options: dict[str, Any]) -> dict[str, Any]:
+        lacking = [name for name in TEXT_OPTIONS if not isinstance(options.get(name), str)]
+        if lacking:
+            raise ValueError(f"{lacking[0]} is not named")
+        return options
 
     @property
     def fingerprint(self) -> str:

@@ -24,6 +24,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.recipes import Precision, Recipe
 from evenhand.models.engine.memory import MemoryBudget
 from evenhand.models.language_model import LanguageModel
+from evenhand.models.loading import choose_device
 from evenhand.models.objectives.objective import Batch, padded
 from evenhand.models.references import ModelError
 from evenhand.stats.resampling import Floats
@@ -66,6 +67,7 @@ class ClassificationPlan:
     patience: int
     """Epochs without a lower loss on the rows that are held back, after which training ends."""
     seed: int = 0
+    device: str = "auto"
 
 
 class ClassificationObjective:
@@ -126,7 +128,7 @@ def fit_classification(
             best, best_loss, best_weights = epoch, loss, copied_weights(network)
         return epoch - best >= plan.patience
 
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = choose_device(plan.device)
     recipe = Recipe(
         epochs=plan.epochs,
         batch_size=plan.batch_size,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evenhand.core.errors import DatasetError, EvenhandError, require_extra
+from evenhand.core.errors import DatasetError, EvenhandError, RunError, fault, require_extra
 from evenhand.core.files import decode_utf8, parse_json, read_bounded
 from evenhand.core.progress import SILENT, Monitor
 from evenhand.regard.classifier import (
@@ -31,6 +31,7 @@ from evenhand.regard.fitting import (
     choose_settings,
     prepare_fit,
     prepare_folds,
+    stored_settings,
 )
 from evenhand.regard.heads import HEADS, plain_settings
 from evenhand.regard.persons import PersonTreatment, person_words
@@ -66,6 +67,7 @@ class RegardTrainingOptions:
         size_seeds: From how many seeds training on fewer texts is tried; 0 for not at all.
         seed: Of splits, networks and proposals.
         resampling: For the intervals.
+        device: Where networks are trained: cpu, cuda, or auto for a GPU where there is one.
     """
 
     labels: LabelKind = LabelKind.MODE
@@ -82,6 +84,7 @@ class RegardTrainingOptions:
     size_seeds: int = 5
     seed: int = 0
     resampling: Resampling = field(default_factory=lambda: Resampling(resamples=2_000))
+    device: str = "auto"
 
     def __post_init__(self) -> None:
         if self.tune < 0 or self.size_seeds < 0 or self.seed < 0:
@@ -145,7 +148,7 @@ def train_regard_classifier(
     with open_job(out, record.fingerprint, fingerprint_at=classifier_fingerprint, replace=fresh) as job:
         if job.is_done:
             monitor.note(f"{out} has this very classifier already.")
-            return open_classifier(out)
+            return open_classifier(out, device=chosen.device)
         for warning in warnings:
             monitor.warn(warning)
         labelled = LabelledRows(texts.rows, texts.targets(chosen.labels), texts.groups)
@@ -201,7 +204,7 @@ def train_regard_classifier(
             }
         )
         _keep(fitted, texts, whole, report, job=job, held_out=held_out, test=test)
-    return open_classifier(out)
+    return open_classifier(out, device=chosen.device)
 
 
 def compare_person_treatments(
@@ -215,18 +218,13 @@ def compare_person_treatments(
         options: What is checked.
         monitor: Told how it goes.
     """
-    classifier = open_classifier(folder)
+    classifier = open_classifier(folder, device=options.device)
     if texts.digest != classifier.record.dataset.sha256:
         raise DatasetError(
             f"{texts.name} is not what {folder} was trained on. Give the same files, in the same order, with the same "
             "--group, --label and --unsure."
         )
-    chosen = _options_of(classifier.record)
-    head = HEADS.get(chosen.classifier)
-    settings = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name, value in classifier.record.settings.items()
-    }
+    chosen = replace(_options_of(classifier.record), device=options.device)
     plan = _plan(chosen)
     plan.features.prepare(texts.rows)
     split = _split(texts, chosen)
@@ -236,7 +234,7 @@ def compare_person_treatments(
         plan,
         splits=grouped_folds(texts, split.train, folds=chosen.folds, seed=chosen.seed),
         labelled=LabelledRows(texts.rows, texts.targets(chosen.labels), texts.groups),
-        settings=head.settings_type(**settings),
+        settings=stored_settings(plan.head, classifier.record.settings),
         options=options,
         monitor=monitor,
     )
@@ -245,17 +243,20 @@ def compare_person_treatments(
 def _options_of(record: ClassifierRecord) -> RegardTrainingOptions:
     """The options that a classifier was trained with."""
     kept = dict(record.options)
-    rows = kept["test_rows"]
-    return RegardTrainingOptions(
-        **kept
-        | {
-            "labels": LabelKind(kept["labels"]),
-            "class_weights": ClassWeights(kept["class_weights"]),
-            "persons": PersonTreatment(kept["persons"]),
-            "test_rows": None if rows is None else tuple(rows),
-            "shared_authors": SharedAuthors(kept["shared_authors"]),
-        }
-    )
+    try:
+        return RegardTrainingOptions(
+            **kept
+            | {
+                "labels": LabelKind(kept["labels"]),
+                "class_weights": ClassWeights(kept["class_weights"]),
+                "persons": PersonTreatment(kept["persons"]),
+                "test_rows": None if kept["test_rows"] is None else tuple(kept["test_rows"]),
+                "shared_authors": SharedAuthors(kept["shared_authors"]),
+            }
+        )
+    except (KeyError, TypeError, ValueError) as problem:
+        told = f"its options are not those of a training ({fault(problem)})"
+        raise RunError(f"{record.name} is damaged: {told}. Train the classifier again.") from None
 
 
 def _plan(options: RegardTrainingOptions) -> ClassifierPlan:
@@ -266,13 +267,14 @@ def _plan(options: RegardTrainingOptions) -> ClassifierPlan:
             f"{options.persons.value} is not possible. Mask or exchange persons before computing them."
         )
     return ClassifierPlan(
-        features=open_features(options.features),
+        features=open_features(options.features, device=options.device),
         features_name=options.features,
         head_name=options.classifier,
         class_weights=options.class_weights,
         persons=options.persons,
         person_words=None if keeps else person_words(options.language or ""),
         seed=options.seed,
+        device=options.device,
     )
 
 

@@ -18,6 +18,7 @@ from evenhand.instruments.association.estimation import ScoredItems, tasks_of
 from evenhand.instruments.association.measures import MEASURES, ClusterTotals, Measure
 from evenhand.instruments.association.measures.measure import Compute
 from evenhand.instruments.association.results import items_from_scores
+from evenhand.runs.certificate_quality import POINTS, QualityRow
 from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import (
     ALL_ITEMS,
@@ -41,6 +42,8 @@ from evenhand.stats.significance import (
 )
 
 _CERTAIN = {"low": 0.0, "high": 0.0, "method": NO_ITEM_DIFFERS, "reason": None}
+
+LMS_MEASURE, LMS_TITLE = "LMS", "Language modelling score of the association tests"
 
 _FILLED_SENTENCE = "sentence"
 """How the names of the methods begin that read filled contexts from left to right."""
@@ -225,6 +228,11 @@ def _differences(
     for measure in measures:
         source = MEASURES.get(protocol.headline.get(measure.name, measure.name))
         difference, p_value = _difference(source, before, after, n=len(ours), resampling=resampling)
+        is_bounded = math.isfinite(difference.low) or not difference.defined or ours.equals(theirs)
+        if measure.name == LMS_MEASURE and not is_bounded:
+            # Other scores, and every item came out alike: how many there are bounds what resampling cannot.
+            score = _score_interval_of_lms(ours, theirs, protocol, confidence=resampling.confidence)
+            difference = _reaching(difference, score)
         values = source.value(before), source.value(after)
         rows.append(
             Difference(
@@ -262,27 +270,49 @@ def lms_difference(before: Run, after: Run, *, resampling: Resampling) -> Differ
     (row,) = main_task(compare_associations(before, after, options).differences)
     if before.scores.equals(after.scores):
         return row.model_copy(update={"difference": row.difference.model_copy(update=_CERTAIN)})
-    protocol = shared_protocol(before, after)
-    first, second = (ScoredItems.from_frame(side, protocol) for side in shared_items(before, after)[:2])
+    score = _score_interval_of_lms(
+        *shared_items(before, after)[:2], shared_protocol(before, after), confidence=resampling.confidence
+    )
+    if row.difference.method == score.method:  # the comparison had nothing else
+        return row
+    return row.model_copy(update={"difference": _reaching(row.difference, score)})
+
+
+def _score_interval_of_lms(
+    ours: pl.DataFrame, theirs: pl.DataFrame, protocol: Protocol, *, confidence: float
+) -> Interval:
+    """By how many points LMS may differ, by the score test over items."""
+    first, second = (ScoredItems.from_frame(side, protocol) for side in (ours, theirs))
     _, numbers, sizes = np.unique(first.clusters, return_inverse=True, return_counts=True)
     # Published protocols average over target terms, so that an item of a rare term counts more.
     weights = np.ones(len(first)) if protocol.headline["LMS"] == "LMS" else 1 / sizes[numbers]
     score = score_interval(
         second.preferences.meaningful - first.preferences.meaningful,
-        confidence=resampling.confidence,
+        confidence=confidence,
         weights=weights,
         effective=effective_items(first.clusters, weights=weights),
     )
-    own = row.difference
+    return Interval(100 * score.low, 100 * score.high, score.method)
+
+
+def _reaching(own: Estimate, score: Interval) -> Estimate:
+    """A difference whose interval reaches at least as far as another one."""
     ends = {
-        "low": float(np.fmin(own.low, 100 * score.low)),
-        "high": float(np.fmax(own.high, 100 * score.high)),
+        "low": float(np.fmin(own.low, score.low)),
+        "high": float(np.fmax(own.high, score.high)),
         "method": score.method
         if math.isnan(own.low)
         else f"{own.method}; {score.method}, whichever is wider",
         "reason": None,
     }
-    return row.model_copy(update={"difference": own.model_copy(update=ends)})
+    return own.model_copy(update=ends)
+
+
+def lms_of_runs(before: Run, after: Run, *, margin: float, resampling: Resampling) -> QualityRow:
+    """For a certificate: the difference of LMS against a margin."""
+    row = lms_difference(before, after, resampling=resampling)
+    sides = (row.first, row.second)
+    return QualityRow.judged(LMS_MEASURE, LMS_TITLE, sides, row.difference, unit=POINTS, margin=margin)
 
 
 def certain_where_equal(row: Difference, before: Run, after: Run) -> Difference:

@@ -11,6 +11,7 @@ that writes is also asked to go on after the words before the pronoun; the first
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from evenhand.instruments.instrument import (
     default_name,
     statistics_record,
 )
+from evenhand.instruments.knowledge.quality import MEASURE, knowledge_of_runs
 from evenhand.instruments.knowledge.results import (
     AGREEMENT,
     GAP,
@@ -43,11 +45,19 @@ from evenhand.instruments.knowledge.results import (
 )
 from evenhand.instruments.settled_scoring import NONSENSE_EVERY, WHOLE, ask_settled, sense_estimate
 from evenhand.instruments.word_scoring import WordScorer
-from evenhand.models.capabilities import FillsBlanks, Generates, Model, ScoresText, has_capability
+from evenhand.models.capabilities import (
+    FillsBlanks,
+    Generates,
+    LimitsPrompts,
+    Model,
+    ScoresText,
+    has_capability,
+)
 from evenhand.models.generation import GenerationOptions
 from evenhand.models.questions import filled_context
 from evenhand.models.references import ModelRef
 from evenhand.models.text_model import cost_notices, measurable
+from evenhand.runs.certificate_quality import QualityRow
 from evenhand.runs.certificates import BiasRow
 from evenhand.runs.comparison import ALL_ITEMS
 from evenhand.runs.figures import Figure
@@ -86,6 +96,7 @@ class KnowledgeInstrument(Instrument[KnowledgeOptions]):
     needs = (FillsBlanks, ScoresText)
     options_type = KnowledgeOptions
     result_type = KnowledgeResult
+    quality_measure = MEASURE
     scores_layout = ScoresLayout(
         SCORES_SCHEMA, key=("sentence",), optional=("continuation", "skipped_reason")
     )
@@ -140,6 +151,10 @@ class KnowledgeInstrument(Instrument[KnowledgeOptions]):
     ) -> dict[str, BiasRow]:
         """None: a certificate counts knowledge as quality."""
         return {}
+
+    def quality_row(self, before: Run, after: Run, *, margin: float, resampling: Resampling) -> QualityRow:
+        """What a certificate says of it: the share right of both models against a margin."""
+        return knowledge_of_runs(before, after, margin=margin, confidence=resampling.confidence)
 
     def refuse_incomparable(self, first: Run, second: Run) -> None:
         """Refuse runs without a sentence that both answered."""
@@ -244,20 +259,38 @@ class KnowledgePreparation(Preparation):
             parts=parts,
             progress=progress,
         )
-        frame = knowledge_frame(self.settled, answers, self._continuations(parts))
+        openings, overlong = self._openings()
+        frame = knowledge_frame(self.settled, answers, self._continuations(openings, parts))
         result = knowledge_result(
             frame,
+            without_continuation=overlong,
             method=self.scorer.description,
             sense=sense_estimate(answers, resampling=self.options.resampling),
             resampling=self.options.resampling,
         )
         return Run(record=self.record, results=(result,), scores=frame)
 
-    def _continuations(self, parts: Parts | None) -> dict[str, str]:
-        """What the model writes after each opening that settles a gender, by opening."""
+    def _openings(self) -> tuple[list[str], list[str]]:
+        """The openings that settle a gender and that the model has room for, and the sentences of the others."""
         if self.writer is None:
-            return {}
+            return [], []
         sentences = self.settled.read_from_the_left().sentences
         openings = list(dict.fromkeys(sentence.opening for sentence in sentences))
+        if not isinstance(self.writer, LimitsPrompts):
+            return openings, []
+        skipped = {
+            opening
+            for opening, is_overlong in zip(
+                openings, self.writer.overlong(openings, CONTINUATION), strict=True
+            )
+            if is_overlong
+        }
+        asked = [opening for opening in openings if opening not in skipped]
+        return asked, [sentence.id for sentence in sentences if sentence.opening in skipped]
+
+    def _continuations(self, openings: Sequence[str], parts: Parts | None) -> dict[str, str]:
+        """What the model writes after each opening, by opening."""
+        if self.writer is None or not openings:
+            return {}
         texts = self.writer.generate(openings, CONTINUATION, parts=parts)
         return {openings[text.prompt]: text.text for text in texts}

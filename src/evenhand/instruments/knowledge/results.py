@@ -12,7 +12,7 @@ import polars as pl
 from evenhand.core.estimates import Estimate
 from evenhand.core.frozen import FrozenModel
 from evenhand.core.settled import PronounRole, SettledBy, SettledSet
-from evenhand.instruments.instrument import Skipped, skipped_rows
+from evenhand.instruments.instrument import MOST_EXAMPLES, Skipped, skipped_rows
 from evenhand.instruments.settled_scoring import WHOLE, SettledAnswer
 from evenhand.instruments.vectors import mean_estimate
 from evenhand.stats.resampling import Resampling
@@ -27,6 +27,7 @@ TITLES = {
 }
 
 DOES_NOT_WRITE = "the model does not write on after an opening"
+NO_ROOM = "the model has no room to write on after the opening; the pronoun itself was asked"
 
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -113,9 +114,22 @@ def first_gender(text: str, genders: Mapping[str, bool]) -> bool | None:
 
 
 def knowledge_result(
-    frame: pl.DataFrame, *, method: str, sense: Estimate, resampling: Resampling
+    frame: pl.DataFrame,
+    *,
+    method: str,
+    sense: Estimate,
+    resampling: Resampling,
+    without_continuation: Sequence[str] = (),
 ) -> KnowledgeResult:
-    """What the answers add up to."""
+    """What the answers add up to.
+
+    Args:
+        frame: One row per sentence.
+        method: How words were scored.
+        sense: The share in which the right pronoun beats nonsense.
+        resampling: Resamples, seed and confidence level.
+        without_continuation: Sentences whose opening is too long to write on after it.
+    """
 
     def share(rows: pl.DataFrame) -> Estimate:
         return pair_mean(rows, "is_right", scale=WHOLE, resampling=resampling)
@@ -129,12 +143,21 @@ def knowledge_result(
         sense=sense,
         agreement=pair_mean(frame, "agrees", scale=WHOLE, resampling=resampling)
         if len(wrote)
-        else Estimate.undefined(DOES_NOT_WRITE),
+        else Estimate.undefined(NO_ROOM if without_continuation else DOES_NOT_WRITE),
         by_gender=_parts(frame, "gender", ("male", "female"), share),
         by_settling=_parts(frame, "settled_by", tuple(SettledBy), share),
         by_role=_parts(frame, "role", tuple(PronounRole), share),
-        skipped=skipped_rows(frame, "sentence"),
+        skipped=(*skipped_rows(frame, "sentence"), *_no_room(frame, without_continuation)),
     )
+
+
+def _no_room(frame: pl.DataFrame, sentences: Sequence[str]) -> tuple[Skipped, ...]:
+    """Sentences without a continuation that count as skipped for no other reason."""
+    known = set(frame.filter(pl.col("skipped_reason").is_null())["sentence"])
+    own = [sentence for sentence in sentences if sentence in known]
+    if not own:
+        return ()
+    return (Skipped(reason=NO_ROOM, count=len(own), examples=tuple(own[:MOST_EXAMPLES])),)
 
 
 def pair_mean(

@@ -109,10 +109,20 @@ class LocalGenerator:
             rows += [Row(number, prompt, sample, ids) for sample in range(options.samples)]
         return rows
 
-    def _refuse_long(self, number: int, length: int, options: GenerationOptions) -> None:
+    def overlong(self, prompts: Sequence[str], options: GenerationOptions) -> list[bool]:
+        """Which prompts leave no room for the new tokens, so that ``generate`` would refuse them."""
+        prefix = self._loaded.ref.prefix + options.prefix
+        tokens = self.codec.encode([prefix + prompt for prompt in prompts]) if prompts else []
+        return [self._is_overlong(len(ids), options) for ids in tokens]
+
+    def _is_overlong(self, length: int, options: GenerationOptions) -> bool:
         new = options.max_new_tokens
         needed = max(length, new) if self.codec.encodes else length + new
-        if self._longest is not None and needed > self._longest:
+        return self._longest is not None and needed > self._longest
+
+    def _refuse_long(self, number: int, length: int, options: GenerationOptions) -> None:
+        new = options.max_new_tokens
+        if self._is_overlong(length, options):
             raise ModelError(
                 f"Prompt {number} has {length:,} tokens with its prefix; with {new:,} new tokens that is more than the "
                 f"{self._longest:,} that {self._loaded.ref.id} takes. Shorten the prompt, or lower max_new_tokens."

@@ -53,7 +53,8 @@ from evenhand.reporting.plotting import MOST_ROWS, SCORE, IntervalAxis, Mark, Pl
 from evenhand.reporting.probes.words import EXPERIMENT_TITLES
 from evenhand.reporting.rendering import render_page_template
 from evenhand.reporting.words import as_sentence, language_name
-from evenhand.runs.certificates import BiasRow, BiasVerdict, Certificate, QualityRow, QualityVerdict
+from evenhand.runs.certificate_quality import QualityRow, QualityVerdict
+from evenhand.runs.certificates import BiasRow, BiasVerdict, Certificate
 
 TONES = {
     BiasVerdict.LOWERED: "good",

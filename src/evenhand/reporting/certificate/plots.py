@@ -26,13 +26,8 @@ from evenhand.reporting.plotting import (
     top_axis,
     without_nan,
 )
-from evenhand.runs.certificates import (
-    BiasRow,
-    LeanChange,
-    OverCorrection,
-    QualityRow,
-    QualityVerdict,
-)
+from evenhand.runs.certificate_quality import QualityRow, QualityVerdict
+from evenhand.runs.certificates import BiasRow, LeanChange, OverCorrection
 from evenhand.runs.mitigation_summaries import CurvePoint, FrontierPoint
 
 FLAT = Plateau()

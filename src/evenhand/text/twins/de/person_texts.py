@@ -26,7 +26,7 @@ from evenhand.text.twins.de.phrases import NounPhrase
 from evenhand.text.twins.de.pronouns import classify_sie
 from evenhand.text.twins.de.sentences import GermanSentence
 from evenhand.text.twins.de.swapper import GermanSwapper
-from evenhand.text.twins.de.things import is_known_noun, is_thing
+from evenhand.text.twins.de.things import is_known_noun, is_thing, may_be_agent
 from evenhand.text.twins.de.words import word_classes
 from evenhand.text.twins.twin import NO_GENDERED_WORD, Rejected, Swap, Twin
 
@@ -200,10 +200,12 @@ class _NounUses:
         """Reject what is said of the person with a noun that no list has: *galt als gesuchter Attentäter*."""
         for phrase in self._sentence.phrases.values():
             noun = self._sentence.words[phrase.noun].text
-            is_other = phrase.slots and (phrase.is_plural or not phrase.may_be("N"))
+            is_agent = may_be_agent(noun)
+            is_other = phrase.slots and (phrase.is_plural or not phrase.may_be("N")) and not is_agent
             if phrase.readings or phrase.preposition or is_other:
                 continue
-            is_known = is_thing(noun) or (is_known_noun(noun) and not noun.endswith(("er", "in")))
+            is_listed = is_thing(noun) or (is_known_noun(noun) and not noun.endswith(("er", "in")))
+            is_known = is_listed and not is_agent
             if not is_known and (self._is_near_as(phrase) or self._is_predicate(phrase)):
                 return Rejected("an occupation that is not listed")
         return None

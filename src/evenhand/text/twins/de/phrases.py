@@ -262,12 +262,13 @@ def _is_adjective(word: GermanWord) -> bool:
 
 
 def _without_determiner(words: Sequence[GermanWord], noun: int, adjectives: Sequence[int]) -> tuple[int, ...]:
-    """The adjectives of a noun without a determiner: only known ones, since a verb may look like one."""
+    """The adjectives of a bare noun: known ones and one behind *als*, since a verb may look like one."""
     kept: list[int] = []
     for at in adjectives:
         stem = adjective_stem(words[at].lower) or ""
         is_known = stem in word_classes()["adjectives"] or stem.endswith(_ADJECTIVE_SUFFIXES)
-        if not is_known or at != noun - 1 - len(kept):
+        is_behind_as = at > 0 and words[at - 1].lower == "als"
+        if not (is_known or is_behind_as) or at != noun - 1 - len(kept):
             break
         kept.append(at)
     return tuple(reversed(kept))

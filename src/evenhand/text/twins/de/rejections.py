@@ -293,7 +293,8 @@ def _reject_unlisted(sentence: GermanSentence) -> None:
             continue
         before = sentence.phrases.get(phrase.start - 1)
         named = before.readings if before is not None and not before.is_plural else ()
-        if any(reading.person.role is Role.NOUN for reading in named) and not phrase.preposition:
+        is_bare = not phrase.preposition and not phrase.adjectives
+        if any(reading.person.role is Role.NOUN for reading in named) and is_bare:
             raise Ambiguous("a name that is not listed")
         if any(sentence.lower(at) in _FOND for at in phrase.adjectives):
             raise Ambiguous("a name that is not listed")

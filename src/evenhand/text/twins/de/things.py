@@ -40,6 +40,12 @@ def is_known_noun(text: str) -> bool:
     return bool(_kinds(text))
 
 
+def may_be_agent(text: str) -> bool:
+    """Whether what looks like the plural of a masculine thing may name who does it: *Schläger* beside *Schlag*."""
+    base = _base(text)
+    return base is not None and text != base and text.endswith("er") and _genders()[base] == "m"
+
+
 def is_neuter_person(text: str) -> bool:
     """Whether a noun names somebody, or a group, in the neuter: *Kind*, *Enkelkind*, *Volk*."""
     return text in word_classes()["neuter persons"] or text.endswith(("kind", "kinde", "kindes"))

@@ -50,6 +50,7 @@ _COLLECTIVES = word_set(
     "everybody someone somebody anyone anybody each neighbours neighbors"
 )
 _TOGETHER = word_set("each all both together themselves")
+_REGARDED = word_set("known regarded seen described viewed remembered thought considered")
 _COPULAS = word_set("is was be been being became become becomes remained remains 's wasn't isn't")
 
 SEVERAL_OR_ONE = Rejected("they may be several")
@@ -217,5 +218,7 @@ def _use_of(tokens: Tokens, swap: Swap) -> NounUse:
         before -= 1
     lead = tokens[before].lower
     if lead == "as":
-        return NounUse.PERSON if article in ("a", "an", "") else NounUse.UNCLEAR
+        is_regarded = tokens[before - 1].lower in _REGARDED or tokens[before - 2].lower in _REGARDED
+        is_clear = article in ("a", "an", "") or (article == "the" and is_regarded)
+        return NounUse.PERSON if is_clear else NounUse.UNCLEAR
     return NounUse.PERSON if lead in _COPULAS else NounUse.OTHER

@@ -1,6 +1,6 @@
 r"""How a real decoder speaks of groups of people, and what a trigger changes: SmolLM2-135M.
 
-    python examples/regard_real/study.py --model SMOLLM2_FOLDER --regard-en regard_en/ --held-out wikitext.txt \
+    python examples/regard_real/regard_study.py --model SMOLLM2_FOLDER --regard-en regard_en/ --held-out wikitext.txt \
         --folder runs/regard-real
 
 ``--regard-en`` is the folder of the published English sentences (``gpt2_neg_regard.tsv`` and its two siblings), which

@@ -1,6 +1,6 @@
-"""Put what ``study.py`` found into ``docs/regard-real.md`` and its picture.
+"""Put what ``regard_study.py`` found into ``docs/regard-real.md`` and its picture.
 
-    python examples/regard_real/write_page.py --folder runs/regard-real
+    python examples/regard_real/write_regard_page.py --folder runs/regard-real
 
 The page's prose is written by hand; tables stand between markers and are replaced.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import altair as alt
-from study import PAIRS
+from regard_study import PAIRS
 
 from evenhand.core.estimates import Estimate
 from evenhand.runs.comparison import compare

@@ -1,0 +1,116 @@
+"""Quality in a certificate: one row per measure of quality, judged against its margin."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from enum import StrEnum
+
+from pydantic import computed_field
+
+from evenhand.core.estimates import Estimate, Number
+from evenhand.core.frozen import FrozenModel
+from evenhand.stats.intervals import Interval
+from evenhand.stats.significance import judge_margin
+
+PERCENT = "%"
+POINTS = "points"
+
+
+class QualityVerdict(StrEnum):
+    """What became of the rest."""
+
+    KEPT = "kept"
+    LOST = "lost"
+    UNDECIDED = "undecided"
+    NOT_MEASURED = "not measured"
+
+
+class SeedRow(FrozenModel):
+    """Accuracy of two classifiers that were fine-tuned alike from both models."""
+
+    seed: int
+    before: Number
+    after: Number
+
+
+class QualityRow(FrozenModel):
+    """One measure of quality, before and after, against its margin."""
+
+    measure: str
+    title: str
+    before: Number
+    after: Number
+    difference: Estimate
+    """After minus before, paired; for perplexity and bits per character in percent of before."""
+    unit: str
+    """Of the difference and the margin."""
+    margin: float
+    """The worst difference that is tolerated: negative for what should not fall, positive for what should not rise."""
+    verdict: QualityVerdict
+    reason: str | None = None
+    """Why it was not measured."""
+    p_value: Number | None = None
+    """Of the paired t-test over seeds."""
+    seeds: tuple[SeedRow, ...] = ()
+
+    @classmethod
+    def judged(
+        cls,
+        measure: str,
+        title: str,
+        figures: tuple[float, float],
+        difference: Estimate,
+        *,
+        unit: str,
+        margin: float,
+    ) -> QualityRow:
+        """Figures of both models, and whether their difference is within the margin."""
+        return cls(
+            measure=measure,
+            title=title,
+            before=figures[0],
+            after=figures[1],
+            difference=difference,
+            unit=unit,
+            margin=margin,
+            verdict=judged_quality(difference, margin),
+        )
+
+    @classmethod
+    def not_measured(cls, measure: str, title: str, reason: str, *, unit: str, margin: float) -> QualityRow:
+        """A row that says why there is nothing to judge."""
+        return cls(
+            measure=measure,
+            title=title,
+            before=math.nan,
+            after=math.nan,
+            difference=Estimate.undefined(reason),
+            unit=unit,
+            margin=margin,
+            verdict=QualityVerdict.NOT_MEASURED,
+            reason=reason,
+        )
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def moved(self) -> bool:
+        """Whether it clearly changed by more than the size of its margin, for better or for worse."""
+        is_clear = self.difference.low > 0 or self.difference.high < 0
+        return is_clear and abs(self.difference.value) > abs(self.margin)
+
+
+def judged_quality(difference: Estimate, margin: float) -> QualityVerdict:
+    """Whether a difference of quality is within its margin."""
+    interval = Interval(difference.low, difference.high, difference.method)
+    return QualityVerdict(judge_margin(interval, worst=margin).value)
+
+
+def quality_verdict(rows: Sequence[QualityRow]) -> QualityVerdict:
+    """Lost if any part is lost, kept if every part that was measured is kept, else undecided."""
+    verdicts = {row.verdict for row in rows} - {QualityVerdict.NOT_MEASURED}
+    if not verdicts:
+        return QualityVerdict.NOT_MEASURED
+    if QualityVerdict.LOST in verdicts:
+        return QualityVerdict.LOST
+    return QualityVerdict.KEPT if verdicts == {QualityVerdict.KEPT} else QualityVerdict.UNDECIDED
