@@ -41,6 +41,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "evenhand data list": ("evenhand data list",),
     "evenhand data describe": ("evenhand data describe starter --language en",),
     "evenhand data check": ("evenhand data check starter --language en",),
+    "evenhand data problems": ("evenhand data problems starter --language en --most 5",),
     "evenhand data translate": (),
     "evenhand data repair": (),
     "evenhand data review": (),
