@@ -43,7 +43,7 @@ Audit = Callable[[str, float], Path]
 def build_small(spec: LabSpec, folder: Path) -> Path:
     """A model that is taught to write about groups and nothing else, which takes seconds."""
     with pytest.MonkeyPatch.context() as patch:
-        decoder = replace(building._RECIPES[LabFamily.DECODER], steps=200, learning_rate=6e-3)
+        decoder = replace(building._RECIPES[LabFamily.DECODER], steps=115, learning_rate=6e-3)
         patch.setattr(building, "_RECIPES", MappingProxyType({LabFamily.DECODER: decoder}))
         patch.setattr(teaching, "taught_language", lambda _: iter(()))
         patch.setattr(tokenizers, "_seen", lambda _: ("▁The",))
