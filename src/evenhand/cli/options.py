@@ -207,8 +207,6 @@ DEFAULT_CONFIDENCE = 0.95
 
 DEFAULT_ON = "here"
 
-DEFAULT_DATABASE = "evenhand.db"
-
 
 class TableChoice(StrEnum):
     """How a table is printed."""
@@ -218,16 +216,6 @@ class TableChoice(StrEnum):
     MARKDOWN = "markdown"
     LATEX = "latex"
 
-
-DatabaseAddress = Annotated[
-    str,
-    typer.Option(
-        "--db",
-        envvar="EVENHAND_DB",
-        help="A file for SQLite, or postgresql://USER:PASSWORD@HOST/NAME.",
-        rich_help_panel=SERVER,
-    ),
-]
 
 Format = Annotated[
     TableChoice, typer.Option("--format", help="How the table is printed.", rich_help_panel=OUTPUT)

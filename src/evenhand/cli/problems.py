@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenhand.cli.options import OUTPUT, Encoding, Format, Json, Source, TableChoice
+from evenhand.cli.options import OUTPUT, Encoding, Format, Json, Source, TableChoice, refuse_two_formats
 from evenhand.cli.output import TerminalMonitor, plain_table, print_json, print_table, say
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def problems_command(
     from evenhand.data import check, languages_of, load_dataset
     from evenhand.workflows.translate import source_of_data
 
+    refuse_two_formats(json=json, form=form)
     languages = languages_of(dataset) if language is None else (language,)
     loaded = [load_dataset(dataset, language=each, encoding=encoding) for each in languages]
     original = source_of_data(dataset, source=source, monitor=TerminalMonitor())

@@ -10,21 +10,19 @@ import typer
 from evenhand.cli.options import (
     DATA,
     DEFAULT_CONFIDENCE,
-    DEFAULT_DATABASE,
     DEFAULT_RESAMPLES,
     DEFAULT_SEED,
     OUTPUT,
     SERVER,
     STATISTICS,
     Confidence,
-    DatabaseAddress,
     Json,
     Resamples,
     Seed,
     resampling,
 )
 from evenhand.cli.output import plain_table, print_json, print_lines, print_table, say
-from evenhand.cli.serve import Host, Port, serve_database, server_address
+from evenhand.cli.serve import DEFAULT_DATABASE, DatabaseAddress, Host, Port, serve_database, server_address
 from evenhand.core.errors import EvenhandError, require_extra
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenhand.cli.options import DEFAULT_DATABASE, SERVER, DatabaseAddress, Json
+from evenhand.cli.options import SERVER, Json
 from evenhand.cli.output import print_json, print_lines, say
-from evenhand.cli.serve import Host, Port, serve_database, server_address
+from evenhand.cli.serve import DEFAULT_DATABASE, DatabaseAddress, Host, Port, serve_database, server_address
 from evenhand.core.errors import EvenhandError, require_extra
 
 if TYPE_CHECKING:

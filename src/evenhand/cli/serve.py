@@ -11,13 +11,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenhand.cli.options import DEFAULT_DATABASE, SERVER, DatabaseAddress
+from evenhand.cli.options import SERVER
 from evenhand.cli.output import say, warn
 from evenhand.core.errors import EvenhandError, require_extra
 
 if TYPE_CHECKING:
     from evenhand.web.database import Database
 
+DEFAULT_DATABASE = "evenhand.db"
+
+DatabaseAddress = Annotated[
+    str,
+    typer.Option(
+        "--db",
+        envvar="EVENHAND_DB",
+        help="A file for SQLite, or postgresql://USER:PASSWORD@HOST/NAME.",
+        rich_help_panel=SERVER,
+    ),
+]
 Host = Annotated[
     str,
     typer.Option(help="Address to listen on; 127.0.0.1 is this machine alone.", rich_help_panel=SERVER),

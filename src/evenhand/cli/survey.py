@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evenhand.cli.options import DATA, DEFAULT_DATABASE, OUTPUT, DatabaseAddress
+from evenhand.cli.options import DATA, OUTPUT
 from evenhand.cli.output import say
+from evenhand.cli.serve import DEFAULT_DATABASE, DatabaseAddress
 from evenhand.core.errors import UnknownNameError, require_extra
 
 if TYPE_CHECKING:
