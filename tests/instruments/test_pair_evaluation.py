@@ -334,7 +334,7 @@ def test_protocols_and_options_that_do_not_fit_are_refused(
     with pytest.raises(EvenhandError, match="is measured with a model"):
         evaluate_scores(path, "malor")
     for arguments, message in [
-        (["--test", "crows-pairs", "--data", "starter"], "--data is for --test association"),
+        (["--test", "crows-pairs", "--data", "starter"], "--data and --source are for --test association"),
         ([], "--data stereoset, or a file"),
         (["--test", "malor"], "is measured with a model"),
     ]:
