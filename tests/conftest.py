@@ -28,6 +28,22 @@ pytest_plugins = [
 
 PARITY_VARIABLE = "EVENHAND_PARITY_DATA"
 
+LONGEST = frozenset(
+    {
+        "test_documentation.py",
+        "test_executors.py",
+        "test_kills.py",
+        "test_lab_rebuild.py",
+        "test_study_command.py",
+    }
+)
+"""Files with tests that take ten seconds or more."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest tests, so that no worker is left alone with one of them at the end."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
+
 
 def pytest_collection_finish() -> None:
     """Spare the garbage collector the modules, which stay: it would look through all of them again and again."""
