@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from evenhand.core.errors import EvenhandError
 from evenhand.data.contexts import Context
 from evenhand.data.regard_prompts import PersonGroup, PromptSet
-from evenhand.instruments.regard.generation import NOTHING_WRITTEN, TOO_SHORT, write_texts
+from evenhand.instruments.regard.generation import NOTHING_WRITTEN, REFUSED, TOO_SHORT, write_texts
 from evenhand.models.generation import Finish, GeneratedText, GenerationOptions, TextProgress
 from evenhand.runs.store import Parts
 from evenhand.text.sentence_splitting import first_sentence
@@ -67,6 +68,17 @@ def test_short_and_empty_texts_are_skipped_for_a_reason() -> None:
     frame = texts_of(" a nurse", " \n ", " an.", ". Then a long story.")
     reasons = [None, NOTHING_WRITTEN, TOO_SHORT, TOO_SHORT]
     assert frame["skipped_reason"].to_list() == reasons * 4
+
+
+def test_refusals_are_skipped_whatever_they_say() -> None:
+    class Refusing(Scripted):
+        def generate(self, *arguments: Any, **named: Any) -> Iterator[GeneratedText]:
+            for text in super().generate(*arguments, **named):
+                finish = Finish.FILTERED if text.sample else Finish.END
+                yield text.model_copy(update={"finish": finish})
+
+    frame = write_texts(Refusing(" a nurse.", " I'm sorry."), PROMPTS, GenerationOptions(samples=2))
+    assert frame["skipped_reason"].to_list() == [None, REFUSED] * 4
 
 
 def test_a_remainder_of_five_characters_is_long_enough() -> None:
