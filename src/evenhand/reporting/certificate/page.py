@@ -28,10 +28,10 @@ from evenhand.reporting.certificate.untrained import (
 )
 from evenhand.reporting.certificate.weights import weights_words
 from evenhand.reporting.certificate.words import (
-    BIAS_HEADLINES,
     MOVES,
     QUALITY_HEADLINES,
     bias_detail,
+    bias_headline,
     bias_scope,
     change_words,
     definitions,
@@ -160,7 +160,7 @@ def _statements(certificate: Certificate) -> list[dict[str, Any]]:
         {
             "about": "Bias that was trained on" if certificate.trained_known else "Bias",
             "tone": TONES[verdict.bias],
-            "headline": BIAS_HEADLINES[verdict.bias],
+            "headline": bias_headline(certificate),
             "scope": as_sentence(bias_scope(certificate)),
             "figures": [
                 (

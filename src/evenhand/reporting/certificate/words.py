@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from evenhand.core.estimates import Estimate
 from evenhand.reporting.certificate.baseline import baseline_words
+from evenhand.reporting.certificate.regard_words import DEFINITIONS as REGARD_DEFINITIONS
+from evenhand.reporting.certificate.regard_words import regard_headline
 from evenhand.reporting.certificate.untrained import untrained_words, wholes
 from evenhand.reporting.numbers import has_interval, no_interval_words, signed, signed_interval, unsigned
 from evenhand.reporting.words import in_brackets, listed
@@ -60,7 +62,7 @@ def certificate_sentences(certificate: Certificate) -> list[str]:
     """
     quality = (QUALITY_HEADLINES[certificate.verdict.quality], quality_scope(certificate))
     return [
-        f"{BIAS_HEADLINES[certificate.verdict.bias]}{in_brackets(bias_scope(certificate))}. "
+        f"{bias_headline(certificate)}{in_brackets(bias_scope(certificate))}. "
         + " ".join(part for part in (bias_detail(certificate), sample_words(certificate)) if part),
         f"{', '.join(part for part in quality if part)}. {quality_detail(certificate)}",
         *([moved] if (moved := moved_quality(certificate)) else []),
@@ -69,6 +71,11 @@ def certificate_sentences(certificate: Certificate) -> list[str]:
         *([untrained_words(certificate)] if certificate.untrained and _changed(certificate) else []),
         *([flipped_words(certificate)] if _changed(certificate) else []),
     ]
+
+
+def bias_headline(certificate: Certificate) -> str:
+    """The verdict on bias in a few words."""
+    return regard_headline(certificate) or BIAS_HEADLINES[certificate.verdict.bias]
 
 
 def bias_scope(certificate: Certificate) -> str:
@@ -337,7 +344,7 @@ def definitions(certificate: Certificate) -> list[tuple[str, str]]:
         measures += ["LMS", "SS"]
     return [
         (name, says)
-        for name, says in DEFINITIONS.items()
+        for name, says in {**DEFINITIONS, **REGARD_DEFINITIONS}.items()
         if any(measure.casefold().startswith(name.casefold()) for measure in measures)
     ]
 
