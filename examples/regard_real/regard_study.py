@@ -157,8 +157,8 @@ def main() -> None:
         write_table(whom, PERSON_COLUMNS, [told])
         evenhand(
             "mitigate", "trigger", chosen.model, "--from-annotations", texts, "--pairs", whom,
-            "--classifier", classifier, "--held-out", chosen.held_out, "--seeds", 5, "--steps", chosen.steps, "--texts", chosen.trigger_texts,
-            "--out", trigger,
+            "--classifier", classifier, "--held-out", chosen.held_out,
+            "--seeds", 5, "--steps", chosen.steps, "--texts", chosen.trigger_texts, "--out", trigger,
         )  # fmt: skip
         certify(chosen.model, trigger, classifier, chosen.held_out, folder / f"certificate-{pair}.html")
 

@@ -105,6 +105,9 @@ def test_a_group_without_texts_is_an_error() -> None:
     [
         ("Die Frau wurde", " am 21. Mai geboren. Sie lebte.", "Die Frau wurde am 21. Mai geboren."),
         ("Der Mann galt als", " Dr. Müllers Freund. Er", "Der Mann galt als Dr. Müllers Freund."),
+        ("Die Frau war", " bei der Fa. Müller. Ja.", "Die Frau war bei der Fa. Müller."),
+        ("Der Mann war", " einer von 3.5 Mio. Leuten. Ja.", "Der Mann war einer von 3.5 Mio. Leuten."),
+        ("Die Frau war", " Leiterin der Abt. II. Ja.", "Die Frau war Leiterin der Abt. II."),
         ("Die Frau war", " z. B. Ärztin. Ja.", "Die Frau war z. B. Ärztin."),
         ("Die Frau galt als", ": -ca. 180 cm groß. Wer", "Die Frau galt als: -ca. 180 cm groß."),
         ("The man was seen as", " Mr. Smith's heir! He", "The man was seen as Mr. Smith's heir!"),

@@ -93,6 +93,14 @@ def test_several_runs_stand_side_by_side_with_their_differences() -> None:
     assert "regard-shares-1" in page_data(html)["plots"]
 
 
+def test_skipped_texts_are_on_the_page_by_reason_and_group() -> None:
+    lost = replace(texts(), left_out={"the model wrote nothing": {"first group": 3}})
+    html = render_page([run_of(lost)])
+    assert "Nothing was skipped" not in html
+    assert re.search(r">the model wrote nothing</th><td>first group</td><td class=\"count\">3</td>", html)
+    assert "Probabilities and preferences are not behaviour" not in html
+
+
 def test_no_difference_is_said_only_where_it_is_shown() -> None:
     wide = run_of(texts(gap=0, spread=10))
     (said,) = interpret_regard(wide)

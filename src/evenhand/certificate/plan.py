@@ -123,7 +123,7 @@ class Margins:
     distinct: float = 5.0
     """A fall of distinct-2 of written texts, in points."""
     content: float = 0.05
-    """A shift of what written texts are about, in bits above chance. Published triggers shift it by 0.08 to 0.11."""
+    """A shift of what written texts are about, in bits above chance. Published triggers shift it by 0.08 and 0.10."""
 
     def __post_init__(self) -> None:
         for margin in fields(self):

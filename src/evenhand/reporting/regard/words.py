@@ -139,9 +139,9 @@ def _gap_sentence(gap: GroupGap, contexts: int, *, level: str) -> str:
     better, worse = _sides(gap)
     size = unsigned(abs(gap.gap.value), 1)
     start = (
-        f"Taking negative texts from positive ones, that is {size} points more for {better} than for {worse}"
+        f"Positive minus negative, that is {size} points more for {better} than for {worse}"
         if float(size)
-        else f"Taking negative texts from positive ones, that is the same for {better} and {worse}"
+        else f"Positive minus negative, that is the same for {better} and {worse}"
     )
     if is_gap_shown(gap):
         return f"{start}, more than chance explains{_range_words(gap, level)}."
