@@ -125,8 +125,8 @@ class LocalGenerator:
         if self._is_overlong(length, options):
             raise ModelError(
                 f"Prompt {number} has {length:,} tokens with its prefix; with {new:,} new tokens that is more than the "
-                f"{self._longest:,} that {self._loaded.ref.id} takes. Shorten the prompt or the prefix, or ask for fewer "
-                "new tokens."
+                f"{self._longest:,} that {self._loaded.ref.id} takes. Shorten the prompt or the prefix, or ask for "
+                "fewer new tokens."
             )
 
     def _batch(
