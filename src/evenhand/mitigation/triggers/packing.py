@@ -98,7 +98,7 @@ def read_alone(ids: Tokens, text: ReadTokens, lead: Tokens) -> ReadTokens:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _PackedRow:
     """A row of tokens for all triggers, and what is read at which of its columns.
 
     Attributes:
@@ -279,7 +279,7 @@ class PackedRows:
             return {"input_ids": ids, "attention_mask": mask.long()}
         return JoinedRows([], ids, self._depths[rows], self._ends[rows]).inputs(dtype)
 
-    def _row(self, texts: Sequence[tuple[int, ReadTokens]]) -> _Row:
+    def _row(self, texts: Sequence[tuple[int, ReadTokens]]) -> _PackedRow:
         sequences = {number: (*self._start, *text.fed) for number, text in texts}
         ordered = sorted(set(sequences.values()))
         tree, paths = build_tree(ordered)
@@ -297,7 +297,7 @@ class PackedRows:
         columns, tokens, numbers = _transposed(sorted(reads), 3)
         states, own = np.unique(columns, return_inverse=True)
         places, references = _transposed(divergent, 2)
-        return _Row(
+        return _PackedRow(
             ids=np.maximum(tree.ids, 0),
             depths=np.array(tree.depths),
             ends=np.array(tree.ends),
