@@ -275,7 +275,9 @@ def _print_treatments(treatments: Sequence[TreatmentResult]) -> None:
 
 @regard_app.command("balance")
 def balance_command(
-    file: Annotated[Path, typer.Argument(help="CSV file with texts about persons.")],
+    file: Annotated[
+        Path, typer.Argument(help="CSV file with texts about persons, or .txt with one text per line.")
+    ],
     out: Annotated[
         Path, typer.Option("--out", "-o", help="CSV file to write.", rich_help_panel=OUTPUT)
     ] = Path("balanced.csv"),
@@ -291,8 +293,9 @@ def balance_command(
 ) -> None:
     """Tell texts about "the person" of women and of men, equally often.
 
-    Pronouns and everything that agrees with the person follow. Texts that tell a gender already are left as they are,
-    or swapped whole. What cannot be told with certainty is left out and counted.
+    Only the person changes, with pronouns and everything that agrees; all others stay as they are. Texts that tell the
+    person's gender already are left as they are, or told of the other. What cannot be told with certainty is left out
+    and counted.
 
     **Example**
 

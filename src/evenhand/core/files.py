@@ -14,7 +14,7 @@ import stat
 import tempfile
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -206,6 +206,20 @@ def _noted_digest(note: Path, stamp: list[int]) -> str | None:
         return str(content["sha256"]) if content["stamp"] == stamp else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def refuse_to_replace(path: Path, *, inputs: Iterable[Path] = (), replace: bool = False) -> None:
+    """Refuse to write where a file is, unless it may be replaced; what was read is never replaced.
+
+    Raises:
+        OutputError: If something is there that must stay.
+    """
+    if path.exists() and any(own.exists() and path.samefile(own) for own in inputs):
+        raise OutputError(f"{path} is one of the files that were read. Give another file with --out.")
+    if path.is_file() and not replace:
+        raise OutputError(
+            f"{path} is there already. Give another file with --out, or replace it with --replace."
+        )
 
 
 def write_text(path: Path, text: str) -> None:

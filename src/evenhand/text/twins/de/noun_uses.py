@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from evenhand.text.person_texts import NOUN_ROLES, PARTNER, GenderedWords, NounUse
+from evenhand.text.person_texts import NOUN_ROLES, PARTNER, UNCLEAR_PRONOUN, GenderedWords, NounUse
 from evenhand.text.twins.de.agreement import antecedent_of, in_case_of
 from evenhand.text.twins.de.cases import decide_cases
 from evenhand.text.twins.de.declension import Declension
 from evenhand.text.twins.de.persons import german_lexicon
 from evenhand.text.twins.de.phrases import NounPhrase
-from evenhand.text.twins.de.pronouns import classify_sie
+from evenhand.text.twins.de.pronouns import HER, HIS, classify_sie
 from evenhand.text.twins.de.sentences import ClauseKind, GermanSentence
 from evenhand.text.twins.de.things import is_known_noun, is_thing, may_be_agent
 from evenhand.text.twins.de.words import word_classes
@@ -23,6 +23,7 @@ _BECOMING = frozenset(
     ["wird", "wurde", "werde", "würde", "werden", "geworden", "gewesen", "geblieben", "bleiben"]
 )
 _MAKING = _BECOMING | {"ernannt", "gewählt", "befördert", "gekrönt", "gemacht"}
+_BEING = frozenset(["sein", "werden", "bleiben"])
 _REGARDING = frozenset(
     [
         *("galt", "gilt", "bekannt", "beschrieben", "betrachtet"),
@@ -42,6 +43,8 @@ _PARTNERS_OF_SOMEBODY = frozenset(["Frau", "Mann", "Mannes", "Manne", "Freund", 
 """Partners behind a possessive; *ihre Freundin* is a friend of a woman and may be more of a man."""
 _MARRYING = re.compile(r"\b(?:heirat|verheirat|verlob|geheirat)\w*", re.IGNORECASE)
 _POSSESSIVES = ("ihr", "sein")
+_OPEN_RELATIVES = frozenset(["die", "der", "das", "deren", "dessen", "welche", "welcher"])
+OPEN_RELATIVE = Rejected("what may be a relative clause without a comma")
 
 
 def known_subject(text: str) -> int:
@@ -77,13 +80,29 @@ class NounUses:
     def sort(self, swaps: Iterable[Swap]) -> GenderedWords | Rejected:
         """The swaps of a twin by whom their words are about. Plurals such as *ihre Freunde* stay as they are."""
         kept = [self._in_own_gender(swap) for swap in swaps if not self._is_plural(swap)]
+        if any(swap.role is Role.AGREEMENT and swap.old.lower() in HIS | HER for swap in kept):
+            return UNCLEAR_PRONOUN
         words = GenderedWords.of(kept, subject_at=self._subject_at, use_of=self._use_of)
-        if isinstance(words, Rejected) or not words.others:
+        if isinstance(words, Rejected):
             return words
+        if self._has_open_relative(words):
+            return OPEN_RELATIVE
         others = {at for at, _ in words.others}
-        if _MARRYING.search(self._text) or any(map(self._is_partner, self._phrases_at(others))):
+        if (others and _MARRYING.search(self._text)) or any(map(self._is_partner, self._phrases_at(others))):
             return PARTNER
         return words
+
+    def _has_open_relative(self, words: GenderedWords) -> bool:
+        """Whether a relative clause may follow the person without a comma, so that its pronoun was not seen."""
+        nouns = {swap.span.start for swap in words.nouns if swap.role in NOUN_ROLES}
+        if known_subject(self._text) < 0:
+            nouns -= {self._subject_at}  # *stahl der Person die Tasche*
+        for phrase in self._phrases_at(nouns):
+            following = self._sentence.by_start.get(phrase.noun + 1)
+            is_genitive = following is not None and following.may_be("G")
+            if self._sentence.lower(phrase.noun + 1) in _OPEN_RELATIVES and not is_genitive:
+                return True
+        return False
 
     def _in_own_gender(self, swap: Swap) -> Swap:
         """A possessive before somebody else, who stays: *ihre Mutter* becomes *seine Mutter* and not *seinen Vater*."""
@@ -141,8 +160,20 @@ class NounUses:
             return NounUse.UNCLEAR
         said_of = self._predicate_of(phrase)
         if said_of is not None:
-            return said_of
+            is_object = self._is_somebodys(phrase) or self._is_before_infinitive(phrase)
+            return NounUse.UNCLEAR if is_object else said_of
         return NounUse.OTHER if phrase.determiner is not None else NounUse.UNCLEAR
+
+    def _is_before_infinitive(self, phrase: NounPhrase) -> bool:
+        """Whether it may be the object of an infinitive that lost its comma: *war dafür bekannt Mädchen zu ärgern*."""
+        if self._sentence.lower(phrase.start - 1) == "dafür":
+            return True
+        clause = self._sentence.clause_by_word[phrase.noun]
+        return any(
+            self._sentence.lower(at) == "zu" and self._sentence.lower(at + 1) not in _BEING
+            for at in clause.words
+            if at > phrase.noun
+        )
 
     def _is_near_as(self, phrase: NounPhrase) -> bool:
         return any(

@@ -22,7 +22,8 @@ from evenhand.text.person_texts import (
 )
 from evenhand.text.twins.de.noun_uses import NounUses, known_subject
 from evenhand.text.twins.de.swapper import GermanSwapper
-from evenhand.text.twins.twin import NO_GENDERED_WORD, Rejected, Twin
+from evenhand.text.twins.de.words import word_classes
+from evenhand.text.twins.twin import NO_GENDERED_WORD, Rejected, Role, Swap, Twin
 
 _PERSON = re.compile(r"\bPerson\b")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -36,6 +37,10 @@ _SUBORDINATE = re.compile(
 """The beginning of a subordinate clause, with the comma before it if there is one."""
 _FORMAL = re.compile(r"(?<=[^\W\d_,;] )(?:Sie|Ihnen|Ihr(?:e[mnrs]?)?)\b")
 """Pronouns with a capital within a sentence, which may be yours or a slip for hers."""
+_NEUTER_ADJECTIVE = re.compile(r"(?!alles|vieles|jedes|etwas)[a-zäöüß]{3,}es")
+_OTHER_SUBJECTS = frozenset(
+    ["er", "es", "alle", "keiner", "jeder", "viele", "der", "die", "das", "ein", "eine"]
+)
 _ONE_OF = re.compile(r"\beine?r?\s+(?:der|von|dieser|seiner|ihrer)\b")
 _GENDERED_PRONOUN = re.compile(r"\b(?:er|ihn|ihm|sein(?:e[mnrs]?)?|ihr(?:e[mnrs]?)?)\b", re.IGNORECASE)
 _BEHIND_INFINITIVES = frozenset(
@@ -145,13 +150,37 @@ def _rejection_reason(about_woman: str, twin: Twin, *, subject_at: int) -> Rejec
         return Rejected("a pronoun with a capital")
     if _ONE_OF.search(about_woman):
         return Rejected("one of several, which tells a gender")
-    swapped = {swap.span.start for swap in twin.swaps}
-    if any(
-        match.start() not in swapped and not _is_verb(about_woman, match)
-        for match in _GENDERED_PRONOUN.finditer(about_woman)
-    ):
+    if _has_unclear_pronoun(about_woman, twin):
         return Rejected("a pronoun that may be about the person")
     return NounUses(about_woman, subject_at=subject_at).rejection_reason()
+
+
+def _has_unclear_pronoun(text: str, twin: Twin) -> bool:
+    """Whether a pronoun was left as it is, or swapped as what it may not be."""
+    swapped = {swap.span.start for swap in twin.swaps}
+    return any(_is_misread(text, swap) for swap in twin.swaps) or any(
+        match.start() not in swapped and not _is_verb(text, match)
+        for match in _GENDERED_PRONOUN.finditer(text)
+    )
+
+
+def _is_misread(text: str, swap: Swap) -> bool:
+    """Whether a pronoun was taken for an object because of a slip.
+
+    *obwohl sie gar nicht wusste wie man kocht* lacks a comma, and *ihr verschmitztes lächeln* a capital.
+    """
+    if swap.role is not Role.OBJECT:
+        return False
+    following = _WORD.match(text, swap.span.end + 1)
+    if swap.old.lower() == "ihr":
+        return following is not None and bool(_NEUTER_ADJECTIVE.fullmatch(following[0]))
+    is_subordinate = _SUBORDINATE.search(text, 0, swap.span.start + 1) is not None
+    behind = _WORD.findall(text[: swap.span.start])[-1:]
+    is_behind = swap.old.lower() == "sie" and behind and behind[0] in word_classes()["subordinators"]
+    is_subject = following is not None and (
+        following[0][0].isupper() or following[0] in word_classes()["subject pronouns"] | _OTHER_SUBJECTS
+    )
+    return bool(is_subordinate and is_behind and not is_subject)
 
 
 def _is_verb(text: str, pronoun: re.Match[str]) -> bool:

@@ -19,6 +19,8 @@ _BEFORE_COPULAS = word_set(
 )
 _SUBJECTS = word_set("she he who to and but , for by of without")
 """Words before a copula that lets what follows be said of the person: *who was*, *wants to be*, *for being*."""
+_SHORTENED = word_set("she he it who that there what")
+"""Words behind which *'s* is a verb: *she's king*."""
 _POSSESSIVES = word_set("her his their my your our its whose")
 _PARTNERS = word_set(
     "wife wives husband husbands girlfriend girlfriends boyfriend boyfriends fiancé fiancée bride groom"
@@ -68,10 +70,12 @@ class NounUses:
             return NounUse.OTHER
         lead, article = self._lead(at)
         word = self._tokens[lead].lower
-        if swap.role in (Role.NAME, Role.TITLE) and word in _NAMED:
+        if swap.role in (Role.NAME, Role.TITLE) and self._tokens[at - 1].lower in _NAMED:
             return NounUse.UNCLEAR
         if word == "as":
             return self._behind_as(lead, article)
+        if word == "'s" and not article and self._tokens[lead - 1].lower not in _SHORTENED:
+            return NounUse.OTHER
         if word in COPULAS or (word in _NAMED and self._is_passive(lead)):
             return self._behind_copula(lead - (word in _NAMED))
         return self._elsewhere(lead, article)

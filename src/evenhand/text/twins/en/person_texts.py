@@ -46,6 +46,7 @@ _THIRD_PERSON = MappingProxyType(
 )
 _MODALS = word_set("will would can could shall should may might must ought cannot 'll 'd had did was")
 _NEGATED = word_set("won't wouldn't can't couldn't shouldn't mustn't hadn't didn't")
+_BEFORE_VERBS = word_set("still always never often only just even once sometimes usually")
 _COLLECTIVES = word_set(
     "team family company group couple crowd government police audience class band staff people others both everyone "
     "everybody someone somebody anyone anybody each neighbours neighbors"
@@ -179,8 +180,13 @@ def _is_with_kin(tokens: Tokens, at: int) -> bool:
 def _she_for_they(tokens: Tokens, person: int) -> dict[Span, str] | Rejected:
     """What stands for *they* of one person, and for the verbs that agree with it."""
     replaced: dict[Span, str] = {}
-    for at, word in enumerate(tokens.lower()):
-        if word not in _THEY or _is_object_of_person(tokens, at, person=person):
+    theirs = [at for at, word in enumerate(tokens.lower()) if word in _THEY]
+    others = {at for at in theirs if _is_object_of_person(tokens, at, person=person)}
+    if others and len(theirs) > len(others):
+        return SEVERAL_OR_ONE
+    for at in theirs:
+        word = tokens[at].lower
+        if at in others:
             continue
         if at < person or _may_be_several(tokens, person=person, pronoun=at):
             return SEVERAL_OR_ONE
@@ -224,7 +230,8 @@ def _may_be_several(tokens: Tokens, *, person: int, pronoun: int) -> bool:
 def _may_be_predicate(tokens: Tokens, at: int, person: int) -> bool:
     """Whether a word such as *smiles* directly follows its subject, perhaps behind an adverb."""
     before = at - 1
-    while classes_of(tokens[before].lower) == WordClass.ADVERB or tokens[before].lower in grammar.ADVERBS:
+    adverbs = grammar.ADVERBS | _BEFORE_VERBS
+    while classes_of(tokens[before].lower) == WordClass.ADVERB or tokens[before].lower in adverbs:
         before -= 1
     return before == person or tokens[before].lower in ("who", "she", "he", "it", "and")
 
