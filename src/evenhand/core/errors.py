@@ -38,7 +38,8 @@ class UnknownNameError(EvenhandError):
         close = difflib.get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.5)
         self.suggestion = by_folded[close[0]] if close else None
         hint = f" Did you mean {self.suggestion!r}?" if self.suggestion else ""
-        super().__init__(f"Unknown {kind} {name!r}.{hint} Known: {', '.join(names)}.")
+        listed = f"Known: {', '.join(names)}." if names else "There are none yet."
+        super().__init__(f"Unknown {kind} {name!r}.{hint} {listed}")
         self.kind = kind
         self.name = name
 

@@ -208,17 +208,19 @@ def _noted_digest(note: Path, stamp: list[int]) -> str | None:
         return None
 
 
-def refuse_to_replace(path: Path, *, inputs: Iterable[Path] = (), replace: bool = False) -> None:
+def refuse_to_replace(
+    path: Path, *, inputs: Iterable[Path] = (), replace: bool = False, option: str = "--out"
+) -> None:
     """Refuse to write where a file is, unless it may be replaced; what was read is never replaced.
 
     Raises:
         OutputError: If something is there that must stay.
     """
     if path.exists() and any(own.exists() and path.samefile(own) for own in inputs):
-        raise OutputError(f"{path} is one of the files that were read. Give another file with --out.")
+        raise OutputError(f"{path} is one of the files that were read. Give another file with {option}.")
     if path.is_file() and not replace:
         raise OutputError(
-            f"{path} is there already. Give another file with --out, or replace it with --replace."
+            f"{path} is there already. Give another file with {option}, or replace it with --replace."
         )
 
 

@@ -34,11 +34,19 @@ class CsvRow:
 
 @dataclass(frozen=True, slots=True)
 class CsvTable:
-    """The rows of a file, and the digest of its content."""
+    """The rows of a file, and the digest of its content.
+
+    Attributes:
+        columns: In lower case.
+        rows: Those that are not empty.
+        sha256: Of the content.
+        empty_rows: How many rows between others are empty; those at the end do not count.
+    """
 
     columns: tuple[str, ...]
     rows: tuple[CsvRow, ...]
     sha256: str
+    empty_rows: int = 0
 
 
 def read_table(
@@ -73,7 +81,13 @@ def read_table(
     rows = tuple(_row(cells, columns, place=f"{path}, row {number}") for number, cells in lines)
     if not rows:
         raise DatasetError(f"{path} has a header and no rows below it.")
-    return CsvTable(columns=columns, rows=rows, sha256=sha256_of_text(content, text, encoding=encoding))
+    first, last = lines[0][0], lines[-1][0]
+    return CsvTable(
+        columns=columns,
+        rows=rows,
+        sha256=sha256_of_text(content, text, encoding=encoding),
+        empty_rows=last - first + 1 - len(lines),
+    )
 
 
 def has_columns(path: Path, columns: Sequence[str]) -> bool:
@@ -151,7 +165,8 @@ def _refuse_columns(columns: tuple[str, ...], path: Path, *, needed: Sequence[st
     missing = [column for column in needed if column not in columns]
     if missing:
         raise DatasetError(
-            f"{path} has the columns {', '.join(columns)}; {' and '.join(missing)} is missing. "
+            f"{path} has the columns {', '.join(columns)}; {' and '.join(missing)} "
+            f"{'is' if len(missing) == 1 else 'are'} missing. "
             f"The first row names the columns: {separator.join(needed)}."
         )
     twice = repeated(column for column in columns if column)

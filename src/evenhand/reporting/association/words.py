@@ -7,6 +7,7 @@ import math
 from evenhand.core.estimates import Estimate
 from evenhand.core.items import OVERALL
 from evenhand.core.planted_bias import PlantedBias
+from evenhand.core.plurals import plural
 from evenhand.instruments.association.results import TaskResult
 from evenhand.reporting.numbers import has_interval, interval_words
 from evenhand.reporting.words import (
@@ -17,7 +18,6 @@ from evenhand.reporting.words import (
     interpret_undefined,
     language_name,
     lean_of,
-    plural,
     unsure,
 )
 from evenhand.runs.run import Run
