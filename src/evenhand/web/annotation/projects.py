@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from evenhand.core.errors import DatasetError, EvenhandError, UnknownNameError, shortlist
 from evenhand.core.files import decode_utf8, is_file_name, read_bounded
 from evenhand.core.items import Span
 from evenhand.core.labels import LabelScheme
-from evenhand.data.csv_files import CsvRow, read_table
+from evenhand.core.languages import refuse_unknown_language
+from evenhand.core.plurals import plural
+from evenhand.data.annotation_csv import text_ids_of
+from evenhand.data.annotations import about_repeated_texts
+from evenhand.data.csv_files import CsvRow, CsvTable, read_table
 from evenhand.web.database import Database
 from evenhand.web.security import new_token, token_digest
 from evenhand.web.tables import AnnotatorRow, AssignmentRow, ProjectRow, ReviewerRow, TextRow, utc_now
@@ -30,6 +34,10 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 class ProjectError(EvenhandError):
     """A project that cannot be made, found or changed as asked."""
+
+
+class RoleError(ProjectError):
+    """Somebody who cannot be what they are asked to be, because they have another role."""
 
 
 class Phase(StrEnum):
@@ -100,49 +108,84 @@ class ProjectOptions:
 
 @dataclass(frozen=True, slots=True)
 class PersonalLink:
-    """A link that was just made; the token is not stored, so this is the only time that it is known."""
+    """A link that was just made; the token is not stored, so this is the only time that it is known.
+
+    Attributes:
+        name: Whom it is for.
+        path: Of the page that it opens.
+        number: Under which the lead sees it; None if they see it by name.
+    """
 
     name: str
     path: str
+    number: int | None = None
 
 
-def read_project_texts(path: Path, scheme: LabelScheme, *, phase: Phase = Phase.MAIN) -> list[ProjectText]:
-    """The texts of a file: CSV or TSV with a column ``text``, or a text file with one text per line.
+@dataclass(frozen=True, slots=True)
+class ProjectTexts:
+    """The texts of a file, and what people should know about it."""
 
-    The columns ``id``, ``source``, ``gold`` and ``explanation`` are read where they are there.
+    texts: tuple[ProjectText, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def read_project_texts(
+    path: Path, scheme: LabelScheme, *, phase: Phase = Phase.MAIN, column: str = "text"
+) -> ProjectTexts:
+    """The texts of a file: CSV or TSV with a column of texts, or a text file with one text per line.
+
+    The columns ``id``, ``source``, ``gold`` and ``explanation`` are read where they are there. Without ids, texts are
+    numbered as in files of annotations, so that votes on the same file are about the same texts.
 
     Raises:
         DatasetError: If the file cannot be read, or a row is no text that can be labelled.
     """
     if path.suffix.lower() == ".txt":
         content = decode_utf8(read_bounded(path, error=DatasetError), path, error=DatasetError)
-        texts = [
-            ProjectText(str(number), line.strip(), phase=phase)
-            for number, line in enumerate(content.splitlines(), start=1)
-            if line.strip()
-        ]
-        for text in texts:
-            _refuse_length(text.text, f"{path}, line {text.key}")
+        lines = [(number, line.strip()) for number, line in enumerate(content.splitlines(), start=1)]
+        filled = [(number, line) for number, line in lines if line]
+        for number, line in filled:
+            _refuse_length(line, f"{path}, line {number}")
+        texts = [ProjectText(str(place), line, phase=phase) for place, (_, line) in enumerate(filled)]
+        empty = 0
     else:
-        table = read_table(path, needed=("text",))
-        texts = [_project_text(row, number, scheme, phase) for number, row in enumerate(table.rows, start=1)]
+        table = read_table(path, needed=(column.lower(),))
+        ids = _keys_of(table)
+        texts = [
+            _project_text(row, key, scheme, phase, column.lower())
+            for row, key in zip(table.rows, ids, strict=True)
+        ]
+        empty = table.empty_rows
     if not texts:
         raise DatasetError(f"{path} has no texts.")
-    if phase is Phase.TRAINING and any(text.gold is None for text in texts):
-        raise DatasetError(
-            f"{path}: every text of the training round needs its right label in the column gold."
-        )
-    return texts
+    if phase is Phase.TRAINING:
+        if any(text.gold is None for text in texts):
+            raise DatasetError(
+                f"{path}: every text of the training round needs its right label in the column gold."
+            )
+        texts = [replace(text, key=f"{phase.value}-{text.key}") for text in texts]
+    warnings = about_repeated_texts(text.text for text in texts)
+    if empty:
+        warnings.append(f"{path}: {plural(empty, 'empty row was', 'empty rows were')} passed over.")
+    return ProjectTexts(tuple(texts), tuple(warnings))
 
 
-def _project_text(row: CsvRow, number: int, scheme: LabelScheme, phase: Phase) -> ProjectText:
-    text = row["text"].strip()
+def _keys_of(table: CsvTable) -> list[str]:
+    """The ids that a table gives its texts; where it has a column for them, an empty one is the number of the row."""
+    named = next((column for column in ("text_id", "id") if column in table.columns), None)
+    if named is None:
+        return text_ids_of(table, table.rows)
+    return [row[named].strip() or str(place) for place, row in enumerate(table.rows)]
+
+
+def _project_text(row: CsvRow, key: str, scheme: LabelScheme, phase: Phase, column: str) -> ProjectText:
+    text = row[column].strip()
     if not text:
         raise DatasetError(f"{row.place}: the text is empty. Remove the row, or fill it.")
     _refuse_length(text, row.place)
     gold = row["gold"].strip()
     return ProjectText(
-        key=row["id"].strip() or str(number),
+        key=key,
         text=text,
         source=row["source"].strip(),
         gold=scheme.read_code(gold, place=row.place) if gold else None,
@@ -165,50 +208,74 @@ def create_project(database: Database, options: ProjectOptions, texts: Iterable[
     Raises:
         ProjectError: If there is one of this name, or the texts or options do not fit together.
     """
+    with database.write() as session:
+        add_project(session, options, texts)
+
+
+def add_project(session: Session, options: ProjectOptions, texts: Iterable[ProjectText]) -> ProjectRow:
+    """Make a project within a session, with which it is kept or not.
+
+    Raises:
+        ProjectError: If there is one of this name, or the texts or options do not fit together.
+    """
     rows = list(texts)
     refuse_bad_name(options.name)
+    refuse_unknown_language(options.language)
     _refuse_repeated_keys(rows)
     _refuse_long_codes(rows, options)
+    for gold in {text.gold for text in rows if text.gold is not None}:
+        options.scheme.index(gold)
     if options.overlap < 1:
         raise ProjectError(f"The overlap is {options.overlap}; each text needs at least one annotator.")
     if not any(text.phase is Phase.MAIN for text in rows):
         raise ProjectError("There is no text to label beside those of the training round.")
-    with database.write() as session:
-        if session.scalar(select(ProjectRow.id).where(ProjectRow.name == options.name)) is not None:
-            raise ProjectError(f"There is a project {options.name} already. Choose another name.")
-        project = ProjectRow(
-            name=options.name,
-            title=options.title,
-            language=options.language,
-            scheme=options.scheme.model_dump(mode="json"),
-            guideline=options.guideline,
-            warning=options.warning,
-            overlap=options.overlap,
-            break_after=options.break_after,
-            seed=options.seed,
-            created_at=utc_now(),
-        )
-        session.add(project)
-        session.flush()
-        session.execute(
-            insert(TextRow),
-            [
-                {
-                    "project_id": project.id,
-                    "key": text.key,
-                    "position": position,
-                    "text": text.text,
-                    "source": text.source,
-                    "phase": text.phase.value,
-                    "gold": text.gold,
-                    "explanation": text.explanation,
-                    "places": 0,
-                    "topic": text.topic,
-                    "marks": [[mark.start, mark.end] for mark in text.marks],
-                }
-                for position, text in enumerate(rows)
-            ],
-        )
+    if session.scalar(select(ProjectRow.id).where(ProjectRow.name == options.name)) is not None:
+        raise ProjectError(f"There is a project {options.name} already. Choose another name.")
+    project = ProjectRow(
+        name=options.name,
+        title=options.title,
+        language=options.language,
+        scheme=options.scheme.model_dump(mode="json"),
+        guideline=options.guideline,
+        warning=options.warning,
+        overlap=options.overlap,
+        break_after=options.break_after,
+        seed=options.seed,
+        created_at=utc_now(),
+    )
+    session.add(project)
+    session.flush()
+    session.execute(
+        insert(TextRow),
+        [
+            {
+                "project_id": project.id,
+                "key": text.key,
+                "position": position,
+                "text": text.text,
+                "source": text.source,
+                "phase": text.phase.value,
+                "gold": text.gold,
+                "explanation": text.explanation,
+                "places": 0,
+                "topic": text.topic,
+                "marks": [[mark.start, mark.end] for mark in text.marks],
+            }
+            for position, text in enumerate(rows)
+        ],
+    )
+    return project
+
+
+def delete_project(session: Session, project: ProjectRow) -> int:
+    """Delete a project with its texts, people, votes and decisions, and return how many votes it had."""
+    votes = session.scalar(
+        select(func.count(AssignmentRow.voted_at))
+        .join(TextRow, TextRow.id == AssignmentRow.text_id)
+        .where(TextRow.project_id == project.id)
+    )
+    session.execute(delete(ProjectRow).where(ProjectRow.id == project.id))
+    return votes or 0
 
 
 def refuse_bad_name(name: str) -> None:
@@ -224,7 +291,8 @@ def _refuse_repeated_keys(texts: Sequence[ProjectText]) -> None:
     repeated = [text.key for text in texts if text.key in seen or seen.add(text.key)]  # type: ignore[func-returns-value]
     if repeated:
         raise ProjectError(
-            f"{len(repeated):,} ids occur more than once: {shortlist(repeated)}. Give each text an id of its own."
+            f"{plural(len(repeated), 'id occurs', 'ids occur')} more than once: {shortlist(repeated)}. Give each text "
+            "an id of its own."
         )
 
 
@@ -266,6 +334,7 @@ def add_person(
 
     Raises:
         ProjectError: If the name cannot be one.
+        RoleError: If somebody of this name has the other role: who labelled a text must not settle it.
     """
     name = person_name(name, error=ProjectError)
     person = session.scalar(
@@ -276,6 +345,8 @@ def add_person(
             project_id=project.id, name=name, role=role.value, remaining=0, created_at=utc_now()
         )
         session.add(person)
+    elif person.role != role.value:
+        raise RoleError(f"{name} is {person.role} in {project.name} already. Choose another name.")
     elif person.revoked_at is not None:
         _count_places(session, person, step=1)
     return give_link(person, folder="a")
