@@ -17,16 +17,13 @@ from evenhand.translation import read_changes
 from evenhand.web import app as server
 from evenhand.web.database import Database
 
+pytestmark = pytest.mark.usefixtures("served")
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     builders.write_json(tmp_path / "en.json", builders.document(english().items))
     return german_folder(tmp_path)
-
-
-@pytest.fixture(autouse=True)
-def _serves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "run_server", lambda app, host, port: None)  # noqa: ARG005
 
 
 def test_two_reviewers_get_links_and_what_they_settle_becomes_changes(
@@ -80,7 +77,7 @@ def test_two_reviewers_get_links_and_what_they_settle_becomes_changes(
         (("--source", "starter"), "have no item in common"),
         (("--source", "en.json", "--reviewer", "a/b"), "cannot be a person's name"),
         (("--source", "en.json", "--reviewer", "Ann", "--arbiter", "Ann"), "reviewed nothing"),
-        (("--source", "en.json", "--url", "example.org"), "no address of a server"),
+        (("--source", "en.json", "--url", "example.org"), "not the address of a server"),
     ],
 )
 def test_a_review_that_cannot_be_says_what_to_do(

@@ -91,7 +91,7 @@ def review_command(
     if is_table and source is not None:
         raise EvenhandError("The folder of a translated table has its source; leave --source away.")
     address = server_address(host, port, url)
-    database = Database(db)
+    database = Database(db, create=not (collect or show))
     try:
         if collect:
             _print_collected(_collected(database, folder, is_table=is_table), folder, json=json)
@@ -99,8 +99,13 @@ def review_command(
             _show(database, folder, json=json)
         else:
             name = _opened(database, folder, source) if not is_table else _opened_table(database, folder)
-            links = _links(database, name, reviewer or [], arbiter)
-            serve_database(database, host, port, address=address, links=links)
+            serve_database(
+                database,
+                host,
+                port,
+                address=address,
+                links=lambda opened: _links(opened, name, reviewer or [], arbiter),
+            )
     finally:
         database.close()
 
